@@ -1,0 +1,115 @@
+"""Cases: what a suite is asked to score, discriminated by `kind`."""
+
+from datetime import datetime
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints
+from pydantic_core import PydanticCustomError
+
+from schemas.base import Inbound
+
+#: Bounds on what one event may carry. An event past a bound is a dead letter, never a slow worker.
+IDENTIFIER_CHARS_MAX = 256
+TEXT_CHARS_MAX = 1_000_000
+EXPECTATIONS_MAX = 1_000
+OUTPUT_ITEMS_MAX = 10_000
+CORRELATION_ITEMS_MAX = 64
+
+#: Every kind the specifications define; a suite of a user's own may add more.
+SPECIFIED_KINDS = frozenset({"safe", "summary", "trace", "selftest"})
+
+# Identifiers travel into results, headers, file names and logs, so control characters are refused here, once.
+Identifier = Annotated[str, StringConstraints(min_length=1, max_length=IDENTIFIER_CHARS_MAX, pattern=r"^[^\x00-\x1f\x7f]+$")]
+Text = Annotated[str, StringConstraints(max_length=TEXT_CHARS_MAX)]
+
+
+def _reject_blank(value: str) -> str:
+    """Refuse an expectation without a visible character: as a substring it would match every output."""
+    if not value.strip():
+        raise PydanticCustomError("blank_expectation", "an expected string is empty or blank")
+    return value
+
+
+def _text_of(value: Any) -> Any:
+    """Read `{text: …}` as its text; anything else is left for the string validator to accept or refuse."""
+    return value["text"] if isinstance(value, dict) and "text" in value else value
+
+
+Expected = Annotated[str, StringConstraints(max_length=TEXT_CHARS_MAX), AfterValidator(_reject_blank)]
+TextItem = Annotated[Text, BeforeValidator(_text_of)]
+ExpectedList = Annotated[tuple[Expected, ...], Field(max_length=EXPECTATIONS_MAX)]
+TextList = Annotated[tuple[TextItem, ...], Field(max_length=OUTPUT_ITEMS_MAX)]
+
+
+class Case(Inbound):
+    """One event to score; the fields that every kind shares."""
+
+    #: Keys that only this kind has: how a record without `kind` is recognised.
+    signature: ClassVar[frozenset[str]] = frozenset()
+
+    kind: str
+    id: Identifier | None = None
+    timestamp: datetime | None = None
+    source: Identifier | None = None
+    correlation: dict[Identifier, Annotated[str, StringConstraints(max_length=1024)]] = Field(
+        default_factory=dict, max_length=CORRELATION_ITEMS_MAX
+    )
+
+    @property
+    def case_id(self) -> str | None:
+        """The producer's own name for the case, where the kind has one."""
+        return None
+
+
+class SignalExpectations(Inbound):
+    """SAFE v0 §1.1: signals that must be found."""
+
+    must_find_signals: ExpectedList = ()
+
+
+class FollowupExpectations(Inbound):
+    """SAFE v0 §1.2: terms that must not be used."""
+
+    forbidden_terms: ExpectedList = ()
+
+
+class SummaryExpectations(Inbound):
+    """SAFE v0 §1.3: phrases that must be there."""
+
+    must_contain_phrases: ExpectedList = ()
+
+
+class SafeExpectations(Inbound):
+    """What SAFE v0 expects of one generation; each part is optional."""
+
+    signal_generation: SignalExpectations = SignalExpectations()
+    followup_questions: FollowupExpectations = FollowupExpectations()
+    event_summary: SummaryExpectations = SummaryExpectations()
+
+
+class SafeOutput(Inbound):
+    """What the generator wrote; a signal or question may be a string or `{text: …}`."""
+
+    signals: TextList = ()
+    summary: Text = ""
+    followup_questions: TextList = ()
+
+
+class SafeCase(Case):
+    """A SAFE v0 test case with the output to score (one line of a batch file, or one event)."""
+
+    signature: ClassVar[frozenset[str]] = frozenset({"expectations", "output"})
+
+    kind: Literal["safe"] = "safe"
+    test_id: Identifier
+    archetype: Identifier = "unspecified"
+    concern_id: Identifier
+    batch_id: Identifier
+    batch_size: Annotated[int, Field(ge=1, le=10_000_000)] | None = None
+    expectations: SafeExpectations = SafeExpectations()
+    output: SafeOutput = SafeOutput()
+
+    @property
+    def case_id(self) -> str:
+        """The test id."""
+        return self.test_id

@@ -1,0 +1,139 @@
+"""Every knob of Touchstone: unit in the name, bound and default in the field."""
+
+from pathlib import Path
+from typing import Annotated, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, model_validator
+
+Seconds = Annotated[float, Field(gt=0, le=86_400)]
+Port = Annotated[int, Field(ge=0, le=65_535)]
+TopicName = Annotated[str, Field(min_length=1, max_length=249, pattern=r"^[a-zA-Z0-9._-]+$")]
+
+
+class Section(BaseModel):
+    """A group of settings: an unknown key is a typing mistake, so it is refused; values are never quoted in errors."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
+
+
+class KafkaSettings(Section):
+    """How every Kafka client connects."""
+
+    bootstrap_servers: str = Field("127.0.0.1:9092", min_length=1, description="host:port, several separated by commas")
+    client_id: str = Field("touchstone", min_length=1, max_length=100)
+    security_protocol: Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"] = "PLAINTEXT"
+    sasl_mechanism: Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"] = "PLAIN"
+    sasl_username: str | None = None
+    sasl_password: SecretStr | None = None
+    ssl_cafile: Path | None = Field(None, description="PEM; the system's authorities where absent")
+    ssl_certfile: Path | None = Field(None, description="PEM client certificate, for mutual TLS")
+    ssl_keyfile: Path | None = None
+    ssl_keyfile_password: SecretStr | None = None
+    ssl_check_hostname: bool = True
+    connect_timeout_s: Seconds = 10
+    request_timeout_s: Seconds = 30
+
+    @model_validator(mode="after")
+    def _credentials_fit_the_protocol(self) -> Self:
+        """Refuse a combination that could only fail later, inside a client."""
+        if self.security_protocol.startswith("SASL") and (self.sasl_username is None or self.sasl_password is None):
+            raise ValueError(f"security_protocol {self.security_protocol} needs sasl_username and sasl_password")
+        if (self.ssl_certfile is None) != (self.ssl_keyfile is None):
+            raise ValueError("ssl_certfile and ssl_keyfile go together")
+        return self
+
+
+class TopicSettings(Section):
+    """Topic names and how `touchstone topics create` makes them."""
+
+    traces: TopicName = "touchstone.traces"
+    generations: TopicName = "touchstone.generations"
+    judge: TopicName = "touchstone.judge"
+    results: TopicName = "touchstone.results"
+    reports: TopicName = "touchstone.reports"
+    dead: TopicName = "touchstone.dead"
+    partitions: Annotated[int, Field(ge=1, le=1000)] = 4
+    replication_factor: Annotated[int, Field(ge=-1, le=9)] = Field(-1, description="-1: the broker's default")
+    dead_message_bytes_max: Annotated[int, Field(ge=1_048_576, le=1_073_741_824)] = Field(
+        33_554_432, description="largest dead letter: the original record plus its error headers"
+    )
+
+    def inputs(self, roles: tuple[str, ...]) -> tuple[str, ...]:
+        """Names of the input topics that play the given roles."""
+        return tuple(getattr(self, role) for role in roles)
+
+    def all_names(self) -> tuple[str, ...]:
+        """Every topic, inputs first."""
+        return (self.generations, self.traces, self.judge, self.results, self.reports, self.dead)
+
+
+class WorkerSettings(Section):
+    """One suite's worker process."""
+
+    group_prefix: str = Field("touchstone", pattern=r"^[a-zA-Z0-9._-]+$", description="consumer group = prefix.suite")
+    event_bytes_max: Annotated[int, Field(ge=1024, le=104_857_600)] = Field(1_048_576, description="a larger event is a dead letter")
+    event_age_max_s: Annotated[float, Field(ge=0, le=31_536_000)] = Field(0, description="older events are shed; 0: never")
+    window_records: Annotated[int, Field(ge=1, le=1_000_000)] = Field(4_096, description="records in flight, per process")
+    window_bytes: Annotated[int, Field(ge=1_048_576, le=8_589_934_592)] = Field(67_108_864, description="payload bytes in flight, per process")
+    slice_records: Annotated[int, Field(ge=1, le=10_000)] = Field(128, description="records of one partition scored and produced together")
+    commit_interval_s: Annotated[float, Field(ge=0.05, le=60)] = 1.0
+    commit_timeout_s: Seconds = 5
+    produce_timeout_s: Seconds = Field(30, description="one produce attempt; the outbox then asks again")
+    retry_backoff_min_s: Annotated[float, Field(ge=0.01, le=60)] = 0.1
+    retry_backoff_max_s: Annotated[float, Field(ge=0.01, le=600)] = 5.0
+    drain_timeout_s: Seconds = Field(25, description="SIGTERM: time to finish what is in flight")
+    stall_timeout_s: Seconds = Field(300, description="watchdog: no progress for so long, with work waiting, ends the process")
+    session_timeout_s: Annotated[float, Field(ge=1, le=300)] = 10
+    heartbeat_interval_s: Annotated[float, Field(ge=0.1, le=100)] = 3
+    rebalance_timeout_s: Annotated[float, Field(ge=1, le=600)] = 20
+    poll_interval_max_s: Seconds = Field(86_400, description="back-pressure may outlast an outage; the watchdog guards instead")
+    auto_offset_reset: Literal["earliest", "latest"] = "earliest"
+    compression: Literal["none", "gzip", "snappy", "lz4", "zstd"] = Field("none", description="of result events")
+
+
+class ProjectorSettings(Section):
+    """Results → store → reports."""
+
+    batch_records_max: Annotated[int, Field(ge=1, le=100_000)] = Field(2_000, description="records per store transaction")
+    report_interval_s: Annotated[float, Field(ge=0.1, le=3_600)] = Field(1.0, description="a changed batch is reported at most so often")
+    quiet_s: Annotated[float, Field(gt=0, le=604_800)] = Field(300, description="a batch of undeclared size is final after so long without a case")
+
+
+class StoreSettings(Section):
+    """Where results are kept."""
+
+    url: SecretStr = Field(SecretStr("sqlite:///touchstone.db"), description="SQLAlchemy URL: sqlite:///FILE or postgresql+psycopg://…")
+
+
+class HttpSettings(Section):
+    """The worker's own pages: /metrics, /healthz, /readyz."""
+
+    host: str = "127.0.0.1"
+    port: Port = Field(0, description="0: a free port, printed at start")
+    token: SecretStr | None = Field(None, description="bearer token; required to bind anything but loopback")
+
+    @model_validator(mode="after")
+    def _exposed_needs_token(self) -> Self:
+        """Refuse to expose the pages without a token."""
+        if self.host not in {"127.0.0.1", "::1", "localhost"} and self.token is None:
+            raise ValueError("http.host is not loopback: set http.token to expose the pages")
+        return self
+
+
+class LogSettings(Section):
+    """What is written to standard error."""
+
+    level: Literal["debug", "info", "warning", "error"] = "info"
+    format: Literal["console", "json"] = "console"
+
+
+class Settings(Section):
+    """All settings of one process."""
+
+    kafka: KafkaSettings = KafkaSettings()
+    topics: TopicSettings = TopicSettings()
+    worker: WorkerSettings = WorkerSettings()
+    projector: ProjectorSettings = ProjectorSettings()
+    store: StoreSettings = StoreSettings()
+    http: HttpSettings = HttpSettings()
+    log: LogSettings = LogSettings()

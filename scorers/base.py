@@ -1,0 +1,81 @@
+"""What a scorer is, and how a suite describes itself to the rest of the house."""
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol, TypeVar
+
+from pydantic import BaseModel
+
+from schemas.case import Case
+from schemas.result import Scorecard
+
+
+class Unavailable(Exception):
+    """The world's fault (a model, a service): nothing is acknowledged, the caller backs off and asks again.
+
+    `code` is a stable short name, fit for a metric label; the exception never carries payload text.
+    """
+
+    def __init__(self, code: str) -> None:
+        super().__init__(code)
+        self.code = code
+
+
+class ConfigError(Exception):
+    """The user's configuration cannot be used; the message says what, where and how to mend it."""
+
+
+CaseT = TypeVar("CaseT", bound=Case, contravariant=True)
+
+
+class Scorer(Protocol[CaseT]):
+    """One specification, asked of one case."""
+
+    @property
+    def name(self) -> str:
+        """Stable id: results, metrics, entry point."""
+        ...
+
+    @property
+    def version(self) -> str:
+        """Raised when old and new scores stop being comparable."""
+        ...
+
+    async def score(self, case: CaseT) -> Scorecard:
+        """Score one case. Raises `Unavailable`; anything else it raises is its own defect and becomes a `Failure`."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Suite:
+    """How a suite is found, configured and built. Importing it must stay cheap: heavy imports belong in `build`.
+
+    `topics`: roles of the input topics (`generations`, `traces`), resolved to names by the settings.
+    `cases`: kind → model; records of another kind are skipped.
+    `resolve(env, document)`: settings from the process environment and the parsed optional document
+    (`document_name`, looked up in the working directory); raises `ConfigError`.
+    `fingerprint(settings)`: the part of the settings that changes scores, as JSON types.
+    `inline`: scoring one case is pure CPU work below a millisecond, so a slice of cases is scored in a row
+    instead of in a task each.
+    """
+
+    name: str
+    version: str
+    topics: tuple[str, ...]
+    cases: Mapping[str, type[Case]]
+    resolve: Callable[[Mapping[str, str], Mapping[str, Any] | None], BaseModel]
+    build: Callable[[Any], Scorer[Any]]
+    fingerprint: Callable[[Any], Mapping[str, Any]]
+    document_name: str | None = None
+    env_prefix: str | None = None
+    inline: bool = False
+    extra: str | None = None
+    metrics: tuple[str, ...] = field(default=())
+
+
+def config_digest(fingerprint: Mapping[str, Any]) -> str:
+    """Name a configuration: the first 16 hex digits of SHA-256 over its canonical JSON."""
+    canonical = json.dumps(fingerprint, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return hashlib.sha256(canonical.encode()).hexdigest()[:16]

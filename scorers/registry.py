@@ -1,0 +1,34 @@
+"""Suites by entry point: a package of a user's own adds one with a line under `touchstone.suites`."""
+
+from importlib.metadata import EntryPoint, entry_points
+
+from scorers.base import ConfigError, Suite
+
+GROUP = "touchstone.suites"
+
+
+def suite_entry_points() -> dict[str, EntryPoint]:
+    """Name → entry point of every installed suite, without importing any."""
+    return {point.name: point for point in entry_points(group=GROUP)}
+
+
+def load_suite(name: str) -> Suite:
+    """Import one suite. Raises `ConfigError` that names the installed ones, or the extra to install."""
+    points = suite_entry_points()
+    if name not in points:
+        known = ", ".join(sorted(points)) or "none"
+        raise ConfigError(f"suite {name!r} is not installed (installed: {known}); check --suite, or install the package that brings it")
+    try:
+        suite = points[name].load()
+    except ImportError as error:
+        raise ConfigError(f"suite {name!r} cannot be imported: no module {error.name!r}; install the extra that brings it") from error
+    if not isinstance(suite, Suite):
+        raise ConfigError(f"entry point {GROUP}:{name} is a {type(suite).__name__}, not a scorers.base.Suite")
+    if suite.name != name:
+        raise ConfigError(f"entry point {GROUP}:{name} names the suite {suite.name!r}; the two must agree")
+    return suite
+
+
+def load_all() -> list[Suite]:
+    """Import every installed suite, in name order."""
+    return [load_suite(name) for name in sorted(suite_entry_points())]
