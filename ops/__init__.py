@@ -1,0 +1,1 @@
+"""What people and machines operate: commands, store, reporters, brokers, benchmarks, chaos."""

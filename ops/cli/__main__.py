@@ -1,0 +1,5 @@
+"""`python -m ops.cli`."""
+
+from ops.cli import main
+
+main()

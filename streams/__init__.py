@@ -1,0 +1,1 @@
+"""Everything that touches Kafka: codec, intake, outbox, runners, projector, embedded broker."""
