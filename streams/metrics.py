@@ -1,0 +1,205 @@
+"""Every metric of Touchstone, once.
+
+Counting happens for every event on one thread, so the hot families are plain numbers behind a custom collector:
+a tenth of the price of a labelled child, and the accounting families are read under one lock, so that
+`consumed = scored + skipped + shed + dead + released + in flight` holds in every scrape.
+"""
+
+import threading
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+
+from prometheus_client import CollectorRegistry
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, InfoMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+#: Scores: every threshold a specification names must be an exact boundary, or `le` queries return nothing.
+SCORE_BUCKETS = (0.0, 0.1, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.75, 0.8, 0.9, 0.95, 1.0)
+STAGE_BUCKETS_S = (0.00001, 0.000025, 0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
+LATENCY_BUCKETS_S = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0, 900.0, 3600.0)
+
+
+class Histogram:
+    """Counts in fixed buckets; `observe` costs a bisection and two additions."""
+
+    __slots__ = ("_bounds", "_counts", "_sum")
+
+    def __init__(self, bounds: tuple[float, ...]) -> None:
+        self._bounds = bounds
+        self._counts = [0] * (len(bounds) + 1)
+        self._sum = 0.0
+
+    def observe(self, value: float) -> None:
+        """Count one value; a value equal to a bound falls into that bound's bucket (`le`)."""
+        self._counts[bisect_left(self._bounds, value)] += 1
+        self._sum += value
+
+    def cumulative(self) -> tuple[list[tuple[str, float]], float]:
+        """Buckets as Prometheus wants them, and the sum."""
+        total = 0
+        buckets: list[tuple[str, float]] = []
+        for bound, count in zip((*self._bounds, float("inf")), self._counts, strict=True):
+            total += count
+            buckets.append(("+Inf" if bound == float("inf") else repr(float(bound)), float(total)))
+        return buckets, self._sum
+
+
+class WorkerMetrics(Collector):
+    """What a worker counts. All methods are called from its event loop; a scrape may come from any thread."""
+
+    def __init__(self, suite: str, version: str, runner: str, registry: CollectorRegistry | None = None) -> None:
+        self._suite = suite
+        self._info = {"suite": suite, "suite_version": version, "runner": runner}
+        self._lock = threading.Lock()
+        self._consumed: defaultdict[tuple[str, str], int] = defaultdict(int)
+        self._outcomes: defaultdict[tuple[str, str], int] = defaultdict(int)
+        self._released = 0
+        self._in_flight = 0
+        self._results: defaultdict[str, int] = defaultdict(int)
+        self._scores: dict[str, Histogram] = {}
+        self._stages: dict[str, Histogram] = {}
+        self._latency = Histogram(LATENCY_BUCKETS_S)
+        self._last_result_s = 0.0
+        self._events: defaultdict[str, int] = defaultdict(int)
+        self._gauges: dict[str, float] = {}
+        self._lag: dict[tuple[str, int], tuple[int, float]] = {}
+        if registry is not None:
+            registry.register(self)
+
+    def consumed(self, topic: str, formats: Mapping[str, int]) -> None:
+        """Records were read and are now in flight. `formats`: how each was read → how many."""
+        with self._lock:
+            for form, count in formats.items():
+                self._consumed[topic, form] += count
+                self._in_flight += count
+
+    def finished(self, outcomes: Mapping[tuple[str, str], int]) -> None:
+        """Outcomes were acknowledged by the broker. `outcomes`: (outcome, reason) → how many."""
+        with self._lock:
+            for key, count in outcomes.items():
+                self._outcomes[key] += count
+                self._in_flight -= count
+
+    def released(self, count: int) -> None:
+        """Records in flight were given back by a rebalance; whoever owns the partition consumes them again."""
+        with self._lock:
+            self._released += count
+            self._in_flight -= count
+
+    def result(self, label: str, values: Mapping[str, float]) -> None:
+        """One result's label and component values."""
+        self._results[label] += 1
+        for name, value in values.items():
+            histogram = self._scores.get(name)
+            if histogram is None:
+                histogram = self._scores[name] = Histogram(SCORE_BUCKETS)
+            histogram.observe(value)
+
+    def stage(self, name: str, seconds: float) -> None:
+        """Time one stage took."""
+        histogram = self._stages.get(name)
+        if histogram is None:
+            histogram = self._stages[name] = Histogram(STAGE_BUCKETS_S)
+        histogram.observe(seconds)
+
+    def latency(self, seconds: Iterable[float], now_s: float) -> None:
+        """Time from each record's timestamp to the acknowledgement of its result, and when that was."""
+        observe = self._latency.observe
+        for value in seconds:
+            observe(value)
+        self._last_result_s = now_s
+
+    def count(self, name: str, amount: int = 1) -> None:
+        """Count a rare happening: `rebalances`, `commits`, `commit_failures`, `outbox_retries`, `unavailable`."""
+        self._events[name] += amount
+
+    def gauge(self, name: str, value: float) -> None:
+        """Set a state: `assigned_partitions`, `outbox_up`, `suite_up`."""
+        self._gauges[name] = value
+
+    def lag(self, lags: Mapping[tuple[str, int], tuple[int, float]]) -> None:
+        """Replace the lag of the assigned partitions: (topic, partition) → (records, seconds)."""
+        self._lag = dict(lags)
+
+    def totals(self) -> dict[str, int]:
+        """The accounting identity's terms, read at one moment."""
+        with self._lock:
+            by_outcome: defaultdict[str, int] = defaultdict(int)
+            for (outcome, _), count in self._outcomes.items():
+                by_outcome[outcome] += count
+            return {
+                "consumed": sum(self._consumed.values()),
+                **{name: by_outcome[name] for name in ("scored", "skipped", "shed", "dead")},
+                "released": self._released,
+                "in_flight": self._in_flight,
+            }
+
+    def collect(self) -> Iterator[Metric]:
+        """All families, for one scrape."""
+        yield from self._collect_accounting()
+        yield from self._collect_scoring()
+        yield from self._collect_states()
+
+    def _collect_accounting(self) -> Iterator[Metric]:
+        with self._lock:
+            consumed, outcomes, released, in_flight = dict(self._consumed), dict(self._outcomes), self._released, self._in_flight
+        suite = self._suite
+        family = CounterMetricFamily("touchstone_events_consumed", "Records read from an input topic.", labels=["suite", "topic", "format"])
+        for (topic, form), count in consumed.items():
+            family.add_metric([suite, topic, form], count)
+        yield family
+        family = CounterMetricFamily("touchstone_events_outcomes", "Acknowledged outcomes of consumed records.", labels=["suite", "outcome", "reason"])
+        rejected = CounterMetricFamily("touchstone_events_rejected", "Records sent to the dead-letter topic.", labels=["suite", "reason"])
+        for (outcome, reason), count in outcomes.items():
+            family.add_metric([suite, outcome, reason], count)
+            if outcome == "dead":
+                rejected.add_metric([suite, reason], count)
+        yield family
+        yield rejected
+        family = CounterMetricFamily("touchstone_events_released", "Records given back by a rebalance before their outcome.", labels=["suite"])
+        family.add_metric([suite], released)
+        yield family
+        gauge = GaugeMetricFamily("touchstone_events_in_flight", "Records consumed whose outcome is not acknowledged yet.", labels=["suite"])
+        gauge.add_metric([suite], in_flight)
+        yield gauge
+
+    def _collect_scoring(self) -> Iterator[Metric]:
+        suite = self._suite
+        results = CounterMetricFamily("touchstone_results", "Results by label.", labels=["suite", "label"])
+        for label, count in list(self._results.items()):
+            results.add_metric([suite, label], count)
+        yield results
+        scores = HistogramMetricFamily("touchstone_score_ratio", "Component values of results, 0 to 1.", labels=["suite", "metric"])
+        for name, histogram in list(self._scores.items()):
+            scores.add_metric([suite, name], *histogram.cumulative())
+        yield scores
+        stages = HistogramMetricFamily("touchstone_stage_duration_seconds", "Time of one stage.", labels=["suite", "stage"])
+        for name, histogram in list(self._stages.items()):
+            stages.add_metric([suite, name], *histogram.cumulative())
+        yield stages
+        latency = HistogramMetricFamily("touchstone_event_latency_seconds", "Record timestamp to acknowledged result.", labels=["suite"])
+        latency.add_metric([suite], *self._latency.cumulative())
+        yield latency
+        last = GaugeMetricFamily("touchstone_last_result_timestamp_seconds", "When the last result was acknowledged.", labels=["suite"])
+        last.add_metric([suite], self._last_result_s)
+        yield last
+
+    def _collect_states(self) -> Iterator[Metric]:
+        suite = self._suite
+        yield InfoMetricFamily("touchstone_build", "What runs.", value=self._info)
+        for name, count in sorted(self._events.items()):
+            family = CounterMetricFamily(f"touchstone_{name}", f"Number of {name.replace('_', ' ')}.", labels=["suite"])
+            family.add_metric([suite], count)
+            yield family
+        for name, value in sorted(self._gauges.items()):
+            gauge = GaugeMetricFamily(f"touchstone_{name}", f"State: {name.replace('_', ' ')}.", labels=["suite"])
+            gauge.add_metric([suite], value)
+            yield gauge
+        records = GaugeMetricFamily("touchstone_consumer_lag_records", "End offset minus next offset to settle.", labels=["suite", "topic", "partition"])
+        seconds = GaugeMetricFamily("touchstone_consumer_lag_seconds", "Age of the oldest unsettled record.", labels=["suite", "topic", "partition"])
+        for (topic, partition), (lag, age_s) in list(self._lag.items()):
+            records.add_metric([suite, topic, str(partition)], lag)
+            seconds.add_metric([suite, topic, str(partition)], age_s)
+        yield records
+        yield seconds
