@@ -1,0 +1,20 @@
+"""SAFE v0: three deterministic metrics over a case's own expectations. See docs/safe.md."""
+
+from schemas.case import SafeCase
+from scorers.base import Suite
+from scorers.safe.scorer import NAME, VERSION, SafeScorer
+from scorers.safe.settings import DOCUMENT_NAME, ENV_PREFIX, METRICS, fingerprint, resolve
+
+SUITE = Suite(
+    name=NAME,
+    version=VERSION,
+    topics=("generations",),
+    cases={"safe": SafeCase},
+    resolve=resolve,
+    build=SafeScorer,
+    fingerprint=fingerprint,
+    document_name=DOCUMENT_NAME,
+    env_prefix=ENV_PREFIX,
+    inline=True,
+    metrics=(*METRICS, "composite"),
+)
