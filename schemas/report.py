@@ -1,4 +1,4 @@
-"""Reports: what SAFE v0 says of one case, of a batch, and to those who subscribe. Field names are the specification's."""
+"""Reports: what SAFE v0 says of one case and of a batch. Field names are the specification's."""
 
 from datetime import UTC, datetime
 from typing import Annotated, Literal
@@ -198,18 +198,6 @@ class SafeV0JsonReport(Outbound):
     results: tuple[SafeV0Result, ...]
     failure_analysis: SafeV0FailureAnalysis
     errors: tuple[SafeV0CaseError, ...]
-
-
-class SafeV0ResultEvent(Outbound):
-    """The payload of `safe:v0:result` (§8.2); `report_id`, `final` and `mean_scores` are ours."""
-
-    concern_id: str
-    batch_id: str
-    summary: SafeV0Summary
-    timestamp: UtcTime
-    report_id: str
-    final: bool
-    mean_scores: SafeV0Scores
 
 
 class SafeV0ObservedScores(Outbound):

@@ -45,12 +45,12 @@ class SafeSettings(Part):
 
     thresholds: SafeV0Thresholds = SafeV0Thresholds()
     weights: Weights = Weights()
-    strict_ah: bool = Field(False, alias="strictAH")
+    strict_ah: bool = Field(default=False, alias="strictAH")
     archetypes: dict[str, Rules] = Field(default_factory=dict)
     quote: bool = False
-    report_formats: tuple[ReportFormat, ...] = Field(("console",), alias="reportFormats", min_length=1)
-    report_dir: Path = Field(Path("reports"), alias="reportDir")
-    data_dir: Path = Field(Path("data"), alias="dataDir")
+    report_formats: tuple[ReportFormat, ...] = Field(default=("console",), alias="reportFormats", min_length=1)
+    report_dir: Path = Field(default=Path("reports"), alias="reportDir")
+    data_dir: Path = Field(default=Path("data"), alias="dataDir")
 
     def rules_of(self, archetype: str) -> Rules:
         """Weights and thresholds that hold for a case of this archetype."""

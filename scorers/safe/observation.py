@@ -1,0 +1,29 @@
+"""The observation hook of SAFE v0 §8.1: each result, as it is scored, to whoever wants to record it."""
+
+from collections.abc import Callable, Iterable, Iterator
+from datetime import UTC, datetime
+
+from schemas.case import SafeCase
+from schemas.report import SafeV0Observation, SafeV0ObservedScores, SafeV0Result
+from scorers.safe.report import result_of
+from scorers.safe.scorer import SafeScorer
+
+#: Receives one observation per case. What it raises ends the batch: an observation that is lost is no observation.
+Observer = Callable[[SafeV0Observation], None]
+
+
+def record_safe_v0_result(result: SafeV0Result, timestamp: datetime, observer: Observer) -> SafeV0Observation:
+    """Hand a result to an observer: test id, the three scores, label and time, no details and so no payload text."""
+    scores = SafeV0ObservedScores(CR=result.scores.CR, AH=result.scores.AH, AC=result.scores.AC)
+    observation = SafeV0Observation(test_id=result.test_id, scores=scores, label=result.label, timestamp=timestamp)
+    observer(observation)
+    return observation
+
+
+def score_batch(cases: Iterable[SafeCase], scorer: SafeScorer, observe: Observer | None = None) -> Iterator[SafeV0Result]:
+    """Score cases one by one, as they are read, and tell the observer of each."""
+    for case in cases:
+        result = result_of(scorer.evaluate(case))
+        if observe is not None:
+            record_safe_v0_result(result, datetime.now(UTC), observe)
+        yield result
