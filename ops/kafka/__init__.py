@@ -1,0 +1,1 @@
+"""Apache Kafka without Docker: fetched from Maven artifacts, run as KRaft nodes on loopback."""

@@ -1,0 +1,123 @@
+"""What a node needs from the machine: Java, and Kafka's jars, fetched once through Maven into the user's cache."""
+
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from scorers.base import ConfigError
+
+KAFKA_VERSION = "4.3.1"
+JAVA_VERSION_MIN = 17
+FETCH_TIMEOUT_S = 900
+POM = Path(__file__).with_name("pom.xml")
+LOG_CONFIG = Path(__file__).with_name("log4j2.xml")
+_COPY = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies"
+_OTHER_WAYS = "or use another broker: `touchstone up` (embedded), docker compose, or KAFKA_BOOTSTRAP_SERVERS"
+
+
+@dataclass(frozen=True)
+class Distribution:
+    """A Java that can run Kafka, and the folder of Kafka's jars."""
+
+    java: str
+    libs: Path
+
+    def command(self, main_class: str, *arguments: str, jvm: tuple[str, ...] = ()) -> list[str]:
+        """The command line that runs a class of Kafka."""
+        return [self.java, *jvm, f"-Dlog4j2.configurationFile={LOG_CONFIG}", "-cp", f"{self.libs}{os.sep}*", main_class, *arguments]
+
+
+def missing() -> str | None:
+    """Why Kafka cannot run here, in one line with how to mend it; None where it can."""
+    try:
+        find_java()
+        if not libs_folder().is_dir():
+            find_maven()
+    except ConfigError as error:
+        return str(error)
+    return None
+
+
+def distribution() -> Distribution:
+    """Java and jars, fetching the jars the first time (44 MB, some seconds). Raises `ConfigError`."""
+    java = find_java()
+    libs = libs_folder()
+    if not libs.is_dir():
+        fetch(libs)
+    return Distribution(java, libs)
+
+
+def find_java() -> str:
+    """Path of a new enough Java: `$JAVA_HOME`, else the PATH. Raises `ConfigError`."""
+    home = os.environ.get("JAVA_HOME")
+    java = shutil.which("java", path=str(Path(home) / "bin")) if home else shutil.which("java")
+    if java is None:
+        where = "below JAVA_HOME" if home else "on the PATH"
+        raise ConfigError(f"no Java {where}: install Java {JAVA_VERSION_MIN} or newer (Debian: openjdk-17-jre-headless), {_OTHER_WAYS}")
+    try:
+        answer = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=30, check=False).stderr
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise ConfigError(f"{java} does not run ({type(error).__name__}): install Java {JAVA_VERSION_MIN} or newer, {_OTHER_WAYS}") from None
+    found = java_version(answer)
+    if found is None or found < JAVA_VERSION_MIN:
+        raise ConfigError(f"{java} is Java {found or 'of an unknown version'}: Kafka needs {JAVA_VERSION_MIN} or newer; set JAVA_HOME to one, {_OTHER_WAYS}")
+    return java
+
+
+def java_version(answer: str) -> int | None:
+    """The feature release that `java -version` tells (`"1.8.0_392"` is 8), None where it tells none."""
+    match = re.search(r'version "(?:1\.)?(\d+)', answer)
+    return int(match.group(1)) if match else None
+
+
+def find_maven() -> str:
+    """Path of Maven. Raises `ConfigError`."""
+    maven = shutil.which("mvn")
+    if maven is None:
+        raise ConfigError(f"no Maven (mvn) on the PATH, which fetches Kafka {KAFKA_VERSION} once: install it (Debian: maven), {_OTHER_WAYS}")
+    return maven
+
+
+def libs_folder() -> Path:
+    """Where the jars of exactly this pom are, or would be, kept."""
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    digest = hashlib.sha256(POM.read_bytes()).hexdigest()[:8]
+    return cache / "touchstone" / f"kafka-{KAFKA_VERSION}-{digest}"
+
+
+def fetch(libs: Path) -> None:
+    """Copy the jars to `libs`, all or nothing; of several processes one fetches and the others wait. Raises `ConfigError`."""
+    maven = find_maven()
+    try:
+        libs.parent.mkdir(parents=True, exist_ok=True)
+        with _lock(libs.with_name(f"{libs.name}.lock")), tempfile.TemporaryDirectory(dir=libs.parent, prefix=".fetching-") as scratch:
+            if libs.is_dir():
+                return
+            folder = Path(scratch) / "libs"
+            command = [maven, "-B", "-q", "-f", str(POM), _COPY, "-DincludeScope=runtime", f"-DoutputDirectory={folder}"]
+            done = subprocess.run(command, capture_output=True, text=True, timeout=FETCH_TIMEOUT_S, check=False)
+            if done.returncode != 0 or not any(folder.glob("kafka_*.jar")):
+                lines = [line for line in done.stdout.splitlines() if "ERROR" in line] or ["no output"]
+                raise ConfigError(f"Maven could not fetch Kafka {KAFKA_VERSION}: {lines[0][:300]}")
+            folder.rename(libs)
+    except subprocess.TimeoutExpired:
+        raise ConfigError(f"Maven did not fetch Kafka {KAFKA_VERSION} within {FETCH_TIMEOUT_S} s: check its network settings") from None
+    except OSError as error:
+        raise ConfigError(f"{libs.parent}: the cache cannot be written ({error.strerror}); set XDG_CACHE_HOME to a writable folder") from None
+
+
+@contextmanager
+def _lock(path: Path) -> Iterator[None]:
+    """Hold an exclusive lock on a file; the system releases it when the process ends."""
+    import fcntl  # Unix only, like the rest of this way to run Kafka
+
+    with path.open("w") as handle:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
