@@ -27,7 +27,7 @@ class Interval(NamedTuple):
     reason: str = ""
 
     @property
-    def count(self) -> int:
+    def length(self) -> int:
         """How many offsets it covers."""
         return self.last - self.first + 1
 

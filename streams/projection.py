@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import orjson
 from pydantic import ValidationError
@@ -249,8 +249,3 @@ def _bounded_position(partition: int, offset: int) -> None:
     """Refuse numbers that no broker gave."""
     if partition > PARTITION_MAX or offset > OFFSET_MAX:
         raise Unreadable("out_of_bounds")
-
-
-def as_json(value: Any) -> bytes:
-    """Canonical JSON: sorted keys, so equal values are equal bytes."""
-    return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)

@@ -1,0 +1,1 @@
+"""The result store: SQLite by default, PostgreSQL by URL."""

@@ -1,0 +1,149 @@
+"""Opening a result store: URL → engine, its durability settings, and its errors in one line without secrets."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, Engine, create_engine, event, func, inspect, select, text
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlchemyError
+from sqlalchemy.exc import TimeoutError as PoolTimeoutError
+
+from ops.store.schema import SCHEMA_VERSION, metadata, schema_version
+from scorers.base import ConfigError
+from streams.store_port import StoreRefused, StoreUnavailable
+
+BUSY_TIMEOUT_S = 10
+CONNECT_TIMEOUT_S = 10
+#: Any fixed number: names the lock under which PostgreSQL's tables are made.
+_CREATE_LOCK = 7_263_114
+
+
+def shown(url: str) -> str:
+    """A store URL fit for eyes: no password, and no query, which can carry one."""
+    try:
+        return make_url(url).set(query={}).render_as_string(hide_password=True)
+    except ArgumentError:
+        return "(not a database URL)"
+
+
+def open_engine(url: str) -> Engine:
+    """An engine for `sqlite:///FILE` or `postgresql[+psycopg]://…`; connects to nothing yet. Raises `ConfigError`."""
+    try:
+        parsed = make_url(url)
+    except ArgumentError:
+        raise ConfigError("store.url: not a database URL; write sqlite:///FILE or postgresql+psycopg://USER:PASSWORD@HOST/DATABASE") from None
+    backend = parsed.get_backend_name()
+    if backend == "postgresql":
+        return _open_postgres(parsed.set(drivername="postgresql+psycopg"))
+    if backend == "sqlite":
+        return _open_sqlite(parsed)
+    raise ConfigError(f"store.url: {backend} is not supported; use sqlite:///FILE or postgresql+psycopg://…")
+
+
+def _open_postgres(url: URL) -> Engine:
+    """PostgreSQL through psycopg. `pool_pre_ping` finds a connection that the server has dropped while it was idle."""
+    arguments: dict[str, Any] = {} if "connect_timeout" in url.query else {"connect_timeout": CONNECT_TIMEOUT_S}
+    try:
+        return create_engine(url, hide_parameters=True, pool_pre_ping=True, pool_size=4, max_overflow=4, connect_args=arguments)
+    except (ImportError, NoSuchModuleError):
+        raise ConfigError("store.url: PostgreSQL needs psycopg; install touchstone[postgres]") from None
+
+
+def _open_sqlite(url: URL) -> Engine:
+    """SQLite in WAL mode: readers never block the projector, and a killed process leaves whole transactions only."""
+    if url.database in {None, "", ":memory:"}:
+        raise ConfigError("store.url: an in-memory SQLite store would be lost; name a file: sqlite:///FILE")
+    engine = create_engine(url, hide_parameters=True, connect_args={"timeout": BUSY_TIMEOUT_S, "check_same_thread": False})
+
+    @event.listens_for(engine, "connect")
+    def _configure(connection: Any, _record: Any) -> None:
+        # The driver must not open transactions of its own: SQLAlchemy's "begin" below does, and says which kind.
+        connection.isolation_level = None
+        for pragma in ("journal_mode=WAL", "synchronous=NORMAL", f"busy_timeout={BUSY_TIMEOUT_S * 1000}", "foreign_keys=ON"):
+            connection.execute(f"PRAGMA {pragma}")
+
+    @event.listens_for(engine, "begin")
+    def _begin(connection: Connection) -> None:
+        # A transaction that reads first and writes later could find the database changed in between; a writer locks at once.
+        writes = connection.get_execution_options().get("touchstone_writes", False)
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+    return engine
+
+
+@contextmanager
+def writing(engine: Engine) -> Iterator[Connection]:
+    """One write transaction: all of it or nothing. Raises `StoreUnavailable`."""
+    with translated(), engine.connect().execution_options(touchstone_writes=True) as connection, connection.begin():
+        yield connection
+
+
+@contextmanager
+def reading(engine: Engine) -> Iterator[Connection]:
+    """One read transaction. Raises `StoreUnavailable`."""
+    with translated(), engine.connect() as connection, connection.begin():
+        yield connection
+
+
+@contextmanager
+def translated() -> Iterator[None]:
+    """Database errors that waiting can mend as `StoreUnavailable`; a defect of ours stays what it is."""
+    try:
+        yield
+    except PoolTimeoutError:
+        raise StoreUnavailable("pool_exhausted") from None
+    except DBAPIError as error:
+        name = type(error).__name__
+        if name in {"OperationalError", "InterfaceError", "InternalError"} or error.connection_invalidated:
+            raise StoreUnavailable(_code(error)) from error
+        raise
+
+
+def _code(error: DBAPIError) -> str:
+    """A stable short name of a database error: PostgreSQL's SQLSTATE, SQLite's error name, else the class."""
+    original = error.orig
+    code = getattr(original, "sqlstate", None) or getattr(original, "sqlite_errorname", None)
+    return str(code) if code else type(original).__name__
+
+
+def prepare(engine: Engine, *, create: bool) -> None:
+    """Make the tables where there are none (`create`), and check their version.
+
+    Raises `StoreRefused` for a store that is not there, not ours or newer than this program; `ConfigError` where it cannot
+    be reached or opened.
+    """
+    where = shown(engine.url.render_as_string(hide_password=False))
+    _check_file(engine, create)
+    try:
+        with engine.connect().execution_options(touchstone_writes=create) as connection, connection.begin():
+            if create:
+                if engine.dialect.name == "postgresql":
+                    connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _CREATE_LOCK})
+                metadata.create_all(connection)
+            elif not inspect(connection).has_table(schema_version.name):
+                raise StoreRefused(f"the store {where} has no results yet: run `touchstone projector` on it first, or check --store")
+            version = connection.execute(select(func.max(schema_version.c.version))).scalar()
+            if version is None and create:
+                connection.execute(schema_version.insert().values(version=SCHEMA_VERSION))
+                version = SCHEMA_VERSION
+    except DBAPIError as error:
+        reason = str(error.orig).strip().partition("\n")[0]
+        raise ConfigError(f"the store {where} cannot be opened: {reason}; check store.url (--store, TOUCHSTONE_STORE_URL)") from None
+    except SQLAlchemyError as error:
+        raise ConfigError(f"the store {where} cannot be opened ({type(error).__name__}); check store.url (--store, TOUCHSTONE_STORE_URL)") from None
+    if version is None or version > SCHEMA_VERSION:
+        has = "an unfinished schema" if version is None else f"schema version {version}, newer than the {SCHEMA_VERSION} of this program"
+        raise StoreRefused(f"the store {where} has {has}; upgrade touchstone, or use another store")
+
+
+def _check_file(engine: Engine, create: bool) -> None:
+    """SQLite makes a file on sight and says little where it cannot; look first."""
+    if engine.dialect.name != "sqlite":
+        return
+    path = Path(str(engine.url.database))
+    if not path.exists() and not create:
+        raise StoreRefused(f"there is no store {path}: run `touchstone projector` first, or check --store (store.url)")
+    if not path.parent.is_dir():
+        raise ConfigError(f"the store {path} cannot be made: {path.parent} is not a directory; make it, or check --store (store.url)")

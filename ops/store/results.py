@@ -1,0 +1,137 @@
+"""The result store behind the projector and the reconciliation: one transaction per polled batch."""
+
+from collections.abc import Iterator, Sequence
+
+from sqlalchemy import Connection, Engine, bindparam, select
+from sqlalchemy.exc import IntegrityError
+
+from ops.store.accounts import add_outcomes, read_outcomes, read_source_offsets
+from ops.store.engine import open_engine, prepare, reading, shown, writing
+from ops.store.rows import from_micros, state_of
+from ops.store.schema import batches, pages, positions, results
+from ops.store.writes import touch_batches, write_results
+from streams.batch_reports import BatchState, Emitted, Summary, summarise
+from streams.intervals import Interval
+from streams.projection import AccountKey, Projection
+from streams.store_port import Applied, StoreRefused
+
+
+class ResultStore:
+    """Results, outcomes, positions and reporting state in one database. Safe to use from several threads."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+
+    @classmethod
+    def open(cls, url: str, *, create: bool = False) -> "ResultStore":
+        """Open by URL. `create` makes the tables where there are none (the projector's task). Raises `ConfigError`."""
+        engine = open_engine(url)
+        try:
+            prepare(engine, create=create)
+        except BaseException:
+            engine.dispose()
+            raise
+        return cls(engine)
+
+    def close(self) -> None:
+        """Close every connection."""
+        self.engine.dispose()
+
+    def positions(self, topic: str) -> dict[int, int]:
+        """Partition of the results topic → next offset to read."""
+        with reading(self.engine) as connection:
+            query = select(positions.c.partition, positions.c.next_offset).where(positions.c.topic == topic)
+            return {row.partition: row.next_offset for row in connection.execute(query)}
+
+    def forget_positions(self, topic: str) -> None:
+        """Read the topic from its beginning next time; all else is kept."""
+        with writing(self.engine) as connection:
+            connection.execute(positions.delete().where(positions.c.topic == topic))
+
+    def apply(self, projection: Projection, now: float) -> Applied:
+        """Write one polled batch. Raises `StoreRefused` where another projector has moved the positions."""
+        with writing(self.engine) as connection:
+            # First, because on PostgreSQL this update holds a second projector until the transaction is decided.
+            self._move_positions(connection, projection)
+            applied, changed = write_results(connection, projection.results)
+            for account, claims in projection.outcomes.items():
+                add_outcomes(connection, account, claims)
+            touch_batches(connection, changed, now)
+            return applied
+
+    def _move_positions(self, connection: Connection, projection: Projection) -> None:
+        """The fence: positions move only from where this projector has read on."""
+        for partition, reached in sorted(projection.reached.items()):
+            expected = projection.expected[partition]
+            here = (positions.c.topic == projection.topic, positions.c.partition == partition)
+            if expected is None:
+                try:
+                    connection.execute(positions.insert().values(topic=projection.topic, partition=partition, next_offset=reached))
+                except IntegrityError:
+                    raise self._fenced(projection.topic, partition) from None
+                continue
+            moved = connection.execute(positions.update().where(*here, positions.c.next_offset == expected).values(next_offset=reached))
+            if moved.rowcount != 1:
+                raise self._fenced(projection.topic, partition)
+
+    def _fenced(self, topic: str, partition: int) -> StoreRefused:
+        """The error of the projector that came second."""
+        where = shown(self.engine.url.render_as_string(hide_password=False))
+        return StoreRefused(
+            f"another projector writes to the store {where}: the position of {topic} partition {partition} moved without us; "
+            "stop one of the two, or give each its own --store"
+        )
+
+    def due(self, now: float, limit: int) -> list[BatchState]:
+        """Batches that may have something to report, longest waiting first."""
+        with reading(self.engine) as connection:
+            query = select(batches).where(batches.c.due_at <= now).order_by(batches.c.due_at, batches.c.report_id).limit(limit)
+            return [state_of(row) for row in connection.execute(query)]
+
+    def summary(self, report_id: str) -> Summary:
+        """Count the results of one batch."""
+        columns = (results.c.label, results.c.scores, results.c.scored_at, results.c.batch_size)
+        with reading(self.engine) as connection:
+            query = select(*columns).where(results.c.report_id == report_id)
+            rows = connection.execution_options(yield_per=5_000).execute(query)
+            return summarise((row.label, row.scores, from_micros(row.scored_at), row.batch_size) for row in rows)
+
+    def mark_emitted(self, emitted: Sequence[Emitted]) -> None:
+        """Remember acknowledged reports."""
+        statement = (
+            batches.update()
+            .where(batches.c.report_id == bindparam("of_report"), batches.c.revision == bindparam("of_revision"))
+            .values({name: bindparam(name) for name in ("emitted_revision", "emitted_final", "emitted_at", "interval_s", "due_at")})
+        )
+        rows = [
+            {
+                "of_report": one.report_id,
+                "of_revision": one.revision,
+                "emitted_revision": one.revision,
+                "emitted_final": one.final,
+                "emitted_at": one.emitted_at,
+                "interval_s": one.interval_s,
+                "due_at": one.due_at,
+            }
+            for one in emitted
+        ]
+        if rows:
+            with writing(self.engine) as connection:
+                connection.execute(statement, rows)
+
+    def accounts(self, suite: str, topic: str) -> list[AccountKey]:
+        """Every account of the suite on this topic, in order."""
+        columns = (pages.c.suite, pages.c.suite_version, pages.c.topic, pages.c.partition)
+        with reading(self.engine) as connection:
+            query = select(*columns).where(pages.c.suite == suite, pages.c.topic == topic).distinct().order_by(*columns)
+            return [AccountKey(*row) for row in connection.execute(query)]
+
+    def intervals(self, account: AccountKey) -> list[Interval]:
+        """The account's outcomes: ascending, disjoint."""
+        with reading(self.engine) as connection:
+            return read_outcomes(connection, account)
+
+    def source_offsets(self, account: AccountKey) -> Iterator[int]:
+        """Offsets of the account that a result row or a repeat names: ascending, each once."""
+        with reading(self.engine) as connection:
+            yield from read_source_offsets(connection, account)

@@ -1,0 +1,176 @@
+"""What a transaction does with results: which row wins, and which batches have news. One writer, fenced by the caller."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from sqlalchemy import Connection, bindparam, select
+from sqlalchemy.dialects import postgresql, sqlite
+
+from ops.store.rows import columns_of
+from ops.store.schema import batches, repeats, results
+from streams.batch_reports import REPORT_TYPES
+from streams.projection import BatchKey, Position, ResultRow
+from streams.store_port import Applied
+
+_LOOKUP_IDS_MAX = 500
+
+
+@dataclass(slots=True)
+class _Known:
+    """A result id as it is in the table, or will be after this transaction. `row`: what has to be written whole."""
+
+    source: Position
+    content: str
+    batch: BatchKey | None
+    row: ResultRow | None = None
+    in_table: bool = True
+    moved: bool = False
+
+
+@dataclass(slots=True)
+class _Writes:
+    """What the results of one transaction come to."""
+
+    known: dict[str, _Known]
+    repeats: set[tuple[ResultRow, Position]] = field(default_factory=set)
+    changed: set[BatchKey] = field(default_factory=set)
+    new: int = 0
+    replaced: int = 0
+    repeated: int = 0
+    replays: int = 0
+
+
+def write_results(connection: Connection, rows: Sequence[ResultRow]) -> tuple[Applied, set[BatchKey]]:
+    """Write results in topic order. Returns what was done, and the batches whose content changed.
+
+    The lowest source position of a result id has the row, in whatever order they arrive; the others are repeats. The same
+    position again is a replay and changes nothing, not even the time of scoring.
+    """
+    writes = _Writes(_lookup(connection, {row.result_id for row in rows}))
+    for row in rows:
+        _decide(row, writes)
+    _flush(connection, writes)
+    return Applied(writes.new, writes.replaced, writes.repeated, writes.replays), writes.changed
+
+
+def _lookup(connection: Connection, ids: set[str]) -> dict[str, _Known]:
+    """Those of the ids that are in the table."""
+    known: dict[str, _Known] = {}
+    names = ("result_id", "source_topic", "source_partition", "source_offset", "content")
+    grouped = ("report_id", "suite", "suite_version", "config_digest", "concern_id", "batch_id")
+    query = select(*(results.c[name] for name in (*names, *grouped))).where(results.c.result_id.in_(bindparam("ids", expanding=True)))
+    ordered = sorted(ids)
+    for index in range(0, len(ordered), _LOOKUP_IDS_MAX):
+        for row in connection.execute(query, {"ids": ordered[index : index + _LOOKUP_IDS_MAX]}):
+            batch = BatchKey(row.suite, row.suite_version, row.config_digest, row.concern_id, row.batch_id) if row.report_id else None
+            known[row.result_id] = _Known(Position(row.source_topic, row.source_partition, row.source_offset), row.content, batch)
+    return known
+
+
+def _decide(row: ResultRow, writes: _Writes) -> None:
+    """One result against what is known of its id."""
+    known = writes.known.get(row.result_id)
+    if known is None:
+        writes.known[row.result_id] = _Known(row.source, row.content, row.batch, row, in_table=False)
+        writes.new += 1
+        _mark(writes, row.batch)
+    elif row.source == known.source:
+        writes.replays += 1
+    elif row.source > known.source:
+        writes.repeats.add((row, row.source))
+        writes.repeated += 1
+    else:
+        writes.repeats.add((row, known.source))
+        if row.content == known.content:
+            # Only the position moves: no report may change because an event was met twice.
+            known.row = known.row and replace(known.row, source=row.source)
+            known.moved = True
+            writes.repeated += 1
+        else:
+            _mark(writes, known.batch)
+            _mark(writes, row.batch)
+            known.row, known.content, known.batch = row, row.content, row.batch
+            writes.replaced += 1
+        known.source = row.source
+
+
+def _mark(writes: _Writes, batch: BatchKey | None) -> None:
+    """A batch has news, if its suite reports batches."""
+    if batch is not None and batch.suite in REPORT_TYPES:
+        writes.changed.add(batch)
+
+
+def _flush(connection: Connection, writes: _Writes) -> None:
+    """Write what was decided."""
+    inserts = [columns_of(known.row) for known in writes.known.values() if known.row and not known.in_table]
+    if inserts:
+        connection.execute(results.insert(), inserts)
+    rewritten = [columns_of(known.row) for known in writes.known.values() if known.row and known.in_table]
+    if rewritten:
+        names = [name for name in rewritten[0] if name != "result_id"]
+        _update_results(connection, names, rewritten)
+    names = ["source_topic", "source_partition", "source_offset"]
+    moved = [
+        {"result_id": result_id, **dict(zip(names, known.source, strict=True))}
+        for result_id, known in writes.known.items()
+        if known.moved and known.in_table and not known.row
+    ]
+    if moved:
+        _update_results(connection, names, moved)
+    if writes.repeats:
+        rows = [
+            {
+                "result_id": row.result_id,
+                **dict(zip(names, source, strict=True)),
+                "suite": row.suite,
+                "suite_version": row.suite_version,
+            }
+            for row, source in writes.repeats
+        ]
+        dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
+        connection.execute(dialect.insert(repeats).on_conflict_do_nothing(), rows)
+
+
+def _update_results(connection: Connection, names: Sequence[str], rows: Sequence[dict[str, object]]) -> None:
+    """Set columns of rows by result id."""
+    statement = results.update().where(results.c.result_id == bindparam("of_result")).values({name: bindparam(f"to_{name}") for name in names})
+    connection.execute(statement, [{"of_result": row["result_id"], **{f"to_{name}": row[name] for name in names}} for row in rows])
+
+
+def touch_batches(connection: Connection, changed: set[BatchKey], now: float) -> None:
+    """Raise the revision of changed batches and make them due: at once, or when the last report is old enough."""
+    keys = {key.report_id: key for key in sorted(changed)}
+    known = {}
+    ordered = list(keys)
+    for index in range(0, len(ordered), _LOOKUP_IDS_MAX):
+        query = select(batches).where(batches.c.report_id.in_(ordered[index : index + _LOOKUP_IDS_MAX]))
+        known.update({row.report_id: row for row in connection.execute(query)})
+    fresh = [
+        {
+            "report_id": report_id,
+            **key._asdict(),
+            "revision": 1,
+            "emitted_revision": 0,
+            "emitted_final": False,
+            "emitted_at": 0.0,
+            "changed_at": now,
+            "interval_s": 0.0,
+            "due_at": now,
+        }
+        for report_id, key in keys.items()
+        if report_id not in known
+    ]
+    if fresh:
+        connection.execute(batches.insert(), fresh)
+    touched = []
+    for report_id, row in known.items():
+        waiting = row.due_at is not None and row.revision > row.emitted_revision
+        due_at = row.due_at if waiting else max(now, row.emitted_at + row.interval_s)
+        touched.append({"of_report": report_id, "to_revision": row.revision + 1, "to_changed_at": now, "to_due_at": due_at})
+    if touched:
+        statement = (
+            batches.update()
+            .where(batches.c.report_id == bindparam("of_report"))
+            .values(revision=bindparam("to_revision"), changed_at=bindparam("to_changed_at"), due_at=bindparam("to_due_at"))
+        )
+        connection.execute(statement, touched)
