@@ -32,3 +32,14 @@ def load_suite(name: str) -> Suite:
 def load_all() -> list[Suite]:
     """Import every installed suite, in name order."""
     return [load_suite(name) for name in sorted(suite_entry_points())]
+
+
+def known_kinds() -> frozenset[str]:
+    """Every kind that some installed suite scores; a suite that cannot be imported here adds none."""
+    kinds: set[str] = set()
+    for name in suite_entry_points():
+        try:
+            kinds.update(load_suite(name).cases)
+        except ConfigError:
+            continue
+    return frozenset(kinds)

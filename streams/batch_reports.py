@@ -2,7 +2,6 @@
 
 import json
 import math
-import uuid
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -10,7 +9,7 @@ from typing import Any
 
 import orjson
 
-from streams.codec import NAMESPACE, Header
+from streams.codec import Header, deterministic_id
 from streams.projection import BatchKey
 
 #: Suites whose batches are reported, and the CloudEvents type of the report: the specification's own name.
@@ -91,19 +90,21 @@ def is_final(state: BatchState, summary: Summary, now: float, quiet_s: float) ->
 def payload(state: BatchState, summary: Summary, final: bool) -> dict[str, Any]:
     """SAFE v0 §8.2: `concern_id, batch_id, summary, timestamp`, and ours: `report_id, final, mean_scores`.
 
-    The timestamp is the latest `scored_at` of the batch, not the time of sending, so the same content is the same report.
+    Cases that could not be scored are in no count and no mean, as in the batch command's report, though they fill the
+    declared size. The timestamp is the latest `scored_at` of the batch, not the time of sending, so the same content is the same report.
     """
-    total = summary.total
+    passed, review, failed = (summary.labels.get(label, 0) for label in ("Pass", "Review", "Fail"))
+    total = passed + review + failed
     stamp = summary.scored_at or datetime.fromtimestamp(0, UTC)
     return {
         "concern_id": state.key.concern_id,
         "batch_id": state.key.batch_id,
         "summary": {
             "total_cases": total,
-            "pass": summary.labels.get("Pass", 0),
-            "review": summary.labels.get("Review", 0),
-            "fail": summary.labels.get("Fail", 0),
-            "overall_pass_rate": summary.labels.get("Pass", 0) / total if total else 0.0,
+            "pass": passed,
+            "review": review,
+            "fail": failed,
+            "overall_pass_rate": passed / total if total else 0.0,
         },
         "timestamp": stamp.astimezone(UTC).isoformat().replace("+00:00", "Z"),
         "report_id": state.report_id,
@@ -115,7 +116,7 @@ def payload(state: BatchState, summary: Summary, final: bool) -> dict[str, Any]:
 def encode_report(state: BatchState, document: Mapping[str, Any]) -> tuple[bytes, bytes, list[Header]]:
     """Key, value and headers of a report event (CloudEvents 1.0, binary mode). A re-emitted report has the same id."""
     value = json.dumps(document, separators=(",", ":"), ensure_ascii=False).encode()
-    identity = uuid.uuid5(NAMESPACE, json.dumps([state.report_id, document], sort_keys=True, separators=(",", ":")))
+    identity = deterministic_id(json.dumps([state.report_id, document], sort_keys=True, separators=(",", ":")))
     return (
         state.report_id.encode(),
         value,
@@ -123,7 +124,7 @@ def encode_report(state: BatchState, document: Mapping[str, Any]) -> tuple[bytes
             ("content-type", b"application/json"),
             ("ce_specversion", b"1.0"),
             ("ce_type", REPORT_TYPES[state.key.suite].encode()),
-            ("ce_id", str(identity).encode()),
+            ("ce_id", identity.encode()),
             ("ce_source", f"/touchstone/projector/{state.key.suite}".encode()),
             ("ce_subject", state.report_id.encode()),
             ("ce_time", document["timestamp"].encode()),

@@ -134,6 +134,7 @@ class Intake:
                 continue
             for task in self._tasks.pop(progress):
                 task.cancel()
+            self._metrics.released(progress.unwritten())
             for piece in progress.in_flight:
                 self._records -= piece.records
                 self._bytes -= piece.payload_bytes
@@ -167,10 +168,13 @@ class Intake:
         failure: BaseException | None = None
         for (partition, progress, ready, spans), outcome in zip(taken, written, strict=True):
             if isinstance(outcome, BaseException):
-                progress.give_back(ready, spans)
+                if self._partitions.get(partition) is progress:
+                    progress.give_back(ready, spans)
+                else:
+                    self._metrics.released(sum(last - first + 1 for _, _, first, last in spans))
                 failure = failure or outcome
                 continue
-            self._count_spans(spans)
+            self._count_spans(partition, spans)
             if ready is not None and self._partitions.get(partition) is progress:
                 committable[partition] = ready
         if failure is not None and not isinstance(failure, Exception):
@@ -192,11 +196,16 @@ class Intake:
         )
         await self._publisher.publish(self._to.results, partition[1] % self._to.results_partitions, [Message(*encode_ledger(record))])
 
-    def _count_spans(self, spans: list[Span]) -> None:
-        """Count outcomes whose ledger record is acknowledged."""
+    def _count_spans(self, partition: TopicPartition, spans: list[Span]) -> None:
+        """Count outcomes whose ledger record is acknowledged; log dead letters once per code, not once per event."""
         counts: Counter[tuple[str, str]] = Counter()
+        dead: dict[str, int] = {}
         for outcome, reason, first, last in spans:
             counts[outcome, reason] += last - first + 1
+            if outcome == "dead":
+                dead.setdefault(reason, first)
+        for code, first in dead.items():
+            log.warning("dead_letters", topic=partition[0], partition=partition[1], offset=first, count=counts["dead", code], code=code)
         if counts:
             self._metrics.finished(counts)
 
@@ -259,17 +268,24 @@ class Intake:
         return reads
 
     async def _publish_dead(self, records: Sequence[Record], reads: list[tuple[Record, Read | Reject]]) -> None:
-        """Send the unreadable records to the dead-letter topic."""
-        suite, partition = self._suite, records[0].partition % self._to.dead_partitions
-        for record, step in reads:
-            if type(step) is not Reject:
-                continue
-            about = {"suite": suite.name, "version": suite.version, "code": step.code, "where": step.where}
-            log.warning("dead_letter", topic=record.topic, partition=record.partition, offset=record.offset, code=step.code, path=step.where)
-            try:
-                await self._publisher.publish(self._to.dead, partition, [dead_letter(record, **about)])
-            except TooLarge:
-                await self._publisher.publish(self._to.dead, partition, [dead_letter(record, **about, payload=False)])
+        """Send the unreadable records to the dead-letter topic, together; singly where the broker refuses one for its size."""
+        rejected = [(record, step) for record, step in reads if type(step) is Reject]
+        if not rejected:
+            return
+        first = rejected[0][0]
+        partition = first.partition % self._to.dead_partitions
+        try:
+            await self._publisher.publish(self._to.dead, partition, [self._dead_letter(record, step) for record, step in rejected])
+        except TooLarge:
+            for record, step in rejected:
+                try:
+                    await self._publisher.publish(self._to.dead, partition, [self._dead_letter(record, step)])
+                except TooLarge:
+                    await self._publisher.publish(self._to.dead, partition, [self._dead_letter(record, step, payload=False)])
+
+    def _dead_letter(self, record: Record, step: Reject, payload: bool = True) -> Message:
+        """The dead letter of one rejected record."""
+        return dead_letter(record, suite=self._suite.name, version=self._suite.version, code=step.code, where=step.where, payload=payload)
 
     async def _score(self, reads: list[tuple[Record, Read | Reject]]) -> list[Message]:
         """Score the cases of a slice: in a row for inline suites, together otherwise."""

@@ -69,6 +69,11 @@ class PartitionProgress:
         if self._ready_after is None:
             self._ready_after = ready
 
+    def unwritten(self) -> int:
+        """Records that are done but whose ledger record is still to be written."""
+        waiting = [self._spans, *(piece.spans for piece in self._slices if piece.done)]
+        return sum(last - first + 1 for spans in waiting for _, _, first, last in spans)
+
     @property
     def in_flight(self) -> tuple[Slice, ...]:
         """Slices not yet part of the done prefix."""

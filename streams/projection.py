@@ -3,7 +3,6 @@
 import hashlib
 import json
 import math
-import uuid
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -15,7 +14,7 @@ from pydantic import ValidationError
 
 from schemas.ledger import LedgerRecord
 from schemas.result import ScoreResult, SourceRef
-from streams.codec import LEDGER_TYPE, NAMESPACE, RESULT_TYPE, Record
+from streams.codec import LEDGER_TYPE, RESULT_TYPE, Record, deterministic_id
 from streams.intervals import Interval, runs
 
 #: Bounds of what a column or an index takes; anything past them was not written by a worker.
@@ -45,7 +44,7 @@ class BatchKey(NamedTuple):
     @property
     def report_id(self) -> str:
         """UUIDv5 of the group, so that a report keeps its name for ever."""
-        return str(uuid.uuid5(NAMESPACE, json.dumps(["report", *self], separators=(",", ":"))))
+        return deterministic_id(json.dumps(["report", *self], separators=(",", ":")))
 
 
 class Position(NamedTuple):

@@ -226,14 +226,14 @@ class Projector:
         if name not in self._down:
             self._down.add(name)
             self._metrics.dependency(name, False)
-            log.warning("dependency_down", dependency=name, code=code)
+            log.warning(f"{name}_down", code=code)
 
     def _back(self, name: str) -> None:
         """Say once that it is back."""
         self._metrics.dependency(name, True)
         if name in self._down:
             self._down.discard(name)
-            log.info("dependency_up", dependency=name)
+            log.info(f"{name}_up")
 
 
 async def _close(close: Callable[[], Awaitable[None]]) -> None:

@@ -1,0 +1,42 @@
+"""`touchstone worker`: score events live."""
+
+from enum import StrEnum
+from typing import Annotated, Any
+
+import typer
+
+from ops.cli import app
+from ops.cli.shared import BootstrapOption, ConfigOption, one_line_errors, settings_from
+
+
+class Runner(StrEnum):
+    """What drives the intake."""
+
+    faust = "faust"
+    direct = "direct"
+
+
+@app.command()
+def worker(
+    suite: Annotated[str, typer.Option(help="Suite to score with; `touchstone doctor` lists the installed ones.")],
+    runner: Annotated[Runner, typer.Option(help="faust: the default. direct: a plain aiokafka loop, for cheap suites at high rates.")] = Runner.faust,
+    config: ConfigOption = None,
+    bootstrap: BootstrapOption = None,
+    http_port: Annotated[int | None, typer.Option(help="Port of /metrics, /healthz and /readyz (default: a free one).", show_default=False)] = None,
+) -> None:
+    """Consume events, score them, produce results, commit in order. SIGTERM drains."""
+    import asyncio
+
+    import uvloop
+
+    from ops.suites import running_suite
+    from streams.logs import configure
+    from streams.worker import run_worker
+
+    settings = settings_from(config, bootstrap, http__port=http_port)
+    configure(settings.log)
+    asyncio.set_event_loop_policy(uvloop.EventLoopPolicy())  # for the consumer thread that Faust starts, too
+    with one_line_errors():
+        running, topics = running_suite(suite, settings)
+        code: Any = asyncio.run(run_worker(running, topics, runner.value, settings))
+    raise typer.Exit(code)

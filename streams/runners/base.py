@@ -1,0 +1,57 @@
+"""What every runner is given, and what it tells about itself."""
+
+import asyncio
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from schemas.config import Settings
+from streams.intake import Intake
+from streams.metrics import WorkerMetrics
+from streams.offsets import TopicPartition
+
+#: How often a runner looks whether it is told to stop, and the longest an idle poll waits.
+POLL_S = 0.2
+
+
+class Stalled(Exception):
+    """The watchdog found work waiting and nobody taking it up; the process ends so that its supervisor starts a new one."""
+
+
+@dataclass(slots=True)
+class Job:
+    """One worker process: the intake it drives and where the events come from.
+
+    `positions`: partition → next offset to settle, as far as this process knows; read by the watchdog.
+    """
+
+    settings: Settings
+    intake: Intake
+    metrics: WorkerMetrics
+    topics: tuple[str, ...]
+    group: str
+    stop: asyncio.Event
+    assigned: set[TopicPartition] = field(default_factory=set)
+    positions: dict[TopicPartition, int] = field(default_factory=dict)
+    joined_at: float | None = None
+
+    def on_assigned(self, partitions: set[TopicPartition]) -> None:
+        """A rebalance has ended: everything known of the partitions before is void."""
+        self.intake.revoke()
+        self.assigned = set(partitions)
+        self.positions.clear()
+        self.joined_at = time.monotonic()
+        self.metrics.count("rebalances")
+        self.metrics.gauge("assigned_partitions", len(partitions))
+
+    def on_revoked(self) -> None:
+        """A rebalance begins."""
+        self.intake.revoke()
+        self.assigned = set()
+        self.positions.clear()
+        self.metrics.gauge("assigned_partitions", 0)
+
+    def on_committed(self, offsets: Mapping[TopicPartition, int]) -> None:
+        """Offsets were committed."""
+        self.positions.update(offsets)
+        self.metrics.count("commits")

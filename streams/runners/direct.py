@@ -1,0 +1,133 @@
+"""The plain runner: an aiokafka loop, fenced against rebalances, public API only.
+
+The fence is the intake's own: a rebalance drops every partition's progress, so whatever an older assignment still
+completes finds nobody to acknowledge it to. It is dropped both when partitions go and when new ones come, because the
+consumer may hand out buffered records of the old assignment in between.
+"""
+
+import asyncio
+import contextlib
+from collections.abc import Iterable
+
+import structlog
+from aiokafka import AIOKafkaConsumer, ConsumerRebalanceListener, TopicPartition
+from aiokafka.errors import CommitFailedError, IllegalStateError, KafkaError
+
+from streams.clients import client_options
+from streams.runners.base import POLL_S, Job
+
+log = structlog.get_logger(__name__)
+
+
+class _Listener(ConsumerRebalanceListener):  # type: ignore[misc]
+    """Settles and commits what is done before partitions go, then forgets them."""
+
+    def __init__(self, job: Job) -> None:
+        self._job = job
+        self.consumer: AIOKafkaConsumer | None = None
+        self.epoch = 0
+
+    async def on_partitions_revoked(self, revoked: Iterable[TopicPartition]) -> None:
+        """Bounded: a rebalance must not wait for a slow event."""
+        job = self._job
+        if job.assigned:
+            await job.intake.drain(min(2.0, job.settings.worker.rebalance_timeout_s / 4))
+            await commit(job, self.consumer)
+        self.epoch += 1
+        job.on_revoked()
+
+    async def on_partitions_assigned(self, assigned: Iterable[TopicPartition]) -> None:
+        """Start from the committed offsets, with nothing left over."""
+        self.epoch += 1
+        partitions = {(tp.topic, tp.partition) for tp in assigned}
+        self._job.on_assigned(partitions)
+        log.info("assigned", partitions=len(partitions))
+
+
+async def commit(job: Job, consumer: AIOKafkaConsumer | None) -> None:
+    """Commit what the intake says may be committed; a failure is counted and made good by the next commit or a replay."""
+    timeout_s = job.settings.worker.commit_timeout_s
+    try:
+        # The ledger goes through the outbox, which asks a broken broker without end: bound the wait here.
+        offsets = await asyncio.wait_for(job.intake.settle(), timeout_s)
+        if not offsets or consumer is None:
+            return
+        wanted = {TopicPartition(*partition): offset for partition, offset in offsets.items()}
+        await asyncio.wait_for(consumer.commit(wanted), timeout_s)
+    except (CommitFailedError, IllegalStateError):
+        job.metrics.count("commit_failures")  # the partition has gone to somebody else, who replays from the last commit
+    except (KafkaError, TimeoutError) as error:
+        job.metrics.count("commit_failures")
+        log.debug("commit_failed", code=type(error).__name__)
+    else:
+        job.on_committed(offsets)
+
+
+def make_consumer(job: Job) -> AIOKafkaConsumer:
+    """The group's consumer; offsets are committed by us alone."""
+    worker = job.settings.worker
+    return AIOKafkaConsumer(
+        **client_options(job.settings.kafka),
+        group_id=job.group,
+        enable_auto_commit=False,
+        auto_offset_reset=worker.auto_offset_reset,
+        session_timeout_ms=int(worker.session_timeout_s * 1000),
+        heartbeat_interval_ms=int(worker.heartbeat_interval_s * 1000),
+        rebalance_timeout_ms=int(worker.rebalance_timeout_s * 1000),
+        max_poll_interval_ms=int(worker.poll_interval_max_s * 1000),
+        max_partition_fetch_bytes=max(worker.event_bytes_max, 1_048_576),
+    )
+
+
+async def run(job: Job) -> None:
+    """Consume until `job.stop` is set; then finish what is in flight, commit and leave the group."""
+    worker = job.settings.worker
+    listener = _Listener(job)
+    consumer = make_consumer(job)
+    listener.consumer = consumer
+    consumer.subscribe(topics=list(job.topics), listener=listener)
+    await consumer.start()
+    committer = asyncio.create_task(_commit_regularly(job, consumer))
+    try:
+        while not job.stop.is_set():
+            await _poll(job, consumer, listener)
+        if not await job.intake.drain(worker.drain_timeout_s):
+            log.warning("drain_timeout", in_flight=job.intake.in_flight)
+    finally:
+        committer.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await committer
+        await commit(job, consumer)
+        listener.consumer = None
+        job.on_revoked()
+        await consumer.stop()
+
+
+async def _poll(job: Job, consumer: AIOKafkaConsumer, listener: _Listener) -> None:
+    """One round: fetch, then hand over slice by slice as the window allows."""
+    try:
+        await asyncio.wait_for(job.intake.room(), POLL_S)
+    except TimeoutError:
+        return
+    size = job.settings.worker.slice_records
+    fetched = await consumer.getmany(timeout_ms=int(POLL_S * 1000), max_records=size * 8)
+    # Between the fetch returning and here nothing else has run, so this epoch is the one that the records belong to.
+    epoch = listener.epoch
+    for tp, records in fetched.items():
+        for begin in range(0, len(records), size):
+            while not job.intake.has_room():
+                if job.stop.is_set():
+                    return  # not handed over, so never acknowledged: the next owner fetches them again
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(job.intake.room(), POLL_S)
+            if listener.epoch != epoch:
+                return
+            job.intake.start((tp.topic, tp.partition), records[begin : begin + size])
+        await asyncio.sleep(0)
+
+
+async def _commit_regularly(job: Job, consumer: AIOKafkaConsumer) -> None:
+    """Commit on a clock."""
+    while True:
+        await asyncio.sleep(job.settings.worker.commit_interval_s)
+        await commit(job, consumer)

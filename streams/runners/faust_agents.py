@@ -1,0 +1,226 @@
+"""The default runner: one Faust agent per suite, fenced in. The only module that imports Faust.
+
+What Faust 0.15.3 does by itself and must not do here: acknowledge an event whose processing raised, commit past events in
+flight when acknowledgements come out of order, lose sink results on produce errors, serve its tables over HTTP, create
+topics. So the agent takes raw bytes with `noack`, hands them to the intake and goes on; an event is acknowledged only when
+the intake says that it and every earlier offset of its partition are done.
+"""
+
+import asyncio
+import contextlib
+import ssl
+from collections import deque
+from collections.abc import AsyncIterator
+from typing import Any
+
+import faust
+import structlog
+from faust.auth import SASLCredentials, SSLCredentials
+from faust.types.auth import SASLMechanism
+
+from schemas.config import KafkaSettings, Settings
+from streams.clients import ssl_context
+from streams.offsets import TopicPartition
+from streams.runners.base import POLL_S, Job
+
+log = structlog.get_logger(__name__)
+
+#: How long a lone event waits for company before it is scored: Faust yields events one by one, slices are cheaper.
+LINGER_S = 0.002
+#: Faust's own buffer between consumer and agent.
+STREAM_BUFFER_RECORDS = 512
+
+
+class _FaustRecord:
+    """A Faust message as the codec wants it: milliseconds, and headers as pairs."""
+
+    __slots__ = ("event", "headers", "key", "offset", "partition", "timestamp", "topic", "value")
+
+    def __init__(self, event: Any) -> None:
+        message = event.message
+        self.event = event
+        self.topic: str = message.topic
+        self.partition: int = message.partition
+        self.offset: int = message.offset
+        self.timestamp = int((message.timestamp or 0) * 1000)
+        self.key: bytes | None = message.key
+        self.value: bytes | None = message.value
+        headers = message.headers
+        self.headers: list[tuple[str, bytes]] = list(headers.items()) if isinstance(headers, dict) else list(headers or ())
+
+
+class FaustFeed:
+    """Between the agent and the intake: gathers events into slices, and acknowledges them in order."""
+
+    def __init__(self, app: faust.App, job: Job) -> None:
+        self._app = app
+        self._job = job
+        self._gathered: dict[TopicPartition, list[_FaustRecord]] = {}
+        self._unacknowledged: dict[TopicPartition, deque[Any]] = {}
+        self._taken: dict[TopicPartition, int] = {}
+        self._timer: asyncio.TimerHandle | None = None
+        self.closed = False
+
+    async def take(self, event: Any) -> None:
+        """Take one event from the stream. Waits while the window is full, which pauses the stream."""
+        intake = self._job.intake
+        if not intake.has_room():
+            self.flush()
+            await intake.room()
+        message = event.message
+        if self.closed or message.generation_id != self._app.consumer_generation_id:
+            return  # of an assignment that has ended: its owner now will consume it
+        partition = (message.topic, message.partition)
+        if message.offset <= self._taken.get(partition, -1):
+            return
+        self._taken[partition] = message.offset
+        gathered = self._gathered.setdefault(partition, [])
+        gathered.append(_FaustRecord(event))
+        if len(gathered) >= self._job.settings.worker.slice_records:
+            self._start(partition)
+        elif self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(LINGER_S, self.flush)
+
+    def flush(self) -> None:
+        """Hand every gathered slice to the intake."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        for partition in list(self._gathered):
+            self._start(partition)
+
+    def _start(self, partition: TopicPartition) -> None:
+        records = self._gathered.pop(partition, None)
+        if records:
+            self._unacknowledged.setdefault(partition, deque()).extend(record.event for record in records)
+            self._job.intake.start(partition, records)
+
+    async def settle(self) -> None:
+        """Acknowledge what is done to Faust, which commits it on its next tick."""
+        worker = self._job.settings.worker
+        try:
+            offsets = await asyncio.wait_for(self._job.intake.settle(), worker.commit_timeout_s)
+        except TimeoutError:
+            self._job.metrics.count("commit_failures")
+            return
+        for partition, after in offsets.items():
+            waiting = self._unacknowledged.get(partition)
+            while waiting and waiting[0].message.offset < after:
+                waiting.popleft().ack()
+        if offsets:
+            self._job.on_committed(offsets)
+
+    def forget(self) -> None:
+        """A rebalance: nothing gathered or unacknowledged belongs to us any more."""
+        self._gathered.clear()
+        self._unacknowledged.clear()
+        self._taken.clear()
+
+
+def make_app(job: Job) -> faust.App:
+    """The Faust application of one suite: everything of Faust that could lose, leak or listen is off."""
+    settings, worker = job.settings, job.settings.worker
+    return faust.App(
+        job.group,
+        broker=[f"kafka://{address.strip()}" for address in settings.kafka.bootstrap_servers.split(",")],
+        broker_credentials=credentials(settings.kafka),
+        broker_client_id=settings.kafka.client_id,
+        broker_session_timeout=worker.session_timeout_s,
+        broker_heartbeat_interval=worker.heartbeat_interval_s,
+        broker_rebalance_timeout=worker.rebalance_timeout_s,
+        broker_request_timeout=max(settings.kafka.request_timeout_s, worker.session_timeout_s),
+        broker_max_poll_interval=worker.poll_interval_max_s,
+        broker_commit_interval=worker.commit_interval_s,
+        consumer_auto_offset_reset=worker.auto_offset_reset,
+        consumer_max_fetch_size=max(worker.event_bytes_max, 1_048_576),
+        processing_guarantee="at_least_once",
+        producer_acks=-1,
+        stream_buffer_maxsize=STREAM_BUFFER_RECORDS,
+        stream_wait_empty=False,
+        topic_allow_declare=False,
+        topic_disable_leader=True,
+        web_enabled=False,
+        autodiscover=False,
+        store="memory://",
+        datadir="/nonexistent",
+        value_serializer="raw",
+        key_serializer="raw",
+    )
+
+
+def credentials(kafka: KafkaSettings) -> Any:
+    """The settings' credentials in Faust's words; None for PLAINTEXT."""
+    context = ssl_context(kafka)
+    if kafka.security_protocol.startswith("SASL"):
+        password = kafka.sasl_password.get_secret_value() if kafka.sasl_password else None
+        return SASLCredentials(
+            username=kafka.sasl_username, password=password, mechanism=SASLMechanism(kafka.sasl_mechanism), ssl_context=context
+        )
+    return SSLCredentials(context=context) if isinstance(context, ssl.SSLContext) else None
+
+
+def attach(app: faust.App, job: Job) -> FaustFeed:
+    """Give the app its one agent and its rebalance callbacks."""
+    feed = FaustFeed(app, job)
+    source = app.topic(*job.topics, value_type=bytes, key_type=bytes, value_serializer="raw", key_serializer="raw")
+
+    @app.agent(source, name=f"{job.group}.intake", concurrency=1)  # type: ignore[untyped-decorator]
+    async def intake(stream: Any) -> None:
+        events: AsyncIterator[Any] = stream.noack().events()
+        async for event in events:
+            await feed.take(event)
+
+    @app.on_partitions_revoked.connect  # type: ignore[untyped-decorator]
+    async def revoked(_: Any, *__: Any, **___: Any) -> None:
+        if job.assigned:
+            await job.intake.drain(min(2.0, job.settings.worker.rebalance_timeout_s / 4))
+            await feed.settle()
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(app.commit(set(job.topics)), job.settings.worker.commit_timeout_s)
+        feed.forget()
+        job.on_revoked()
+
+    @app.on_partitions_assigned.connect  # type: ignore[untyped-decorator]
+    async def assigned(_: Any, partitions: Any = (), *__: Any, **___: Any) -> None:
+        feed.forget()
+        job.on_assigned({(tp.topic, tp.partition) for tp in partitions})
+        log.info("assigned", partitions=len(partitions))
+
+    return feed
+
+
+async def run(job: Job) -> None:
+    """Consume until `job.stop` is set; then finish what is in flight, commit and leave the group."""
+    worker = job.settings.worker
+    app = make_app(job)
+    feed = attach(app, job)
+    await app.start()
+    settler = asyncio.create_task(_settle_regularly(feed, job.settings))
+    try:
+        while not job.stop.is_set():
+            if app.should_stop:
+                raise RuntimeError("the Faust application has stopped by itself")
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(job.stop.wait(), POLL_S)
+        feed.flush()
+        feed.closed = True
+        if not await job.intake.drain(worker.drain_timeout_s):
+            log.warning("drain_timeout", in_flight=job.intake.in_flight)
+        await feed.settle()
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(app.commit(set(job.topics)), worker.commit_timeout_s)
+    finally:
+        settler.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await settler
+        feed.forget()
+        job.on_revoked()
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(app.stop(), worker.drain_timeout_s)
+
+
+async def _settle_regularly(feed: FaustFeed, settings: Settings) -> None:
+    """Acknowledge on a clock, twice per Faust commit."""
+    while True:
+        await asyncio.sleep(settings.worker.commit_interval_s / 2)
+        await feed.settle()
