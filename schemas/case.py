@@ -51,9 +51,7 @@ class Case(Inbound):
     id: Identifier | None = None
     timestamp: datetime | None = None
     source: Identifier | None = None
-    correlation: dict[Identifier, Annotated[str, StringConstraints(max_length=1024)]] = Field(
-        default_factory=dict, max_length=CORRELATION_ITEMS_MAX
-    )
+    correlation: dict[Identifier, Annotated[str, StringConstraints(max_length=1024)]] = Field(default_factory=dict, max_length=CORRELATION_ITEMS_MAX)
 
     @property
     def case_id(self) -> str | None:

@@ -27,10 +27,10 @@ class ConfigError(Exception):
     """The user's configuration cannot be used; the message says what, where and how to mend it."""
 
 
-CaseT = TypeVar("CaseT", bound=Case, contravariant=True)
+CaseT_contra = TypeVar("CaseT_contra", bound=Case, contravariant=True)
 
 
-class Scorer(Protocol[CaseT]):
+class Scorer(Protocol[CaseT_contra]):
     """One specification, asked of one case."""
 
     @property
@@ -43,7 +43,7 @@ class Scorer(Protocol[CaseT]):
         """Raised when old and new scores stop being comparable."""
         ...
 
-    async def score(self, case: CaseT) -> Scorecard:
+    async def score(self, case: CaseT_contra) -> Scorecard:
         """Score one case. Raises `Unavailable`; anything else it raises is its own defect and becomes a `Failure`."""
         ...
 

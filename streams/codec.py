@@ -143,9 +143,7 @@ class Codec:
                 return kind
         return None
 
-    def _validate(
-        self, model: type[Case], kind: str, document: dict[str, Any], envelope: Mapping[str, Any], record: Record, form: str
-    ) -> Read | Reject:
+    def _validate(self, model: type[Case], kind: str, document: dict[str, Any], envelope: Mapping[str, Any], record: Record, form: str) -> Read | Reject:
         """Validate the payload; on failure name the first field at fault and never its content."""
         try:
             case = model.model_validate(document)

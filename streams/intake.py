@@ -232,9 +232,9 @@ class Intake:
         except asyncio.CancelledError:
             self._metrics.released(counted)
             raise
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 -- a task must not die unseen
             # A defect of ours, not of an event: the slice stays unacknowledged and the watchdog ends the process loudly.
-            log.error("intake_defect", code=type(error).__name__, partition=records[0].partition, offset=piece.first, exc_info=True)
+            log.error("intake_defect", code=type(error).__name__, partition=records[0].partition, offset=piece.first, exc_info=True)  # noqa: G201 -- the message has fields
             self._unavailable.add("intake_defect")
             return
         for done in progress.finish(piece):
@@ -253,12 +253,12 @@ class Intake:
         for record in records:
             step = read(record)
             formats[step.format] += 1
-            if type(step) is Read:
+            if isinstance(step, Read):
                 if oldest_ms is not None and record.timestamp < oldest_ms:
                     append_span(piece.spans, ("shed", "too_old", record.offset, record.offset))
                     continue
                 reads.append((record, step))
-            elif type(step) is Reject:
+            elif isinstance(step, Reject):
                 reads.append((record, step))
                 append_span(piece.spans, ("dead", step.code, record.offset, record.offset))
             else:
@@ -346,7 +346,7 @@ class Intake:
                 self._metrics.gauge("suite_up", 0)
                 await asyncio.sleep(backoff_s)
                 backoff_s = min(backoff_s * 2, self._settings.retry_backoff_max_s)
-            except Exception as error:
+            except Exception as error:  # noqa: BLE001 -- whatever a scorer raises is its own failure, and data
                 log.error("scorer_failed", suite=self._suite.name, code=type(error).__name__)
                 failure = Failure(component=self._suite.name, kind="scorer_error", code=type(error).__name__)
                 return Scorecard(label="unscored", values={}, failures=(failure,), components_missing=(self._suite.name,))

@@ -95,4 +95,4 @@ def ledger_entries(spans: list[Span]) -> tuple[LedgerEntry, ...]:
     grouped: dict[tuple[str, str], list[tuple[int, int]]] = {}
     for outcome, reason, first, last in spans:
         grouped.setdefault((outcome, reason), []).append((first, last))
-    return tuple(LedgerEntry(outcome=outcome, reason=reason, ranges=tuple(ranges)) for (outcome, reason), ranges in grouped.items())  # type: ignore[arg-type]
+    return tuple(LedgerEntry(outcome=outcome, reason=reason, ranges=tuple(ranges)) for (outcome, reason), ranges in grouped.items())

@@ -159,7 +159,7 @@ class Outbox:
             for parcel in lane.parcels:
                 parcel.done.cancel()
             raise
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 -- see the next line
             # A defect here must reach whoever waits, or the event would hang in flight for ever.
             log.error("outbox_defect", code=type(error).__name__)
             for parcel in lane.parcels:

@@ -54,6 +54,6 @@ def main() -> None:
         code = 130
     except BrokenPipeError:
         # The reader of a pipe (head, less) has gone: not an error, and no traceback at exit.
-        sys.stdout = None  # type: ignore[assignment]
+        sys.stdout = None
         code = 0
     sys.exit(code if isinstance(code, int) else 0)

@@ -16,9 +16,7 @@ EXIT_ERROR = 3  # SAFE v0 §7.3: 1 and 2 are verdicts, so errors of every kind a
 ConfigOption = Annotated[
     Path | None, typer.Option("--config", help="Settings file (TOML). Default: $TOUCHSTONE_CONFIG, else ./touchstone.toml.", show_default=False)
 ]
-BootstrapOption = Annotated[
-    str | None, typer.Option("--bootstrap", help="Kafka brokers, host:port,… (overrides KAFKA_BOOTSTRAP_SERVERS).", show_default=False)
-]
+BootstrapOption = Annotated[str | None, typer.Option("--bootstrap", help="Kafka brokers, host:port,… (overrides KAFKA_BOOTSTRAP_SERVERS).", show_default=False)]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]
 
 

@@ -153,9 +153,7 @@ def credentials(kafka: KafkaSettings) -> Any:
     context = ssl_context(kafka)
     if kafka.security_protocol.startswith("SASL"):
         password = kafka.sasl_password.get_secret_value() if kafka.sasl_password else None
-        return SASLCredentials(
-            username=kafka.sasl_username, password=password, mechanism=SASLMechanism(kafka.sasl_mechanism), ssl_context=context
-        )
+        return SASLCredentials(username=kafka.sasl_username, password=password, mechanism=SASLMechanism(kafka.sasl_mechanism), ssl_context=context)
     return SSLCredentials(context=context) if isinstance(context, ssl.SSLContext) else None
 
 

@@ -1,0 +1,56 @@
+# The two that matter: `make demo` and `make test`. Each sets up what it needs; a second run costs a second.
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+PYTEST_ARGS ?=
+
+.PHONY: help setup lock demo test test-quick check format bench chaos clean
+
+help: ## show this list
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+
+setup: $(READY) ## make .venv from the hashed lock
+
+$(READY): requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "touchstone: Python 3.11 or newer is needed; set PYTHON=/path/to/python3.11"; exit 1; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || { echo "touchstone: python3 cannot make a virtual environment (on Debian: apt-get install python3-venv)"; exit 1; }
+	@# uv comes from the same lock; it then installs the rest, with hashes, in seconds.
+	@test -x $(BIN)/uv || { sed -n '/^uv==/,/[^\\]$$/p' requirements.lock > $(VENV)/uv.lock && $(BIN)/python -m pip install -q --disable-pip-version-check --require-hashes -r $(VENV)/uv.lock; }
+	@VIRTUAL_ENV=$(VENV) $(BIN)/uv pip sync -q --require-hashes requirements.lock
+	@VIRTUAL_ENV=$(VENV) $(BIN)/uv pip install -q --no-deps --no-build-isolation -e .
+	@touch $@
+
+lock: $(READY) ## resolve pyproject.toml again into requirements.lock
+	@$(BIN)/uv lock -q --upgrade
+	@$(BIN)/uv export -q --frozen --all-extras --all-groups --no-emit-index-url --no-emit-project --no-header --no-annotate -o requirements.lock > /dev/null
+	@! grep -nE 'https?://' requirements.lock
+
+demo: $(READY) ## score the sample batches live on the embedded broker and show the results
+	@$(BIN)/touchstone demo
+
+test: $(READY) ## every test: quick, integration, chaos in small
+	@$(BIN)/pytest $(PYTEST_ARGS)
+
+test-quick: $(READY) ## tests that need no broker and no database
+	@$(BIN)/pytest -m "not integration and not slow and not chaos and not apache and not postgres" $(PYTEST_ARGS)
+
+check: $(READY) ## lint, format, types, import contracts
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports > $(VENV)/imports.log || { cat $(VENV)/imports.log; exit 1; }
+
+format: $(READY) ## format and mend what can be mended
+	@$(BIN)/ruff check --fix -q . ; $(BIN)/ruff format -q .
+
+bench: $(READY) ## measure: ratios against baselines of the same run
+	@$(BIN)/python -m ops.bench
+
+chaos: $(READY) ## kill workers and brokers while 20,000 events flow; prints lost, doubled, dead, duplicates, lag
+	@$(BIN)/python -m ops.chaos
+
+clean: ## remove what these targets made
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
