@@ -34,9 +34,14 @@ class Interval(NamedTuple):
 
 def runs(offsets: Iterable[int]) -> list[Span]:
     """Group offsets, in any order and with repeats, into maximal consecutive spans, ascending."""
+    return runs_of_ascending(sorted(offsets))
+
+
+def runs_of_ascending(offsets: Iterable[int]) -> list[Span]:
+    """The same for offsets that ascend already, held one at a time."""
     spans: list[Span] = []
     first = last = -2
-    for offset in sorted(offsets):
+    for offset in offsets:
         if offset <= last + 1 and last >= 0:
             last = offset
             continue

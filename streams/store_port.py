@@ -3,13 +3,13 @@
 `ops.store` implements it. Calls block, so an event loop makes them in a thread.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from scorers.base import ConfigError, Unavailable
 from streams.batch_reports import BatchState, Emitted, Summary
-from streams.intervals import Interval
+from streams.intervals import Interval, Span
 from streams.projection import AccountKey, Projection
 
 
@@ -63,6 +63,14 @@ class ProjectionStore(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class Account:
+    """Outcomes of one account, and the offsets that its result rows and repeats name: both ascending and disjoint."""
+
+    intervals: tuple[Interval, ...]
+    rows: tuple[Span, ...]
+
+
 class AccountStore(Protocol):
     """What the reconciliation reads. Raises `StoreUnavailable` or `StoreRefused`."""
 
@@ -74,12 +82,8 @@ class AccountStore(Protocol):
         """Every account of the suite on this topic, in order."""
         ...
 
-    def intervals(self, account: AccountKey) -> list[Interval]:
-        """The account's outcomes: ascending, disjoint."""
-        ...
-
-    def source_offsets(self, account: AccountKey) -> Iterator[int]:
-        """Offsets of the account that a result row or a repeat names: ascending, each once."""
+    def account(self, key: AccountKey) -> Account:
+        """One account as it stands at one moment."""
         ...
 
 

@@ -7,8 +7,9 @@ import orjson
 from sqlalchemy import ColumnElement, Connection, and_, select, union
 
 from ops.store.schema import pages, repeats, results
-from streams.intervals import Interval, fold
+from streams.intervals import Interval, fold, runs_of_ascending
 from streams.projection import AccountKey
+from streams.store_port import Account
 
 #: Intervals of one page. A page is read and written whole, so this bounds what one more offset costs.
 PAGE_INTERVALS_MAX = 512
@@ -67,8 +68,8 @@ def read_outcomes(connection: Connection, account: AccountKey) -> list[Interval]
     return fold(interval for row in connection.execute(query) for interval in decode(row.intervals))
 
 
-def read_source_offsets(connection: Connection, account: AccountKey) -> Iterator[int]:
-    """Offsets that a result row or a repeat names: ascending, each once (several configurations may have scored it)."""
+def read_account(connection: Connection, account: AccountKey) -> Account:
+    """Outcomes and rows of an account, from one transaction. Rows of several configurations may name the same offset."""
     parts = [
         select(table.c.source_offset).where(
             table.c.suite == account.suite,
@@ -78,6 +79,7 @@ def read_source_offsets(connection: Connection, account: AccountKey) -> Iterator
         )
         for table in (results, repeats)
     ]
+    intervals = read_outcomes(connection, account)
     query = union(*parts).order_by("source_offset")
-    for row in connection.execution_options(yield_per=10_000).execute(query):
-        yield row.source_offset
+    rows = connection.execution_options(yield_per=10_000).execute(query)
+    return Account(tuple(intervals), tuple(runs_of_ascending(row.source_offset for row in rows)))

@@ -82,8 +82,9 @@ def writing(engine: Engine) -> Iterator[Connection]:
 
 @contextmanager
 def reading(engine: Engine) -> Iterator[Connection]:
-    """One read transaction. Raises `StoreUnavailable`."""
-    with translated(), engine.connect() as connection, connection.begin():
+    """One read transaction, all of it at one moment. Raises `StoreUnavailable`."""
+    options = {"isolation_level": "REPEATABLE READ"} if engine.dialect.name == "postgresql" else {}
+    with translated(), engine.connect().execution_options(**options) as connection, connection.begin():
         yield connection
 
 

@@ -1,19 +1,18 @@
 """The result store behind the projector and the reconciliation: one transaction per polled batch."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from sqlalchemy import Connection, Engine, bindparam, select
 from sqlalchemy.exc import IntegrityError
 
-from ops.store.accounts import add_outcomes, read_outcomes, read_source_offsets
+from ops.store.accounts import add_outcomes, read_account
 from ops.store.engine import open_engine, prepare, reading, shown, writing
 from ops.store.rows import from_micros, state_of
 from ops.store.schema import batches, pages, positions, results
 from ops.store.writes import touch_batches, write_results
 from streams.batch_reports import BatchState, Emitted, Summary, summarise
-from streams.intervals import Interval
 from streams.projection import AccountKey, Projection
-from streams.store_port import Applied, StoreRefused
+from streams.store_port import Account, Applied, StoreRefused
 
 
 class ResultStore:
@@ -126,12 +125,7 @@ class ResultStore:
             query = select(*columns).where(pages.c.suite == suite, pages.c.topic == topic).distinct().order_by(*columns)
             return [AccountKey(*row) for row in connection.execute(query)]
 
-    def intervals(self, account: AccountKey) -> list[Interval]:
-        """The account's outcomes: ascending, disjoint."""
+    def account(self, key: AccountKey) -> Account:
+        """One account as it stands at one moment."""
         with reading(self.engine) as connection:
-            return read_outcomes(connection, account)
-
-    def source_offsets(self, account: AccountKey) -> Iterator[int]:
-        """Offsets of the account that a result row or a repeat names: ascending, each once."""
-        with reading(self.engine) as connection:
-            yield from read_source_offsets(connection, account)
+            return read_account(connection, key)

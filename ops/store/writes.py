@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from sqlalchemy import Connection, bindparam, select
+from sqlalchemy import Connection, String, any_, bindparam, select
 from sqlalchemy.dialects import postgresql, sqlite
 
 from ops.store.rows import columns_of
@@ -58,7 +58,12 @@ def _lookup(connection: Connection, ids: set[str]) -> dict[str, _Known]:
     known: dict[str, _Known] = {}
     names = ("result_id", "source_topic", "source_partition", "source_offset", "content")
     grouped = ("report_id", "suite", "suite_version", "config_digest", "concern_id", "batch_id")
-    query = select(*(results.c[name] for name in (*names, *grouped))).where(results.c.result_id.in_(bindparam("ids", expanding=True)))
+    query = select(*(results.c[name] for name in (*names, *grouped)))
+    if connection.dialect.name == "postgresql":
+        # One array parameter: hundreds of single ones are planned badly and cost fifty times as much.
+        query = query.where(results.c.result_id == any_(bindparam("ids", type_=postgresql.ARRAY(String))))
+    else:
+        query = query.where(results.c.result_id.in_(bindparam("ids", expanding=True)))
     ordered = sorted(ids)
     for index in range(0, len(ordered), _LOOKUP_IDS_MAX):
         for row in connection.execute(query, {"ids": ordered[index : index + _LOOKUP_IDS_MAX]}):
@@ -104,7 +109,7 @@ def _flush(connection: Connection, writes: _Writes) -> None:
     """Write what was decided."""
     inserts = [columns_of(known.row) for known in writes.known.values() if known.row and not known.in_table]
     if inserts:
-        connection.execute(results.insert(), inserts)
+        _insert_results(connection, inserts)
     rewritten = [columns_of(known.row) for known in writes.known.values() if known.row and known.in_table]
     if rewritten:
         names = [name for name in rewritten[0] if name != "result_id"]
@@ -129,6 +134,17 @@ def _flush(connection: Connection, writes: _Writes) -> None:
         ]
         dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
         connection.execute(dialect.insert(repeats).on_conflict_do_nothing(), rows)
+
+
+def _insert_results(connection: Connection, rows: Sequence[dict[str, object]]) -> None:
+    """Insert new rows; on PostgreSQL by COPY in the same transaction, several times as fast as a statement for each row."""
+    if connection.dialect.name != "postgresql":
+        connection.execute(results.insert(), rows)
+        return
+    names = list(rows[0])
+    with connection.connection.cursor() as cursor, cursor.copy(f"COPY {results.name} ({', '.join(names)}) FROM STDIN") as copy:  # type: ignore[attr-defined]
+        for row in rows:
+            copy.write_row([row[name] for name in names])
 
 
 def _update_results(connection: Connection, names: Sequence[str], rows: Sequence[dict[str, object]]) -> None:
