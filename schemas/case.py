@@ -1,9 +1,9 @@
 """Cases: what a suite is asked to score, discriminated by `kind`."""
 
 from datetime import datetime
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
-from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints
+from pydantic import AfterValidator, BeforeValidator, FailFast, Field, StringConstraints, ValidationError
 from pydantic_core import PydanticCustomError
 
 from schemas.base import Inbound
@@ -35,10 +35,18 @@ def _text_of(value: Any) -> Any:
     return value["text"] if isinstance(value, dict) and "text" in value else value
 
 
+def _bound_mapping(value: Any) -> Any:
+    """Refuse a huge map before its items are looked at: each would cost an error of its own."""
+    if isinstance(value, dict) and len(value) > CORRELATION_ITEMS_MAX:
+        raise PydanticCustomError("too_long", "a correlation map has at most 64 entries")
+    return value
+
+
 Expected = Annotated[str, StringConstraints(max_length=TEXT_CHARS_MAX), AfterValidator(_reject_blank)]
 TextItem = Annotated[Text, BeforeValidator(_text_of)]
-ExpectedList = Annotated[tuple[Expected, ...], Field(max_length=EXPECTATIONS_MAX)]
-TextList = Annotated[tuple[TextItem, ...], Field(max_length=OUTPUT_ITEMS_MAX)]
+# FailFast: an array of a million wrong items costs one error, not a million.
+ExpectedList = Annotated[tuple[Expected, ...], FailFast(), Field(max_length=EXPECTATIONS_MAX)]
+TextList = Annotated[tuple[TextItem, ...], FailFast(), Field(max_length=OUTPUT_ITEMS_MAX)]
 
 
 class Case(Inbound):
@@ -57,6 +65,33 @@ class Case(Inbound):
     def case_id(self) -> str | None:
         """The producer's own name for the case, where the kind has one."""
         return None
+
+
+CaseModel = TypeVar("CaseModel", bound=Case)
+#: Nulls are looked for this deep; every field of every kind lies above it.
+NULL_DEPTH = 8
+
+
+def validate_case(model: type[CaseModel], document: dict[str, Any]) -> CaseModel:
+    """Validate one document. A null where a field may be absent counts as absent; many producers write it so.
+
+    Raises pydantic's `ValidationError`. The second attempt is made only after a failure, so that the usual event pays
+    nothing for it.
+    """
+    try:
+        return model.model_validate(document)
+    except ValidationError:
+        stripped = _without_nulls(document, NULL_DEPTH)
+        if stripped == document:
+            raise
+        return model.model_validate(stripped)
+
+
+def _without_nulls(value: Any, depth: int) -> Any:
+    """The same value without the object members that are null, down to a depth. Array items stay: they have a place."""
+    if isinstance(value, dict) and depth:
+        return {key: _without_nulls(item, depth - 1) for key, item in value.items() if item is not None}
+    return value
 
 
 class SignalExpectations(Inbound):

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import orjson
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from schemas.case import SPECIFIED_KINDS, Case
+from schemas.case import SPECIFIED_KINDS, Case, validate_case
 from schemas.ledger import LedgerRecord
 from schemas.result import ScoreResult
 
@@ -146,7 +146,7 @@ class Codec:
     def _validate(self, model: type[Case], kind: str, document: dict[str, Any], envelope: Mapping[str, Any], record: Record, form: str) -> Read | Reject:
         """Validate the payload; on failure name the first field at fault and never its content."""
         try:
-            case = model.model_validate(document)
+            case = validate_case(model, document)
         except ValidationError as error:
             first = error.errors(include_input=False, include_url=False, include_context=False)[0]
             return Reject(f"schema_{first['type']}", safe_path(first["loc"], self._fields[kind]), form)

@@ -290,7 +290,7 @@ async def test_no_payload_text_reaches_results_or_error_headers(shape: str) -> N
         "event_summary": {"must_contain_phrases": [CANARY]},
     }
     if shape == "id_in_unknown_field":
-        event["correlation"] = {CANARY: 1}  # a schema violation whose path would be the payload's own word
+        event["correlation"] = {CANARY: []}  # a schema violation whose path would be the payload's own word
     publisher = GatedPublisher()
     intake, _ = make_intake(publisher, SUITE.build(SUITE.resolve({}, None)))
     intake.start(TP, [FakeRecord(0, json.dumps(event).encode())])

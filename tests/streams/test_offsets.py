@@ -69,7 +69,11 @@ def test_spans_join_only_equal_neighbours() -> None:
     assert [(entry.reason, entry.ranges) for entry in ledger_entries(spans)] == [("empty", ((0, 1),)), ("not_json", ((2, 2), (4, 4)))]
 
 
-@given(sizes=st.lists(st.integers(1, 4), min_size=1, max_size=12), order=st.randoms(use_true_random=False), gaps=st.lists(st.integers(0, 3), min_size=12, max_size=12))
+@given(
+    sizes=st.lists(st.integers(1, 4), min_size=1, max_size=12),
+    order=st.randoms(use_true_random=False),
+    gaps=st.lists(st.integers(0, 3), min_size=12, max_size=12),
+)
 def test_the_ready_offset_never_passes_an_unfinished_slice(sizes: list[int], order: object, gaps: list[int]) -> None:
     progress = PartitionProgress()
     pieces: list[Slice] = []
