@@ -1,0 +1,21 @@
+"""Running Kafka work for a short command: quiet libraries, one line for the user's mistakes."""
+
+import asyncio
+import logging
+from collections.abc import Coroutine
+from typing import Any, TypeVar
+
+from ops.cli.shared import one_line_errors
+
+T = TypeVar("T")
+
+
+def run(work: Coroutine[Any, Any, T]) -> T:
+    """Run a coroutine to its end. A `ConfigError` ends the command with one line and exit 3.
+
+    The client library reports a broker that does not answer in its own words, and again for every attempt: the one line
+    says it better.
+    """
+    logging.getLogger("aiokafka").setLevel(logging.CRITICAL + 1)
+    with one_line_errors():
+        return asyncio.run(work)
