@@ -1,7 +1,6 @@
 """Where reports go: names that cannot leave their directory, checks before the work, writes that are whole or not there."""
 
 import contextlib
-import os
 import re
 import secrets
 from datetime import UTC, datetime
@@ -52,7 +51,7 @@ def write_whole(path: Path, text: str) -> None:
         beside = path.with_name(f".{path.name[:_NAME_CHARS_MAX]}-{secrets.token_hex(6)}")
         try:
             beside.write_bytes(data)
-            os.replace(beside, path)
+            beside.replace(path)
         except OSError:
             with contextlib.suppress(OSError):
                 beside.unlink()

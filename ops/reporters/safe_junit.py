@@ -30,7 +30,7 @@ def render_junit(report: SafeV0BatchReport, generated_at: datetime) -> str:
             test.result = [Error(visible(error.what), "not_scored")]
             suite.add_testcase(test)
         document.add_testsuite(suite)
-    document.update_statistics()  # type: ignore[no-untyped-call]  # junitparser leaves it without a signature
+    document.update_statistics()
     stream = io.BytesIO()
     document.write(stream, pretty=True)
     return stream.getvalue().decode("utf-8").rstrip("\n") + "\n"

@@ -24,14 +24,13 @@ def escaped(text: str) -> str:
 def render_markdown(report: SafeV0BatchReport, generated_at: datetime, verdict: Verdict) -> str:
     """Verdict, metrics, archetypes, cases, issues and errors."""
     labels, total = report.label_distribution, report.total_cases
+    counts = f"{counted(total, 'case')}: {labels.Pass} Pass, {labels.Review} Review, {labels.Fail} Fail ({percent(report.pass_rates.overall)} pass)"
     parts = [
         f"# SAFE v0: {escaped(report.concern_id)}",
         "",
         f"**{verdict.word}**: {verdict.reason}.",
         "",
-        f"Batch {escaped(report.batch_id)}, generated {utc_text(generated_at)}. "
-        f"{counted(total, 'case')}: {labels.Pass} Pass, {labels.Review} Review, {labels.Fail} Fail "
-        f"({percent(report.pass_rates.overall)} pass). Composite {report.mean_scores.composite:.2f}.",
+        f"Batch {escaped(report.batch_id)}, generated {utc_text(generated_at)}. {counts}. Composite {report.mean_scores.composite:.2f}.",
         "",
         *_table(("Metric", "Mean", "Pass rate", "Pass at", "Review at"), _metric_rows(report)),
         *_section("By archetype", ("Archetype", "Cases", "CR", "AH", "AC", "Pass rate"), _archetype_rows(report)),

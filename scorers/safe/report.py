@@ -3,6 +3,7 @@
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from itertools import pairwise
 from typing import Any, Protocol
 
 from schemas.report import (
@@ -83,15 +84,9 @@ def build_report(
         label_distribution=SafeV0LabelDistribution(Pass=labels["Pass"], Review=labels["Review"], Fail=labels["Fail"]),
         by_archetype=_by_archetype(ordered),
         worst_performers=tuple(sorted(ordered, key=lambda result: (result.scores.composite, result.test_id))[:WORST_PERFORMERS_MAX]),
-        common_CR_misses=tuple(
-            SafeV0SignalMisses(signal=text, miss_count=count) for text, count in common(result.details.CR.missing for result in ordered)
-        ),
-        common_AH_violations=tuple(
-            SafeV0TermViolations(term=text, count=count) for text, count in common(result.details.AH.violations for result in ordered)
-        ),
-        common_AC_misses=tuple(
-            SafeV0PhraseMisses(phrase=text, miss_count=count) for text, count in common(result.details.AC.missing for result in ordered)
-        ),
+        common_CR_misses=tuple(SafeV0SignalMisses(signal=text, miss_count=count) for text, count in common(result.details.CR.missing for result in ordered)),
+        common_AH_violations=tuple(SafeV0TermViolations(term=text, count=count) for text, count in common(result.details.AH.violations for result in ordered)),
+        common_AC_misses=tuple(SafeV0PhraseMisses(phrase=text, miss_count=count) for text, count in common(result.details.AC.missing for result in ordered)),
         thresholds=settings.thresholds,
         results=tuple(ordered),
         errors=tuple(errors),
@@ -108,7 +103,7 @@ def summary_of(report: SafeV0BatchReport) -> SafeV0Summary:
 def in_order(results: Iterable[SafeV0Result]) -> list[SafeV0Result]:
     """Results by test id; where a test id recurs, by content, so that the order of arrival never shows."""
     ordered = sorted(results, key=lambda result: result.test_id)
-    if any(first.test_id == second.test_id for first, second in zip(ordered, ordered[1:], strict=False)):
+    if any(first.test_id == second.test_id for first, second in pairwise(ordered)):
         ordered.sort(key=lambda result: (result.test_id, result.model_dump_json()))
     return ordered
 
@@ -143,10 +138,7 @@ def common(lists: Iterable[tuple[str, ...]]) -> list[tuple[str, int]]:
 def _pass_rates(ordered: list[SafeV0Result], settings: SafeSettings) -> SafeV0PassRates:
     """Per metric by the thresholds that hold for each case; overall by label."""
     thresholds: dict[str, SafeV0Thresholds] = {name: settings.rules_of(name).thresholds for name in {result.archetype for result in ordered}}
-    rates = {
-        metric: share(getattr(result.scores, metric) >= getattr(thresholds[result.archetype], metric).pass_ for result in ordered)
-        for metric in METRICS
-    }
+    rates = {metric: share(getattr(result.scores, metric) >= getattr(thresholds[result.archetype], metric).pass_ for result in ordered) for metric in METRICS}
     return SafeV0PassRates(**rates, overall=share(result.label == "Pass" for result in ordered))
 
 
