@@ -196,7 +196,7 @@ class Projector:
         """Partition numbers of the results topic, freshly asked."""
         described = (await admin.describe_topics([self._topic]))[0]
         if described["error_code"]:
-            raise for_code(described["error_code"])()
+            raise for_code(described["error_code"])
         return sorted(entry["partition"] for entry in described["partitions"])
 
     async def _assign(self, consumer: AIOKafkaConsumer, numbers: Sequence[int]) -> dict[int, int | None]:
@@ -226,14 +226,14 @@ class Projector:
         if name not in self._down:
             self._down.add(name)
             self._metrics.dependency(name, False)
-            log.warning(f"{name}_down", code=code)
+            log.warning("dependency_down", stage=name, code=code)
 
     def _back(self, name: str) -> None:
         """Say once that it is back."""
         self._metrics.dependency(name, True)
         if name in self._down:
             self._down.discard(name)
-            log.info(f"{name}_up")
+            log.info("dependency_up", stage=name)
 
 
 async def _close(close: Callable[[], Awaitable[None]]) -> None:

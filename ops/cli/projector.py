@@ -1,0 +1,62 @@
+"""`touchstone projector`: results on Kafka → result store → batch reports."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ops.cli import app
+from ops.cli.shared import BootstrapOption, ConfigOption, one_line_errors, settings_from
+from ops.cli.stored import StoreOption, store_errors
+
+if TYPE_CHECKING:
+    from schemas.config import Settings
+
+
+@app.command()
+def projector(
+    store: StoreOption = None,
+    from_start: Annotated[
+        bool, typer.Option("--from-start", help="Read the results topic from its beginning again. What the store has is kept; replays change nothing.")
+    ] = False,
+    config: ConfigOption = None,
+    bootstrap: BootstrapOption = None,
+) -> None:
+    """Keep results in a store and report batches from it. One projector per store. SIGTERM finishes the transaction in hand."""
+    import uvloop
+
+    from streams.logs import configure
+
+    settings = settings_from(config, bootstrap, store__url=store)
+    configure(settings.log)
+    with one_line_errors(), store_errors():
+        uvloop.run(_run(settings, from_start=from_start))
+
+
+async def _run(settings: "Settings", *, from_start: bool) -> None:
+    """Check what is needed, then project until a signal."""
+    import asyncio
+    import signal
+
+    import structlog
+
+    from ops.store.engine import shown
+    from ops.store.results import ResultStore
+    from streams.clients import check_topics
+    from streams.projector import Projector
+
+    log = structlog.get_logger("touchstone.projector")
+    await check_topics(settings.kafka, [settings.topics.results, settings.topics.reports])
+    url = settings.store.url.get_secret_value()
+    store = await asyncio.to_thread(ResultStore.open, url, create=True)
+    try:
+        if from_start:
+            await asyncio.to_thread(store.forget_positions, settings.topics.results)
+        stop = asyncio.Event()
+        loop = asyncio.get_running_loop()
+        for name in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(name, stop.set)
+        log.info("projector_started", topic=settings.topics.results, path=shown(url))
+        await Projector(settings, store).run(stop)
+        log.info("projector_stopped")
+    finally:
+        store.close()

@@ -1,0 +1,111 @@
+"""`touchstone reconcile`: does every event have its outcome?"""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ops.cli import app
+from ops.cli.shared import BootstrapOption, ConfigOption, JsonOption, fail, one_line_errors, settings_from
+from ops.cli.stored import StoreOption, store_errors
+
+if TYPE_CHECKING:
+    from streams.reconcile import PartitionAccount, Reconciliation
+
+EXIT_OPEN = 1
+
+
+@app.command()
+def reconcile(
+    suite: Annotated[str, typer.Option(help="Suite whose events are accounted for.")],
+    topic: Annotated[list[str] | None, typer.Option("--topic", help="Only this input topic (repeatable).", show_default=False)] = None,
+    store: StoreOption = None,
+    drained: Annotated[bool, typer.Option("--drained", help="Also demand that nothing is in flight.")] = False,
+    dead_letters: Annotated[bool, typer.Option("--dead-letters/--no-dead-letters", help="Compare dead outcomes with the dead-letter topic.")] = True,
+    wait: Annotated[float, typer.Option("--wait", min=0, max=3600, help="Seconds the projector may take to catch up first.")] = 0.0,
+    as_json: JsonOption = False,
+    config: ConfigOption = None,
+    bootstrap: BootstrapOption = None,
+) -> None:
+    """Compare topic offsets, committed offsets, stored outcomes and dead letters.
+
+    Exit codes: 0 the account closes, 1 a hole or a difference (or, with --drained, events in flight), 3 an error.
+    """
+    import asyncio
+    import json
+
+    from ops.store.results import ResultStore
+    from scorers.registry import load_suite
+    from streams.reconcile_topics import Question
+    from streams.reconcile_topics import reconcile as compare
+
+    settings = settings_from(config, bootstrap, store__url=store)
+    with one_line_errors(), store_errors():
+        inputs = settings.topics.inputs(load_suite(suite).topics)
+        strangers = sorted(set(topic or ()) - set(inputs))
+        if strangers:
+            fail(f"--topic {strangers[0]}: suite {suite} reads {', '.join(inputs)}")
+        question = Question(suite, tuple(topic or inputs), drained, dead_letters, wait)
+        opened = ResultStore.open(settings.store.url.get_secret_value())
+        try:
+            outcome = asyncio.run(compare(settings, opened, question))
+        finally:
+            opened.close()
+    if as_json:
+        typer.echo(json.dumps(outcome.as_json(), indent=2))
+    else:
+        typer.echo("\n".join(_lines(outcome)))
+    raise typer.Exit(0 if outcome.closes else EXIT_OPEN)
+
+
+def _lines(outcome: "Reconciliation") -> list[str]:
+    """The account for people: a table, what is wrong, the verdict."""
+    titles = ("partition", "consumed", "scored", "skipped", "shed", "dead", "in flight", "empty", "holes")
+    rows = [titles, *(_row(account) for account in outcome.partitions)]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(titles))]
+    lines = [
+        "  ".join(cell.ljust(width) if column == 0 else cell.rjust(width) for column, (cell, width) in enumerate(zip(row, widths, strict=True))) for row in rows
+    ]
+    for account in outcome.partitions:
+        lines += _remarks(account)
+    if outcome.behind:
+        lines.append(f"the store is {outcome.behind} records behind the results topic; let `touchstone projector` catch up, or use --wait")
+    if outcome.drained and outcome.in_flight:
+        lines.append(f"{outcome.in_flight} events are in flight, and --drained asks for none")
+    lines.append(f"{outcome.suite}: the account closes" if outcome.closes else f"{outcome.suite}: the account does NOT close")
+    return lines
+
+
+def _row(account: "PartitionAccount") -> tuple[str, ...]:
+    """One line of the table."""
+    from streams.intervals import size
+
+    numbers = (
+        account.consumed,
+        account.scored,
+        sum(account.skipped.values()),
+        sum(account.shed.values()),
+        sum(account.dead.values()),
+        account.in_flight,
+        account.empty,
+        size(account.holes),
+    )
+    return (f"{account.topic}[{account.partition}]", *(str(number) for number in numbers))
+
+
+def _remarks(account: "PartitionAccount") -> list[str]:
+    """Reasons behind the counts, then holes, differences and notes with their offsets."""
+    from streams.intervals import show, size
+
+    where = f"{account.topic}[{account.partition}]"
+    lines = [
+        f"{where}: {outcome} {', '.join(f'{reason} {count}' for reason, count in counts.items())}"
+        for outcome, counts in (("skipped", account.skipped), ("shed", account.shed), ("dead", account.dead))
+        if counts
+    ]
+    if account.holes:
+        lines.append(
+            f"{where}: HOLE: {size(account.holes)} events below the committed offset {account.committed} have no outcome: offsets {show(account.holes)}"
+        )
+    lines += [f"{where}: DIFFERENCE {one.code}: {one.what}: offsets {show(one.offsets)}" for one in account.differences]
+    lines += [f"{where}: note: {note}" for note in account.notes]
+    return lines
