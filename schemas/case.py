@@ -59,7 +59,9 @@ class Case(Inbound):
     id: Identifier | None = None
     timestamp: datetime | None = None
     source: Identifier | None = None
-    correlation: dict[Identifier, Annotated[str, StringConstraints(max_length=1024)]] = Field(default_factory=dict, max_length=CORRELATION_ITEMS_MAX)
+    correlation: Annotated[dict[Identifier, Annotated[str, Field(max_length=1024, coerce_numbers_to_str=True)]], BeforeValidator(_bound_mapping)] = Field(
+        default_factory=dict
+    )
 
     @property
     def case_id(self) -> str | None:
