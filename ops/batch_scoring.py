@@ -44,6 +44,7 @@ class Selection:
     repeated: list[str] = field(default_factory=list)
     passed_over: int = 0
     batch_ids: set[str] = field(default_factory=set)
+    found_concern: str | None = None
     _seen: set[str] = field(default_factory=set)
 
     def cases(self, entries: Iterable[BatchEntry | BatchProblem]) -> Iterator[SafeCase]:
@@ -72,10 +73,10 @@ class Selection:
 
     def _is_new(self, case: SafeCase, where: str) -> bool:
         """Note the case; False where its event id was seen before."""
-        if self.concern is None:
-            self.concern = case.concern_id
-        if case.concern_id != self.concern:
-            raise ConfigError(f"{where}: a second concern, {case.concern_id}, beside {self.concern}; choose one with --concern")
+        if self.found_concern is None:
+            self.found_concern = case.concern_id
+        if case.concern_id != self.found_concern:
+            raise ConfigError(f"{where}: a second concern, {case.concern_id}, beside {self.found_concern}; choose one with --concern")
         event_id = case.id or ""
         if event_id in self._seen:
             self.repeated.append(where)
@@ -107,4 +108,4 @@ def score_files(files: Sequence[BatchFile], selection: Selection, settings: Safe
         wanted = f"concern {selection.concern or 'any'}, batch {selection.pattern!r}"
         raise ConfigError(f"no case to score ({wanted}; {selection.passed_over} others passed over); check --concern and --batch")
     batch_id = next(iter(selection.batch_ids)) if len(selection.batch_ids) == 1 else selection.pattern
-    return build_report(results, concern_id=selection.concern or "", batch_id=batch_id, settings=settings, errors=selection.errors)
+    return build_report(results, concern_id=selection.found_concern or selection.concern or "", batch_id=batch_id, settings=settings, errors=selection.errors)
