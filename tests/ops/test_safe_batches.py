@@ -14,6 +14,7 @@ from ops.documents import read_document, without_comments
 from ops.samples import safe_batches
 from schemas.case import SafeCase
 from scorers.base import ConfigError
+from scorers.safe.settings import resolve
 from tests.scorers.safe.cases import record
 
 ONE, TWO = record("T1"), record("T2")
@@ -250,3 +251,14 @@ def test_bad_documents_are_one_line(tmp_path: Path, text: str | bytes, told: str
 def test_a_missing_document_is_one_line(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="cannot be read"):
         read_document(tmp_path / "absent.json")
+
+
+def test_the_examples_of_the_documentation_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.chdir(tmp_path)
+    text = (Path(__file__).parents[2] / "docs" / "safe.md").read_text(encoding="utf-8")
+    blocks = {language: text.split(f"```{language}\n")[1].split("```")[0] for language in ("python", "json")}
+    exec(blocks["python"], {})
+    assert "Pass=10 Review=4 Fail=4" in capsys.readouterr().out
+    settings = resolve({}, read_document(written(tmp_path / "c.json", blocks["json"])))
+    assert settings.rules_of("Safety_Signal").weights.AH == 3.0
+    assert settings.rules_of("other").weights.AH == 1.5
