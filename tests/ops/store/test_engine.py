@@ -1,0 +1,105 @@
+"""Opening a store: clear refusals, no secrets."""
+
+from pathlib import Path
+
+import pytest
+from sqlalchemy import text
+
+from ops.store.engine import BUSY_TIMEOUT_S, open_engine, reading, shown, writing
+from ops.store.results import ResultStore
+from ops.store.schema import SCHEMA_VERSION, schema_version
+from scorers.base import ConfigError
+from streams.store_port import StoreRefused, StoreUnavailable, check_positions
+from tests.streams.results_topic import TOPIC, projection, result
+
+
+def test_a_newer_schema_is_refused(store: ResultStore, store_url: str) -> None:
+    with writing(store.engine) as connection:
+        connection.execute(schema_version.update().values(version=SCHEMA_VERSION + 1))
+    with pytest.raises(StoreRefused, match="newer than"):
+        ResultStore.open(store_url, create=True)
+
+
+def test_opening_again_keeps_what_is_there(store: ResultStore, store_url: str) -> None:
+    store.apply(projection(result()), 1.0)
+    again = ResultStore.open(store_url, create=True)
+    assert again.positions(TOPIC) == {0: 1}
+    again.close()
+
+
+def test_a_store_without_tables_is_not_made_by_a_reader(store_url: str) -> None:
+    with pytest.raises(StoreRefused, match="touchstone projector"):
+        ResultStore.open(store_url)
+
+
+def test_a_missing_file_is_not_made_by_a_reader(tmp_path: Path) -> None:
+    with pytest.raises(StoreRefused, match="there is no store"):
+        ResultStore.open(f"sqlite:///{tmp_path / 'absent.db'}")
+    assert not (tmp_path / "absent.db").exists()
+
+
+@pytest.mark.parametrize(
+    ("url", "says"),
+    [
+        ("nonsense", "not a database URL"),
+        ("mysql://u:hunter2@h/d", "mysql is not supported"),
+        ("sqlite://", "in-memory"),
+        ("sqlite:////no/such/folder/x.db", "is not a directory"),
+        ("postgresql://u:hunter2@127.0.0.1:1/d?connect_timeout=2", "cannot be opened"),
+        ("postgresql://u@127.0.0.1:1/d?password=hunter2&connect_timeout=2", "cannot be opened"),
+    ],
+)
+def test_a_store_that_cannot_be_opened_is_one_line_without_its_secrets(url: str, says: str) -> None:
+    with pytest.raises(ConfigError, match=says) as caught:
+        ResultStore.open(url, create=True)
+    assert "\n" not in str(caught.value)
+    assert "hunter2" not in str(caught.value)
+
+
+def test_a_file_that_is_no_database_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "notes.txt"
+    path.write_text("dear diary, " * 100)
+    with pytest.raises(ConfigError, match="cannot be opened"):
+        ResultStore.open(f"sqlite:///{path}", create=True)
+
+
+def test_a_url_is_shown_without_password_and_query() -> None:
+    assert shown("postgresql+psycopg://ann:hunter2@db/x?sslkey=k&password=p") == "postgresql+psycopg://ann:***@db/x"
+    assert shown("what is this") == "(not a database URL)"
+
+
+def test_sqlite_keeps_whole_transactions_without_waiting_for_readers(tmp_path: Path) -> None:
+    engine = open_engine(f"sqlite:///{tmp_path / 'x.db'}")
+    with reading(engine) as connection:
+        assert connection.execute(text("PRAGMA journal_mode")).scalar() == "wal"
+        assert connection.execute(text("PRAGMA busy_timeout")).scalar() == BUSY_TIMEOUT_S * 1000
+    engine.dispose()
+
+
+def test_a_locked_store_is_unavailable_not_broken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ops.store.engine.BUSY_TIMEOUT_S", 0)
+    url = f"sqlite:///{tmp_path / 'x.db'}"
+    store = ResultStore.open(url, create=True)
+    with writing(store.engine), pytest.raises(StoreUnavailable, match="SQLITE_BUSY"):
+        store.apply(projection(result()), 1.0)
+    assert store.apply(projection(result()), 1.0).new == 1
+    store.close()
+
+
+@pytest.mark.postgres
+def test_a_database_that_went_away_is_unavailable_and_comes_back(postgres_url: str) -> None:
+    store = ResultStore.open(postgres_url, create=True)
+    with pytest.raises(StoreUnavailable), writing(store.engine) as connection:
+        connection.execute(text("SELECT pg_terminate_backend(pg_backend_pid())"))
+    assert store.apply(projection(result()), 1.0).new == 1
+    store.close()
+
+
+def test_positions_that_the_topic_does_not_have_are_explained() -> None:
+    check_positions(TOPIC, {0: 5}, {0: (5, 5), 1: (0, 9)})
+    with pytest.raises(StoreRefused, match=r"up to offset 6, but it ends at 5.*--from-start"):
+        check_positions(TOPIC, {0: 6}, {0: (0, 5)})
+    with pytest.raises(StoreRefused, match=r"offsets 3 to 6 .* deleted by retention .*--from-start"):
+        check_positions(TOPIC, {0: 3}, {0: (7, 9)})
+    with pytest.raises(StoreRefused, match="partition 4"):
+        check_positions(TOPIC, {4: 1}, {0: (0, 5)})
