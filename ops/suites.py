@@ -12,7 +12,7 @@ from schemas.config import Settings
 from scorers.base import ConfigError, Suite, config_digest
 from scorers.registry import known_kinds, load_suite
 from streams.codec import Codec
-from streams.intake import RunningSuite
+from streams.scoring import RunningSuite
 
 #: A larger suite document is a mistake: it holds weights and thresholds.
 DOCUMENT_BYTES_MAX = 1_048_576

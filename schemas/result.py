@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import Field, FiniteFloat
 
 from schemas.base import Outbound
 
@@ -46,7 +46,7 @@ class Scorecard(Outbound):
     """
 
     label: Label
-    values: dict[str, float]
+    values: dict[str, FiniteFloat]
     findings: tuple[Finding, ...] = ()
     failures: tuple[Failure, ...] = ()
     components_missing: tuple[str, ...] = ()
@@ -81,7 +81,7 @@ class ScoreResult(Outbound):
     config_digest: str
     outcome: Literal["scored"] = "scored"
     label: Label
-    values: dict[str, float]
+    values: dict[str, FiniteFloat]
     findings: tuple[Finding, ...] = ()
     failures: tuple[Failure, ...] = ()
     components_missing: tuple[str, ...] = ()

@@ -13,7 +13,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from schemas.case import SPECIFIED_KINDS, Case, validate_case
 from schemas.ledger import LedgerRecord
-from schemas.result import ScoreResult
+from schemas.result import Scorecard
 
 RESULT_TYPE = "touchstone.result"
 LEDGER_TYPE = "touchstone.ledger"
@@ -181,16 +181,6 @@ def position_id(record: Record) -> str:
     return deterministic_id(f"{record.topic}/{record.partition}/{record.offset}")
 
 
-def result_id_suffix(suite: str, version: str, digest: str) -> str:
-    """What every result id of one running suite has in common; JSON framing, so that no two quadruples meet."""
-    return json.dumps([suite, version, digest], separators=(",", ":"))
-
-
-def result_id(event_id: str, suffix: str) -> str:
-    """UUIDv5 of (event, suite, version, configuration); `suffix` from `result_id_suffix`."""
-    return deterministic_id(f"{event_id}\n{suffix}")
-
-
 def field_names(model: type[BaseModel]) -> set[str]:
     """Every field name of a model and of the models inside it: the only words an error path may contain."""
     names: set[str] = set()
@@ -216,30 +206,71 @@ def safe_path(location: Sequence[int | str], allowed: frozenset[str]) -> str:
     return ".".join(str(step) if isinstance(step, int) or step in allowed else "*" for step in location)
 
 
-_result_adapter = TypeAdapter(ScoreResult)
 _ledger_adapter = TypeAdapter(LedgerRecord)
 _JSON_HEADER: Header = ("content-type", b"application/json")
 _VERSION_HEADER: Header = ("ce_specversion", b"1.0")
-_RESULT_TYPE_HEADER: Header = ("ce_type", RESULT_TYPE.encode())
 _LEDGER_TYPE_HEADER: Header = ("ce_type", LEDGER_TYPE.encode())
 
 
-def encode_result(result: ScoreResult) -> tuple[bytes, bytes, list[Header]]:
-    """Key, value and headers of a result event (CloudEvents 1.0, binary mode)."""
-    key = result.result_id.encode()
-    return (
-        key,
-        _result_adapter.dump_json(result),
-        [
-            _JSON_HEADER,
-            _VERSION_HEADER,
-            _RESULT_TYPE_HEADER,
-            ("ce_id", key),
-            ("ce_source", f"/touchstone/{result.suite}".encode()),
-            ("ce_subject", header_text(result.event_id)),
-            ("ce_time", result.scored_at.isoformat().encode()),
-        ],
-    )
+class ResultEncoder:
+    """Writes the result events of one running suite (`schemas.result.ScoreResult` as JSON; CloudEvents 1.0, binary mode).
+
+    The scorecard was validated when it was made, and all else is ours, so the event is written straight from its parts:
+    building the model first would cost more than scoring does. A test reads every shape back through the model.
+    """
+
+    def __init__(self, suite: str, version: str, digest: str) -> None:
+        self._suite = suite
+        self._version = version
+        self._digest = digest
+        self._suffix = json.dumps([suite, version, digest], separators=(",", ":"))
+        self._headers = [_JSON_HEADER, _VERSION_HEADER, ("ce_type", RESULT_TYPE.encode()), ("ce_source", f"/touchstone/{suite}".encode())]
+
+    def result_id(self, event_id: str) -> str:
+        """UUIDv5 of (event, suite, version, configuration); JSON framing, so that no two quadruples meet."""
+        return deterministic_id(f"{event_id}\n{self._suffix}")
+
+    def encode(self, record: Record, read: Read, card: Scorecard, duration_ms: Mapping[str, float]) -> tuple[bytes, bytes, list[Header]]:
+        """Key, value and headers of the result of one case."""
+        case = read.case
+        result_id = self.result_id(read.event_id)
+        scored_at = datetime.now(UTC).isoformat()
+        value = orjson.dumps(
+            {
+                "result_id": result_id,
+                "event_id": read.event_id,
+                "case_id": case.case_id,
+                "kind": case.kind,
+                "suite": self._suite,
+                "suite_version": self._version,
+                "config_digest": self._digest,
+                "outcome": "scored",
+                "label": card.label,
+                "values": card.values,
+                "findings": card.findings,
+                "failures": card.failures,
+                "components_missing": card.components_missing,
+                "not_checked": card.not_checked,
+                "details": card.details,
+                "attributes": card.attributes,
+                "models": card.models,
+                "correlation": case.correlation,
+                "source": {"topic": record.topic, "partition": record.partition, "offset": record.offset},
+                "scored_at": scored_at,
+                "duration_ms": duration_ms,
+            },
+            default=_members,
+        )
+        key = result_id.encode()
+        headers = [*self._headers, ("ce_id", key), ("ce_subject", header_text(read.event_id)), ("ce_time", scored_at.encode())]
+        return key, value, headers
+
+
+def _members(value: Any) -> Any:
+    """The parts of a scorecard that are models themselves."""
+    if isinstance(value, BaseModel):
+        return value.__dict__
+    raise TypeError(type(value).__name__)
 
 
 def encode_ledger(record: LedgerRecord, now: datetime | None = None) -> tuple[bytes, bytes, list[Header]]:

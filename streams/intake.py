@@ -10,26 +10,20 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from typing import Any, Protocol
+from typing import Protocol
 
 import structlog
 
-from schemas.case import Case
 from schemas.config import TopicSettings, WorkerSettings
 from schemas.ledger import LedgerRecord
-from schemas.result import Failure, Scorecard, ScoreResult, SourceRef
-from scorers.base import Scorer, Unavailable
-from streams.codec import Codec, Read, Record, Reject, encode_ledger, encode_result, result_id, result_id_suffix
+from streams.codec import Record, Reject, encode_ledger
 from streams.deadletter import dead_letter
 from streams.metrics import WorkerMetrics
-from streams.offsets import PartitionProgress, Slice, Span, TopicPartition, append_span, ledger_entries
+from streams.offsets import PartitionProgress, Slice, Span, TopicPartition, ledger_entries
 from streams.outbox import Message, TooLarge
+from streams.scoring import RunningSuite, SliceScorer
 
 log = structlog.get_logger(__name__)
-
-#: A larger result is sent without its findings and details, so that it fits the brokers' default limit.
-RESULT_BYTES_MAX = 800_000
 
 
 class Publisher(Protocol):
@@ -38,18 +32,6 @@ class Publisher(Protocol):
     async def publish(self, topic: str, partition: int, messages: Sequence[Message]) -> None:
         """Return when the broker has acknowledged the messages."""
         ...
-
-
-@dataclass(frozen=True, slots=True)
-class RunningSuite:
-    """A suite, configured and built. `inline`: score the cases of a slice in a row, not in a task each."""
-
-    name: str
-    version: str
-    digest: str
-    scorer: Scorer[Any]
-    codec: Codec
-    inline: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,13 +58,14 @@ class Intake:
         self._to = to
         self._settings = settings
         self._metrics = metrics
-        self._id_suffix = result_id_suffix(suite.name, suite.version, suite.digest)
+        self._slices = SliceScorer(suite, settings, metrics)
         self._partitions: dict[TopicPartition, PartitionProgress] = {}
         self._tasks: dict[PartitionProgress, set[asyncio.Task[None]]] = {}
         self._records = 0
         self._bytes = 0
         self._changed = asyncio.Event()
-        self._unavailable: set[str] = set()
+        #: Set when the intake itself has failed: its worker must end, and another one replays.
+        self.defect = asyncio.Event()
         self.progress_at = time.monotonic()
 
     # -- admission
@@ -95,7 +78,7 @@ class Intake:
     @property
     def available(self) -> bool:
         """False while a stage that scoring needs is unavailable."""
-        return not self._unavailable
+        return self._slices.available
 
     def has_room(self) -> bool:
         """Whether another slice may be started now. One slice is always let in, however large."""
@@ -213,29 +196,28 @@ class Intake:
 
     async def _work(self, progress: PartitionProgress, piece: Slice, records: Sequence[Record]) -> None:
         """Bring every record of a slice to its outcome, then release the slice."""
-        counted = 0
-        scored = 0
+        open_records = 0  # consumed, by the metrics' count, and without an acknowledged outcome
         try:
-            reads = self._read(records, piece)
-            counted = len(records)
-            await self._publish_dead(records, reads)
-            messages = await self._score(reads)
-            scored = len(messages)
+            reads = self._slices.read(records)
+            open_records = len(records)
+            piece.spans = reads.spans
+            if reads.rejected:
+                await self._publish_dead(reads.rejected)
+            messages = await self._slices.score(reads.cases)
             if messages:
                 started = time.perf_counter()
-                await self._publish_results(records[0].partition, messages)
+                # Results of one source partition stay together and in order, so that the ledger's intervals stay few.
+                await self._publisher.publish(self._to.results, records[0].partition % self._to.results_partitions, messages)
                 self._metrics.stage("produce", time.perf_counter() - started)
-                now = time.time()
-                self._metrics.finished({("scored", ""): scored})
-                counted -= scored
-                self._metrics.latency((now - record.timestamp / 1000 for record, step in reads if type(step) is Read), now)
+                self._metrics.finished({("scored", ""): len(messages)})
+                open_records -= len(messages)
+                self._metrics.latency([record.timestamp for record, _ in reads.cases], time.time())
         except asyncio.CancelledError:
-            self._metrics.released(counted)
+            self._metrics.released(open_records)
             raise
-        except Exception as error:  # noqa: BLE001 -- a task must not die unseen
-            # A defect of ours, not of an event: the slice stays unacknowledged and the watchdog ends the process loudly.
-            log.error("intake_defect", code=type(error).__name__, partition=records[0].partition, offset=piece.first, exc_info=True)  # noqa: G201 -- the message has fields
-            self._unavailable.add("intake_defect")
+        except Exception as error:
+            log.error("intake_defect", code=type(error).__name__, partition=records[0].partition, offset=piece.first, exc_info=True)  # noqa: G201
+            self.defect.set()
             return
         for done in progress.finish(piece):
             self._records -= done.records
@@ -243,37 +225,9 @@ class Intake:
         self.progress_at = time.monotonic()
         self._changed.set()
 
-    def _read(self, records: Sequence[Record], piece: Slice) -> list[tuple[Record, Read | Reject]]:
-        """Decode a slice. Skipped and shed records go straight into its spans; the rest is returned."""
-        reads: list[tuple[Record, Read | Reject]] = []
-        formats: Counter[str] = Counter()
-        read = self._suite.codec.read
-        oldest_ms = (time.time() - self._settings.event_age_max_s) * 1000 if self._settings.event_age_max_s else None
-        started = time.perf_counter()
-        for record in records:
-            step = read(record)
-            formats[step.format] += 1
-            if isinstance(step, Read):
-                if oldest_ms is not None and record.timestamp < oldest_ms:
-                    append_span(piece.spans, ("shed", "too_old", record.offset, record.offset))
-                    continue
-                reads.append((record, step))
-            elif isinstance(step, Reject):
-                reads.append((record, step))
-                append_span(piece.spans, ("dead", step.code, record.offset, record.offset))
-            else:
-                append_span(piece.spans, ("skipped", step.reason, record.offset, record.offset))
-        self._metrics.stage("decode", (time.perf_counter() - started) / len(records))
-        self._metrics.consumed(records[0].topic, formats)
-        return reads
-
-    async def _publish_dead(self, records: Sequence[Record], reads: list[tuple[Record, Read | Reject]]) -> None:
-        """Send the unreadable records to the dead-letter topic, together; singly where the broker refuses one for its size."""
-        rejected = [(record, step) for record, step in reads if type(step) is Reject]
-        if not rejected:
-            return
-        first = rejected[0][0]
-        partition = first.partition % self._to.dead_partitions
+    async def _publish_dead(self, rejected: Sequence[tuple[Record, Reject]]) -> None:
+        """Send unreadable records to the dead-letter topic, together; singly where the broker refuses one for its size."""
+        partition = rejected[0][0].partition % self._to.dead_partitions
         try:
             await self._publisher.publish(self._to.dead, partition, [self._dead_letter(record, step) for record, step in rejected])
         except TooLarge:
@@ -286,83 +240,3 @@ class Intake:
     def _dead_letter(self, record: Record, step: Reject, payload: bool = True) -> Message:
         """The dead letter of one rejected record."""
         return dead_letter(record, suite=self._suite.name, version=self._suite.version, code=step.code, where=step.where, payload=payload)
-
-    async def _score(self, reads: list[tuple[Record, Read | Reject]]) -> list[Message]:
-        """Score the cases of a slice: in a row for inline suites, together otherwise."""
-        cases = [(record, step) for record, step in reads if type(step) is Read]
-        if self._suite.inline:
-            return [await self._score_one(record, step) for record, step in cases]
-        return list(await asyncio.gather(*(self._score_one(record, step) for record, step in cases)))
-
-    async def _score_one(self, record: Record, read: Read) -> Message:
-        """One case's result event."""
-        case = read.case
-        started = time.perf_counter()
-        card = await self._ask(case)
-        scored = time.perf_counter()
-        suite = self._suite
-        result = ScoreResult(
-            result_id=result_id(read.event_id, self._id_suffix),
-            event_id=read.event_id,
-            case_id=case.case_id,
-            kind=case.kind,
-            suite=suite.name,
-            suite_version=suite.version,
-            config_digest=suite.digest,
-            label=card.label,
-            values=card.values,
-            findings=card.findings,
-            failures=card.failures,
-            components_missing=card.components_missing,
-            not_checked=card.not_checked,
-            details=card.details,
-            attributes=card.attributes,
-            models=card.models,
-            correlation=case.correlation,
-            source=SourceRef(topic=record.topic, partition=record.partition, offset=record.offset),
-            scored_at=datetime.now(UTC),
-            duration_ms={"score": round((scored - started) * 1000, 3)},
-        )
-        message = Message(*encode_result(result))
-        if len(message.value or b"") > RESULT_BYTES_MAX:
-            message = Message(*encode_result(_trimmed(result)))
-        metrics = self._metrics
-        metrics.stage("score", scored - started)
-        metrics.stage("encode", time.perf_counter() - scored)
-        metrics.result(card.label, card.values)
-        return message
-
-    async def _ask(self, case: Case) -> Scorecard:
-        """Ask the scorer; wait out an unavailable world, turn the scorer's own defect into a named failure."""
-        backoff_s = self._settings.retry_backoff_min_s
-        while True:
-            try:
-                card = await self._suite.scorer.score(case)
-            except Unavailable as error:
-                if error.code not in self._unavailable:
-                    self._unavailable.add(error.code)
-                    log.warning("stage_unavailable", code=error.code)
-                self._metrics.count("unavailable")
-                self._metrics.gauge("suite_up", 0)
-                await asyncio.sleep(backoff_s)
-                backoff_s = min(backoff_s * 2, self._settings.retry_backoff_max_s)
-            except Exception as error:  # noqa: BLE001 -- whatever a scorer raises is its own failure, and data
-                log.error("scorer_failed", suite=self._suite.name, code=type(error).__name__)
-                failure = Failure(component=self._suite.name, kind="scorer_error", code=type(error).__name__)
-                return Scorecard(label="unscored", values={}, failures=(failure,), components_missing=(self._suite.name,))
-            else:
-                if self._unavailable:
-                    log.info("stage_available", code=",".join(sorted(self._unavailable)))
-                    self._unavailable.clear()
-                    self._metrics.gauge("suite_up", 1)
-                return card
-
-    async def _publish_results(self, source_partition: int, messages: list[Message]) -> None:
-        """Results of one source partition stay together and in order, so that the ledger's intervals stay few."""
-        await self._publisher.publish(self._to.results, source_partition % self._to.results_partitions, messages)
-
-
-def _trimmed(result: ScoreResult) -> ScoreResult:
-    """A result without what makes it too large for the broker; it says so."""
-    failure = Failure(component="details", kind="too_large", code="result_too_large")
-    return result.model_copy(update={"findings": (), "details": {}, "not_checked": (), "failures": (*result.failures, failure)})

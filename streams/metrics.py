@@ -30,10 +30,20 @@ class Histogram:
         self._counts = [0] * (len(bounds) + 1)
         self._sum = 0.0
 
-    def observe(self, value: float) -> None:
-        """Count one value; a value equal to a bound falls into that bound's bucket (`le`)."""
-        self._counts[bisect_left(self._bounds, value)] += 1
-        self._sum += value
+    def observe(self, value: float, times: int = 1) -> None:
+        """Count a value; one equal to a bound falls into that bound's bucket (`le`)."""
+        self._counts[bisect_left(self._bounds, value)] += times
+        self._sum += value * times
+
+    def observe_ages(self, stamps: list[float], now: float) -> None:
+        """Count `now - stamp` for ascending stamps: one bisection per bucket instead of one per value."""
+        upper = len(stamps)
+        for index, bound in enumerate(self._bounds):
+            lower = bisect_left(stamps, now - bound, 0, upper)
+            self._counts[index] += upper - lower
+            upper = lower
+        self._counts[-1] += upper
+        self._sum += now * len(stamps) - sum(stamps)
 
     def cumulative(self) -> tuple[list[tuple[str, float]], float]:
         """Buckets as Prometheus wants them, and the sum."""
@@ -87,27 +97,26 @@ class WorkerMetrics(Collector):
             self._released += count
             self._in_flight -= count
 
-    def result(self, label: str, values: Mapping[str, float]) -> None:
-        """One result's label and component values."""
-        self._results[label] += 1
-        for name, value in values.items():
-            histogram = self._scores.get(name)
-            if histogram is None:
-                histogram = self._scores[name] = Histogram(SCORE_BUCKETS)
-            histogram.observe(value)
+    def results(self, counts: Mapping[tuple[str, tuple[tuple[str, float], ...]], int]) -> None:
+        """Labels and component values of a slice's results. `counts`: (label, ((component, value), …)) → how many."""
+        for (label, values), times in counts.items():
+            self._results[label] += times
+            for name, value in values:
+                histogram = self._scores.get(name)
+                if histogram is None:
+                    histogram = self._scores[name] = Histogram(SCORE_BUCKETS)
+                histogram.observe(value, times)
 
-    def stage(self, name: str, seconds: float) -> None:
-        """Time one stage took."""
+    def stage(self, name: str, seconds: float, times: int = 1) -> None:
+        """Time one stage took; for a slice, the mean of its records, `times` over."""
         histogram = self._stages.get(name)
         if histogram is None:
             histogram = self._stages[name] = Histogram(STAGE_BUCKETS_S)
-        histogram.observe(seconds)
+        histogram.observe(seconds, times)
 
-    def latency(self, seconds: Iterable[float], now_s: float) -> None:
-        """Time from each record's timestamp to the acknowledgement of its result, and when that was."""
-        observe = self._latency.observe
-        for value in seconds:
-            observe(value)
+    def latency(self, stamps_ms: Iterable[int], now_s: float) -> None:
+        """Results acknowledged at `now_s`, for records with these timestamps in milliseconds."""
+        self._latency.observe_ages([stamp / 1000 for stamp in sorted(stamps_ms)], now_s)
         self._last_result_s = now_s
 
     def count(self, name: str, amount: int = 1) -> None:

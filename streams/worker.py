@@ -14,11 +14,12 @@ from prometheus_client import CollectorRegistry
 from schemas.config import Settings
 from scorers.base import ConfigError
 from streams.clients import check_topics, unreachable
-from streams.intake import Destinations, Intake, RunningSuite
+from streams.intake import Destinations, Intake
 from streams.metrics import WorkerMetrics
 from streams.outbox import Outbox
 from streams.pages import Pages
 from streams.runners.base import Job, Stalled
+from streams.scoring import RunningSuite
 from streams.watchdog import Watchdog
 
 log = structlog.get_logger(__name__)
@@ -26,6 +27,8 @@ log = structlog.get_logger(__name__)
 RunnerName = Literal["faust", "direct"]
 #: sysexits: a temporary failure; the supervisor starts the worker again.
 EXIT_STALLED = 75
+#: sysexits: a defect of ours.
+EXIT_DEFECT = 70
 #: No settlement for so long with work in flight, and the worker calls itself not ready.
 READY_PROGRESS_S = 60.0
 
@@ -71,23 +74,25 @@ async def _run_to_the_end(run: Callable[[Job], Awaitable[None]], job: Job, watch
     """Runner and watchdog side by side; the first to end decides."""
     runner_task = asyncio.ensure_future(run(job))
     watch_task = asyncio.create_task(watchdog.run())
+    defect_task = asyncio.create_task(job.intake.defect.wait())
     try:
-        await asyncio.wait({runner_task, watch_task}, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait({runner_task, watch_task, defect_task}, return_when=asyncio.FIRST_COMPLETED)
         if runner_task.done():
             runner_task.result()
             return 0
+        if defect_task.done():
+            return EXIT_DEFECT
         try:
             watch_task.result()
         except Stalled:
             job.stop.set()
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(runner_task, job.settings.worker.drain_timeout_s)
-            return EXIT_STALLED
-        return 0
+        return EXIT_STALLED
     finally:
-        for task in (runner_task, watch_task):
+        for task in (runner_task, watch_task, defect_task):
             task.cancel()
-        await asyncio.gather(runner_task, watch_task, return_exceptions=True)
+        await asyncio.gather(runner_task, watch_task, defect_task, return_exceptions=True)
 
 
 def _ready(job: Job, outbox: Outbox) -> tuple[bool, str]:

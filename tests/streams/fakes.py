@@ -11,9 +11,10 @@ from schemas.case import SafeCase
 from schemas.config import WorkerSettings
 from schemas.result import Scorecard
 from streams.codec import Codec
-from streams.intake import Destinations, Intake, RunningSuite
+from streams.intake import Destinations, Intake
 from streams.metrics import WorkerMetrics
 from streams.outbox import Message
+from streams.scoring import RunningSuite
 
 
 @dataclass

@@ -46,6 +46,8 @@ def consumer_for(broker: EmbeddedBroker, *topics: str, group: str | None = "grou
         auto_offset_reset="earliest",
         enable_auto_commit=False,
         fetch_max_wait_ms=50,
+        session_timeout_ms=1500,  # a group that is joined again waits for this less one second
+        heartbeat_interval_ms=300,
         retry_backoff_ms=20,
     )
 

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from schemas.case import EXPECTATIONS_MAX, SafeCase
-from streams.codec import NAMESPACE, Codec, Read, Reject, Skip, deterministic_id, result_id, result_id_suffix
+from schemas.result import Failure, Finding, NotChecked, Scorecard, ScoreResult
+from streams.codec import NAMESPACE, Codec, Read, Reject, ResultEncoder, Skip, deterministic_id
 from tests.streams.fakes import FakeRecord, safe_event
 
 CODEC = Codec({"safe": SafeCase}, known_kinds=["toy"], bytes_max=100_000)
@@ -174,7 +175,31 @@ def test_deterministic_ids_are_rfc_4122_version_5(name: str) -> None:
 
 def test_result_ids_differ_by_event_suite_version_and_configuration() -> None:
     quadruples = [("e", "s", "1", "d"), ("f", "s", "1", "d"), ("e", "t", "1", "d"), ("e", "s", "2", "d"), ("e", "s", "1", "c")]
-    assert len({result_id(event, result_id_suffix(suite, version, digest)) for event, suite, version, digest in quadruples}) == 5
+    assert len({ResultEncoder(suite, version, digest).result_id(event) for event, suite, version, digest in quadruples}) == 5
+
+
+def test_an_encoded_result_reads_back_as_the_strict_model() -> None:
+    card = Scorecard(
+        label="Review",
+        values={"CR": 0.5},
+        findings=(Finding(severity="major", code="cr_missing", path="x[0]", message="m"),),
+        failures=(Failure(component="judge", kind="timeout", code="t"),),
+        components_missing=("judge",),
+        not_checked=(NotChecked(check="c", reason="r"),),
+        details={"a": [1, {"b": None}]},
+        attributes={"n": 3, "s": "ü", "none": None},
+        models={"nli": "m@1"},
+    )
+    record = FakeRecord(5, dumps(safe_event("é1", correlation={"k": "v"})))
+    step = CODEC.read(record)
+    assert isinstance(step, Read)
+    key, value, headers = ResultEncoder("s", "1", "d").encode(record, step, card, {"score": 0.1})
+    result = ScoreResult.model_validate_json(value)
+    assert result.model_dump(include=set(Scorecard.model_fields)) == card.model_dump()
+    assert (result.event_id, result.correlation, result.source.offset) == ("é1", {"k": "v"}, 5)
+    assert result.result_id.encode() == key == dict(headers)["ce_id"]
+    assert dict(headers)["ce_type"] == b"touchstone.result"
+    assert set(json.loads(value)) == set(ScoreResult.model_fields)
 
 
 def test_huge_arrays_are_rejected_quickly() -> None:

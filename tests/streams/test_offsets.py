@@ -1,9 +1,8 @@
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from streams.offsets import PartitionProgress, Slice, append_span, ledger_entries
-
-import pytest
 
 
 def piece(first: int, count: int = 1) -> Slice:
