@@ -1,0 +1,294 @@
+"""`touchstone dlq`: dead letters, looked at, sent back or put away."""
+
+import base64
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ops.cli import app
+from ops.cli.shared import EXIT_ERROR, BootstrapOption, ConfigOption, JsonOption, fail, one_line_errors, settings_from
+
+if TYPE_CHECKING:
+    from schemas.config import Settings
+    from streams.codec import Record
+    from streams.dlq import DeadLetter, Filter, Letterbox, Resolution, Step
+
+dlq_app = typer.Typer(name="dlq", help="Dead letters: list them, show one, send events back, or put letters away.", no_args_is_help=True)
+app.add_typer(dlq_app)
+
+CodeOption = Annotated[str | None, typer.Option("--code", help="Only letters with this code.", show_default=False)]
+SuiteOption = Annotated[str | None, typer.Option("--suite", help="Only letters of this suite.", show_default=False)]
+SinceOption = Annotated[str | None, typer.Option("--since", help="Only letters of the last 15m, 2h, 7d, or since an ISO time.", show_default=False)]
+IdsArgument = Annotated[list[str] | None, typer.Argument(metavar="[ID]…", help="Ids of `touchstone dlq list`.", show_default=False)]
+DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Say what would be done; send nothing.")]
+AllOption = Annotated[bool, typer.Option("--all", help="Every open letter that the filters admit.")]
+PAYLOAD_SHOWN_BYTES = 4096
+
+
+@dlq_app.command("list")
+def list_(
+    code: CodeOption = None,
+    suite: SuiteOption = None,
+    since: SinceOption = None,
+    every: Annotated[bool, typer.Option("--all", help="Resolved letters too.")] = False,
+    as_json: JsonOption = False,
+    config: ConfigOption = None,
+    bootstrap: BootstrapOption = None,
+) -> None:
+    """One line per dead letter: its id, code, place, source, suite, size and age. No payload text.
+
+    Letters of one event that was replayed are one line with a count; resolved ones are hidden.
+
+    Example: touchstone dlq list --code not_json --since 2h
+    """
+    from streams.dlq import counts_by_code
+
+    admitted = _filter(code, suite, since)
+    box = _letters(settings_from(config, bootstrap))
+    letters = [letter for letter in (box.letters if every else box.open()) if admitted.admits(letter)]
+    if as_json:
+        typer.echo(json.dumps([_facts(letter) for letter in letters]))
+        return
+    for row in _table(letters):
+        typer.echo(row)
+    counts = ", ".join(f"{name} {count}" for name, count in counts_by_code(letters).items())
+    resolved = len(box.letters) - len(box.open())
+    hidden = "" if every or not resolved else f"; {resolved} resolved (--all shows them)"
+    typer.echo(f"{len(letters)} dead letter{'' if len(letters) == 1 else 's'}{': ' + counts if counts else ''}{hidden}", err=True)
+    if box.strangers:
+        typer.echo(f"{box.strangers} records on the topic are no dead letters", err=True)
+
+
+@dlq_app.command()
+def show(
+    letter_id: Annotated[str, typer.Argument(metavar="ID", help="Id of `touchstone dlq list`.")],
+    payload: Annotated[bool, typer.Option("--payload", help="The event's own key, headers and bytes too. They may be clinical text.")] = False,
+    bytes_max: Annotated[int, typer.Option(min=0, help="Most payload bytes to show; 0: all.")] = PAYLOAD_SHOWN_BYTES,
+    as_json: JsonOption = False,
+    config: ConfigOption = None,
+    bootstrap: BootstrapOption = None,
+) -> None:
+    """Show one dead letter: why and where it failed, where it came from, which headers it has.
+
+    What --payload shows is escaped, or hexadecimal where it is not UTF-8; with --json it is base64.
+
+    Example: touchstone dlq show 0:17 --payload
+    """
+    from ops.cli.running import run
+
+    letter, record = run(_one(settings_from(config, bootstrap), letter_id))
+    if as_json:
+        typer.echo(json.dumps(_facts(letter) | _content(record, payload)))
+        return
+    for name, value in _facts(letter).items():
+        typer.echo(f"{name:<20} {_safe(str(value))}")
+    from streams.dlq import original_headers
+
+    def told(raw: bytes | None) -> str:
+        if raw is None:
+            return "none"
+        return _escaped(raw, bytes_max) if payload else f"{len(raw)} bytes"
+
+    typer.echo(f"{'key':<20} {told(record.key)}")
+    for name, raw in original_headers(record.headers):
+        typer.echo(f"{'header':<20} {_safe(name)}: {told(raw)}")
+    if payload:
+        typer.echo(f"{'payload':<20} {told(record.value)}")
+    elif letter.size:
+        typer.echo("The event's own key, headers and payload are shown with --payload.", err=True)
+
+
+@dlq_app.command()
+def redrive(
+    ids: IdsArgument = None,
+    every: AllOption = False,
+    code: CodeOption = None,
+    suite: SuiteOption = None,
+    since: SinceOption = None,
+    redrives_max: Annotated[int, typer.Option(min=1, max=1000, help="Refuse an event that was sent back so often and died again.")] = 3,
+    dry_run: DryRunOption = False,
+    as_json: JsonOption = False,
+    config: ConfigOption = None,
+    bootstrap: BootstrapOption = None,
+) -> None:
+    """Send events back to where they came from: the original bytes, key and headers, to the same topic and partition.
+
+    Mend the cause first (a suite's version, a setting), or they die again. Each step waits for the broker.
+
+    Example: touchstone dlq redrive --code schema_missing --dry-run
+    """
+    _settle("redriven", ids, every, _filter(code, suite, since), settings_from(config, bootstrap), redrives_max, dry_run, as_json)
+
+
+@dlq_app.command()
+def discard(
+    ids: IdsArgument = None,
+    every: AllOption = False,
+    code: CodeOption = None,
+    suite: SuiteOption = None,
+    since: SinceOption = None,
+    dry_run: DryRunOption = False,
+    as_json: JsonOption = False,
+    config: ConfigOption = None,
+    bootstrap: BootstrapOption = None,
+) -> None:
+    """Put letters away: they stay on the topic, but are no longer listed. The event stays dead in every account.
+
+    Example: touchstone dlq discard 0:17 2:5
+    """
+    _settle("discarded", ids, every, _filter(code, suite, since), settings_from(config, bootstrap), 1, dry_run, as_json)
+
+
+def _filter(code: str | None, suite: str | None, since: str | None) -> "Filter":
+    """The filters of the command line."""
+    from ops.cli.moments import parse_since
+    from streams.dlq import Filter
+
+    with one_line_errors():
+        return Filter(code, suite, parse_since(since) if since else None)
+
+
+def _letters(settings: "Settings") -> "Letterbox":
+    """Read the whole dead topic."""
+    from ops.cli.running import run
+    from streams.dlq import read_letters
+    from streams.logreader import LogReader
+
+    async def read() -> "Letterbox":
+        async with LogReader(settings.kafka, [settings.topics.dead]) as reader:
+            return await read_letters(reader)
+
+    return run(read())
+
+
+async def _one(settings: "Settings", letter_id: str) -> "tuple[DeadLetter, Record]":
+    """One letter and its record."""
+    from scorers.base import ConfigError
+    from streams.dlq import read_letters
+    from streams.logreader import LogReader
+
+    async with LogReader(settings.kafka, [settings.topics.dead]) as reader:
+        letter = (await read_letters(reader)).find(letter_id)
+        record = await reader.fetch(settings.topics.dead, letter.partition, letter.offset)
+    if record is None:
+        raise ConfigError(f"dead letter {letter_id} is gone: retention has deleted it")
+    return letter, record
+
+
+def _settle(
+    resolution: "Resolution",
+    ids: Sequence[str] | None,
+    every: bool,
+    admitted: "Filter",
+    settings: "Settings",
+    redrives_max: int,
+    dry_run: bool,
+    as_json: bool,
+) -> None:
+    """Redrive or discard what was chosen, and say each step."""
+    from ops.cli.running import run
+    from streams.dlq import Filter
+
+    if bool(ids) == (every or admitted != Filter()):
+        fail("name letters by id, or choose them with --all, --code, --suite or --since (not both)")
+    done: list[dict[str, Any]] = []
+
+    def said(step: "Step") -> None:
+        letter = step.letter
+        word = f"NOT {resolution}: {step.refused}" if step.refused else f"would be {resolution}" if dry_run else resolution
+        entry = {"id": letter.id, "resolution": None if step.refused or dry_run else resolution, "refused": step.refused}
+        done.append(entry | {"also": [other.id for other in step.also]})
+        if not as_json:
+            also = f" (and {', '.join(f'{other.id} of {other.suite}' for other in step.also)}: the same event)" if step.also else ""
+            source = f"{letter.source_topic}[{letter.source_partition}] {letter.source_offset}"
+            typer.echo(_safe(f"{letter.id}  {letter.code}  {source}  {word}{'' if step.refused else also}"))
+
+    run(_take_steps(settings, resolution, ids, admitted, redrives_max, dry_run, said))
+    refused = sum(entry["refused"] is not None for entry in done)
+    if as_json:
+        typer.echo(json.dumps(done))
+    else:
+        typer.echo(f"{len(done) - refused} {'would be ' if dry_run else ''}{resolution}, {refused} refused", err=True)
+    if refused:
+        raise typer.Exit(EXIT_ERROR)
+
+
+async def _take_steps(
+    settings: "Settings", resolution: "Resolution", ids: Sequence[str] | None, admitted: "Filter", redrives_max: int, dry_run: bool, said: Any
+) -> None:
+    """Choose, plan, and take the steps that may be taken."""
+    from streams.dlq import Desk, plan, read_letters
+    from streams.logreader import LogReader
+
+    async with LogReader(settings.kafka, [settings.topics.dead]) as reader:
+        box = await read_letters(reader)
+        chosen = [box.find(one) for one in ids] if ids else [letter for letter in box.open() if admitted.admits(letter)]
+        steps = plan(box, chosen, resolution, redrives_max)
+        if dry_run or all(step.refused for step in steps):
+            for step in steps:
+                said(step)
+            return
+        async with Desk(settings, reader) as desk:
+            for step in steps:
+                if step.refused is None:
+                    await desk.take(step, resolution)
+                said(step)
+
+
+def _table(letters: "Sequence[DeadLetter]") -> list[str]:
+    """Aligned rows under a heading; nothing where there is no letter."""
+    from ops.cli.moments import age
+
+    if not letters:
+        return []
+    rows = [("ID", "WHY", "SOURCE", "SUITE", "BYTES", "AGE", "")]
+    for letter in letters:
+        source = f"{letter.source_topic}[{letter.source_partition}] {letter.source_offset}"
+        remarks = [f"x{1 + len(letter.copies)}" if letter.copies else "", f"redriven {letter.redriven}x" if letter.redriven else ""]
+        remarks += ["no payload" if letter.omitted else "", f"({letter.resolution})" if letter.resolution else ""]
+        size = f"{letter.size:,}"
+        rows.append((letter.id, letter.message or letter.code, source, letter.suite, size, age(letter.failed_at), " ".join(filter(None, remarks))))
+    safe = [tuple(_safe(cell) for cell in row) for row in rows]
+    widths = [max(len(row[column]) for row in safe) for column in range(len(rows[0]))]
+    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in safe]
+
+
+def _facts(letter: "DeadLetter") -> dict[str, Any]:
+    """A letter's metadata as JSON types."""
+    facts = {"id": letter.id} | asdict(letter)
+    return facts | {"failed_at": letter.failed_at.isoformat()}
+
+
+def _content(record: "Record", payload: bool) -> dict[str, Any]:
+    """Key, headers and payload for machines: sizes, and contents only when asked for."""
+    from streams.dlq import original_headers
+
+    def told(raw: bytes | None) -> Any:
+        if raw is None:
+            return None
+        return base64.b64encode(raw).decode() if payload else len(raw)
+
+    suffix = "base64" if payload else "bytes"
+    headers = [{"name": name, suffix: told(raw)} for name, raw in original_headers(record.headers)]
+    return {f"key_{suffix}": told(record.key), "headers": headers, f"payload_{suffix}": told(record.value)}
+
+
+def _safe(text: str) -> str:
+    """Text without anything that a terminal would act upon."""
+    from ops.reporters.text import visible
+
+    return visible(text)
+
+
+def _escaped(raw: bytes, bytes_max: int) -> str:
+    """Bytes for a terminal: escaped text where they are UTF-8, else hexadecimal."""
+    shown = raw[:bytes_max] if bytes_max else raw
+    rest = f" … and {len(raw) - len(shown):,} more bytes (--bytes-max)" if len(shown) < len(raw) else ""
+    try:
+        raw.decode("utf-8")
+    except UnicodeDecodeError:
+        return f"hex {shown.hex(' ')}{rest}"
+    return _safe(shown.decode("utf-8", "ignore")) + rest

@@ -1,0 +1,105 @@
+"""`touchstone tail`: watch a topic, without a consumer group and without payload text."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ops.cli import app
+from ops.cli.shared import BootstrapOption, ConfigOption, JsonOption, settings_from
+
+if TYPE_CHECKING:
+    from schemas.config import Settings
+    from streams.tail import Sighting
+
+
+class Start(StrEnum):
+    """Where to begin."""
+
+    beginning = "beginning"
+    end = "end"
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What to show of the topics."""
+
+    topics: Sequence[str]
+    start: Start
+    follow: bool
+    limit: int | None
+    suite: str | None
+    label: str | None
+    as_json: bool
+
+    def admits(self, sighting: "Sighting") -> bool:
+        """Whether the filters let it through; with a label asked for, what has none is passed over."""
+        fits = self.suite is None or sighting.suite == self.suite
+        return fits and (self.label is None or (sighting.label or "").lower() == self.label.lower())
+
+
+@app.command()
+def tail(
+    topics: Annotated[
+        list[str] | None, typer.Argument(help="results, reports, dead, generations, traces, judge, or a topic's name. Default: results.", show_default=False)
+    ] = None,
+    start: Annotated[Start | None, typer.Option("--from", help="Default: end when following, else beginning.", show_default=False)] = None,
+    follow: Annotated[bool, typer.Option("--follow/--no-follow", help="Keep watching until Ctrl-C, or stop at the end as it is now.")] = True,
+    limit: Annotated[int | None, typer.Option("--limit", "-n", min=1, help="Stop after so many lines.", show_default=False)] = None,
+    suite: Annotated[str | None, typer.Option("--suite", help="Only what this suite said.", show_default=False)] = None,
+    label: Annotated[str | None, typer.Option("--label", help="Only results with this label (Pass, Review, Fail, …).", show_default=False)] = None,
+    as_json: JsonOption = False,
+    config: ConfigOption = None,
+    bootstrap: BootstrapOption = None,
+) -> None:
+    """Show records as they arrive: time, suite, label, case, values; never payload text.
+
+    Reads without a consumer group, so nobody's offsets move. Ctrl-C ends it.
+
+    Example: touchstone tail results reports --from beginning --label Fail
+    """
+    from ops.cli.running import run
+    from streams.topics import resolve_topic
+
+    settings = settings_from(config, bootstrap)
+    names = [resolve_topic(settings.topics, name) for name in topics or ["results"]]
+    begin = start or (Start.end if follow else Start.beginning)
+    try:
+        run(_watch(settings, View(names, begin, follow, limit, suite, label, as_json)))
+    except KeyboardInterrupt:
+        raise typer.Exit(0 if follow else 130) from None  # following has no other end
+
+
+async def _watch(settings: "Settings", view: View) -> None:
+    """Print until the limit, the end or Ctrl-C."""
+    import sys
+
+    from scorers.registry import load_all
+    from streams.logreader import LogReader
+    from streams.tail import Describer
+
+    cases = {kind: model for suite in load_all() for kind, model in suite.cases.items()}
+    describer = Describer(settings.topics, cases, settings.worker.event_bytes_max)
+    shown = 0
+    async with LogReader(settings.kafka, view.topics) as reader:
+        if view.follow and not view.as_json and sys.stderr.isatty():
+            typer.echo(f"watching {', '.join(view.topics)} on {settings.kafka.bootstrap_servers} from the {view.start}; Ctrl-C ends it", err=True)
+        async for record in reader.read(view.start.value, follow=view.follow):
+            sighting = describer.describe(record)
+            if not view.admits(sighting):
+                continue
+            typer.echo(json.dumps(sighting.as_json()) if view.as_json else line(sighting, several=len(view.topics) > 1))
+            shown += 1
+            if shown == view.limit:
+                return
+
+
+def line(sighting: "Sighting", *, several: bool = False) -> str:
+    """A sighting for people, safe for a terminal."""
+    from ops.reporters.text import visible
+
+    place = f"{sighting.topic}[{sighting.partition}] {sighting.offset}" if several else f"[{sighting.partition}] {sighting.offset}"
+    return visible(f"{sighting.at:%H:%M:%S}  {place}  {sighting.text}")
