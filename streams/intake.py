@@ -198,20 +198,19 @@ class Intake:
         """Bring every record of a slice to its outcome, then release the slice."""
         open_records = 0  # consumed, by the metrics' count, and without an acknowledged outcome
         try:
-            reads = self._slices.read(records)
+            scored = await self._slices.score(records)
             open_records = len(records)
-            piece.spans = reads.spans
-            if reads.rejected:
-                await self._publish_dead(reads.rejected)
-            messages = await self._slices.score(reads.cases)
-            if messages:
+            piece.spans = scored.spans
+            if scored.rejected:
+                await self._publish_dead(scored.rejected)
+            if scored.messages:
                 started = time.perf_counter()
                 # Results of one source partition stay together and in order, so that the ledger's intervals stay few.
-                await self._publisher.publish(self._to.results, records[0].partition % self._to.results_partitions, messages)
+                await self._publisher.publish(self._to.results, records[0].partition % self._to.results_partitions, scored.messages)
                 self._metrics.stage("produce", time.perf_counter() - started)
-                self._metrics.finished({("scored", ""): len(messages)})
-                open_records -= len(messages)
-                self._metrics.latency([record.timestamp for record, _ in reads.cases], time.time())
+                self._metrics.finished({("scored", ""): len(scored.messages)})
+                open_records -= len(scored.messages)
+                self._metrics.latency(scored.stamps_ms, time.time())
         except asyncio.CancelledError:
             self._metrics.released(open_records)
             raise

@@ -37,10 +37,11 @@ class RunningSuite:
 
 
 @dataclass(slots=True)
-class Reads:
-    """What the records of a slice turned out to be; `spans` tells the outcomes that have no result event."""
+class Scored:
+    """What became of a slice: result events to publish, records nobody can read, and the outcomes without a result."""
 
-    cases: list[tuple[Record, Read]]
+    messages: list[Message]
+    stamps_ms: list[int]
     rejected: list[tuple[Record, Reject]]
     spans: list[Span]
 
@@ -60,63 +61,69 @@ class SliceScorer:
         """False while a stage that scoring needs is unavailable."""
         return not self._down
 
-    def read(self, records: Sequence[Record]) -> Reads:
-        """Decode a slice and count it as consumed."""
-        reads = Reads([], [], [])
+    async def score(self, records: Sequence[Record]) -> Scored:
+        """Read and score a slice; on return its records are counted as consumed."""
+        slice_ = Scored([], [], [], [])
         formats: dict[str, int] = {}
-        cases, spans, read = reads.cases, reads.spans, self._suite.codec.read
-        oldest_ms = (time.time() - self._settings.event_age_max_s) * 1000 if self._settings.event_age_max_s else 0.0
-        started = time.perf_counter()
-        for record in records:
-            step = read(record)
-            formats[step.format] = formats.get(step.format, 0) + 1
-            if isinstance(step, Read):
-                if record.timestamp >= oldest_ms:
-                    cases.append((record, step))
-                else:
-                    append_span(spans, ("shed", "too_old", record.offset, record.offset))
-            elif isinstance(step, Reject):
-                reads.rejected.append((record, step))
-                append_span(spans, ("dead", step.code, record.offset, record.offset))
-            else:
-                append_span(spans, ("skipped", step.reason, record.offset, record.offset))
-        self._metrics.stage("decode", (time.perf_counter() - started) / len(records), len(records))
-        self._metrics.consumed(records[0].topic, formats)
-        return reads
-
-    async def score(self, cases: Sequence[tuple[Record, Read]]) -> list[Message]:
-        """The result events of a slice: scored in a row for inline suites, together otherwise."""
-        if not cases:
-            return []
-        labels: Counter[tuple[str, tuple[tuple[str, float], ...]]] = Counter()
+        cards: Counter[tuple[str, tuple[tuple[str, float], ...]]] = Counter()
         if self._suite.inline:
-            messages, score_s, encode_s = await self._in_a_row(cases, labels)
+            times = await self._in_a_row(records, slice_, formats, cards)
         else:
-            messages, score_s, encode_s = await self._together(cases, labels)
-        self._metrics.stage("score", score_s / len(cases), len(cases))
-        self._metrics.stage("encode", encode_s / len(cases), len(cases))
-        self._metrics.results(labels)
-        return messages
+            times = await self._together(records, slice_, formats, cards)
+        metrics, scored = self._metrics, len(slice_.messages)
+        metrics.consumed(records[0].topic, formats)
+        metrics.stage("decode", times[0] / len(records), len(records))
+        if scored:
+            metrics.stage("score", times[1] / scored, scored)
+            metrics.stage("encode", times[2] / scored, scored)
+            metrics.results(cards)
+        return slice_
 
-    async def _in_a_row(self, cases: Sequence[tuple[Record, Read]], labels: Counter[Any]) -> tuple[list[Message], float, float]:
-        """Score one after the other, without a task or a suspension where the scorer has none."""
-        messages: list[Message] = []
-        score, clock, score_s = self._suite.scorer.score, time.perf_counter, 0.0
-        begun = before = clock()
-        for record, read in cases:
+    def _sort(self, record: Record, formats: dict[str, int], slice_: Scored, oldest_ms: float) -> Read | None:
+        """Read one record: a case to score is returned, every other outcome is noted in the slice."""
+        step = self._suite.codec.read(record)
+        formats[step.format] = formats.get(step.format, 0) + 1
+        if isinstance(step, Read):
+            if record.timestamp >= oldest_ms:
+                return step
+            append_span(slice_.spans, ("shed", "too_old", record.offset, record.offset))
+        elif isinstance(step, Reject):
+            slice_.rejected.append((record, step))
+            append_span(slice_.spans, ("dead", step.code, record.offset, record.offset))
+        else:
+            append_span(slice_.spans, ("skipped", step.reason, record.offset, record.offset))
+        return None
+
+    def _oldest_ms(self) -> float:
+        """Events with an earlier timestamp are shed."""
+        limit_s = self._settings.event_age_max_s
+        return (time.time() - limit_s) * 1000 if limit_s else float("-inf")
+
+    async def _in_a_row(self, records: Sequence[Record], slice_: Scored, formats: dict[str, int], cards: Counter[Any]) -> tuple[float, float, float]:
+        """One record after the other from bytes to bytes, while it is warm in the caches; no task, no suspension."""
+        score, clock = self._suite.scorer.score, time.perf_counter
+        oldest_ms, messages, stamps = self._oldest_ms(), slice_.messages, slice_.stamps_ms
+        score_s = encode_s = 0.0
+        begun = clock()
+        for record in records:
+            read = self._sort(record, formats, slice_, oldest_ms)
+            if read is None:
+                continue
+            decoded = clock()
             try:
                 card = await score(read.case)
             except Exception as error:  # noqa: BLE001 -- told apart there
                 card = await self._again(read.case, error)
-            spent = clock() - before
-            score_s += spent
-            messages.append(self._message(record, read, card, spent))
-            labels[card.label, tuple(card.values.items())] += 1
-            before = clock()
-        return messages, score_s, before - begun - score_s
+            scored = clock()
+            messages.append(self._message(record, read, card, scored - decoded))
+            stamps.append(record.timestamp)
+            cards[card.label, tuple(card.values.items())] += 1
+            score_s += scored - decoded
+            encode_s += clock() - scored
+        return clock() - begun - score_s - encode_s, score_s, encode_s
 
-    async def _together(self, cases: Sequence[tuple[Record, Read]], labels: Counter[Any]) -> tuple[list[Message], float, float]:
-        """Score all at once, so that the engines' batchers see them together."""
+    async def _together(self, records: Sequence[Record], slice_: Scored, formats: dict[str, int], cards: Counter[Any]) -> tuple[float, float, float]:
+        """All cases of the slice at once, so that the engines' batchers see them together."""
 
         async def one(case: Case) -> tuple[Scorecard, float]:
             before = time.perf_counter()
@@ -126,13 +133,17 @@ class SliceScorer:
                 card = await self._again(case, error)
             return card, time.perf_counter() - before
 
-        cards = await asyncio.gather(*(one(read.case) for _, read in cases))
         begun = time.perf_counter()
-        messages = []
-        for (record, read), (card, spent) in zip(cases, cards, strict=True):
-            messages.append(self._message(record, read, card, spent))
-            labels[card.label, tuple(card.values.items())] += 1
-        return messages, sum(spent for _, spent in cards), time.perf_counter() - begun
+        oldest_ms = self._oldest_ms()
+        reads = [(record, read) for record in records if (read := self._sort(record, formats, slice_, oldest_ms)) is not None]
+        decoded = time.perf_counter()
+        scored = await asyncio.gather(*(one(read.case) for _, read in reads))
+        answered = time.perf_counter()
+        for (record, read), (card, spent_s) in zip(reads, scored, strict=True):
+            slice_.messages.append(self._message(record, read, card, spent_s))
+            slice_.stamps_ms.append(record.timestamp)
+            cards[card.label, tuple(card.values.items())] += 1
+        return decoded - begun, sum(spent_s for _, spent_s in scored), time.perf_counter() - answered
 
     def _message(self, record: Record, read: Read, card: Scorecard, spent_s: float) -> Message:
         """One result event, trimmed where it would not fit."""
