@@ -84,7 +84,8 @@ def show(
         typer.echo(json.dumps(_facts(letter) | _content(record, payload)))
         return
     for name, value in _facts(letter).items():
-        typer.echo(f"{name:<20} {_safe(str(value))}")
+        if value not in (None, []):
+            typer.echo(f"{name:<20} {_safe(str(value))}")
     from streams.dlq import original_headers
 
     def told(raw: bytes | None) -> str:

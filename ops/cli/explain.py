@@ -1,0 +1,168 @@
+"""`touchstone explain`: how a record would be read and routed."""
+
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ops.cli import app
+from ops.cli.shared import ConfigOption, JsonOption, fail, one_line_errors, settings_from
+
+if TYPE_CHECKING:
+    from schemas.config import Settings
+
+BYTES_MAX = 268_435_456
+
+
+@app.command()
+def explain(
+    file: Annotated[Path, typer.Argument(help="A record, JSON lines, or a batch file; - for standard input.")],
+    header: Annotated[
+        list[str] | None, typer.Option("--header", "-H", help="A header that every record has, name=value (repeatable).", show_default=False)
+    ] = None,
+    whole: Annotated[bool, typer.Option("--whole", help="The file is one record, whatever it looks like.")] = False,
+    topic: Annotated[str | None, typer.Option("--topic", help="Role or name of the topic. Default: whichever the suites read.", show_default=False)] = None,
+    as_json: JsonOption = False,
+    config: ConfigOption = None,
+) -> None:
+    """Say how each record would be read: its format, kind and id, which suites score it, or why and where it is rejected.
+
+    Uses the same code as the workers and shows no payload text. Nothing is sent.
+
+    Example: touchstone explain event.json -H ce_specversion=1.0 -H ce_type=touchstone.safe
+    """
+    from scorers.registry import load_all
+    from streams.topics import resolve_topic
+
+    settings = settings_from(config)
+    headers = [_header(text) for text in header or ()]
+    with one_line_errors():
+        readings = Readings(settings, load_all(), resolve_topic(settings.topics, topic) if topic else None)
+        told = [readings.of(where, value, headers) for where, value in _records(_read(file), file, whole)]
+    if as_json:
+        typer.echo(json.dumps(told, indent=2))
+        return
+    for record in told:
+        for line in _lines(record):
+            typer.echo(line)
+    counts: dict[str, int] = {}
+    for record in told:
+        counts[record["outcome"]] = counts.get(record["outcome"], 0) + 1
+    typer.echo(f"{len(told)} record{'' if len(told) == 1 else 's'}: {', '.join(f'{count} {name}' for name, count in sorted(counts.items()))}", err=True)
+
+
+class Readings:
+    """How the workers of every installed suite read a record."""
+
+    def __init__(self, settings: "Settings", suites: Sequence[Any], topic: str | None) -> None:
+        from scorers.registry import known_kinds
+        from streams.codec import Codec
+
+        known = known_kinds()
+        self._suites = [(suite, settings.topics.inputs(suite.topics), Codec(suite.cases, known, settings.worker.event_bytes_max)) for suite in suites]
+        self._topic = topic
+
+    def of(self, where: str, value: bytes, headers: Sequence[tuple[str, bytes]]) -> dict[str, Any]:
+        """One record as JSON types. `outcome`: scored, skipped, dead, or not read, of the suite that makes most of it."""
+        from ops.outgoing import Probe
+        from streams.codec import Read, Reject
+
+        told: dict[str, Any] = {"where": where, "bytes": len(value), "format": None, "kind": None, "event_id": None, "case_id": None, "suites": []}
+        for suite, inputs, codec in self._suites:
+            entry: dict[str, Any] = {"suite": suite.name, "version": suite.version, "topics": list(inputs)}
+            told["suites"].append(entry)
+            if self._topic is not None and self._topic not in inputs:
+                entry |= {"outcome": "not read", "reason": "other_topic"}
+                continue
+            step = codec.read(Probe(value, headers, topic=self._topic or inputs[0]))
+            told["format"] = step.format
+            if isinstance(step, Read):
+                own = step.case.id is not None
+                told |= {"kind": step.case.kind, "case_id": step.case.case_id, "event_id": step.event_id if own or headers else None}
+                told["event_id_from"] = "its own" if own else "the CloudEvent" if "cloudevents" in step.format else "its place on the topic"
+                if told["event_id_from"] == "its place on the topic":
+                    told["event_id"] = None  # not known before it lies there
+                entry["outcome"] = "scored"
+            elif isinstance(step, Reject):
+                entry |= {"outcome": "dead", "reason": step.code, "path": step.where}
+            else:
+                entry |= {"outcome": "skipped", "reason": step.reason}
+        outcomes = [entry["outcome"] for entry in told["suites"]]
+        told["outcome"] = next((one for one in ("scored", "dead", "skipped", "not read") if one in outcomes), "not read")
+        return told
+
+
+def _lines(record: dict[str, Any]) -> Iterator[str]:
+    """One record for people."""
+    from ops.reporters.text import visible
+
+    parts = [f"{record['bytes']:,} bytes", f"format {record['format'] or 'unread'}"]
+    if record["kind"]:
+        event_id = record["event_id"] or "UUIDv5 of its place on the topic"
+        source = f" ({record['event_id_from']})" if record["event_id"] else ""
+        parts += [f"kind {record['kind']}", f"case {record['case_id']}", f"event id {event_id}{source}"]
+    yield visible(f"{record['where']}: {', '.join(parts)}")
+    for entry in record["suites"]:
+        why = f": {entry['reason']}{' at ' + entry['path'] if entry.get('path') else ''}" if "reason" in entry else ""
+        word = {"dead": "rejected, dead letter"}.get(entry["outcome"], entry["outcome"])
+        yield visible(f"  {entry['suite']} {entry['version']} ({', '.join(entry['topics'])}): {word}{why}")
+
+
+def _read(file: Path) -> bytes:
+    """The whole file, within a bound. Ends with exit 3 where it cannot be read."""
+    try:
+        if file == Path("-"):
+            data = sys.stdin.buffer.read(BYTES_MAX + 1)
+        else:
+            with file.open("rb") as stream:
+                data = stream.read(BYTES_MAX + 1)
+    except OSError as error:
+        fail(f"{file}: cannot be read ({error.strerror})")
+    if len(data) > BYTES_MAX:
+        fail(f"{file}: larger than {BYTES_MAX} bytes; explain a part of it")
+    return data
+
+
+def _records(data: bytes, file: Path, whole: bool) -> Iterator[tuple[str, bytes]]:
+    """The records of a file: the cases of a batch file as they would be sent, else its lines, else all of it."""
+    import orjson
+
+    name = "standard input" if file == Path("-") else str(file)
+    try:
+        document = None if whole else orjson.loads(data)
+    except orjson.JSONDecodeError:
+        document = None
+        lines = data.splitlines() if len(data.splitlines()) > 1 else []
+        # A first line that is JSON by itself makes JSON lines; anything else is one record that nobody can read.
+        if lines and (file.suffix in {".jsonl", ".ndjson"} or _is_json(lines[0])):
+            yield from ((f"{name}, line {number}", line) for number, line in enumerate(lines, 1))
+            return
+    cases = document if isinstance(document, list) else document.get("cases") if isinstance(document, dict) else None
+    if not isinstance(cases, list):
+        yield name, data
+        return
+    above = {key: document[key] for key in ("concern_id", "batch_id") if document.get(key)} if isinstance(document, dict) else {}
+    for number, case in enumerate(cases, 1):
+        yield f"{name}, case {number}", orjson.dumps(above | case if isinstance(case, dict) else case)
+
+
+def _is_json(line: bytes) -> bool:
+    """Whether a line is a JSON document."""
+    import orjson
+
+    try:
+        orjson.loads(line)
+    except orjson.JSONDecodeError:
+        return False
+    return True
+
+
+def _header(text: str) -> tuple[str, bytes]:
+    """`name=value` as a header."""
+    name, equals, value = text.partition("=")
+    if not name or not equals:
+        fail(f"--header {name or '…'}: write name=value")
+    return name, value.encode()
