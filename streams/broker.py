@@ -36,6 +36,7 @@ API_KEYS: Mapping[str, int] = {
 #: An injected "error" that cuts the client's connection instead of answering.
 DISCONNECT = -195
 EVERY_BROKER = -1
+COMMAND = ("-m", "streams.broker_process", "--control")
 
 
 class EmbeddedBrokerError(RuntimeError):
@@ -74,7 +75,7 @@ class EmbeddedBroker:
         """Start the child process and return its bootstrap servers. Raises `ConfigError` where it cannot run here."""
         if self._process is not None:
             return self._bootstrap_servers
-        command = [sys.executable, "-m", "streams.broker_process", "--control", f"--brokers={self._brokers}"]
+        command = [sys.executable, *COMMAND, f"--brokers={self._brokers}"]
         command += [f"--retention-bytes={self._retention_bytes}", *(f"--topic={name}:{partitions}" for name, partitions in self._topics.items())]
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         try:
@@ -177,7 +178,8 @@ class EmbeddedBroker:
 
     def _receive(self, timeout_s: float) -> dict[str, Any]:
         """The next JSON line of the child, within a bound."""
-        assert self._process is not None and self._process.stdout is not None
+        assert self._process is not None
+        assert self._process.stdout is not None
         deadline = time.monotonic() + timeout_s
         descriptor = self._process.stdout.fileno()
         with selectors.DefaultSelector() as selector:

@@ -40,7 +40,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if arguments.control:
             _say({"error": str(error)})
         else:
-            print(f"embedded broker: {error}", file=sys.stderr)
+            sys.stderr.write(f"embedded broker: {error}\n")
         return EXIT_UNSUPPORTED
     if arguments.control:
         # Ctrl-C in a terminal reaches every process of the group; the program that owns this one decides when it ends.
@@ -94,13 +94,14 @@ def answer(cluster: MockCluster, line: bytes) -> dict[str, Any]:
 
 def _wait_by_hand(cluster: MockCluster) -> None:
     """Tell a person where the broker is, and that it forgets."""
-    print(f"Embedded broker (librdkafka {cluster.version}) on {cluster.bootstrap_servers}")
-    print("Volatile: everything is kept in memory and is gone when this ends. Press Ctrl-C to end it.")
-    print(f"  export KAFKA_BOOTSTRAP_SERVERS={cluster.bootstrap_servers}", flush=True)
     try:
+        sys.stdout.write(f"Embedded broker (librdkafka {cluster.version}) on {cluster.bootstrap_servers}\n")
+        sys.stdout.write("Volatile: everything is kept in memory and is gone when this ends. Press Ctrl-C to end it.\n")
+        sys.stdout.write(f"  export KAFKA_BOOTSTRAP_SERVERS={cluster.bootstrap_servers}\n")
+        sys.stdout.flush()
         signal.pause()
     except KeyboardInterrupt:
-        print()
+        sys.stdout.write("\n")
 
 
 def _say(message: dict[str, Any]) -> None:

@@ -112,7 +112,7 @@ class MockCluster:
 
     @property
     def version(self) -> str:
-        """librdkafka's version."""
+        """Version of librdkafka."""
         return str(self._lib.rd_kafka_version_str().decode())
 
     @property

@@ -41,6 +41,7 @@ def start(
 
     It keeps running when this command has ended. Records survive stop and start.
     """
+    from ops.kafka.artifacts import libs_folder, missing
     from ops.kafka.cluster import KafkaCluster
 
     folder = data_dir or default_data_dir()
@@ -50,6 +51,8 @@ def start(
         if cluster is None:
             cluster = KafkaCluster(folder, nodes=nodes or 1, port=port)
         _refuse_another_shape(cluster, nodes, port)
+        if not libs_folder().is_dir() and missing() is None:
+            typer.echo("Fetching Apache Kafka through Maven, once (44 MB) …", err=True)
         already = all(cluster.alive().values())
         cluster.start()
     report(cluster, as_json, "already running" if already else f"ready after {time.monotonic() - begun:.1f} s")

@@ -1,7 +1,6 @@
 """Apache Kafka on this machine: one or three KRaft nodes on loopback, for development, tests and chaos."""
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -218,4 +217,4 @@ class KafkaCluster:
         }
         scratch = self.data_dir / ".cluster.json"
         scratch.write_text(json.dumps(state, indent=2) + "\n", encoding="utf-8")
-        os.replace(scratch, self.data_dir / "cluster.json")
+        scratch.replace(self.data_dir / "cluster.json")

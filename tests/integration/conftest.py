@@ -1,0 +1,121 @@
+"""Brokers for integration tests: shared ones for tests that only use them, own ones for tests that break them."""
+
+import logging
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import trustme
+from cryptography.hazmat.primitives import serialization
+
+from ops.kafka.properties import Security
+from streams.broker import EmbeddedBroker
+from tests.integration.brokers import Broker, Namespace, SecuredBroker, start_apache, start_container
+
+# aiokafka writes one line per attempt while a broker is down, and builds debug records that nobody reads.
+logging.getLogger("aiokafka").setLevel(logging.WARNING)
+
+BROKERS = ("embedded", "apache", "container")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark everything below this folder; the hook sees the whole session's items."""
+    here = Path(__file__).parent
+    for item in items:
+        if here in item.path.parents:
+            item.add_marker(pytest.mark.integration)
+
+
+@pytest.fixture(scope="session", params=BROKERS)
+def broker(request: pytest.FixtureRequest) -> Broker:
+    """Each kind of broker in turn, one of each per session. Use it, do not break it: others use it too."""
+    shared: Broker = request.getfixturevalue(f"shared_{request.param}")
+    return shared
+
+
+@pytest.fixture
+def namespace() -> Namespace:
+    """Fresh topic and group names."""
+    return Namespace()
+
+
+@pytest.fixture(scope="session")
+def shared_embedded() -> Iterator[Broker]:
+    """The embedded broker of the session."""
+    with EmbeddedBroker() as embedded:
+        yield Broker("embedded", embedded.bootstrap_servers, embedded=embedded)
+
+
+@pytest.fixture(scope="session")
+def shared_apache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
+    """One Apache Kafka node for the session."""
+    cluster = start_apache(tmp_path_factory.mktemp("kafka"))
+    yield Broker("apache", cluster.bootstrap_servers, cluster=cluster)
+    cluster.stop()
+
+
+@pytest.fixture(scope="session")
+def shared_container() -> Iterator[Broker]:
+    """Apache Kafka in a container."""
+    container, bootstrap_servers = start_container()
+    yield Broker("container", bootstrap_servers)
+    container.stop()
+
+
+@pytest.fixture
+def embedded() -> Iterator[Broker]:
+    """An embedded broker of the test's own, to inject faults into (starts in 0.1 s)."""
+    with EmbeddedBroker() as own:
+        yield Broker("embedded", own.bootstrap_servers, embedded=own)
+
+
+@pytest.fixture
+def one_node(tmp_path: Path) -> Iterator[Broker]:
+    """An Apache Kafka node of the test's own, to kill and restart (starts in about 3 s)."""
+    cluster = start_apache(tmp_path / "kafka")
+    yield Broker("apache", cluster.bootstrap_servers, cluster=cluster)
+    cluster.stop()
+
+
+@pytest.fixture(scope="session")
+def _three_nodes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
+    cluster = start_apache(tmp_path_factory.mktemp("kafka3"), nodes=3)
+    yield Broker("apache", cluster.bootstrap_servers, cluster=cluster)
+    cluster.stop()
+
+
+@pytest.fixture
+def three_nodes(_three_nodes: Broker) -> Broker:
+    """Three Apache Kafka nodes, replication 3, all running when the test begins; it may kill any of them."""
+    assert _three_nodes.cluster is not None
+    _three_nodes.cluster.start()
+    return _three_nodes
+
+
+@pytest.fixture(scope="session")
+def apache_sasl_tls(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SecuredBroker]:
+    """Apache Kafka that asks for passwords (PLAIN, SCRAM-SHA-256, SCRAM-SHA-512) and speaks TLS."""
+    folder = tmp_path_factory.mktemp("certificates")
+    authority = trustme.CA()
+    server, client = authority.issue_cert("127.0.0.1", "localhost"), authority.issue_cert("client@touchstone.test")
+    files = {name: folder / f"{name}.pem" for name in ("authority", "server", "client", "client-key")}
+    authority.cert_pem.write_to_path(str(files["authority"]))
+    # Kafka reads PKCS#8 keys only, trustme writes the older format.
+    key = serialization.load_pem_private_key(server.private_key_pem.bytes(), password=None)
+    pkcs8 = key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+    files["server"].write_bytes(pkcs8 + b"".join(blob.bytes() for blob in server.cert_chain_pems))
+    files["client"].write_bytes(b"".join(blob.bytes() for blob in client.cert_chain_pems))
+    client.private_key_pem.write_to_path(str(files["client-key"]))
+    security = Security("alice", "correct-horse", keystore=files["server"], truststore=files["authority"])
+    cluster = start_apache(tmp_path_factory.mktemp("kafka-secured"), security=security)
+    yield SecuredBroker(
+        "apache",
+        cluster.bootstrap_servers,
+        cluster=cluster,
+        username=security.username,
+        password=security.password,
+        cafile=files["authority"],
+        certfile=files["client"],
+        keyfile=files["client-key"],
+    )
+    cluster.stop()
