@@ -7,7 +7,7 @@ at least once: a batch stays due until the broker has acknowledged its report.
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from typing import Any
 
@@ -19,6 +19,7 @@ from aiokafka.errors import KafkaError, OffsetOutOfRangeError, for_code
 from schemas.config import Settings
 from streams.batch_reports import COMPUTE_SHARE_MAX, BatchState, Emitted, Summary, encode_report, is_final, next_look, payload
 from streams.clients import client_options
+from streams.closing import close_client
 from streams.projection import project
 from streams.store_port import ProjectionStore, StoreUnavailable, check_positions
 
@@ -29,7 +30,6 @@ REPORTS_PER_ROUND_MAX = 64
 POLL_MS = 250
 #: How often the partitions are counted and the broker is asked for the ends of the log.
 PROBE_INTERVAL_S = 5.0
-CLOSE_TIMEOUT_S = 5.0
 
 
 class ProjectorMetrics:
@@ -115,13 +115,13 @@ class Projector:
         options = client_options(self._settings.kafka)
         async with AsyncExitStack() as stack:
             admin = AIOKafkaAdminClient(**options)
-            stack.push_async_callback(_close, admin.close)
+            stack.push_async_callback(close_client, admin.close)
             await admin.start()
             consumer = AIOKafkaConsumer(**options, group_id=None, enable_auto_commit=False, auto_offset_reset="none")
-            stack.push_async_callback(_close, consumer.stop)
+            stack.push_async_callback(close_client, consumer.stop)
             await consumer.start()
             producer = AIOKafkaProducer(**options, acks="all", enable_idempotence=True)
-            stack.push_async_callback(_close, producer.stop)
+            stack.push_async_callback(close_client, producer.stop)
             await producer.start()
             positions = await self._assign(consumer, await self._partitions(admin))
             self._back("kafka")
@@ -234,14 +234,6 @@ class Projector:
         if name in self._down:
             self._down.discard(name)
             log.info("dependency_up", stage=name)
-
-
-async def _close(close: Callable[[], Awaitable[None]]) -> None:
-    """Close a client, but not for longer than it is worth: with the broker gone, a producer would wait for its last batch."""
-    try:
-        await asyncio.wait_for(close(), CLOSE_TIMEOUT_S)
-    except (KafkaError, OSError, TimeoutError) as error:
-        log.debug("client_not_closed", code=type(error).__name__)
 
 
 async def _wait(stop: asyncio.Event, seconds: float) -> None:

@@ -13,6 +13,7 @@ from aiokafka.errors import KafkaError
 from schemas.config import Settings
 from scorers.base import ConfigError
 from streams.clients import check_topics, client_options, unreachable
+from streams.closing import close_client
 from streams.deadletter import OFFSET, PARTITION, SUITE, TOPIC
 from streams.intervals import Interval, Span, runs, size
 from streams.projection import AccountKey
@@ -96,7 +97,7 @@ async def _consumer(settings: Settings, group: str) -> AsyncIterator[AIOKafkaCon
     """A consumer that may ask for the group's offsets but never joins or commits."""
     async with AsyncExitStack() as stack:
         consumer = AIOKafkaConsumer(**client_options(settings.kafka), group_id=group, enable_auto_commit=False, auto_offset_reset="earliest")
-        stack.push_async_callback(consumer.stop)
+        stack.push_async_callback(close_client, consumer.stop)
         await consumer.start()
         yield consumer
 
