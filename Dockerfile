@@ -1,0 +1,35 @@
+# syntax=docker/dockerfile:1
+# Two stages: the first resolves nothing and verifies every hash of requirements.lock, the second runs as nobody special.
+
+FROM python:3.11.14-slim-bookworm AS build
+WORKDIR /src
+COPY requirements.lock pyproject.toml ./
+# uv comes from the same lock. With the lock as constraints, only what pyproject.toml asks for is installed (no test
+# tools), in the locked versions and with their hashes.
+RUN sed -n '/^uv==/,/[^\\]$/p' requirements.lock > /tmp/uv.lock \
+ && pip install --no-cache-dir --disable-pip-version-check --require-hashes -r /tmp/uv.lock \
+ && python -m venv --without-pip /opt/touchstone \
+ && uv pip install --no-cache --compile-bytecode --python /opt/touchstone \
+      --require-hashes -r pyproject.toml --extra postgres -c requirements.lock
+COPY LICENSE README.md ./
+COPY schemas schemas
+COPY scorers scorers
+COPY streams streams
+COPY ops ops
+RUN grep -oE '^hatchling==[^ ;]+' requirements.lock > /tmp/build.in \
+ && uv pip install --no-cache --system --require-hashes -r /tmp/build.in -c requirements.lock \
+ && uv build -q --wheel --no-build-isolation --python "$(command -v python)" --out-dir /tmp/dist \
+ && uv pip install --no-cache --compile-bytecode --python /opt/touchstone --no-deps /tmp/dist/*.whl
+
+FROM python:3.11.14-slim-bookworm
+RUN groupadd --gid 10001 touchstone \
+ && useradd --uid 10001 --gid touchstone --home-dir /var/lib/touchstone --create-home --shell /usr/sbin/nologin touchstone
+COPY --from=build /opt/touchstone /opt/touchstone
+ENV PATH=/opt/touchstone/bin:$PATH \
+    PYTHONDONTWRITEBYTECODE=1 \
+    PYTHONUNBUFFERED=1
+USER 10001:10001
+# The only place that is written to: the SQLite result store, where that is used. Everything else can be read-only.
+WORKDIR /var/lib/touchstone
+ENTRYPOINT ["touchstone"]
+CMD ["--help"]
