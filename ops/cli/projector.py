@@ -45,16 +45,15 @@ async def _run(settings: "Settings", *, from_start: bool) -> None:
     from streams.projector import Projector
 
     log = structlog.get_logger("touchstone.projector")
+    stop = asyncio.Event()
+    for name in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(name, stop.set)
     await check_topics(settings.kafka, [settings.topics.results, settings.topics.reports])
     url = settings.store.url.get_secret_value()
     store = await asyncio.to_thread(ResultStore.open, url, create=True)
     try:
         if from_start:
             await asyncio.to_thread(store.forget_positions, settings.topics.results)
-        stop = asyncio.Event()
-        loop = asyncio.get_running_loop()
-        for name in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(name, stop.set)
         log.info("projector_started", topic=settings.topics.results, path=shown(url))
         await Projector(settings, store).run(stop)
         log.info("projector_stopped")

@@ -59,6 +59,8 @@ def reconcile(
 
 def _lines(outcome: "Reconciliation") -> list[str]:
     """The account for people: a table, what is wrong, the verdict."""
+    from ops.reporters.text import counted
+
     titles = ("partition", "consumed", "scored", "skipped", "shed", "dead", "in flight", "empty", "holes")
     rows = [titles, *(_row(account) for account in outcome.partitions)]
     widths = [max(len(row[column]) for row in rows) for column in range(len(titles))]
@@ -68,9 +70,9 @@ def _lines(outcome: "Reconciliation") -> list[str]:
     for account in outcome.partitions:
         lines += _remarks(account)
     if outcome.behind:
-        lines.append(f"the store is {outcome.behind} records behind the results topic; let `touchstone projector` catch up, or use --wait")
+        lines.append(f"the store is {counted(outcome.behind, 'record')} behind the results topic; let `touchstone projector` catch up, or use --wait")
     if outcome.drained and outcome.in_flight:
-        lines.append(f"{outcome.in_flight} events are in flight, and --drained asks for none")
+        lines.append(f"{counted(outcome.in_flight, 'event')} in flight, and --drained asks for none")
     lines.append(f"{outcome.suite}: the account closes" if outcome.closes else f"{outcome.suite}: the account does NOT close")
     return lines
 
@@ -94,6 +96,7 @@ def _row(account: "PartitionAccount") -> tuple[str, ...]:
 
 def _remarks(account: "PartitionAccount") -> list[str]:
     """Reasons behind the counts, then holes, differences and notes with their offsets."""
+    from ops.reporters.text import counted
     from streams.intervals import show, size
 
     where = f"{account.topic}[{account.partition}]"
@@ -103,9 +106,8 @@ def _remarks(account: "PartitionAccount") -> list[str]:
         if counts
     ]
     if account.holes:
-        lines.append(
-            f"{where}: HOLE: {size(account.holes)} events below the committed offset {account.committed} have no outcome: offsets {show(account.holes)}"
-        )
+        count = counted(size(account.holes), "event")
+        lines.append(f"{where}: HOLE: {count} without an outcome below the committed offset {account.committed}: offsets {show(account.holes)}")
     lines += [f"{where}: DIFFERENCE {one.code}: {one.what}: offsets {show(one.offsets)}" for one in account.differences]
     lines += [f"{where}: note: {note}" for note in account.notes]
     return lines

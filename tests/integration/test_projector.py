@@ -24,7 +24,7 @@ from streams import projector as projector_module
 from streams.intervals import Interval
 from streams.projection import AccountKey
 from streams.projector import Projector
-from streams.store_port import StoreRefused
+from streams.store_port import StoreRefused, StoreUnavailable
 from tests.integration.brokers import Broker, Namespace
 from tests.streams.results_topic import SOURCE, headers_of, ledger, result
 
@@ -249,6 +249,34 @@ async def test_an_outage_is_told_once_and_loses_nothing(
     assert final["summary"]["total_cases"] == 2
     told = [line["event"] for line in lines if line["event"].startswith("dependency_")]
     assert told == ["dependency_down", "dependency_up"]
+
+
+async def test_a_store_that_goes_away_is_waited_for_and_loses_nothing(settings: Settings, store: ResultStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    refusals = iter(["apply", "apply", "positions", "summary", "mark_emitted"])
+    pending: list[str] = [next(refusals)]
+
+    def flaky(name: str, call: Callable[..., Any]) -> Callable[..., Any]:
+        def refuse_or_call(*arguments: Any) -> Any:
+            if pending == [name]:
+                pending[:] = [next(refusals, "")]
+                raise StoreUnavailable("SQLITE_FULL")
+            return call(*arguments)
+
+        return refuse_or_call
+
+    for name in ("apply", "positions", "summary", "mark_emitted"):
+        monkeypatch.setattr(store, name, flaky(name, getattr(store, name)))
+    await produce(settings, [result(event="a", size=2), result(event="b", offset=1, size=2)])
+    with capture_logs() as lines:
+        async with reports_of(settings) as more, projecting(settings, store):
+            sent = await reports_until_final(more)
+            await until(lambda: pending == [""])
+            await until(lambda: store.due(1e12, 10) == [])
+            sent += await more()
+    assert store.account(ACCOUNT).rows == ((0, 1),)
+    # Sent, but not marked as sent: the repetition bears the same id.
+    assert len({headers["ce_id"] for _, headers in sent}) == 1
+    assert {line["code"] for line in lines if line["event"] == "dependency_down"} == {"SQLITE_FULL"}
 
 
 async def test_a_report_that_the_broker_refuses_is_sent_again(embedded: Broker, namespace: Namespace, tmp_path: Path, store: ResultStore) -> None:

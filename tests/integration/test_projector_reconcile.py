@@ -211,7 +211,7 @@ async def test_the_command_prints_the_account_and_exits_by_it(scene: Scene) -> N
     await scene.commit(3)
     told = await asyncio.to_thread(command)
     assert told.returncode == 1
-    assert "HOLE: 1 events below the committed offset 3 have no outcome: offsets 1" in told.stdout
+    assert "HOLE: 1 event without an outcome below the committed offset 3: offsets 1" in told.stdout
     assert told.stderr == ""
     scene.outcomes(result(event="b", offset=1))
     closed = await asyncio.to_thread(command, "--json", "--drained")
