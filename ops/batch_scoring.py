@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 from pydantic import ValidationError
 
 from ops.batches import BatchEntry, BatchFile, BatchProblem, read_batches
-from schemas.case import SafeCase
+from schemas.case import SafeCase, validate_case
 from schemas.report import SafeV0BatchReport, SafeV0CaseError
 from scorers.base import ConfigError
 from scorers.safe.observation import Observer, score_batch
@@ -57,7 +57,7 @@ class Selection:
                 self.passed_over += 1
                 continue
             try:
-                case = SafeCase.model_validate(entry.record)
+                case = validate_case(SafeCase, entry.record)
             except ValidationError as error:
                 self.errors.append(SafeV0CaseError(where=entry.where, what=explain(error)))
                 continue

@@ -26,7 +26,7 @@ from streams.runners.base import POLL_S, Job
 log = structlog.get_logger(__name__)
 
 #: How long a lone event waits for company before it is scored: Faust yields events one by one, slices are cheaper.
-LINGER_S = 0.002
+LINGER_S = 0.01
 #: Faust's own buffer between consumer and agent.
 STREAM_BUFFER_RECORDS = 512
 

@@ -1,0 +1,1 @@
+"""`make bench`: ratios against named baselines, measured in the same run."""

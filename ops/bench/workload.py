@@ -1,0 +1,57 @@
+"""The events of the benchmark: the shipped sample cases, over and over, each with an id of its own."""
+
+import asyncio
+import itertools
+from collections.abc import Iterator
+
+import orjson
+from aiokafka import AIOKafkaProducer
+from aiokafka.admin import AIOKafkaAdminClient, NewTopic
+
+from ops.batches import BatchEntry, find_batches, read_batches
+from ops.samples import safe_batches
+
+PARTITIONS = 4
+GENERATIONS = "touchstone.generations"
+
+
+def sample_documents() -> list[dict[str, object]]:
+    """Every shipped sample case, as an event without an id."""
+    documents: list[dict[str, object]] = []
+    for concern in sorted(path.name for path in safe_batches().iterdir() if path.is_dir()):
+        for entry in read_batches(find_batches(safe_batches(), concern, "*")):
+            if isinstance(entry, BatchEntry):
+                documents.append({key: value for key, value in entry.record.items() if key != "id"} | {"kind": "safe"})
+    return documents
+
+
+def events(count: int, prefix: str = "bench") -> Iterator[bytes]:
+    """`count` event values with ids `prefix-0`, `prefix-1`, …"""
+    for number, document in zip(range(count), itertools.cycle(sample_documents()), strict=False):
+        yield orjson.dumps(document | {"id": f"{prefix}-{number}"})
+
+
+async def create_topics(bootstrap: str, names: list[str]) -> None:
+    """Create topics with four partitions each."""
+    admin = AIOKafkaAdminClient(bootstrap_servers=bootstrap)
+    await admin.start()
+    try:
+        await admin.create_topics([NewTopic(name, PARTITIONS, 1) for name in names])
+    finally:
+        await admin.close()
+
+
+async def preload(bootstrap: str, topic: str, count: int, prefix: str = "bench") -> None:
+    """Produce `count` events, spread evenly, and wait for every acknowledgement."""
+    producer = AIOKafkaProducer(bootstrap_servers=bootstrap, enable_idempotence=True, max_batch_size=500_000, linger_ms=5)
+    await producer.start()
+    try:
+        pending: list[asyncio.Future[object]] = []
+        for number, value in enumerate(events(count, prefix)):
+            pending.append(await producer.send(topic, value, partition=number % PARTITIONS))
+            if len(pending) >= 10_000:
+                await asyncio.gather(*pending)
+                pending.clear()
+        await asyncio.gather(*pending)
+    finally:
+        await producer.stop()
