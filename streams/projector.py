@@ -138,9 +138,9 @@ class Projector:
         """Poll, write and report until it is time to look after the broker."""
         until = time.monotonic() + PROBE_INTERVAL_S
         while not stop.is_set() and time.monotonic() < until:
-            polled = await consumer.getmany(timeout_ms=POLL_MS, max_records=self._settings.projector.batch_records_max)
+            polled = await _poll(consumer, self._settings.projector.batch_records_max)
             if polled:
-                await self._write({part.partition: records for part, records in polled.items()}, positions)
+                await self._write(polled, positions)
             await self._report(producer)
 
     async def _write(self, polled: Mapping[int, Sequence[Any]], positions: dict[int, int | None]) -> None:
@@ -234,6 +234,23 @@ class Projector:
         if name in self._down:
             self._down.discard(name)
             log.info("dependency_up", stage=name)
+
+
+async def _poll(consumer: AIOKafkaConsumer, most: int) -> dict[int, list[Any]]:
+    """Partition → records: what has arrived, and while the log is known to hold more, up to `most`.
+
+    One poll gives what one fetch brought, often a hundred records; a transaction for each would be the slower way to catch up.
+    """
+    polled: dict[int, list[Any]] = {}
+    left = most
+    while left > 0:
+        more = await consumer.getmany(timeout_ms=POLL_MS, max_records=left)
+        for part, records in more.items():
+            polled.setdefault(part.partition, []).extend(records)
+            left -= len(records)
+        if not more or not any([(consumer.highwater(part) or 0) > await consumer.position(part) for part in consumer.assignment()]):
+            break
+    return polled
 
 
 async def _wait(stop: asyncio.Event, seconds: float) -> None:
