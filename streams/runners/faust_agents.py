@@ -25,8 +25,12 @@ from streams.runners.base import POLL_S, Job
 
 log = structlog.get_logger(__name__)
 
-#: How long a lone event waits for company before it is scored: Faust yields events one by one, slices are cheaper.
-LINGER_S = 0.01
+#: Bounds of how long an event waits for company before it is scored: Faust yields events one by one, slices are cheaper.
+#: A quiet stream waits the short time, a busy one up to the long time, where slices fill before it has passed.
+LINGER_MIN_S = 0.002
+LINGER_MAX_S = 0.025
+#: A flush that finds so many events gathered belongs to a busy stream.
+BUSY_RECORDS = 16
 #: Faust's own buffer between consumer and agent.
 STREAM_BUFFER_RECORDS = 512
 
@@ -49,6 +53,22 @@ class _FaustRecord:
         self.headers: list[tuple[str, bytes]] = list(headers.items()) if isinstance(headers, dict) else list(headers or ())
 
 
+class _Silent(faust.Monitor):  # type: ignore[misc]
+    """Faust's own statistics, off: they are computed per event, in units that contradict their names, and nobody reads them."""
+
+    def on_message_in(self, *args: Any, **kwargs: Any) -> None:
+        """Nothing."""
+
+    def on_message_out(self, *args: Any, **kwargs: Any) -> None:
+        """Nothing."""
+
+    def on_stream_event_in(self, *args: Any, **kwargs: Any) -> None:
+        """Nothing."""
+
+    def on_stream_event_out(self, *args: Any, **kwargs: Any) -> None:
+        """Nothing."""
+
+
 class FaustFeed:
     """Between the agent and the intake: gathers events into slices, and acknowledges them in order."""
 
@@ -59,6 +79,7 @@ class FaustFeed:
         self._unacknowledged: dict[TopicPartition, deque[Any]] = {}
         self._taken: dict[TopicPartition, int] = {}
         self._timer: asyncio.TimerHandle | None = None
+        self._linger_s = LINGER_MIN_S
         self.closed = False
 
     async def take(self, event: Any) -> None:
@@ -79,13 +100,15 @@ class FaustFeed:
         if len(gathered) >= self._job.settings.worker.slice_records:
             self._start(partition)
         elif self._timer is None:
-            self._timer = asyncio.get_running_loop().call_later(LINGER_S, self.flush)
+            self._timer = asyncio.get_running_loop().call_later(self._linger_s, self.flush)
 
     def flush(self) -> None:
         """Hand every gathered slice to the intake."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
+        busy = sum(map(len, self._gathered.values())) >= BUSY_RECORDS
+        self._linger_s = min(self._linger_s * 2, LINGER_MAX_S) if busy else max(self._linger_s / 2, LINGER_MIN_S)
         for partition in list(self._gathered):
             self._start(partition)
 
@@ -141,6 +164,7 @@ def make_app(job: Job) -> faust.App:
         topic_disable_leader=True,
         web_enabled=False,
         autodiscover=False,
+        Monitor=_Silent,
         store="memory://",
         datadir="/nonexistent",
         value_serializer="raw",
