@@ -37,7 +37,7 @@ class Run:
 def command(contender: str, bootstrap: str, group: str, target: str, count: int) -> list[str]:
     """The contender's command line."""
     if contender.endswith("loop"):
-        return [sys.executable, "-m", "ops.bench.baselines", contender.split()[0], bootstrap, group, GENERATIONS, target, str(count)]
+        return [sys.executable, "-m", "ops.bench.baselines", contender.split(maxsplit=1)[0], bootstrap, group, GENERATIONS, target, str(count)]
     return [sys.executable, "-m", "ops.cli", "worker", "--suite", "safe_v0", "--runner", contender, "--bootstrap", bootstrap]
 
 
@@ -68,7 +68,7 @@ async def run_contender(contender: str, bootstrap: str, count: int, tag: str) ->
                 began, first, cpu_at_first = now, produced, read_cpu_s(process.pid)
             if produced >= count:
                 break
-            if process.poll() is not None and produced < count or now > deadline:
+            if (process.poll() is not None and produced < count) or now > deadline:
                 raise RuntimeError(f"{contender} ended or hung after {produced} of {count} results")
             await asyncio.sleep(0.05)
         cpu_s = read_cpu_s(process.pid) - cpu_at_first

@@ -19,9 +19,9 @@ def sample_documents() -> list[dict[str, object]]:
     """Every shipped sample case, as an event without an id."""
     documents: list[dict[str, object]] = []
     for concern in sorted(path.name for path in safe_batches().iterdir() if path.is_dir()):
-        for entry in read_batches(find_batches(safe_batches(), concern, "*")):
-            if isinstance(entry, BatchEntry):
-                documents.append({key: value for key, value in entry.record.items() if key != "id"} | {"kind": "safe"})
+        entries = read_batches(find_batches(safe_batches(), concern, "*"))
+        records = (entry.record for entry in entries if isinstance(entry, BatchEntry))
+        documents.extend({key: value for key, value in record.items() if key != "id"} | {"kind": "safe"} for record in records)
     return documents
 
 
