@@ -21,7 +21,7 @@ _UsageError: Any = typer.BadParameter.__base__
 _ClickException: Any = _UsageError.__base__
 
 #: Modules of this package; each registers its commands on import, in the order in which help shows them.
-COMMANDS = ("safe", "topics", "produce", "tail", "dlq", "explain", "config", "worker", "projector", "report", "reconcile", "kafka")
+COMMANDS = ("demo", "up", "safe", "topics", "produce", "tail", "dlq", "explain", "config", "doctor", "worker", "projector", "report", "reconcile", "kafka")
 
 
 def _print_version(wanted: bool) -> None:

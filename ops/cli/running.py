@@ -1,7 +1,9 @@
 """Running Kafka work for a short command: quiet libraries, one line for the user's mistakes."""
 
 import asyncio
+import io
 import logging
+import sys
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
@@ -17,5 +19,8 @@ def run(work: Coroutine[Any, Any, T]) -> T:
     says it better.
     """
     logging.getLogger("aiokafka").setLevel(logging.CRITICAL + 1)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # an id that the terminal cannot show ends no command
     with one_line_errors():
         return asyncio.run(work)

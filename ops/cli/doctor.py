@@ -1,0 +1,71 @@
+"""`touchstone doctor`: what is there, what is missing, and how to mend it."""
+
+import json
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+import typer
+
+from ops.cli import app
+from ops.cli.shared import EXIT_ERROR, BootstrapOption, ConfigOption, JsonOption, settings_from
+
+if TYPE_CHECKING:
+    from ops.checkup import Check
+    from schemas.config import Settings
+
+EXIT_MEND = 1
+#: Areas whose faults are in what somebody wrote, not in what is running.
+CONFIGURED = {"settings", "suites"}
+
+
+@app.command()
+def doctor(as_json: JsonOption = False, config: ConfigOption = None, bootstrap: BootstrapOption = None) -> None:
+    """Check this installation, the settings, Kafka and the result store; say what to do about each fault.
+
+    Exit codes: 0 all that is needed is there, 1 something needs mending, 3 the settings themselves are broken.
+
+    Example: touchstone doctor --bootstrap localhost:9092
+    """
+    from ops.checkup import Check
+
+    try:
+        settings: Settings | None = settings_from(config, bootstrap)
+    except typer.Exit:
+        settings = None  # its line is on standard error already; the rest is still worth knowing
+    checks = _checks(settings)
+    if settings is None:
+        checks.insert(0, Check("settings", "bad", "the settings are broken (see the line above)", "mend them; Kafka and the store were not looked at"))
+    if as_json:
+        typer.echo(json.dumps([asdict(check) for check in checks], indent=2))
+    else:
+        _print(checks)
+    bad = {check.area for check in checks if check.state == "bad"}
+    raise typer.Exit(EXIT_ERROR if bad & CONFIGURED else EXIT_MEND if bad else 0)
+
+
+def _checks(settings: "Settings | None") -> "list[Check]":
+    """Every check, in the order of the questions that people have."""
+    from ops.checkup import Check, check_embedded, check_kafka, check_python, check_reports, check_store, check_suites, check_tools
+    from ops.cli.running import run
+    from scorers.base import Suite
+
+    suites: list[Suite] = []
+    checks = [*check_python(), *check_suites(suites)]
+    if settings is not None:
+        checks.append(Check("settings", "good", "in order; `touchstone config show` lists them"))
+        checks += [*run(check_kafka(settings, suites)), *check_store(settings)]
+    return [*checks, check_reports(), check_embedded(), *check_tools()]
+
+
+def _print(checks: "list[Check]") -> None:
+    """A line per check, and what to do beneath the ones that need it."""
+    from ops.reporters.text import visible
+
+    words = {"good": "ok  ", "note": "note", "bad": "BAD "}
+    width = max(len(check.area) for check in checks)
+    for check in checks:
+        typer.echo(visible(f"{words[check.state]}  {check.area:<{width}}  {check.what}"))
+        if check.mend:
+            typer.echo(visible(f"{'':<4}  {'':<{width}}  -> {check.mend}"))
+    count = sum(check.state == "bad" for check in checks)
+    typer.echo(f"{count} to mend" if count else "nothing to mend", err=True)

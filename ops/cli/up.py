@@ -1,0 +1,128 @@
+"""`touchstone up`: everything in one terminal."""
+
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ops.cli import app
+from ops.cli.shared import EXIT_ERROR, ConfigOption, settings_from
+from ops.cli.stored import StoreOption
+
+if TYPE_CHECKING:
+    from ops.live import Live, LogLine, Plan
+    from schemas.config import Settings
+
+
+class BrokerKind(StrEnum):
+    """Which broker to run."""
+
+    embedded = "embedded"
+    apache = "apache"
+
+
+class Runner(StrEnum):
+    """What drives the workers."""
+
+    faust = "faust"
+    direct = "direct"
+
+
+@app.command()
+def up(
+    suite: Annotated[list[str] | None, typer.Option("--suite", help="Suite to run (repeatable). Default: every installed one.", show_default=False)] = None,
+    runner: Annotated[Runner, typer.Option(help="What drives the workers.")] = Runner.faust,
+    workers: Annotated[int, typer.Option(min=1, max=16, help="Worker processes per suite; more than one needs --broker apache.")] = 1,
+    broker: Annotated[
+        BrokerKind, typer.Option(help="embedded: nothing needed. apache: a temporary Apache Kafka (Java; Maven the first time).")
+    ] = BrokerKind.embedded,
+    store: StoreOption = None,
+    port: Annotated[int, typer.Option(min=0, max=65_000, help="Port of the first worker's metrics; further workers count up. 0: free ports, printed.")] = 0,
+    config: ConfigOption = None,
+) -> None:
+    """Run broker, workers and projector in this terminal, until Ctrl-C. VOLATILE: all events and results are lost at the end.
+
+    The broker is the embedded one, in memory, unless you choose another; results go to a temporary store unless --store names one (which then mixes
+    the accounts of several brokers: `touchstone reconcile` needs a fresh one). For anything that must last, use a Kafka
+    cluster and run `touchstone worker` and `touchstone projector`.
+
+    Example: touchstone up --suite safe_v0 --runner direct
+    """
+    from ops.cli.running import run
+    from ops.live import Plan
+    from scorers.registry import load_suite, suite_entry_points
+
+    settings = settings_from(config)
+
+    async def main() -> int:
+        suites = list(dict.fromkeys(suite or sorted(suite_entry_points())))
+        for name in suites:
+            load_suite(name)
+        return await _serve(settings, Plan(suites, workers, broker.value, runner.value, store, port, config))
+
+    raise typer.Exit(run(main()))
+
+
+async def _serve(settings: "Settings", plan: "Plan") -> int:
+    """Start, say where everything is, wait for a signal or a failure, stop."""
+    import asyncio
+    import time
+
+    from ops.live import Live, stop_on_signals
+
+    begun = time.monotonic()
+    typer.echo("Starting broker, workers and projector …", err=True)
+    live = Live(settings, plan, _show)
+    stop = asyncio.Event()
+    stop_on_signals(stop, live)
+    starting = asyncio.ensure_future(live.__aenter__())
+    stopping = asyncio.ensure_future(stop.wait())
+    try:
+        await asyncio.wait({starting, stopping}, return_when=asyncio.FIRST_COMPLETED)
+        if not starting.done():
+            return 0
+        starting.result()
+        _greet(live, plan, time.monotonic() - begun)
+        failing = asyncio.ensure_future(live.failure())
+        await asyncio.wait({failing, stopping}, return_when=asyncio.FIRST_COMPLETED)
+        failed = failing.result() if failing.done() else None
+        failing.cancel()
+        if failed:
+            typer.echo(f"touchstone: {failed}; ending everything", err=True)
+        else:
+            typer.echo("Ending workers, projector and broker, in this order; once more to end at once …", err=True)
+        return EXIT_ERROR if failed else 0
+    finally:
+        stopping.cancel()
+        starting.cancel()
+        await asyncio.gather(starting, stopping, return_exceptions=True)
+        await live.stop()
+        if live.stopped_hard:
+            typer.echo(f"touchstone: {', '.join(live.stopped_hard)} did not stop in time and was killed", err=True)
+        typer.echo("Ended. What the broker held is gone.", err=True)
+
+
+def _greet(live: "Live", plan: "Plan", seconds: float) -> None:
+    """Where everything is, and what to do with it from another terminal."""
+    from ops.store.engine import shown
+
+    lasting = "" if plan.store else ", temporary: removed at the end"
+    typer.echo(f"Touchstone is up after {seconds:.1f} s. VOLATILE: everything on this broker is lost when it ends.")
+    typer.echo(f"  broker     {live.settings.kafka.bootstrap_servers} ({live.broker_name})")
+    typer.echo(f"  store      {shown(live.store_url)} (SQLite{lasting})" if live.store_url.startswith("sqlite") else f"  store      {shown(live.store_url)}")
+    for child in live.children:
+        if child.address:
+            typer.echo(f"  {child.name:<10} {child.address}/metrics")
+    typer.echo("From another terminal:")
+    typer.echo(f"  export KAFKA_BOOTSTRAP_SERVERS={live.settings.kafka.bootstrap_servers} TOUCHSTONE_STORE_URL={shown(live.store_url)}")
+    typer.echo("  touchstone produce FILE.jsonl")
+    typer.echo("  touchstone tail results reports --from beginning")
+    typer.echo(f"  touchstone reconcile --suite {plan.suites[0]}")
+    typer.echo("Ctrl-C ends it.")
+
+
+def _show(line: "LogLine") -> None:
+    """A child's line, safe for a terminal."""
+    from ops.reporters.text import visible
+
+    typer.echo(visible(f"[{line.child}] {line.text}"), err=True)

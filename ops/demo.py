@@ -1,0 +1,215 @@
+"""`touchstone demo`: the whole path on the embedded broker, and whether it all adds up.
+
+Sends the sample batches, watches results and reports arrive, and then asks three independent questions: does every event
+have its outcome, does the stored report equal the batch command's over the same files, is every batch report final.
+"""
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from ops.batch_scoring import Selection, score_files
+from ops.batches import find_batches
+from ops.live import Live, LogLine, Plan
+from ops.outgoing import Outgoings, Way, batch_files
+from ops.reporters import RenderOptions, render
+from ops.reporters.files import check_directory, report_path, write_whole
+from ops.reporters.text import counted, visible
+from ops.samples import safe_batches
+from ops.store.reports import Wanted, choose, report_from_store
+from ops.store.results import ResultStore
+from ops.suites import suite_settings
+from schemas.config import Settings
+from schemas.report import SafeV0BatchReport
+from scorers.base import ConfigError
+from scorers.registry import load_suite
+from scorers.safe.settings import SafeSettings
+from streams.logreader import LogReader
+from streams.produce import send_events
+from streams.reconcile import Reconciliation
+from streams.reconcile_topics import Question, reconcile
+from streams.tail import Describer, Sighting
+
+SUITE = "safe_v0"
+RESULTS_SHOWN = 8
+ARRIVAL_TIMEOUT_S = 30.0
+SETTLED_TIMEOUT_S = 15.0
+SETTLED_POLL_S = 0.3
+
+Say = Callable[[str], None]
+
+
+@dataclass(slots=True)
+class Arrivals:
+    """What has arrived. `events`: distinct event ids; `final`: batch → whether its last report was final."""
+
+    events: set[str] = field(default_factory=set)
+    labels: Counter[str] = field(default_factory=Counter)
+    final: dict[tuple[str, str], bool] = field(default_factory=dict)
+    report_events: int = 0
+
+
+class Demo:
+    """One run. `problems` holds what does not add up; the demo has succeeded where it stays empty."""
+
+    def __init__(self, settings: Settings, runner: str, report_dir: Path | None, say: Say) -> None:
+        self._settings = settings
+        self._runner = runner
+        self._say = say
+        suite = load_suite(SUITE)
+        own = suite_settings(suite)
+        assert isinstance(own, SafeSettings)
+        # The samples are invented, so the report may quote what was missed; with real events that is off by default.
+        self._own = own.model_copy(update={"quote": True})
+        self._suite = suite
+        self._report_dir = report_dir or own.report_dir
+        self._warned: list[str] = []
+        self.problems: list[str] = []
+
+    async def run(self) -> None:
+        """Do all of it. Raises `ConfigError` where a part does not start."""
+        check_directory(self._report_dir, "--reports, SAFE_V0_REPORT_DIR or reportDir")
+        begun = time.monotonic()
+        self._say("Touchstone demo: embedded broker, in memory, no network. Everything but the report files is gone at the end.")
+        plan = Plan([SUITE], runner=self._runner, env={"SAFE_V0_QUOTE": "true"})
+        async with Live(self._settings, plan, self._note) as live:
+            self._say(f"1. Broker on {live.settings.kafka.bootstrap_servers}, a {self._runner} worker, projector: up after {time.monotonic() - begun:.1f} s")
+            self._say("   SAFE_V0_QUOTE=true: the samples are invented, so the report may quote them; it is off by default.")
+            arrivals = await self._stream(live)
+            account = await self._settled(live)
+            self._check_account(account, len(arrivals.events))
+            written = await asyncio.to_thread(self._report, live.store_url)
+        for child in live.stopped_hard:
+            self.problems.append(f"{child} did not stop in time")
+        if self.problems:
+            self._say(f"\nThis does NOT add up: {'; '.join(self.problems)}")
+            for text in self._warned:
+                self._say(f"  {text}")
+            return
+        self._say(
+            f"\nShown: {counted(len(arrivals.events), 'event')} in, as many results, {counted(len(arrivals.final), 'final batch report')}, an account that "
+            f"closes, and stored reports equal to the batch command's, in {time.monotonic() - begun:.1f} s."
+        )
+        for path in written:
+            self._say(f"Left behind: {path}")
+
+    def _note(self, line: LogLine) -> None:
+        """Children's warnings are kept for the case that something does not add up."""
+        if line.level not in {"info", "debug"}:
+            self._warned.append(visible(f"[{line.child}] {line.text}"))
+
+    async def _stream(self, live: Live) -> Arrivals:
+        """Send the samples and watch what comes of them."""
+        settings = live.settings
+        outgoing = Outgoings(settings, [self._suite], batch_files([safe_batches()]), {}, Way(None))
+        checked = outgoing.check()
+        arrivals = Arrivals()
+        watching = asyncio.create_task(self._watch(settings, arrivals, checked.events, len(checked.cases)))
+        try:
+            sent = await send_events(settings, outgoing.events(), checked.topics)
+            concerns = len({concern for concern, _ in checked.cases})
+            self._say(f"2. Sent {counted(sent.total, 'event')}: {len(checked.cases)} batches of {counted(concerns, 'concern')}")
+            self._say("3. Results, as they arrive:")
+            await asyncio.wait_for(watching, ARRIVAL_TIMEOUT_S)
+        except TimeoutError:
+            self.problems.append(f"after {ARRIVAL_TIMEOUT_S:g} s there were {len(arrivals.events)} of {checked.events} results")
+        finally:
+            watching.cancel()
+        return arrivals
+
+    async def _watch(self, settings: Settings, arrivals: Arrivals, events: int, batches: int) -> None:
+        """Follow results and reports until every event has a result and every batch a final report."""
+        describer = Describer(settings.topics, self._suite.cases, settings.worker.event_bytes_max)
+        reports: list[Sighting] = []
+        async with LogReader(settings.kafka, [settings.topics.results, settings.topics.reports]) as reader:
+            async for record in reader.read("beginning", follow=True):
+                sighting = describer.describe(record)
+                if sighting.what == "result":
+                    self._result(sighting, arrivals)
+                elif sighting.what == "report":
+                    arrivals.report_events += 1
+                    arrivals.final[sighting.facts["concern_id"], sighting.facts["batch_id"]] = bool(sighting.facts["final"])
+                    reports.append(sighting)
+                if len(arrivals.events) >= events and len(arrivals.final) >= batches and all(arrivals.final.values()):
+                    break
+        labels = ", ".join(f"{count} {label}" for label, count in sorted(arrivals.labels.items()))
+        self._say(f"     … {len(arrivals.events)} results in all: {labels}")
+        self._say(f"4. Report events, {arrivals.report_events} for {len(arrivals.final)} batches; the final ones:")
+        for sighting in reports:
+            if sighting.facts["final"]:
+                self._say(visible(f"     {sighting.text}"))
+
+    def _result(self, sighting: Sighting, arrivals: Arrivals) -> None:
+        """Count a result, and show the first few."""
+        event_id = str(sighting.facts["event_id"])
+        if event_id in arrivals.events:
+            return
+        arrivals.events.add(event_id)
+        arrivals.labels[str(sighting.label)] += 1
+        if len(arrivals.events) <= RESULTS_SHOWN:
+            self._say(visible(f"     {sighting.text}"))
+
+    async def _settled(self, live: Live) -> Reconciliation:
+        """Reconcile once the workers have committed and the projector has caught up; the last verdict where they do not."""
+        question = Question(SUITE, live.settings.topics.inputs(self._suite.topics), drained=True, wait_s=SETTLED_TIMEOUT_S)
+        store = await asyncio.to_thread(ResultStore.open, live.store_url)
+        try:
+            deadline = time.monotonic() + SETTLED_TIMEOUT_S
+            while True:
+                account = await reconcile(live.settings, store, question)
+                if account.closes or time.monotonic() > deadline:
+                    return account
+                await asyncio.sleep(SETTLED_POLL_S)
+        finally:
+            store.close()
+
+    def _check_account(self, account: Reconciliation, events: int) -> None:
+        """Say what the reconciliation found."""
+        scored = sum(part.scored for part in account.partitions)
+        consumed = sum(part.consumed for part in account.partitions)
+        others = sum(sum(counts.values()) for part in account.partitions for counts in (part.skipped, part.shed, part.dead))
+        verdict = "closes" if account.closes else "does NOT close"
+        count = counted(len(account.partitions), "partition")
+        self._say(f"5. Account over {count}: {consumed} consumed = {scored} scored + {others} skipped, shed or dead; it {verdict}")
+        if not account.closes or scored != events:
+            self.problems.append(f"the account does not close over {events} events; see `touchstone reconcile`")
+
+    def _report(self, store_url: str) -> list[Path]:
+        """The stored reports against the batch command's; the largest is shown and written."""
+        now = datetime.now(UTC)
+        stored: list[SafeV0BatchReport] = []
+        store = ResultStore.open(store_url)
+        try:
+            for concern in sorted(path.name for path in safe_batches().iterdir() if path.is_dir()):
+                built = report_from_store(store, choose(store, Wanted(SUITE, concern)), "*", self._own)
+                stored.append(built)
+                batch = score_files(find_batches(safe_batches(), concern, "*"), Selection(concern, "*", by_case=False), self._own)
+                if built != batch:
+                    self.problems.append(f"the stored report of {concern} is not the batch command's")
+        except ConfigError as error:
+            self.problems.append(str(error))
+        finally:
+            store.close()
+        if not stored:
+            return []
+        largest = max(stored, key=lambda report: report.total_cases)
+        self._say(f"6. Stored reports of {counted(len(stored), 'concern')}, compared with the batch command's; the largest:\n")
+        self._say(render(largest, "console", RenderOptions(now)).rstrip())
+        written = []
+        for form in ("markdown", "json"):
+            path = report_path(self._report_dir, largest.concern_id, form, now)
+            write_whole(path, render(largest, form, RenderOptions(now)))
+            written.append(path)
+        return written
+
+
+async def run_demo(settings: Settings, runner: str, report_dir: Path | None, say: Say) -> list[str]:
+    """Run the demo; returns what does not add up, which should be nothing."""
+    demo: Any = Demo(settings, runner, report_dir, say)
+    await demo.run()
+    return list(demo.problems)
