@@ -10,9 +10,14 @@ from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 
-from prometheus_client import CollectorRegistry
+from prometheus_client import CollectorRegistry, Counter, Gauge
+from prometheus_client import Histogram as LibraryHistogram
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, InfoMetricFamily, Metric
 from prometheus_client.registry import Collector
+
+from streams.projector import ProjectorMetrics
+
+__all__ = ["CollectorRegistry", "Histogram", "ProjectorCounts", "WorkerMetrics"]
 
 #: Scores: every threshold a specification names must be an exact boundary, or `le` queries return nothing.
 SCORE_BUCKETS = (0.0, 0.1, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.75, 0.8, 0.9, 0.95, 1.0)
@@ -212,3 +217,40 @@ class WorkerMetrics(Collector):
             seconds.add_metric([suite, topic, str(partition)], age_s)
         yield records
         yield seconds
+
+
+class ProjectorCounts(ProjectorMetrics):
+    """What the projector counts; per batch of records, so the library's own metrics are cheap enough."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self._records = Counter("touchstone_projector_records", "Records of the results topic, by what became of them.", ["kind"], registry=registry)
+        self._transactions = LibraryHistogram(
+            "touchstone_projector_transaction_seconds", "Time of one store transaction.", buckets=STAGE_BUCKETS_S, registry=registry
+        )
+        self._lag = Gauge("touchstone_projector_lag_records", "Records of the results topic that are not in the store yet.", ["partition"], registry=registry)
+        self._reports = Counter("touchstone_reports", "Batch reports acknowledged by the broker.", ["final"], registry=registry)
+        self._report_s = LibraryHistogram("touchstone_report_duration_seconds", "Time to compute one batch report.", buckets=STAGE_BUCKETS_S, registry=registry)
+        self._up = Gauge("touchstone_projector_dependency_up", "Whether the broker and the store answer.", ["dependency"], registry=registry)
+        self.down: set[str] = set()
+
+    def records(self, kind: str, count: int) -> None:
+        """Count records by what became of them."""
+        self._records.labels(kind).inc(count)
+
+    def transaction(self, seconds: float) -> None:
+        """Time one transaction."""
+        self._transactions.observe(seconds)
+
+    def lag(self, partition: int, records: int) -> None:
+        """Set the lag of one results partition."""
+        self._lag.labels(str(partition)).set(records)
+
+    def report(self, final: bool, seconds: float) -> None:
+        """Count one acknowledged report."""
+        self._reports.labels(str(final).lower()).inc()
+        self._report_s.observe(seconds)
+
+    def dependency(self, name: str, up: bool) -> None:
+        """Note that the broker or the store came or went."""
+        self._up.labels(name).set(1 if up else 0)
+        (self.down.discard if up else self.down.add)(name)

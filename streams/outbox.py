@@ -6,7 +6,6 @@ retried without end, because giving up would mean either losing the outcome or a
 """
 
 import asyncio
-import contextlib
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -24,6 +23,7 @@ from aiokafka.errors import (
 
 from schemas.config import KafkaSettings, WorkerSettings
 from streams.clients import client_options
+from streams.closing import close_client
 from streams.codec import Header
 
 log = structlog.get_logger(__name__)
@@ -258,8 +258,7 @@ class Outbox:
 
     async def _close(self, producer: AIOKafkaProducer) -> None:
         """Stop a producer within a bound: its own stop waits for batches that may never be acknowledged."""
-        with contextlib.suppress(KafkaError, OSError, TimeoutError):
-            await asyncio.wait_for(producer.stop(), self._worker.commit_timeout_s)
+        await close_client(producer.stop)
 
     def _down(self, code: str) -> None:
         """Count a failed attempt; log the first of a row."""

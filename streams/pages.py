@@ -24,7 +24,7 @@ class _Quiet(WSGIRequestHandler):
 
     timeout = 10
 
-    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 -- the base class names it
+    def log_message(self, format: str, *args: Any) -> None:
         """Say nothing."""
 
 

@@ -8,6 +8,7 @@ from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.errors import KafkaError
 
 from streams.clients import client_options
+from streams.closing import close_client
 from streams.runners.base import Job, Stalled
 
 log = structlog.get_logger(__name__)
@@ -50,7 +51,7 @@ class Watchdog:
                     self._since = time.monotonic()  # no broker, no verdict
         finally:
             if consumer is not None:
-                await consumer.stop()
+                await close_client(consumer.stop)
 
     async def _pause(self) -> None:
         """Sleep for one interval, in steps that show the loop is alive."""

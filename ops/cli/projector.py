@@ -10,11 +10,14 @@ from ops.cli.stored import StoreOption, store_errors
 
 if TYPE_CHECKING:
     from schemas.config import Settings
+    from streams.metrics import ProjectorCounts
+    from streams.projector import Projector
 
 
 @app.command()
 def projector(
     store: StoreOption = None,
+    http_port: Annotated[int | None, typer.Option(help="Port of /metrics, /healthz and /readyz (default: a free one).", show_default=False)] = None,
     from_start: Annotated[
         bool, typer.Option("--from-start", help="Read the results topic from its beginning again. What the store has is kept; replays change nothing.")
     ] = False,
@@ -26,7 +29,7 @@ def projector(
 
     from streams.logs import configure
 
-    settings = settings_from(config, bootstrap, store__url=store)
+    settings = settings_from(config, bootstrap, store__url=store, http__port=http_port)
     configure(settings.log)
     with one_line_errors(), store_errors():
         uvloop.run(_run(settings, from_start=from_start))
@@ -42,6 +45,8 @@ async def _run(settings: "Settings", *, from_start: bool) -> None:
     from ops.store.engine import shown
     from ops.store.results import ResultStore
     from streams.clients import check_topics
+    from streams.metrics import CollectorRegistry, ProjectorCounts
+    from streams.pages import Pages
     from streams.projector import Projector
 
     log = structlog.get_logger("touchstone.projector")
@@ -54,8 +59,23 @@ async def _run(settings: "Settings", *, from_start: bool) -> None:
     try:
         if from_start:
             await asyncio.to_thread(store.forget_positions, settings.topics.results)
-        log.info("projector_started", topic=settings.topics.results, path=shown(url))
-        await Projector(settings, store).run(stop)
+        registry = CollectorRegistry()
+        counts = ProjectorCounts(registry)
+        work = Projector(settings, store, metrics=counts)
+        pages = Pages(settings.http, registry, lambda: (True, ""), lambda: _ready(work, counts))
+        address = pages.start()
+        log.info("projector_started", topic=settings.topics.results, path=shown(url), address=address)
+        try:
+            await work.run(stop)
+        finally:
+            pages.stop()
         log.info("projector_stopped")
     finally:
         store.close()
+
+
+def _ready(work: "Projector", counts: "ProjectorCounts") -> tuple[bool, str]:
+    """Ready: caught up once, and neither the broker nor the store is missing."""
+    if not work.ready.is_set():
+        return False, "has not caught up yet"
+    return not counts.down, f"{' and '.join(sorted(counts.down))} does not answer"

@@ -14,6 +14,7 @@ from aiokafka import AIOKafkaConsumer, ConsumerRebalanceListener, TopicPartition
 from aiokafka.errors import CommitFailedError, IllegalStateError, KafkaError
 
 from streams.clients import client_options
+from streams.closing import close_client
 from streams.runners.base import POLL_S, Job
 
 log = structlog.get_logger(__name__)
@@ -100,7 +101,7 @@ async def run(job: Job) -> None:
         await commit(job, consumer)
         listener.consumer = None
         job.on_revoked()
-        await consumer.stop()
+        await close_client(consumer.stop)
 
 
 async def _poll(job: Job, consumer: AIOKafkaConsumer, listener: _Listener) -> None:
