@@ -66,6 +66,7 @@ class Intake:
         self._changed = asyncio.Event()
         #: Set when the intake itself has failed: its worker must end, and another one replays.
         self.defect = asyncio.Event()
+        self._settling = asyncio.Lock()
         self.progress_at = time.monotonic()
 
     # -- admission
@@ -144,17 +145,27 @@ class Intake:
 
         One ledger record per partition, and only where an outcome has no result of its own.
         """
+        # One at a time: a second one would find later offsets ready while the ledger of earlier ones is still under way.
+        async with self._settling:
+            return await self._settle()
+
+    async def _settle(self) -> dict[TopicPartition, int]:
+        """See `settle`."""
         taken = [(partition, progress, *progress.take_ready()) for partition, progress in self._partitions.items()]
         taken = [entry for entry in taken if entry[2] is not None]
-        written = await asyncio.gather(*(self._write_ledger(partition, spans) for partition, _, _, spans in taken), return_exceptions=True)
+        try:
+            written = await asyncio.gather(*(self._write_ledger(partition, spans) for partition, _, _, spans in taken), return_exceptions=True)
+        except asyncio.CancelledError:
+            # A runner that waits no longer for a broker that is down. What was taken must not be forgotten: a later
+            # settlement would commit past outcomes that no ledger tells. Writing one twice is harmless.
+            for partition, progress, ready, spans in taken:
+                self._give_back(partition, progress, ready, spans)
+            raise
         committable: dict[TopicPartition, int] = {}
         failure: BaseException | None = None
         for (partition, progress, ready, spans), outcome in zip(taken, written, strict=True):
             if isinstance(outcome, BaseException):
-                if self._partitions.get(partition) is progress:
-                    progress.give_back(ready, spans)
-                else:
-                    self._metrics.released(sum(last - first + 1 for _, _, first, last in spans))
+                self._give_back(partition, progress, ready, spans)
                 failure = failure or outcome
                 continue
             self._count_spans(partition, spans)
@@ -163,6 +174,13 @@ class Intake:
         if failure is not None and not isinstance(failure, Exception):
             raise failure
         return committable
+
+    def _give_back(self, partition: TopicPartition, progress: PartitionProgress, ready: int | None, spans: list[Span]) -> None:
+        """Undo taking; where the partition has gone meanwhile, its next owner accounts for the records."""
+        if self._partitions.get(partition) is progress:
+            progress.give_back(ready, spans)
+        else:
+            self._metrics.released(sum(last - first + 1 for _, _, first, last in spans))
 
     async def _write_ledger(self, partition: TopicPartition, spans: list[Span]) -> None:
         """Publish the outcomes without a result of one partition."""
