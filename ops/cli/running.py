@@ -18,9 +18,14 @@ def run(work: Coroutine[Any, Any, T]) -> T:
     The client library reports a broker that does not answer in its own words, and again for every attempt: the one line
     says it better.
     """
-    logging.getLogger("aiokafka").setLevel(logging.CRITICAL + 1)
+    library = logging.getLogger("aiokafka")
+    level = library.level
+    library.setLevel(logging.CRITICAL + 1)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # an id that the terminal cannot show ends no command
-    with one_line_errors():
-        return asyncio.run(work)
+    try:
+        with one_line_errors():
+            return asyncio.run(work)
+    finally:
+        library.setLevel(level)

@@ -1,0 +1,45 @@
+"""Runs `touchstone` in this process, for tests of commands."""
+
+import io
+import sys
+from dataclasses import dataclass
+
+import pytest
+
+from ops.cli import main
+
+
+@dataclass
+class Ran:
+    """What a command left behind."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def one_line(self) -> str:
+        """Standard error, where it is one clear line."""
+        (line,) = self.err.strip().splitlines()
+        assert line.startswith("touchstone: ")
+        return line
+
+
+class Commands:
+    """The command line, called in this process."""
+
+    def __init__(self, capfdbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch) -> None:
+        self._captured, self._monkeypatch = capfdbinary, monkeypatch
+
+    def __call__(self, *arguments: object, stdin: bytes | None = None, env: dict[str, str] | None = None) -> Ran:
+        with self._monkeypatch.context() as patch:
+            patch.setattr(sys, "argv", ["touchstone", *map(str, arguments)])
+            if stdin is not None:
+                patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin)))
+            for name, value in (env or {}).items():
+                patch.setenv(name, value)
+            with pytest.raises(SystemExit) as ended:
+                main()
+        captured = self._captured.readouterr()
+        assert isinstance(ended.value.code, int)
+        return Ran(ended.value.code, captured.out.decode(), captured.err.decode())

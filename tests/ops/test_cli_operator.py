@@ -1,0 +1,193 @@
+"""Operator commands that need no broker: help, settings, explanations, mistakes."""
+
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from ops.cli import COMMANDS
+from ops.cli.moments import age, parse_since
+from scorers.base import ConfigError
+from tests.ops.commands import Commands
+from tests.streams.fakes import safe_event
+
+CANARY = "zanzibar-canary"
+NOWHERE = "127.0.0.1:1"
+OURS = ("demo", "up", "topics create", "topics describe", "produce", "tail", "dlq list", "dlq show", "dlq redrive", "dlq discard")
+OURS = (*OURS, "explain", "config show", "doctor")
+
+
+@pytest.fixture
+def run(capfdbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Commands:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("KAFKA_BOOTSTRAP_SERVERS", raising=False)
+    monkeypatch.setenv("COLUMNS", "160")
+    return Commands(capfdbinary, monkeypatch)
+
+
+@pytest.mark.parametrize("command", OURS)
+def test_help_has_an_example(run: Commands, command: str) -> None:
+    ran = run(*command.split(), "--help")
+    assert ran.code == 0
+    assert f"Example: touchstone {command}" in ran.out
+
+
+def test_help_imports_nothing_heavy() -> None:
+    heavy = ["aiokafka", "faust", "sqlalchemy", "pydantic", "orjson", "structlog", "prometheus_client", "uvloop"]
+    program = f"import sys, ops.cli; print([name for name in {heavy!r} if name in sys.modules])"
+    assert subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.strip() == "[]"
+
+
+def test_every_command_module_is_listed() -> None:
+    assert {"demo", "up", "topics", "produce", "tail", "dlq", "explain", "config", "doctor"} <= set(COMMANDS)
+
+
+@pytest.mark.parametrize("command", ["topics create", "topics describe", "tail --no-follow", "dlq list", "dlq show 0:0", "dlq discard --all"])
+def test_an_unreachable_broker_is_one_line(run: Commands, command: str) -> None:
+    ran = run(*command.split(), "--bootstrap", NOWHERE)
+    assert ran.code == 3
+    assert "does not answer" in ran.one_line
+
+
+def test_config_show_tells_values_and_who_set_them(run: Commands, tmp_path: Path) -> None:
+    (tmp_path / "touchstone.toml").write_text("[topics]\npartitions = 7\n")
+    rows = json.loads(run("config", "show", "--json", "--bootstrap", "b:1", env={"TOUCHSTONE_LOG_LEVEL": "debug"}).out)
+    found = {row["name"]: (row["value"], row["from"]) for row in rows["settings"]}
+    assert found["kafka.bootstrap_servers"] == ("b:1", "the command line")
+    assert found["log.level"] == ("debug", "TOUCHSTONE_LOG_LEVEL")
+    assert found["topics.partitions"] == ("7", "touchstone.toml")
+    assert found["topics.results"] == ("touchstone.results", "default")
+    assert rows["suites"][0]["settings"]["strictAH"] is False
+
+
+@pytest.mark.parametrize("form", [["--json"], []])
+def test_config_show_hides_secrets(run: Commands, form: list[str]) -> None:
+    env = {
+        "KAFKA_SASL_PASSWORD": CANARY,
+        "KAFKA_SSL_KEYFILE_PASSWORD": CANARY,
+        "TOUCHSTONE_HTTP_TOKEN": CANARY,
+        "TOUCHSTONE_STORE_URL": f"postgresql+psycopg://u:{CANARY}@h/db?password={CANARY}",
+    }
+    ran = run("config", "show", *form, env=env)
+    assert ran.code == 0
+    assert CANARY not in ran.out + ran.err
+    assert "postgresql+psycopg://u:***@h/db" in ran.out
+
+
+def test_config_show_of_broken_settings_is_one_line(run: Commands) -> None:
+    ran = run("config", "show", env={"TOUCHSTONE_TOPICS_PARTITIONS": CANARY})
+    assert ran.code == 3
+    assert "TOUCHSTONE_TOPICS_PARTITIONS" in ran.one_line
+    assert CANARY not in ran.err
+
+
+def test_explain_tells_kind_id_and_suites(run: Commands) -> None:
+    (told,) = json.loads(run("explain", "-", "--json", stdin=json.dumps(safe_event("e1")).encode()).out)
+    assert (told["outcome"], told["kind"], told["event_id"], told["case_id"]) == ("scored", "safe", "e1", "T-1")
+    assert told["suites"][0]["suite"] == "safe_v0"
+
+
+def test_explain_takes_headers(run: Commands) -> None:
+    stdin = json.dumps(safe_event()).encode()
+    headers = ["-H", "ce_specversion=1.0", "-H", "ce_id=from-header"]
+    (told,) = json.loads(run("explain", "-", "--json", *headers, stdin=stdin).out)
+    assert (told["format"], told["event_id"], told["event_id_from"]) == ("cloudevents_binary", "from-header", "the CloudEvent")
+
+
+def test_explain_reads_lines_and_says_where_each_is_rejected_without_its_text(run: Commands) -> None:
+    lines = [safe_event("e1"), {"kind": "safe", "test_id": CANARY}, {"kind": "summary", "generated": CANARY}, {"kind": CANARY}]
+    ran = run("explain", "-", stdin="\n".join(json.dumps(line) for line in lines).encode())
+    assert ran.code == 0
+    assert "line 2" in ran.out
+    assert "rejected, dead letter: schema_missing at concern_id" in ran.out
+    assert "skipped: other_kind" in ran.out
+    assert "rejected, dead letter: kind_unknown at kind" in ran.out
+    assert CANARY not in ran.out + ran.err
+    assert "4 records: 2 dead, 1 scored, 1 skipped" in ran.err
+
+
+def test_explain_reads_bytes_that_are_no_text(run: Commands) -> None:
+    ran = run("explain", "-", stdin=b"\xff\xfe\x00")
+    assert "not_utf8 at byte 0" in ran.out
+
+
+def test_explain_of_another_topic_says_that_nobody_reads_it(run: Commands) -> None:
+    (told,) = json.loads(run("explain", "-", "--json", "--topic", "results", stdin=json.dumps(safe_event("e1")).encode()).out)
+    assert told["outcome"] == "not read"
+
+
+def test_explain_of_no_file_is_one_line(run: Commands) -> None:
+    assert "No such file" in run("explain", "nowhere.json").one_line
+
+
+def test_doctor_says_what_to_mend_and_exits_1(run: Commands) -> None:
+    ran = run("doctor", "--bootstrap", NOWHERE)
+    assert ran.code == 1
+    assert "BAD   kafka" in ran.out
+    assert "-> start a broker" in ran.out
+
+
+def test_doctor_of_broken_settings_exits_3_and_still_looks_at_the_rest(run: Commands) -> None:
+    ran = run("doctor", "--json", env={"TOUCHSTONE_NONSENSE": "1"})
+    assert ran.code == 3
+    assert {"settings", "python", "suites"} <= {check["area"] for check in json.loads(ran.out)}
+
+
+def test_doctor_of_broken_suite_settings_exits_3(run: Commands) -> None:
+    ran = run("doctor", "--bootstrap", NOWHERE, env={"SAFE_V0_CR_PASS": "7"})
+    assert ran.code == 3
+    assert "BAD   suites" in ran.out
+
+
+def test_the_demo_refuses_an_unwritable_report_directory_before_it_starts(run: Commands, tmp_path: Path) -> None:
+    (tmp_path / "taken").write_text("")
+    started = time.monotonic()
+    ran = run("demo", "--reports", tmp_path / "taken" / "below")
+    assert ran.code == 3
+    assert "cannot be written" in ran.one_line
+    assert time.monotonic() - started < 10
+
+
+def test_up_refuses_workers_that_the_embedded_broker_cannot_serve(run: Commands) -> None:
+    ran = run("up", "--workers", "2")
+    assert ran.code == 3
+    assert "--broker apache" in ran.err
+
+
+def test_up_refuses_an_unknown_suite(run: Commands) -> None:
+    ran = run("up", "--suite", "nonsense")
+    assert ran.code == 3
+    assert "not installed" in ran.one_line
+
+
+@pytest.mark.parametrize("rate", ["0/s", "fast", "5/h", "-1"])
+def test_a_rate_that_is_none_is_refused(run: Commands, rate: str) -> None:
+    assert "--rate" in run("produce", "x.jsonl", f"--rate={rate}").one_line
+
+
+def test_produce_of_a_missing_file_is_one_line(run: Commands) -> None:
+    assert "nowhere.jsonl" in run("produce", "nowhere.jsonl", "--bootstrap", NOWHERE).one_line
+
+
+def test_produce_checks_before_it_connects(run: Commands, tmp_path: Path) -> None:
+    (tmp_path / "b.jsonl").write_text('{"kind": "safe"}\n')
+    assert "nothing was sent" in run("produce", "b.jsonl", "--bootstrap", NOWHERE).one_line
+
+
+def test_letters_are_chosen_by_id_or_by_filter_not_both(run: Commands) -> None:
+    assert "not both" in run("dlq", "redrive").one_line
+    assert "not both" in run("dlq", "redrive", "0:1", "--all").one_line
+
+
+def test_since_takes_spans_and_times() -> None:
+    from datetime import UTC, datetime, timedelta
+
+    now = datetime(2026, 1, 2, tzinfo=UTC)
+    assert parse_since("2h", now) == now - timedelta(hours=2)
+    assert parse_since("2026-01-01T12:00") == datetime(2026, 1, 1, 12, tzinfo=UTC)
+    assert age(now - timedelta(minutes=3, seconds=5), now) == "3m"
+    with pytest.raises(ConfigError, match="--since"):
+        parse_since("yesterday")

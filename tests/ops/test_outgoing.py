@@ -1,0 +1,152 @@
+"""Files as events: completed where they may be, checked before anything is sent, the same every time."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+from ops.batches import given_files, read_batches
+from ops.outgoing import Outgoings, Way, batch_files, complete, twice_readable
+from ops.samples import safe_batches
+from schemas.config import Settings
+from scorers.base import ConfigError
+from scorers.registry import load_all
+from streams.produce import Outgoing
+from tests.streams.fakes import safe_event
+
+CANARY = "zanzibar-canary"
+SETTINGS = Settings()
+
+
+def bare_case(number: int = 1, **extra: Any) -> dict[str, Any]:
+    """A case as a batch file has it: without kind, id, concern and batch."""
+    event = safe_event(test_id=f"T-{number}", **extra)
+    return {name: value for name, value in event.items() if name not in {"kind", "concern_id", "batch_id"}} | extra
+
+
+def write(path: Path, *records: Any) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join((each if isinstance(each, str) else json.dumps(each)) + "\n" for each in records))
+    return path
+
+
+def outgoings(*paths: Path, **way: Any) -> Outgoings:
+    return Outgoings(SETTINGS, load_all(), batch_files(list(paths)), {}, Way(**({"topic": None} | way)))
+
+
+def sent(*paths: Path, **way: Any) -> list[Outgoing]:
+    every = outgoings(*paths, **way)
+    every.check()
+    return list(every.events())
+
+
+def documents(*paths: Path, **way: Any) -> list[dict[str, Any]]:
+    return [orjson.loads(event.value) for event in sent(*paths, **way)]
+
+
+def test_a_case_gets_what_its_place_says(tmp_path: Path) -> None:
+    write(tmp_path / "data" / "I25" / "b7.jsonl", bare_case(1), bare_case(2))
+    first, second = documents(tmp_path / "data")
+    assert (first["kind"], first["concern_id"], first["batch_id"], first["batch_size"]) == ("safe", "I25", "b7", 2)
+    assert first["id"] != second["id"]
+
+
+def test_ids_are_those_of_the_batch_command(tmp_path: Path) -> None:
+    file = write(tmp_path / "b7.jsonl", bare_case(1, concern_id="I25"), bare_case(2, concern_id="I25"))
+    scored = [entry.record["id"] for entry in read_batches(given_files([file]))]  # type: ignore[union-attr]
+    assert [document["id"] for document in documents(file)] == scored
+
+
+def test_the_same_file_twice_is_the_same_events(tmp_path: Path) -> None:
+    file = write(tmp_path / "b.jsonl", bare_case(1, concern_id="c"))
+    assert sent(file) == sent(file)
+
+
+def test_an_event_of_another_kind_is_sent_as_it_is(tmp_path: Path) -> None:
+    event = {"kind": "trace", "traceId": "t1", "outputs": {}}
+    (record,) = sent(write(tmp_path / "x.jsonl", event))
+    assert orjson.loads(record.value) == event
+    assert record.topic == SETTINGS.topics.traces
+
+
+def test_an_id_of_ones_own_is_kept(tmp_path: Path) -> None:
+    (document,) = documents(write(tmp_path / "b.jsonl", bare_case(1, concern_id="c", id="mine")))
+    assert document["id"] == "mine"
+
+
+def test_a_declared_size_is_not_touched(tmp_path: Path) -> None:
+    file = write(tmp_path / "b.jsonl", bare_case(1, concern_id="c", batch_size=9), bare_case(2, concern_id="c"))
+    assert [document.get("batch_size") for document in documents(file)] == [9, None]
+
+
+def test_a_partial_batch_declares_no_size(tmp_path: Path) -> None:
+    file = write(tmp_path / "b.jsonl", bare_case(1, concern_id="c"))
+    assert "batch_size" not in documents(file, partial=True)[0]
+
+
+def test_a_repeated_case_counts_once_in_the_size(tmp_path: Path) -> None:
+    file = write(tmp_path / "b.jsonl", bare_case(1, concern_id="c"), bare_case(1, concern_id="c"), bare_case(2, concern_id="c"))
+    assert {document["batch_size"] for document in documents(file)} == {2}
+
+
+def test_a_batch_over_several_files_has_the_size_of_all(tmp_path: Path) -> None:
+    files = [write(tmp_path / f"part{n}.jsonl", bare_case(n, concern_id="c", batch_id="b")) for n in (1, 2)]
+    assert {document["batch_size"] for document in documents(*files)} == {2}
+
+
+@pytest.mark.parametrize(
+    ("bad", "why"),
+    [
+        (bare_case(2), "schema_missing at concern_id"),
+        (bare_case(2, concern_id="c", output={"summary": 5, "signals": [CANARY]}), "schema_string_type at output.summary"),
+        ({"kind": CANARY}, "kind_unknown at kind"),
+        ("{broken", "is not valid JSON"),
+        ("[]", "is no case object"),
+    ],
+)
+def test_one_bad_line_stops_all_and_is_named_without_its_text(tmp_path: Path, bad: Any, why: str) -> None:
+    file = write(tmp_path / "b.jsonl", bare_case(1, concern_id="c"), bad)
+    with pytest.raises(ConfigError, match=r"^nothing was sent: ") as caught:
+        outgoings(file).check()
+    assert f"{file}, line 2" in str(caught.value)
+    assert why in str(caught.value)
+    assert CANARY not in str(caught.value)
+
+
+def test_a_file_that_changes_between_the_passes_is_noticed(tmp_path: Path) -> None:
+    file = write(tmp_path / "b.jsonl", bare_case(1, concern_id="c"))
+    every = outgoings(file)
+    every.check()
+    write(file, "{broken")
+    with pytest.raises(ConfigError, match="has changed"):
+        list(every.events())
+
+
+def test_a_pipe_is_copied_so_that_it_can_be_read_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    import io
+    import sys
+
+    text = json.dumps(bare_case(1, concern_id="c", batch_id="b")) + "\n" + json.dumps(bare_case(2))
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+    with twice_readable([Path("-")]) as (paths, names):
+        assert paths[0].stat().st_mode & 0o077 == 0, "events may be clinical text"
+        every = Outgoings(SETTINGS, load_all(), given_files(paths), names, Way(None))
+        with pytest.raises(ConfigError, match="standard input, line 2"):
+            every.check()
+    assert not paths[0].exists()
+
+
+def test_every_sample_can_be_sent() -> None:
+    every = outgoings(safe_batches())
+    checked = every.check()
+    assert checked.events == sum(checked.cases.values()) >= 40
+    assert checked.topics == {SETTINGS.topics.generations}
+    assert len(list(every.events())) == checked.events
+
+
+def test_completing_twice_changes_nothing(tmp_path: Path) -> None:
+    (file,) = given_files([write(tmp_path / "b.jsonl", bare_case(1, concern_id="c"))])
+    once = complete(bare_case(1, concern_id="c"), file)
+    assert complete(once, file) == once
