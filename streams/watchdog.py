@@ -21,8 +21,8 @@ class Watchdog:
 
     A stall is: records wait on an assigned partition, nothing is in flight, nothing is paused by an outage, and nothing
     has been settled for `stall_timeout_s`. Waiting for an unavailable stage or a broker that is down is not a stall: the
-    readiness page and the metrics say it. A worker without an assignment for as long, while its topics hold unread
-    records, has fallen out of its group: a stall too, unless others own all partitions.
+    readiness page and the metrics say it. A worker whom no rebalance has given even an empty assignment for longer than
+    any rebalance takes has fallen out of its group without a word: a stall too.
     """
 
     def __init__(self, job: Job) -> None:
@@ -30,6 +30,12 @@ class Watchdog:
         self._since = time.monotonic()
         self._seen: dict[tuple[str, int], int] = {}
         self._loop_at = time.monotonic()
+
+    @property
+    def _rebalance_max_s(self) -> float:
+        """Every member has the rebalance timeout to join anew, and a dead one is noticed after its session; twice, for a second round."""
+        worker = self._job.settings.worker
+        return 2 * (worker.rebalance_timeout_s + worker.session_timeout_s)
 
     def loop_alive(self) -> bool:
         """False when the event loop has not come round for a while; read from another thread."""
@@ -49,6 +55,8 @@ class Watchdog:
                     await self._look(consumer)
                 except (KafkaError, OSError, TimeoutError):
                     self._since = time.monotonic()  # no broker, no verdict
+                    if self._job.unassigned_since is not None:
+                        self._job.unassigned_since = self._since
         finally:
             if consumer is not None:
                 await close_client(consumer.stop)
@@ -63,6 +71,11 @@ class Watchdog:
     async def _look(self, consumer: AIOKafkaConsumer) -> None:
         """One round: lag per partition, and whether anything moves."""
         job = self._job
+        if job.unassigned_since is not None:
+            await asyncio.wait_for(consumer.topics(), 10)  # asks the broker, so that its outage is not taken for ours
+            if job.unassigned_since is not None and time.monotonic() - job.unassigned_since > self._rebalance_max_s:
+                log.error("out_of_group", seconds=round(time.monotonic() - job.unassigned_since))
+                raise Stalled
         assigned = set(job.assigned)
         partitions = [TopicPartition(*partition) for partition in assigned]
         ends = await asyncio.wait_for(consumer.end_offsets(partitions), 10) if partitions else {}

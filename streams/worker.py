@@ -91,7 +91,10 @@ async def _run_to_the_end(run: Callable[[Job], Awaitable[None]], job: Job, watch
     try:
         await asyncio.wait({runner_task, watch_task, defect_task}, return_when=asyncio.FIRST_COMPLETED)
         if runner_task.done():
-            runner_task.result()
+            try:
+                runner_task.result()
+            except Stalled:
+                return EXIT_STALLED
             return 0
         if defect_task.done():
             return EXIT_DEFECT

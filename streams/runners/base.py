@@ -23,6 +23,8 @@ class Job:
     """One worker process: the intake it drives and where the events come from.
 
     `positions`: partition → next offset to settle, as far as this process knows; read by the watchdog.
+    `owed`: settled offsets that a commit has failed to deliver. `unassigned_since`: monotonic time since which no
+    rebalance has given this member an assignment (an empty one counts as one); None while it has one.
     """
 
     settings: Settings
@@ -33,6 +35,8 @@ class Job:
     stop: asyncio.Event
     assigned: set[TopicPartition] = field(default_factory=set)
     positions: dict[TopicPartition, int] = field(default_factory=dict)
+    owed: dict[TopicPartition, int] = field(default_factory=dict)
+    unassigned_since: float | None = field(default_factory=time.monotonic)
     joined_at: float | None = None
 
     def on_assigned(self, partitions: set[TopicPartition]) -> None:
@@ -40,6 +44,8 @@ class Job:
         self.intake.revoke()
         self.assigned = set(partitions)
         self.positions.clear()
+        self.owed.clear()
+        self.unassigned_since = None
         self.joined_at = time.monotonic()
         self.metrics.count("rebalances")
         self.metrics.gauge("assigned_partitions", len(partitions))
@@ -49,9 +55,15 @@ class Job:
         self.intake.revoke()
         self.assigned = set()
         self.positions.clear()
+        self.owed.clear()
+        if self.unassigned_since is None:
+            self.unassigned_since = time.monotonic()
         self.metrics.gauge("assigned_partitions", 0)
 
     def on_committed(self, offsets: Mapping[TopicPartition, int]) -> None:
         """Offsets were committed."""
         self.positions.update(offsets)
+        for partition, offset in offsets.items():
+            if self.owed.get(partition) == offset:
+                del self.owed[partition]
         self.metrics.count("commits")

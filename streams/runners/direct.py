@@ -7,12 +7,14 @@ consumer may hand out buffered records of the old assignment in between.
 
 import asyncio
 import contextlib
+import time
 from collections.abc import Iterable
 
 import structlog
 from aiokafka import AIOKafkaConsumer, ConsumerRebalanceListener, TopicPartition
-from aiokafka.errors import CommitFailedError, IllegalStateError, KafkaError
+from aiokafka.errors import CommitFailedError, GroupAuthorizationFailedError, IllegalStateError, KafkaError, TopicAuthorizationFailedError
 
+from scorers.base import ConfigError
 from streams.clients import client_options
 from streams.closing import close_client
 from streams.runners.base import POLL_S, Job
@@ -50,9 +52,11 @@ async def commit(job: Job, consumer: AIOKafkaConsumer | None) -> None:
     timeout_s = job.settings.worker.commit_timeout_s
     try:
         # The ledger goes through the outbox, which asks a broken broker without end: bound the wait here.
-        offsets = await asyncio.wait_for(job.intake.settle(), timeout_s)
-        if not offsets or consumer is None:
+        job.owed.update(await asyncio.wait_for(job.intake.settle(), timeout_s))
+        if not job.owed or consumer is None:
             return
+        # What an earlier commit failed to deliver is tried again: on a partition that has gone quiet nothing newer would come.
+        offsets = dict(job.owed)
         wanted = {TopicPartition(*partition): offset for partition, offset in offsets.items()}
         await asyncio.wait_for(consumer.commit(wanted), timeout_s)
     except (CommitFailedError, IllegalStateError):
@@ -81,27 +85,70 @@ def make_consumer(job: Job) -> AIOKafkaConsumer:
 
 
 async def run(job: Job) -> None:
-    """Consume until `job.stop` is set; then finish what is in flight, commit and leave the group."""
+    """Consume until `job.stop` is set; then finish what is in flight, commit and leave the group.
+
+    An answer of the group's coordinator that aiokafka does not know ends its membership for good; a new consumer joins
+    anew. Raises `ConfigError` where the broker does not let this user in.
+    """
     worker = job.settings.worker
+    backoff_s = worker.retry_backoff_min_s
+    while not job.stop.is_set():
+        began = time.monotonic()
+        try:
+            await _session(job)
+        except (GroupAuthorizationFailedError, TopicAuthorizationFailedError) as error:
+            raise ConfigError(f"group {job.group}: {type(error).__name__}; let the user of kafka.sasl_username read the group and its topics") from None
+        except KafkaError as error:
+            log.warning("consumer_failed", code=type(error).__name__)
+            if time.monotonic() - began > worker.session_timeout_s:
+                backoff_s = worker.retry_backoff_min_s
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(job.stop.wait(), backoff_s)
+            backoff_s = min(backoff_s * 2, worker.retry_backoff_max_s)
+
+
+async def _session(job: Job) -> None:
+    """One consumer's life, from joining the group to leaving it. Raises `KafkaError` where the consumer has failed."""
     listener = _Listener(job)
     consumer = make_consumer(job)
     listener.consumer = consumer
-    consumer.subscribe(topics=list(job.topics), listener=listener)
-    await consumer.start()
-    committer = asyncio.create_task(_commit_regularly(job, consumer))
+    committer: asyncio.Task[None] | None = None
     try:
-        while not job.stop.is_set():
-            await _poll(job, consumer, listener)
-        if not await job.intake.drain(worker.drain_timeout_s):
+        await consumer.start()
+        consumer.subscribe(topics=list(job.topics), listener=listener)  # once started: before, start would wait for an assignment
+        committer = asyncio.create_task(_commit_regularly(job, consumer))
+        await _consume(job, consumer, listener)
+        if not await job.intake.drain(job.settings.worker.drain_timeout_s):
             log.warning("drain_timeout", in_flight=job.intake.in_flight)
     finally:
-        committer.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await committer
-        await commit(job, consumer)
+        if committer is not None:
+            committer.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await committer
+            await commit(job, consumer)
         listener.consumer = None
         job.on_revoked()
         await close_client(consumer.stop)
+
+
+async def _consume(job: Job, consumer: AIOKafkaConsumer, listener: _Listener) -> None:
+    """Poll until told to stop. A poll waits for a rebalance to end, however long, so it is not waited for then."""
+
+    async def poll_on() -> None:
+        while not job.stop.is_set():
+            await _poll(job, consumer, listener)
+
+    polling = asyncio.create_task(poll_on())
+    stopped = asyncio.create_task(job.stop.wait())
+    try:
+        await asyncio.wait({polling, stopped}, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait({polling}, timeout=2 * POLL_S)
+        if polling.done():
+            polling.result()
+    finally:
+        for task in (polling, stopped):
+            task.cancel()
+        await asyncio.gather(polling, stopped, return_exceptions=True)
 
 
 async def _poll(job: Job, consumer: AIOKafkaConsumer, listener: _Listener) -> None:

@@ -21,7 +21,7 @@ from faust.types.auth import SASLMechanism
 from schemas.config import KafkaSettings, Settings
 from streams.clients import ssl_context
 from streams.offsets import TopicPartition
-from streams.runners.base import POLL_S, Job
+from streams.runners.base import POLL_S, Job, Stalled
 
 log = structlog.get_logger(__name__)
 
@@ -81,6 +81,7 @@ class FaustFeed:
         self._timer: asyncio.TimerHandle | None = None
         self._linger_s = LINGER_MIN_S
         self.closed = False
+        self.fenced = True
 
     async def take(self, event: Any) -> None:
         """Take one event from the stream. Waits while the window is full, which pauses the stream."""
@@ -89,7 +90,8 @@ class FaustFeed:
             self.flush()
             await intake.room()
         message = event.message
-        if self.closed or message.generation_id != self._app.consumer_generation_id:
+        # Faust counts the generation up only when the next assignment is there; until then its number is no fence.
+        if self.closed or self.fenced or message.generation_id != self._app.consumer_generation_id:
             return  # of an assignment that has ended: its owner now will consume it
         partition = (message.topic, message.partition)
         if message.offset <= self._taken.get(partition, -1):
@@ -134,7 +136,8 @@ class FaustFeed:
             self._job.on_committed(offsets)
 
     def forget(self) -> None:
-        """A rebalance: nothing gathered or unacknowledged belongs to us any more."""
+        """A rebalance: nothing gathered or unacknowledged belongs to us any more, and nothing is taken until it has ended."""
+        self.fenced = True
         self._gathered.clear()
         self._unacknowledged.clear()
         self._taken.clear()
@@ -205,6 +208,7 @@ def attach(app: faust.App, job: Job) -> FaustFeed:
     @app.on_partitions_assigned.connect  # type: ignore[untyped-decorator]
     async def assigned(_: Any, partitions: Any = (), *__: Any, **___: Any) -> None:
         feed.forget()
+        feed.fenced = False
         job.on_assigned({(tp.topic, tp.partition) for tp in partitions})
         log.info("assigned", partitions=len(partitions))
 
@@ -216,12 +220,15 @@ async def run(job: Job) -> None:
     worker = job.settings.worker
     app = make_app(job)
     feed = attach(app, job)
-    await app.start()
+    starting = asyncio.create_task(app.start())  # ends with the first assignment, which may be long in coming
     settler = asyncio.create_task(_settle_regularly(feed, job.settings))
     try:
         while not job.stop.is_set():
+            if starting.done():
+                starting.result()
             if app.should_stop:
-                raise RuntimeError("the Faust application has stopped by itself")
+                log.error("faust_stopped")  # Faust has logged why; a new process is the only way to start it again
+                raise Stalled
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(job.stop.wait(), POLL_S)
         feed.flush()
@@ -237,6 +244,8 @@ async def run(job: Job) -> None:
             await settler
         feed.forget()
         job.on_revoked()
+        starting.cancel()
+        await asyncio.gather(starting, return_exceptions=True)
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(app.stop(), worker.drain_timeout_s)
 
