@@ -1,0 +1,405 @@
+"""The operator commands against real brokers: what they send is what was there, and what they say is what the broker has."""
+
+import asyncio
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Self
+
+import pytest
+from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
+
+from ops.samples import safe_batches
+from schemas.config import TopicSettings
+from streams.deadletter import dead_letter
+from streams.dlq import LETTER, REDRIVEN, RESOLUTION
+from tests.integration.brokers import Broker, Namespace
+from tests.ops.commands import Commands, Ran
+from tests.streams.fakes import FakeRecord, safe_event
+
+CANARY = "zanzibar-canary"
+TERMINAL_ATTACK = b'{"x": "\x1b]0;owned\x07\x1b[2J \xe2\x80\xae"}'
+
+
+class Scene:
+    """A namespace on a broker, and the commands pointed at it."""
+
+    def __init__(self, broker: Broker, namespace: Namespace, run: Commands) -> None:
+        self.broker, self._run = broker, run
+        self.env = namespace.environment(broker)
+        self.topics: TopicSettings = namespace.topic_settings()
+
+    def __call__(self, *arguments: object, stdin: bytes | None = None) -> Ran:
+        return self._run(*arguments, stdin=stdin, env=self.env)
+
+    def json(self, *arguments: object) -> Any:
+        """A command's JSON; it must succeed."""
+        ran = self(*arguments, "--json")
+        assert ran.code == 0, ran.err
+        return json.loads(ran.out)
+
+    def json_lines(self, *arguments: object) -> list[Any]:
+        """A command's JSON lines."""
+        return [json.loads(line) for line in self(*arguments, "--json").out.splitlines()]
+
+    def send(self, topic: str, *records: Mapping[str, Any]) -> None:
+        """Records as they are, in order."""
+
+        async def work() -> None:
+            async with AIOKafkaProducer(bootstrap_servers=self.broker.bootstrap_servers, max_request_size=2**30) as producer:
+                for record in records:
+                    await producer.send_and_wait(topic, **record)
+
+        asyncio.run(work())
+
+    def kept(self, topic: str) -> list[Any]:
+        """Every record of a topic, partition by partition."""
+
+        async def work() -> list[Any]:
+            async with AIOKafkaConsumer(bootstrap_servers=self.broker.bootstrap_servers, group_id=None) as consumer:
+                await consumer._client.force_metadata_update()
+                parts = [TopicPartition(topic, number) for number in sorted(consumer.partitions_for_topic(topic) or {0, 1, 2, 3})]
+                consumer.assign(parts)
+                await consumer.seek_to_beginning(*parts)
+                ends = await consumer.end_offsets(parts)
+                found: list[Any] = []
+                while [part for part in parts if await consumer.position(part) < ends[part]]:
+                    for records in (await consumer.getmany(timeout_ms=200)).values():
+                        found += records
+                return sorted(found, key=lambda record: (record.partition, record.offset))
+
+        return asyncio.run(work())
+
+
+@pytest.fixture
+def scene(broker: Broker, namespace: Namespace, capfdbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Scene:
+    monkeypatch.chdir(tmp_path)
+    one = Scene(broker, namespace, Commands(capfdbinary, monkeypatch))
+    assert one("topics", "create").code == 0
+    return one
+
+
+def letter(offset: int = 7, *, value: bytes | None = b"{broken", partition: int = 1, suite: str = "safe_v0", **options: Any) -> dict[str, Any]:
+    """A dead letter to send, of an event of the topic given in `topic`."""
+    headers = options.pop("headers", [("trace", b"\x00\xff"), ("trace", b"2")])
+    original = FakeRecord(offset, value, topic=options.pop("topic"), partition=partition, key=b"key", headers=headers, timestamp=11)
+    message = dead_letter(original, suite=suite, version="1", code=options.pop("code", "not_json"), where="character 1", **options)
+    return {"value": message.value, "key": message.key, "headers": list(message.headers)}
+
+
+# -- topics
+
+
+def test_creating_topics_twice_changes_nothing(scene: Scene) -> None:
+    again = scene.json("topics", "create")
+    assert {topic["outcome"] for topic in again} == {"existed"}
+    assert {topic["partitions"] for topic in again} == {4}
+
+
+def test_describe_tells_offsets_leaders_and_configuration(scene: Scene) -> None:
+    scene.send(scene.topics.dead, {"value": b"x", "partition": 2})
+    facts = {topic["role"]: topic for topic in scene.json("topics", "describe")}
+    assert [part["end"] for part in facts["dead"]["partitions"]] == [0, 0, 1, 0]
+    assert all(part["leader"] >= 0 for topic in facts.values() for part in topic["partitions"])
+    if scene.broker.kind == "embedded":
+        assert facts["dead"]["configuration"] is None
+    else:
+        assert facts["dead"]["configuration"]["max.message.bytes"] == str(scene.topics.dead_message_bytes_max)
+
+
+def test_differing_partition_counts_are_said(scene: Scene) -> None:
+    scene.env["TOUCHSTONE_TOPICS_PARTITIONS"] = "5"
+    assert "has 4 partitions, topics.partitions asks for 5" in scene("topics", "create").out
+
+
+def test_a_missing_topic_is_one_line_and_is_not_made_by_asking(
+    broker: Broker, namespace: Namespace, capfdbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fresh = Scene(broker, namespace, Commands(capfdbinary, monkeypatch))
+    for _ in range(2):
+        ran = fresh("tail", "results", "--no-follow")
+        assert ran.code == 3
+        assert namespace.topic("results") in ran.one_line
+        assert fresh("topics", "describe").code == 3
+
+
+# -- produce and tail
+
+
+def test_samples_are_sent_whole_and_the_same_twice(scene: Scene) -> None:
+    first, second = (scene.json("produce", safe_batches()) for _ in range(2))
+    assert first["sent"] == second["sent"] == sum(batch["cases"] for batch in first["batches"])
+    records = scene.kept(scene.topics.generations)
+    assert len(records) == 2 * first["sent"]
+    assert len({record.value for record in records}) == first["sent"]
+    assert all(record.key.decode() == json.loads(record.value)["id"] for record in records)
+
+
+def test_nothing_is_sent_when_one_line_is_wrong(scene: Scene, tmp_path: Path) -> None:
+    (tmp_path / "b.jsonl").write_text(json.dumps(safe_event("e1")) + "\n" + json.dumps({"kind": CANARY}))
+    ran = scene("produce", "b.jsonl")
+    assert ran.code == 3
+    assert "b.jsonl, line 2" in ran.one_line
+    assert CANARY not in ran.err
+    assert scene.kept(scene.topics.generations) == []
+
+
+def test_raw_lines_arrive_byte_for_byte(scene: Scene, tmp_path: Path) -> None:
+    (tmp_path / "poison").write_bytes(b"\xff\xfe\n\n{broken\n")
+    scene("produce", "--raw", "poison")
+    assert {record.value for record in scene.kept(scene.topics.generations)} == {b"\xff\xfe", b"", b"{broken"}
+
+
+@pytest.mark.parametrize("envelope", ["binary", "structured"])
+def test_cloudevents_are_recognised(scene: Scene, envelope: str, tmp_path: Path) -> None:
+    (tmp_path / "b.jsonl").write_text(json.dumps(safe_event("e1")))
+    scene("produce", "b.jsonl", "--cloudevents", envelope)
+    (seen,) = scene.json_lines("tail", "generations", "--no-follow")
+    assert (seen["format"], seen["event_id"]) == (f"cloudevents_{envelope}", "e1")
+
+
+def test_a_rate_is_kept(scene: Scene, tmp_path: Path) -> None:
+    (tmp_path / "b.jsonl").write_text("\n".join(json.dumps(safe_event(f"e{number}")) for number in range(6)))
+    started = time.monotonic()
+    scene("produce", "b.jsonl", "--rate", "10/s")
+    assert time.monotonic() - started >= 0.5
+
+
+def test_standard_input_is_sent(scene: Scene) -> None:
+    ran = scene("produce", "-", "--json", stdin=json.dumps(safe_event("e1")).encode())
+    assert json.loads(ran.out)["sent"] == 1
+
+
+def test_an_event_too_large_for_the_broker_is_named(scene: Scene, tmp_path: Path) -> None:
+    if scene.broker.kind == "embedded":
+        pytest.skip("the embedded broker takes any size")
+    scene.env["TOUCHSTONE_WORKER_EVENT_BYTES_MAX"] = "104857600"
+    event = safe_event("e1", padding="x" * 40_000_000)
+    (tmp_path / "b.jsonl").write_text(json.dumps(event))
+    ran = scene("produce", "b.jsonl")
+    assert ran.code == 3
+    assert "b.jsonl, line 1: larger than the broker takes" in ran.one_line
+
+
+def test_tail_stops_at_a_limit_and_shows_no_payload(scene: Scene, tmp_path: Path) -> None:
+    events = [safe_event(f"e{number}", output={"summary": CANARY}) for number in range(5)]
+    (tmp_path / "b.jsonl").write_text("\n".join(json.dumps(event) for event in events))
+    scene("produce", "b.jsonl")
+    ran = scene("tail", "generations", "--from", "beginning", "-n", "3")
+    assert len(ran.out.splitlines()) == 3
+    assert CANARY not in ran.out
+
+
+def test_following_ends_cleanly_on_ctrl_c(scene: Scene) -> None:
+    command = [sys.executable, "-m", "ops.cli", "tail", "generations", "--from", "beginning", "--json"]
+    scene.send(scene.topics.generations, {"value": json.dumps(safe_event("e1")).encode()})
+    tail = subprocess.Popen(command, env=os.environ | scene.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert tail.stdout is not None
+    assert json.loads(tail.stdout.readline())["event_id"] == "e1"
+    scene.send(scene.topics.generations, {"value": json.dumps(safe_event("e2")).encode()})
+    assert json.loads(tail.stdout.readline())["event_id"] == "e2"
+    tail.send_signal(signal.SIGINT)
+    _, said = tail.communicate(timeout=20)
+    assert (tail.returncode, said) == (0, "")
+
+
+# -- dead letters
+
+
+def test_a_letter_goes_back_as_it_came_and_is_listed_no_more(scene: Scene) -> None:
+    source, dead = scene.topics.generations, scene.topics.dead
+    scene.send(dead, letter(topic=source, value=b"\xff\x00 original") | {"partition": 0})
+    (listed,) = scene.json("dlq", "list")
+    assert (listed["id"], listed["source_offset"], listed["size"]) == ("0:0", 7, 11)
+    assert scene.json("dlq", "redrive", "0:0", "--dry-run")[0]["resolution"] is None
+    assert scene.kept(source) == []
+    assert scene.json("dlq", "redrive", "0:0")[0]["resolution"] == "redriven"
+    (back,) = scene.kept(source)
+    assert (back.partition, back.key, back.value) == (1, b"key", b"\xff\x00 original")
+    assert list(back.headers) == [("trace", b"\x00\xff"), ("trace", b"2"), (REDRIVEN, b"1")]
+    assert scene.json("dlq", "list") == []
+    assert scene.json("dlq", "list", "--all")[0]["resolution"] == "redriven"
+    *_, resolution = scene.kept(dead)
+    assert (resolution.key, dict(resolution.headers)) == (b"resolution/0:0", {RESOLUTION: b"redriven", LETTER: b"0:0"})
+    ran = scene("dlq", "redrive", "0:0")
+    assert ran.code == 3
+    assert "was redriven already" in ran.out
+    assert len(scene.kept(source)) == 1
+
+
+def test_an_event_that_dies_again_keeps_count_until_it_is_refused(scene: Scene) -> None:
+    source = scene.topics.generations
+    scene.send(scene.topics.dead, letter(topic=source, headers=[(REDRIVEN, b"2")]) | {"partition": 0})
+    scene("dlq", "redrive", "--all")
+    (back,) = scene.kept(source)
+    assert dict(back.headers) == {REDRIVEN: b"3"}
+    scene.send(scene.topics.dead, letter(9, topic=source, headers=list(back.headers)) | {"partition": 0})
+    ran = scene("dlq", "redrive", "--all")
+    assert ran.code == 3
+    assert "was redriven 3 times" in ran.out
+
+
+def test_one_event_of_two_suites_is_sent_back_once(scene: Scene) -> None:
+    source = scene.topics.generations
+    both = [letter(topic=source), letter(topic=source, suite="other"), letter(topic=source)]
+    scene.send(scene.topics.dead, *(one | {"partition": 0} for one in both))
+    assert [one["copies"] for one in scene.json("dlq", "list")] == [["0:2"], []]
+    scene("dlq", "redrive", "0:0")
+    assert len(scene.kept(source)) == 1
+    assert scene.json("dlq", "list") == []
+
+
+def test_a_letter_without_payload_is_refused_but_can_be_discarded(scene: Scene) -> None:
+    scene.send(scene.topics.dead, letter(topic=scene.topics.generations, payload=False) | {"partition": 0})
+    ran = scene("dlq", "redrive", "0:0")
+    assert ran.code == 3
+    assert "has no payload" in ran.out
+    assert scene.json("dlq", "discard", "0:0")[0]["resolution"] == "discarded"
+    assert scene.json("dlq", "list") == []
+
+
+def test_a_large_letter_goes_back_whole(scene: Scene) -> None:
+    large = b"x" * 5_000_000
+    scene.send(scene.topics.dead, letter(topic=scene.topics.generations, value=large) | {"partition": 0})
+    assert scene("dlq", "redrive", "--all").code == 0
+    (back,) = scene.kept(scene.topics.generations)
+    assert back.value == large
+
+
+def test_filters_choose_letters(scene: Scene) -> None:
+    source = scene.topics.generations
+    letters = [letter(1, topic=source, code="empty"), letter(2, topic=source), letter(3, topic=source, suite="other")]
+    scene.send(scene.topics.dead, *(one | {"partition": 0} for one in letters))
+    assert [one["id"] for one in scene.json("dlq", "list", "--code", "empty")] == ["0:0"]
+    assert [one["id"] for one in scene.json("dlq", "list", "--suite", "other", "--since", "5m")] == ["0:2"]
+    assert scene.json("dlq", "list", "--since", "2100-01-01") == []
+
+
+def test_show_keeps_the_payload_back_and_a_terminal_safe(scene: Scene) -> None:
+    headers = [("patient", CANARY.encode())]
+    scene.send(scene.topics.dead, letter(topic=scene.topics.generations, value=TERMINAL_ATTACK + CANARY.encode(), headers=headers) | {"partition": 0})
+    closed, opened = scene("dlq", "show", "0:0"), scene("dlq", "show", "0:0", "--payload")
+    assert CANARY not in closed.out
+    assert "patient" in closed.out
+    assert opened.out.count(CANARY) == 2
+    assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f\u202e]", opened.out)
+    listed = scene("dlq", "list")
+    assert CANARY not in listed.out + listed.err
+
+
+# -- everything in one terminal
+
+
+@pytest.fixture
+def up(tmp_path: Path) -> Iterator["Up"]:
+    with Up(tmp_path) as one:
+        yield one
+
+
+class Up:
+    """`touchstone up` as a process."""
+
+    def __init__(self, folder: Path, *arguments: str) -> None:
+        command = [sys.executable, "-m", "ops.cli", "up", "--runner", "direct", *arguments]
+        self._log = (folder / "up.log").open("wb")
+        env = {name: value for name, value in os.environ.items() if not name.startswith(("KAFKA_", "TOUCHSTONE_"))}
+        self.process = subprocess.Popen(command, cwd=folder, env=env | {"PYTHONPATH": str(Path.cwd())}, stdout=self._log, stderr=self._log)
+        self._file = folder / "up.log"
+
+    @property
+    def said(self) -> str:
+        return self._file.read_text()
+
+    def __enter__(self) -> Self:
+        self.wait_for("Ctrl-C ends it.")
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.process.poll() is None:
+            self.process.terminate()
+            self.process.wait(40)
+        self._log.close()
+
+    def wait_for(self, text: str, timeout_s: float = 40) -> None:
+        deadline = time.monotonic() + timeout_s
+        while text not in self.said:
+            assert time.monotonic() < deadline, f"{text!r} not said:\n{self.said}"
+            assert self.process.poll() is None or text in self.said, self.said
+            time.sleep(0.05)
+
+    def children(self) -> list[int]:
+        """Processes that this one has started."""
+        threads = Path(f"/proc/{self.process.pid}/task").glob("*/children")
+        return [int(pid) for thread in threads for pid in thread.read_text().split()]
+
+    def env(self) -> dict[str, str]:
+        (exports,) = re.findall(r"export (\S+=\S+ \S+=\S+)", self.said)
+        return dict(pair.split("=", 1) for pair in exports.split())
+
+
+def gone(pids: Sequence[int], within_s: float) -> bool:
+    deadline = time.monotonic() + within_s
+    while time.monotonic() < deadline:
+        if not any(Path(f"/proc/{pid}").exists() and "Z" not in Path(f"/proc/{pid}/stat").read_text().split(")")[-1][:3] for pid in pids):
+            return True
+        time.sleep(0.05)
+    return False
+
+
+@pytest.mark.slow
+def test_up_scores_accounts_and_ends_in_order(up: Up, capfdbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch) -> None:
+    run = Commands(capfdbinary, monkeypatch)
+    assert "VOLATILE" in up.said
+    assert run("produce", safe_batches(), env=up.env()).code == 0
+    ran = Ran(1, "", "")
+    deadline = time.monotonic() + 20
+    while ran.code and time.monotonic() < deadline:
+        ran = run("reconcile", "--suite", "safe_v0", "--drained", "--wait", "5", env=up.env())
+    assert ran.code == 0, ran.out
+    children = up.children()
+    up.process.send_signal(signal.SIGINT)
+    assert up.process.wait(40) == 0
+    assert gone(children, 5)
+    stopped = [up.said.index(text) for text in ("worker_stopped", "projector_stopped", "What the broker held is gone")]
+    assert stopped == sorted(stopped)
+    store = up.env()["TOUCHSTONE_STORE_URL"].removeprefix("sqlite:///")
+    assert not Path(store).exists()
+
+
+@pytest.mark.slow
+def test_a_child_that_dies_ends_everything_and_is_named(up: Up) -> None:
+    children = up.children()
+    worker = next(pid for pid in children if b"worker" in Path(f"/proc/{pid}/cmdline").read_bytes())
+    os.kill(worker, signal.SIGKILL)
+    assert up.process.wait(40) == 3
+    assert "safe_v0/1 ended by signal SIGKILL" in up.said
+    assert gone(children, 5)
+
+
+@pytest.mark.slow
+def test_no_child_outlives_a_parent_that_is_killed(up: Up) -> None:
+    children = up.children()
+    assert len(children) >= 3
+    up.process.kill()
+    up.process.wait(5)
+    assert gone(children, 15)
+
+
+@pytest.mark.slow
+def test_the_demo_adds_up_in_a_dumb_terminal(tmp_path: Path) -> None:
+    env = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "TERM": "dumb", "LANG": "C", "PYTHONPATH": str(Path.cwd())}
+    command = [sys.executable, "-m", "ops.cli", "demo"]
+    ran = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, timeout=100, check=False)
+    said = ran.stdout.decode()
+    assert ran.returncode == 0, said + ran.stderr.decode()
+    assert "44 consumed = 44 scored" in said
+    assert "it closes" in said
+    assert said.count("(final)") == 5
+    assert sorted(path.suffix for path in (tmp_path / "reports").iterdir()) == [".json", ".md"]
+    assert not ran.stderr
