@@ -48,6 +48,10 @@ class Scorer(Protocol[CaseT_contra]):
         ...
 
 
+class NoSettings(BaseModel):
+    """For a suite that has nothing to configure."""
+
+
 @dataclass(frozen=True, slots=True)
 class Suite:
     """How a suite is found, configured and built. Importing it must stay cheap: heavy imports belong in `build`.
