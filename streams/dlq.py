@@ -29,6 +29,8 @@ LETTER = "touchstone.letter"
 RESOLUTION_KEY_PREFIX = "resolution/"
 #: An event that died so often is not sent back again unless told: somebody would be redriving in a loop.
 REDRIVES_MAX = 3
+#: Letters held in memory (about a kilobyte each, payloads are not kept). A topic with more needs its cause mended, not a list.
+LETTERS_MAX = 500_000
 
 Resolution = Literal["redriven", "discarded"]
 Source = tuple[str, int, int, int]
@@ -136,11 +138,14 @@ def _moment(text: str | None, fallback_ms: int) -> datetime:
 
 
 async def read_letters(reader: LogReader) -> Letterbox:
-    """Every letter and what became of it; payloads are not kept."""
+    """Every letter and what became of it; payloads are not kept. Raises `ConfigError` where there are too many to hold."""
     letters: dict[tuple[Source, str], DeadLetter] = {}
     resolutions: dict[str, str] = {}
-    strangers = 0
+    strangers = read = 0
     async for record in reader.read("beginning"):
+        read += 1
+        if read > LETTERS_MAX:
+            raise ConfigError(f"more than {LETTERS_MAX:,} records on the dead-letter topic; mend the cause and let retention shorten the topic")
         letter = parse_letter(record)
         if letter is None:
             texts = header_texts(record.headers)

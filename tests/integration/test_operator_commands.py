@@ -19,7 +19,7 @@ from ops.samples import safe_batches
 from schemas.config import TopicSettings
 from streams.deadletter import dead_letter
 from streams.dlq import LETTER, REDRIVEN, RESOLUTION
-from tests.integration.brokers import Broker, Namespace
+from tests.integration.brokers import Broker, Namespace, SecuredBroker
 from tests.ops.commands import Commands, Ran
 from tests.streams.fakes import FakeRecord, safe_event
 
@@ -403,3 +403,40 @@ def test_the_demo_adds_up_in_a_dumb_terminal(tmp_path: Path) -> None:
     assert said.count("(final)") == 5
     assert sorted(path.suffix for path in (tmp_path / "reports").iterdir()) == [".json", ".md"]
     assert not ran.stderr
+
+
+# -- doctor and credentials
+
+
+def test_doctor_finds_topics_and_lag(scene: Scene) -> None:
+    scene.send(scene.topics.generations, *({"value": b"x"} for _ in range(3)))
+    ran = scene("doctor", "--json")
+    checks = {(check["area"], check["state"]): check["what"] for check in json.loads(ran.out)}
+    assert ran.code == 0, ran.out
+    assert scene.topics.results in checks["topics", "good"]
+    assert "3 records wait" in checks["groups", "note"]
+
+
+def test_doctor_names_a_missing_topic(scene: Scene) -> None:
+    scene.env["TOUCHSTONE_TOPICS_REPORTS"] = f"{scene.topics.reports}.other"
+    ran = scene("doctor")
+    assert ran.code == 1
+    assert f"missing: {scene.topics.reports}.other" in ran.out
+
+
+@pytest.mark.apache
+@pytest.mark.parametrize("protocol", ["SASL_PLAINTEXT", "SASL_SSL", "SSL"])
+def test_commands_connect_with_credentials_and_refuse_wrong_ones_in_one_line(
+    apache_sasl_tls: SecuredBroker, protocol: str, capfdbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    run = Commands(capfdbinary, monkeypatch)
+    env = {f"KAFKA_{name.upper()}": value for name, value in apache_sasl_tls.connection(protocol).items()}
+    assert run("topics", "create", env=env).code == 0
+    assert run("tail", "results", "--no-follow", env=env).code == 0
+    wrong = env | ({"KAFKA_SASL_PASSWORD": CANARY} if protocol.startswith("SASL") else {"KAFKA_SECURITY_PROTOCOL": "PLAINTEXT"})
+    for command in ("topics describe", "tail --no-follow", "dlq list"):
+        ran = run(*command.split(), env=wrong | {"TOUCHSTONE_KAFKA_CONNECT_TIMEOUT_S": "3"})
+        assert ran.code == 3
+        assert "Kafka at" in ran.one_line
+        assert CANARY not in ran.err

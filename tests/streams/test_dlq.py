@@ -154,3 +154,9 @@ async def test_filters_admit_by_code_suite_and_time() -> None:
     assert not Filter(code="empty").admits(letter)
     assert not Filter(suite="other").admits(letter)
     assert not Filter(since=now + timedelta(minutes=1)).admits(letter)
+
+
+async def test_more_letters_than_can_be_held_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("streams.dlq.LETTERS_MAX", 1)
+    with pytest.raises(ConfigError, match="more than 1 records"):
+        await box(letter_record(0), letter_record(1))
