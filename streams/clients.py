@@ -76,15 +76,21 @@ def unreachable(kafka: KafkaSettings, error: BaseException) -> str:
 async def check_topics(kafka: KafkaSettings, names: Iterable[str]) -> dict[str, int]:
     """Name → partition count. Raises `ConfigError` for an unreachable broker or a missing topic."""
     admin = await open_admin(kafka)
+    wanted = sorted(set(names))
     try:
-        wanted = sorted(set(names))
-        described = await admin.describe_topics(wanted)
+        existing = await existing_topics(admin)
     except (KafkaError, OSError, TimeoutError) as error:
         raise ConfigError(unreachable(kafka, error)) from None
     finally:
         await admin.close()
-    found = {entry["topic"]: len(entry["partitions"]) for entry in described if entry["error_code"] == 0}
-    missing = [name for name in wanted if not found.get(name)]
+    found = {name: len(existing[name]) for name in wanted if existing.get(name)}
+    missing = [name for name in wanted if name not in found]
     if missing:
         raise ConfigError(f"missing topic{'s' if len(missing) > 1 else ''} {', '.join(missing)} on {kafka.bootstrap_servers}; run `touchstone topics create`")
     return found
+
+
+async def existing_topics(admin: AIOKafkaAdminClient) -> dict[str, list[dict[str, Any]]]:
+    """Topic → partitions, of all topics: to ask for a topic by its name would make it, on a broker that creates on demand."""
+    described = await admin.describe_topics()
+    return {entry["topic"]: entry["partitions"] for entry in described if entry["error_code"] == 0}

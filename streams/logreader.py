@@ -11,9 +11,8 @@ from aiokafka.errors import KafkaError
 
 from schemas.config import KafkaSettings
 from scorers.base import ConfigError
-from streams.clients import client_options, open_admin, unreachable
+from streams.clients import client_options, existing_topics, open_admin, unreachable
 from streams.codec import Record
-from streams.topics import existing_topics
 
 POLL_MS = 500
 POLL_RECORDS_MAX = 500

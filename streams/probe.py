@@ -9,8 +9,7 @@ from aiokafka.errors import KafkaError
 
 from schemas.config import Settings
 from scorers.base import ConfigError
-from streams.clients import client_options, open_admin, unreachable
-from streams.topics import existing_topics
+from streams.clients import client_options, existing_topics, open_admin, unreachable
 
 #: A doctor's patience: shorter than a worker's, because somebody is waiting.
 PROBE_TIMEOUT_S = 5.0

@@ -12,7 +12,7 @@ from aiokafka.errors import IncompatibleBrokerVersion, KafkaError, TopicAlreadyE
 
 from schemas.config import Settings, TopicSettings
 from scorers.base import ConfigError
-from streams.clients import client_options, open_admin, unreachable
+from streams.clients import client_options, existing_topics, open_admin, unreachable
 
 MESSAGE_BYTES = "max.message.bytes"
 #: The configuration that decides what is kept, how long, and how large a record may be.
@@ -90,12 +90,6 @@ async def create_topics(settings: Settings) -> list[TopicMade]:
         raise ConfigError(unreachable(settings.kafka, error)) from None
     finally:
         await admin.close()
-
-
-async def existing_topics(admin: AIOKafkaAdminClient) -> dict[str, list[dict[str, Any]]]:
-    """Topic → partitions, of all topics: to ask for a topic by its name would make it, on a broker that creates on demand."""
-    described = await admin.describe_topics()
-    return {entry["topic"]: entry["partitions"] for entry in described if entry["error_code"] == 0}
 
 
 async def _create(admin: AIOKafkaAdminClient, topics: TopicSettings, missing: Sequence[str]) -> Outcome:

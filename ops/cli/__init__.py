@@ -1,5 +1,6 @@
 """The `touchstone` command. Each module here holds one group; heavy imports stay inside the command functions."""
 
+import logging
 import sys
 from importlib import import_module
 from typing import Annotated, Any
@@ -45,6 +46,8 @@ for _name in COMMANDS:
 
 def main() -> None:
     """Run the command line. Usage errors exit 3, because 2 means Review (SAFE v0 §7.3)."""
+    # Without a handler of ours, the standard library prints the client libraries' warnings beside our one line.
+    logging.getLogger().addHandler(logging.NullHandler())
     try:
         code = app(standalone_mode=False)
     except _ClickException as error:
