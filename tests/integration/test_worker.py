@@ -1,9 +1,10 @@
 """The worker as a process, on every broker and with both runners."""
 
 import json
+import os
+import re
 import subprocess
 import sys
-import textwrap
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from tests.streams.fakes import safe_event
 
 Start = Callable[..., Worker]
 CANARY = "CANARY-7f3a-Jane-Doe"
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(params=["direct", "faust"])
@@ -121,27 +123,9 @@ async def test_payload_text_is_found_only_in_the_dead_letters_payload(broker: Br
 async def test_a_suite_of_a_users_own_package_is_found_by_entry_point(
     shared_embedded: Broker, namespace: Namespace, runner: str, start: Start, tmp_path: Path
 ) -> None:
-    (tmp_path / "toy_suite.py").write_text(
-        textwrap.dedent("""
-            from typing import Literal
-            from schemas.case import Case
-            from schemas.result import Scorecard
-            from scorers.base import NoSettings, Suite
-
-            class ToyCase(Case):
-                kind: Literal["toy"] = "toy"
-                size: float
-
-            class ToyScorer:
-                name = "toy"
-                version = "1"
-                async def score(self, case):
-                    return Scorecard(label="Pass", values={"size": case.size})
-
-            SUITE = Suite(name="toy", version="1", topics=("generations",), cases={"toy": ToyCase}, resolve=lambda env, document: NoSettings(),
-                          build=lambda settings: ToyScorer(), fingerprint=lambda settings: {})
-        """)
-    )
+    example = re.search(r"```python\n(# toy_suite.py\n.*?)```", (ROOT / "docs" / "suites.md").read_text(), re.DOTALL)
+    assert example is not None
+    (tmp_path / "toy_suite.py").write_text(example.group(1))
     info = tmp_path / "toy-1.dist-info"
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: toy\nVersion: 1\n")
@@ -201,8 +185,6 @@ async def test_security_settings_reach_every_client(
 
 def fails_with(env: dict[str, str], *arguments: str) -> str:
     command = [sys.executable, "-m", "ops.cli", "worker", "--suite", "safe_v0", *arguments]
-    import os
-
     done = subprocess.run(command, env=os.environ | env, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 3, done.stderr
     assert "Traceback" not in done.stderr
@@ -216,9 +198,8 @@ def test_an_unreachable_broker_is_one_line_and_exit_3(runner: str) -> None:
     assert "does not answer" in line
 
 
-@pytest.mark.apache
-def test_a_missing_topic_is_named_with_the_command_that_makes_it(shared_apache: Broker, namespace: Namespace) -> None:
-    line = fails_with(namespace.environment(shared_apache))
+def test_a_missing_topic_is_named_with_the_command_that_makes_it(broker: Broker, namespace: Namespace) -> None:
+    line = fails_with(namespace.environment(broker))
     assert namespace.topic("generations") in line
     assert "touchstone topics create" in line
 
