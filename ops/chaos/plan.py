@@ -24,6 +24,14 @@ _TERMS = ("malpractice", "negligence", "blame", "lawsuit")
 _PHRASES = ("postoperative day", "hip fracture", "time to theatre", "antibiotic prophylaxis")
 
 
+@dataclass(frozen=True)
+class Poison:
+    """How much of what is fed, and of which forms."""
+
+    share: float
+    forms: tuple[str, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class Planned:
     """One record to produce. `form`: event, repeat, or the form of poison; `case`: number of the case, -1 for poison."""
@@ -80,15 +88,15 @@ class Plan:
             (folder / CONCERN / f"{name}.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
-def make_plan(seed: int, events: int, *, partitions: int, poison_share: float = 0.0, repeat_share: float = 0.0) -> Plan:
-    """The same plan for the same arguments. `events` counts every record; of each poison form there is at least one."""
+def make_plan(seed: int, events: int, *, partitions: int, poison: Poison | None = None, repeat_share: float = 0.0) -> Plan:
+    """The same plan for the same arguments. `events` counts every record; of each form of poison there is at least one."""
     draw = random.Random(f"plan {seed}")
-    poison = max(len(POISON), round(events * poison_share)) if poison_share else 0
+    forms = poison.forms if poison else ()
+    poisoned = max(len(forms), round(events * poison.share)) if poison else 0
     repeats = round(events * repeat_share)
-    cases = [_case(draw, seed, number) for number in range(events - poison - repeats)]
+    cases = [_case(draw, seed, number) for number in range(events - poisoned - repeats)]
     _declare_sizes(cases)
-    forms = list(POISON)
-    rest = [(forms[number % len(forms)], -1) for number in range(poison)]
+    rest = [(forms[number % len(forms)], -1) for number in range(poisoned)]
     rest += [("repeat", draw.randrange(len(cases))) for _ in range(repeats)]
     drawn = [("event", number) for number in range(len(cases))] + rest
     draw.shuffle(drawn)

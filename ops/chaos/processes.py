@@ -8,6 +8,8 @@ import time
 from pathlib import Path
 
 STARTED = "worker_started"
+#: A worker that cannot go on by itself asks its supervisor for a new start so (sysexits, a temporary failure).
+EXIT_RESTART = 75
 EXIT_TIMEOUT_S = 40.0
 POLL_S = 0.02
 
@@ -92,13 +94,18 @@ class Child:
 
 
 class Fleet:
-    """The workers of one run, and the projector. `troubles`: what they did that nobody asked them for."""
+    """The workers of one run, and the projector.
 
-    def __init__(self, runner: str, suite: str, environment: dict[str, str], folder: Path, slots: int) -> None:
+    `troubles`: what they did that nobody asked them for. `may_restart`: a worker may ask for a new start; `restarts` counts.
+    """
+
+    def __init__(self, runner: str, suite: str, environment: dict[str, str], folder: Path, slots: int, may_restart: bool = False) -> None:
         arguments = ["worker", "--suite", suite, "--runner", runner]
         self.workers = [Child(f"worker-{slot}", arguments, environment, folder) for slot in range(slots)]
         self.projector = Child("projector", ["projector"], environment, folder)
         self.troubles: list[str] = []
+        self.restarts = 0
+        self._may_restart = may_restart
 
     @property
     def children(self) -> list[Child]:
@@ -126,7 +133,10 @@ class Fleet:
         """Note processes that ended by themselves, and start them again as a supervisor would."""
         for child in self.children:
             code = child.exit_code
-            if code is not None:
+            if code == EXIT_RESTART and self._may_restart:
+                self.restarts += 1
+                child.start()
+            elif code is not None:
                 self.troubles.append(f"{child.name} ended by itself with exit code {code}")
                 child.start()
 

@@ -15,7 +15,7 @@ from ops.chaos.checks import check_commits, check_logs, check_store, check_topic
 from ops.chaos.evidence import gather, read_reports
 from ops.chaos.grounds import PARTITIONS, SUITE, Field, Grounds
 from ops.chaos.observer import Observer
-from ops.chaos.plan import Plan, make_plan
+from ops.chaos.plan import make_plan
 from ops.chaos.processes import Fleet
 from ops.chaos.scenarios import Scenario
 from ops.chaos.topiclog import Feeder
@@ -42,6 +42,7 @@ class Row:
     dead_expected: int = 0
     duplicates: int = 0
     faults: int = 0
+    restarts: int = 0
     samples: int = 0
     regressions: int = 0
     lag_max: int = 0
@@ -70,6 +71,7 @@ class Run:
         self.feed_s = scenario.feed_s if full else scenario.small_s
         self.draw = random.Random(f"{scenario.name} {seed}")
         self.faults = 0
+        self.began = time.monotonic()
         knobs = {
             "TOUCHSTONE_WORKER_SESSION_TIMEOUT_S": f"{self.session_s:g}",
             "TOUCHSTONE_WORKER_HEARTBEAT_INTERVAL_S": f"{self.session_s / 6:g}",
@@ -79,8 +81,8 @@ class Run:
             "TOUCHSTONE_PROJECTOR_REPORT_INTERVAL_S": "0.5",
         }
         self.field = Field(grounds, folder, f"chaos-{uuid.uuid4().hex[:10]}", knobs | scenario.knobs)
-        self.plan: Plan = make_plan(seed, events, partitions=PARTITIONS, poison_share=scenario.poison_share, repeat_share=scenario.repeat_share)
-        self.fleet = Fleet(runner, SUITE, self.field.environment, folder, max(scenario.workers, 3))
+        self.plan = make_plan(seed, events, partitions=PARTITIONS, poison=scenario.poison, repeat_share=scenario.repeat_share)
+        self.fleet = Fleet(runner, SUITE, self.field.environment, folder, max(scenario.workers, 3), scenario.may_restart)
         self.feeder = Feeder(self.plan, grounds.bootstrap_servers, self.topic("generations"), self.feed_s)
         self.observer = Observer(self.field)
         self.row = Row(scenario.name, runner, grounds.kind, seed)
@@ -90,10 +92,12 @@ class Run:
         return self.field.topic(role)
 
     def flowing(self) -> bool:
-        """Events are still to come; where all were fed beforehand, until little is left."""
+        """Events are still to come; where all were fed beforehand, until little is left. Bounded in time."""
         if self.feeder.is_alive():
             return True
         last = self.observer.samples[-1] if self.observer.samples else None
+        if time.monotonic() - self.began > self.feed_s + DRAIN_TIMEOUT_S:
+            return False
         return self.feed_s == 0 and (last is None or last.lag > len(self.plan.records) // 20)
 
     def leader(self, role: str, partition: int) -> int:
@@ -119,7 +123,7 @@ class Run:
         self.feeder.start()
         if self.feed_s == 0:
             self.feeder.join()
-        began = time.monotonic()
+        self.began = time.monotonic()
         self.observer.start()
         self.fleet.projector.start()
         self.fleet.start(*range(self.scenario.workers))
@@ -129,7 +133,7 @@ class Run:
         while not self.observer.drained_since(settled) and time.monotonic() - settled < DRAIN_TIMEOUT_S:
             self.fleet.look()
             time.sleep(0.05)
-        self.row.seconds = round(time.monotonic() - began, 1)
+        self.row.seconds = round(time.monotonic() - self.began, 1)
 
     def _finish(self) -> None:
         """Workers leave; the account is asked for; the projector says its last word."""
@@ -169,6 +173,7 @@ class Run:
         counts.violations += check_logs(child.log_path for child in self.fleet.children)
         row.events, row.lost, row.doubled, row.duplicates = counts.events, counts.lost, counts.doubled, counts.duplicates
         row.dead, row.dead_expected, row.faults = counts.dead, counts.dead_expected, self.faults
+        row.restarts = self.fleet.restarts
         row.samples, row.regressions, row.lag_max = len(samples), self.observer.regressions, self.observer.lag_max
         row.lag_final = samples[-1].lag if samples else -1
         if row.lag_final:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from ops.chaos.grounds import BrokerKind, Grounds
+from ops.chaos.plan import POISON, Poison
 from ops.chaos.processes import STARTED, Fleet
 
 #: Kafka's error numbers. Retriable ones first; then those that a client gives up on.
@@ -67,8 +68,9 @@ class Scenario:
     workers: int = 2
     feed_s: float = 40.0
     small_s: float = 5.0
-    poison_share: float = 0.0
+    poison: Poison | None = None
     repeat_share: float = 0.0
+    may_restart: bool = False
     knobs: dict[str, str] = field(default_factory=dict)
 
 
@@ -193,14 +195,28 @@ def freeze_worker(stage: Stage) -> None:
 
 _SMALL_STEPS = {"TOUCHSTONE_WORKER_WINDOW_RECORDS": "256", "TOUCHSTONE_WORKER_SLICE_RECORDS": "8"}
 
+#: Events without a result of their own are told by the ledger, whose writing fails in other ways than that of results.
+_LEDGER = Poison(0.01, ("not_utf8", "wrong_schema", "empty"))
+_EVERY_FORM = Poison(0.01, tuple(POISON))
+
 SCENARIOS: dict[str, Scenario] = {
     scenario.name: scenario
     for scenario in (
-        Scenario("worker_kill", "two workers killed at random moments", "apache", kill_workers),
-        Scenario("broker_bounce", "the only broker killed and restarted, twice", "apache", bounce_broker, small_s=8),
-        Scenario("leader_kill", "three brokers, a partition's leader killed and restarted, twice", "apache3", kill_leaders, small_s=8),
-        Scenario("produce_errors", "Produce and OffsetCommit errors injected", "embedded", inject_errors, feed_s=0, small_s=0, knobs=_SMALL_STEPS),
-        Scenario("poison", "1 % poison of nine forms", "apache", let_flow, feed_s=20, poison_share=0.01),
+        Scenario("worker_kill", "two workers killed at random moments", "apache", kill_workers, poison=_LEDGER),
+        Scenario("broker_bounce", "the only broker killed and restarted, twice", "apache", bounce_broker, small_s=8, poison=_LEDGER),
+        Scenario("leader_kill", "three brokers, a partition's leader killed and restarted, twice", "apache3", kill_leaders, small_s=8, poison=_LEDGER),
+        Scenario(
+            "produce_errors",
+            "Produce and OffsetCommit errors injected",
+            "embedded",
+            inject_errors,
+            feed_s=0,
+            small_s=0,
+            poison=_LEDGER,
+            may_restart=True,
+            knobs=_SMALL_STEPS,
+        ),
+        Scenario("poison", "1 % poison of nine forms", "apache", let_flow, feed_s=20, poison=_EVERY_FORM),
         Scenario("repeated_ids", "5 % of the ids come twice", "apache", let_flow, feed_s=20, repeat_share=0.05),
         Scenario("join_leave", "workers join and leave, slowly and in a storm", "apache", join_and_leave, small_s=6),
         Scenario("zombie", "a worker stopped past its session and continued", "apache", freeze_worker),
