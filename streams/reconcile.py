@@ -146,11 +146,14 @@ def candidate_holes(facts: PartitionFacts) -> list[Span]:
     return gaps(facts.intervals, facts.first, min(facts.settled, facts.end))
 
 
-def judge(facts: PartitionFacts, present: Iterable[int] | None = None) -> PartitionAccount:
+def judge(facts: PartitionFacts, present: Iterable[int] | None = None, waiting: int | None = None) -> PartitionAccount:
     """Close the account of one partition.
 
     `present`: those of the candidate holes that hold a record; None: not looked up, every candidate counts as a hole.
+    `waiting`: how many offsets from the committed one on hold a record; None: not looked up, all of them.
     """
+    ahead = max(0, facts.end - facts.settled)
+    in_flight = ahead if waiting is None else waiting
     candidates = candidate_holes(facts)
     holes = candidates if present is None else _within(candidates, present)
     below = clip(facts.intervals, facts.first, facts.settled)
@@ -165,9 +168,9 @@ def judge(facts: PartitionFacts, present: Iterable[int] | None = None) -> Partit
         skipped=_by_reason(below, "skipped"),
         shed=_by_reason(below, "shed"),
         dead=_by_reason(below, "dead"),
-        in_flight=max(0, facts.end - facts.settled),
+        in_flight=in_flight,
         ahead=sum(one.length for one in clip(facts.intervals, facts.settled, facts.end)),
-        empty=size(candidates) - size(holes),
+        empty=size(candidates) - size(holes) + ahead - in_flight,
         holes=holes,
     )
     account.differences += _bounds(facts)

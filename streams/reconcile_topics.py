@@ -22,6 +22,8 @@ from streams.store_port import AccountStore, check_positions
 
 #: A hole is looked up record by record, but a hole of this size needs no further proof.
 HOLE_RECORDS_MAX = 100_000
+#: As many offsets past the committed one are looked up, to tell events in flight from offsets without a record.
+TAIL_RECORDS_MAX = 1_000
 POLL_MS = 500
 CATCH_UP_POLL_S = 0.25
 #: A broker that gives nothing for so long, with records left to read, is gone.
@@ -86,7 +88,7 @@ async def reconcile(settings: Settings, store: AccountStore, question: Question)
             for one in facts:
                 candidates = candidate_holes(one)
                 present = await _present(consumer, TopicPartition(one.topic, one.partition), candidates, one) if candidates else None
-                accounts.append(judge(one, present))
+                accounts.append(judge(one, present, await _waiting(consumer, one)))
             return Reconciliation(question.suite, accounts, behind, question.drained)
     except (KafkaError, OSError, TimeoutError) as error:
         raise ConfigError(unreachable(kafka, error)) from None
@@ -186,6 +188,17 @@ async def _present(consumer: AIOKafkaConsumer, part: TopicPartition, candidates:
         examined += size([(low, high)])
         present.extend([record.offset async for record in _read(consumer, {part: (low, high + 1)})])
     return present
+
+
+async def _waiting(consumer: AIOKafkaConsumer, facts: PartitionFacts) -> int | None:
+    """Records from the committed offset on, where few enough offsets are left to look.
+
+    The last offset of a transactional producer is a marker that nobody ever consumes; it is not an event in flight.
+    """
+    low, high = max(facts.settled, facts.start), facts.end
+    if not 0 < high - low <= TAIL_RECORDS_MAX or facts.settled < facts.start:
+        return None
+    return len([None async for _ in _read(consumer, {TopicPartition(facts.topic, facts.partition): (low, high)})])
 
 
 async def _read(consumer: AIOKafkaConsumer, bounds: dict[TopicPartition, tuple[int, int]], stall_s: float = READ_STALL_S) -> AsyncIterator[Any]:

@@ -14,6 +14,8 @@ from streams.runners.base import Job, Stalled
 log = structlog.get_logger(__name__)
 
 LAG_INTERVAL_S = 5.0
+#: Fetches that may come back empty before a lagging partition is believed to hold records.
+LOOKS = 10
 
 
 class Watchdog:
@@ -28,7 +30,8 @@ class Watchdog:
     def __init__(self, job: Job) -> None:
         self._job = job
         self._since = time.monotonic()
-        self._seen: dict[tuple[str, int], int] = {}
+        self._seen: dict[TopicPartition, int] = {}
+        self._began: dict[TopicPartition, int] = {}
         self._loop_at = time.monotonic()
 
     @property
@@ -49,7 +52,9 @@ class Watchdog:
                 await self._pause()
                 try:
                     if consumer is None:
-                        fresh = AIOKafkaConsumer(**client_options(self._job.settings.kafka), enable_auto_commit=False)
+                        # With the group's name it may ask for commits; it assigns itself, so it never joins.
+                        options = client_options(self._job.settings.kafka)
+                        fresh = AIOKafkaConsumer(**options, group_id=self._job.group, enable_auto_commit=False)
                         await fresh.start()
                         consumer = fresh
                     await self._look(consumer)
@@ -61,6 +66,36 @@ class Watchdog:
             if consumer is not None:
                 await close_client(consumer.stop)
 
+    async def _positions(self, consumer: AIOKafkaConsumer, partitions: list[TopicPartition]) -> dict[TopicPartition, int]:
+        """Next offset to settle of each partition: what this process has settled, else where it began."""
+        job, known = self._job, self._began
+        for tp in [tp for tp in known if tp not in partitions]:
+            del known[tp]
+        unknown = [tp for tp in partitions if tp not in known]
+        if unknown:
+            reset = consumer.beginning_offsets if job.settings.worker.auto_offset_reset == "earliest" else consumer.end_offsets
+            resets = await reset(unknown)
+            for tp in unknown:
+                committed = await consumer.committed(tp)
+                known[tp] = resets[tp] if committed is None else max(committed, 0)
+        return {tp: job.positions.get((tp.topic, tp.partition), known[tp]) for tp in partitions}
+
+    async def _records_wait(self, consumer: AIOKafkaConsumer, tails: dict[TopicPartition, tuple[int, int]]) -> bool:
+        """Whether some tail (position, end) holds a record: the last offset of a transactional producer is a marker, for nobody."""
+        for tp, (position, end) in tails.items():
+            if position >= end:
+                continue
+            consumer.assign([tp])
+            consumer.seek(tp, position)
+            for _ in range(LOOKS):
+                if await consumer.getmany(tp, timeout_ms=500):
+                    return True
+                if await consumer.position(tp) >= end:
+                    break
+            else:
+                return True  # the broker gave neither records nor progress: no reason to excuse the standstill
+        return False
+
     async def _pause(self) -> None:
         """Sleep for one interval, in steps that show the loop is alive."""
         until = time.monotonic() + LAG_INTERVAL_S
@@ -69,35 +104,30 @@ class Watchdog:
             await asyncio.sleep(min(1.0, until - now))
 
     async def _look(self, consumer: AIOKafkaConsumer) -> None:
-        """One round: lag per partition, and whether anything moves."""
-        job = self._job
+        """One round: lag per partition, and whether anything moves. Raises `Stalled`."""
+        job, now = self._job, time.monotonic()
         if job.unassigned_since is not None:
             await asyncio.wait_for(consumer.topics(), 10)  # asks the broker, so that its outage is not taken for ours
-            if job.unassigned_since is not None and time.monotonic() - job.unassigned_since > self._rebalance_max_s:
-                log.error("out_of_group", seconds=round(time.monotonic() - job.unassigned_since))
+            if job.unassigned_since is not None and now - job.unassigned_since > self._rebalance_max_s:
+                log.error("out_of_group", seconds=round(now - job.unassigned_since))
                 raise Stalled
-        assigned = set(job.assigned)
-        partitions = [TopicPartition(*partition) for partition in assigned]
-        ends = await asyncio.wait_for(consumer.end_offsets(partitions), 10) if partitions else {}
-        lags: dict[tuple[str, int], tuple[int, float]] = {}
-        waiting = False
-        moved = False
-        now = time.monotonic()
-        for tp, end in ends.items():
-            partition = (tp.topic, tp.partition)
-            position = job.positions.get(partition)
-            if position is None:
-                waiting = waiting or end > 0
-                continue
-            moved = moved or position != self._seen.get(partition)
-            self._seen[partition] = position
-            lag = max(end - position, 0)
-            waiting = waiting or lag > 0
-            lags[partition] = (lag, now - job.intake.progress_at if lag else 0.0)
-        job.metrics.lag(lags)
+        partitions = [TopicPartition(*partition) for partition in job.assigned]
+        if not partitions:
+            job.metrics.lag({})
+            self._since = now
+            return
+        ends = await asyncio.wait_for(consumer.end_offsets(partitions), 10)
+        positions = await asyncio.wait_for(self._positions(consumer, partitions), 10)
+        tails = {tp: (positions[tp], ends[tp]) for tp in partitions}
+        moved, self._seen = positions != self._seen, positions
+        idle_s = now - job.intake.progress_at
+        job.metrics.lag({(tp.topic, tp.partition): (max(end - at, 0), idle_s if end > at else 0.0) for tp, (at, end) in tails.items()})
+        waiting = any(end > at for at, end in tails.values())
         blocked = job.intake.in_flight > 0 or not job.intake.available
         if moved or blocked or not waiting:
             self._since = now
         elif now - self._since > job.settings.worker.stall_timeout_s:
-            log.error("stalled", seconds=round(now - self._since), lag=sum(lag for lag, _ in lags.values()))
-            raise Stalled
+            if await self._records_wait(consumer, tails):
+                log.error("stalled", seconds=round(now - self._since), lag=sum(max(end - at, 0) for at, end in tails.values()))
+                raise Stalled
+            self._since = now

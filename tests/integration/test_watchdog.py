@@ -1,0 +1,116 @@
+"""The watchdog tells a standstill from quiet, with topics as producers leave them."""
+
+import asyncio
+import json
+from typing import Any
+
+import pytest
+from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
+
+import streams.watchdog
+from schemas.config import KafkaSettings, Settings, WorkerSettings
+from streams.runners.base import Job, Stalled
+from streams.watchdog import Watchdog
+from tests.integration.brokers import Broker, Namespace
+from tests.integration.workers import produce
+from tests.streams.fakes import GatedPublisher, make_intake, safe_event
+
+RECORD = json.dumps(safe_event("e")).encode()
+
+
+@pytest.fixture(autouse=True)
+def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(streams.watchdog, "LAG_INTERVAL_S", 0.2)
+
+
+@pytest.fixture
+def job(broker: Broker, namespace: Namespace) -> Job:
+    broker.create_topics(namespace.topics(1))
+    intake, metrics = make_intake(GatedPublisher())
+    settings = Settings(kafka=KafkaSettings(bootstrap_servers=broker.bootstrap_servers), worker=WorkerSettings(stall_timeout_s=1.0))
+    topic = namespace.topic("generations")
+    one = Job(settings, intake, metrics, (topic,), namespace.group(), asyncio.Event())
+    one.on_assigned({(topic, 0)})
+    return one
+
+
+async def stalls(job: Job, within_s: float = 4.0) -> bool:
+    try:
+        await asyncio.wait_for(Watchdog(job).run(), within_s)
+    except Stalled:
+        return True
+    except TimeoutError:
+        return False
+    return False
+
+
+async def commit(broker: Broker, job: Job, offset: int) -> None:
+    consumer = AIOKafkaConsumer(bootstrap_servers=broker.bootstrap_servers, group_id=job.group, enable_auto_commit=False)
+    await consumer.start()
+    try:
+        partition = TopicPartition(job.topics[0], 0)
+        consumer.assign([partition])
+        await consumer.commit({partition: offset})
+    finally:
+        await consumer.stop()
+
+
+async def test_records_that_nobody_takes_up_are_a_stall(broker: Broker, job: Job) -> None:
+    await produce(broker, job.topics[0], [(0, RECORD, [])])
+    assert await stalls(job)
+
+
+async def test_an_empty_topic_is_quiet(job: Job) -> None:
+    assert not await stalls(job, 3.0)
+
+
+async def test_a_worker_that_starts_on_a_finished_topic_is_quiet(broker: Broker, job: Job) -> None:
+    await produce(broker, job.topics[0], [(0, RECORD, [])] * 3)
+    await commit(broker, job, 3)
+    assert not await stalls(job, 3.0)
+
+
+async def test_records_settled_by_this_worker_are_no_lag(broker: Broker, job: Job) -> None:
+    await produce(broker, job.topics[0], [(0, RECORD, [])] * 3)
+    job.on_committed({(job.topics[0], 0): 3})
+    assert not await stalls(job, 3.0)
+
+
+async def test_work_in_flight_is_not_a_stall(broker: Broker, job: Job) -> None:
+    await produce(broker, job.topics[0], [(0, RECORD, [])])
+    held = asyncio.Event()
+
+    async def wait(*_: Any) -> None:
+        await held.wait()
+
+    job.intake._publisher = GatedPublisher(wait)
+    from tests.streams.fakes import safe_record
+
+    job.intake.start((job.topics[0], 0), [safe_record(0)])
+    assert not await stalls(job, 3.0)
+    held.set()
+
+
+async def test_a_member_without_any_assignment_for_too_long_is_out_of_its_group(broker: Broker, job: Job) -> None:
+    worker = job.settings.worker.model_copy(update={"rebalance_timeout_s": 0.2, "session_timeout_s": 0.2})
+    job.settings = job.settings.model_copy(update={"worker": worker})
+    job.on_revoked()
+    assert await stalls(job)
+
+
+@pytest.mark.apache
+async def test_a_transaction_marker_at_the_end_is_not_a_waiting_record(shared_apache: Broker, namespace: Namespace) -> None:
+    broker = shared_apache
+    broker.create_topics(namespace.topics(1))
+    topic = namespace.topic("generations")
+    producer = AIOKafkaProducer(bootstrap_servers=broker.bootstrap_servers, transactional_id=namespace.prefix)
+    await producer.start()
+    async with producer.transaction():
+        await producer.send(topic, RECORD, partition=0)
+    await producer.stop()
+    intake, metrics = make_intake(GatedPublisher())
+    settings = Settings(kafka=KafkaSettings(bootstrap_servers=broker.bootstrap_servers), worker=WorkerSettings(stall_timeout_s=1.0))
+    job = Job(settings, intake, metrics, (topic,), namespace.group(), asyncio.Event())
+    job.on_assigned({(topic, 0)})
+    job.on_committed({(topic, 0): 1})  # the end offset is 2: the record and the marker
+    assert not await stalls(job, 4.0)
