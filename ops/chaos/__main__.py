@@ -15,24 +15,10 @@ from scorers.base import ConfigError
 RUNNERS = ("faust", "direct")
 EXIT_BROKEN, EXIT_ERROR = 1, 3
 #: Columns of the table; the first three are names, to the left.
-_TITLES = [
-    "scenario",
-    "runner",
-    "broker",
-    "seed",
-    "events",
-    "lost",
-    "doubled",
-    "dead",
-    "duplicates",
-    "faults",
-    "restarts",
-    "lag_max",
-    "lag_end",
-    "samples",
-    "seconds",
-    "verdict",
-]
+_TITLES = (
+    *("scenario", "runner", "broker", "seed", "events", "lost", "doubled", "dead", "duplicates"),
+    *("faults", "restarts", "lag_max", "lag_end", "samples", "seconds", "verdict"),
+)
 _WIDTHS = (14, 6, 8, 4, 6, 4, 7, 7, 10, 6, 8, 7, 7, 7, 7, 7)
 
 
@@ -98,7 +84,7 @@ def _show(row: Row) -> None:
     """One run for people."""
     dead = f"{row.dead}/{row.dead_expected}"
     cells = (row.scenario, row.runner, row.broker, row.seed, row.events, row.lost, row.doubled, dead, row.duplicates, row.faults, row.restarts)
-    print(_line((*cells, row.lag_max, row.lag_final, row.samples, row.seconds, "held" if row.holds else "BROKEN")), flush=True)
+    print(_line((*cells, row.lag_max, row.lag_end, row.samples, row.seconds, "held" if row.holds else "BROKEN")), flush=True)
     for violation in row.violations:
         print(f"    {violation}", flush=True)
 

@@ -49,6 +49,7 @@ class Observer(threading.Thread):
                     self.samples.append(self._look(offsets, began))
                 except KafkaException:
                     self.missed += 1
+                    offsets.renew()
                 self._stop_asked.wait(max(0.01, INTERVAL_S - (time.monotonic() - began)))
         finally:
             offsets.close()

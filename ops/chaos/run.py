@@ -46,7 +46,7 @@ class Row:
     samples: int = 0
     regressions: int = 0
     lag_max: int = 0
-    lag_final: int = 0
+    lag_end: int = 0
     seconds: float = 0.0
     violations: list[str] = field(default_factory=list)
 
@@ -68,6 +68,7 @@ class Run:
         self.grounds = grounds
         full = events >= FULL_EVENTS
         self.session_s = 6.0 if full else 3.0
+        self.rounds = 2 if full else 1
         self.feed_s = scenario.feed_s if full else scenario.small_s
         self.draw = random.Random(f"{scenario.name} {seed}")
         self.faults = 0
@@ -175,9 +176,9 @@ class Run:
         row.dead, row.dead_expected, row.faults = counts.dead, counts.dead_expected, self.faults
         row.restarts = self.fleet.restarts
         row.samples, row.regressions, row.lag_max = len(samples), self.observer.regressions, self.observer.lag_max
-        row.lag_final = samples[-1].lag if samples else -1
-        if row.lag_final:
-            row.violations.append(f"{row.lag_final} events were never committed")
+        row.lag_end = samples[-1].lag if samples else -1
+        if row.lag_end:
+            row.violations.append(f"{row.lag_end} events were never committed")
         if self.feeder.refused:
             row.violations.append(f"the broker refused {len(self.feeder.refused)} records of the feeder ({self.feeder.refused[0]}): the harness itself failed")
         row.violations += counts.violations + self.fleet.troubles

@@ -42,6 +42,7 @@ class Stage(Protocol):
     fleet: Fleet
     draw: random.Random
     session_s: float
+    rounds: int
     faults: int
 
     def flowing(self) -> bool:
@@ -104,10 +105,10 @@ def kill_workers(stage: Stage) -> None:
 
 
 def bounce_broker(stage: Stage) -> None:
-    """SIGKILL the only broker and start it again, twice."""
+    """SIGKILL the only broker and start it again."""
     cluster = stage.grounds.cluster
     assert cluster is not None
-    for _ in range(2):
+    for _ in range(stage.rounds):
         pause(stage, 1.0, 3.0)
         cluster.kill(1)
         stage.faults += 1
@@ -117,10 +118,10 @@ def bounce_broker(stage: Stage) -> None:
 
 
 def kill_leaders(stage: Stage) -> None:
-    """SIGKILL the leader of a random input or output partition, wait for the election, and start it again; twice."""
+    """SIGKILL the leader of a random input or output partition, wait for the election, and start it again."""
     cluster = stage.grounds.cluster
     assert cluster is not None
-    for role in stage.draw.sample(["results", "generations"], 2):
+    for role in stage.draw.sample(["results", "generations"], stage.rounds):
         pause(stage, 1.0, 2.5)
         node = stage.leader(role, stage.draw.randrange(4))
         cluster.kill(node)
@@ -160,7 +161,7 @@ def let_flow(stage: Stage) -> None:
 
 def join_and_leave(stage: Stage) -> None:
     """The second worker leaves by SIGTERM and joins again, then a storm: two workers toggled every half second or less."""
-    for _ in range(3):
+    for _ in range(stage.rounds):
         pause(stage, 0.3, 1.5)
         stage.fleet.ask_to_leave(1)
         stage.faults += 1
@@ -182,7 +183,7 @@ def join_and_leave(stage: Stage) -> None:
 def freeze_worker(stage: Stage) -> None:
     """SIGSTOP a random worker until the group has given its partitions away, then SIGCONT: a zombie with work in hand."""
     rounds = 0
-    while stage.flowing() or rounds < 2:
+    while stage.flowing() or rounds < stage.rounds:
         rounds += 1
         pause(stage, 0.3, 1.5)
         child = stage.draw.choice(stage.fleet.workers)
@@ -203,8 +204,8 @@ SCENARIOS: dict[str, Scenario] = {
     scenario.name: scenario
     for scenario in (
         Scenario("worker_kill", "two workers killed at random moments", "apache", kill_workers, poison=_LEDGER),
-        Scenario("broker_bounce", "the only broker killed and restarted, twice", "apache", bounce_broker, small_s=8, poison=_LEDGER),
-        Scenario("leader_kill", "three brokers, a partition's leader killed and restarted, twice", "apache3", kill_leaders, small_s=8, poison=_LEDGER),
+        Scenario("broker_bounce", "the only broker killed and restarted", "apache", bounce_broker, small_s=8, poison=_LEDGER),
+        Scenario("leader_kill", "three brokers, a partition's leader killed and restarted", "apache3", kill_leaders, small_s=8, poison=_LEDGER),
         Scenario(
             "produce_errors",
             "Produce and OffsetCommit errors injected",

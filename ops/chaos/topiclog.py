@@ -11,13 +11,14 @@ from ops.chaos.plan import Plan
 
 READ_STALL_S = 60.0
 TICK_S = 0.02
-_QUIET = {"log_level": 0}
+#: Quiet, and quick to find a new leader: by itself librdkafka looks for one every five minutes.
+_CLIENT = {"log_level": 0, "topic.metadata.refresh.interval.ms": 1000, "reconnect.backoff.max.ms": 1000}
 
 
 def read_all(bootstrap_servers: str, topic: str, partitions: int) -> Iterator[Any]:
     """Every record that a topic holds now. Raises `TimeoutError` where the broker stops giving them."""
     consumer = Consumer(
-        {"bootstrap.servers": bootstrap_servers, "group.id": "chaos-witness", "enable.auto.commit": False, "fetch.message.max.bytes": 16_000_000, **_QUIET}
+        {"bootstrap.servers": bootstrap_servers, "group.id": "chaos-witness", "enable.auto.commit": False, "fetch.message.max.bytes": 16_000_000, **_CLIENT}
     )
     try:
         ends = {number: consumer.get_watermark_offsets(TopicPartition(topic, number), timeout=10)[1] for number in range(partitions)}
@@ -56,7 +57,7 @@ class Feeder(threading.Thread):
                 "queue.buffering.max.kbytes": 2_000_000,
                 "delivery.timeout.ms": 600_000,
                 "linger.ms": 5,
-                **_QUIET,
+                **_CLIENT,
             }
         )
         self.refused: list[str] = []
@@ -97,7 +98,13 @@ class Offsets:
     """Committed and end offsets, asked without joining the group."""
 
     def __init__(self, bootstrap_servers: str, group: str) -> None:
-        self._consumer = Consumer({"bootstrap.servers": bootstrap_servers, "group.id": group, "enable.auto.commit": False, "socket.timeout.ms": 3000, **_QUIET})
+        self._options = {"bootstrap.servers": bootstrap_servers, "group.id": group, "enable.auto.commit": False, "socket.timeout.ms": 3000, **_CLIENT}
+        self._consumer = Consumer(self._options)
+
+    def renew(self) -> None:
+        """Start afresh after an error: a client without a subscription forgets a topic that was once without a leader, for good."""
+        self._consumer.close()
+        self._consumer = Consumer(self._options)
 
     def committed(self, topic: str, partitions: int) -> tuple[int, ...]:
         """Next offset per partition, 0 where nothing was committed. Raises `KafkaException`."""
