@@ -220,3 +220,15 @@ async def test_the_command_prints_the_account_and_exits_by_it(scene: Scene) -> N
     wrong = await asyncio.to_thread(command, "--topic", "elsewhere")
     assert wrong.returncode == 3
     assert len(wrong.stderr.splitlines()) == 1
+
+
+@pytest.mark.apache
+async def test_a_marker_behind_the_last_event_is_empty_and_not_in_flight(apache_scene: Scene) -> None:
+    scene = apache_scene
+    await scene.transaction(2)
+    scene.outcomes(result(event="a", offset=0), result(event="b", offset=1))
+    await scene.commit(2)
+    verdict = await scene.judge(drained=True)
+    (account,) = verdict.partitions
+    assert (account.consumed, account.scored, account.empty, account.in_flight) == (3, 2, 1, 0)
+    assert verdict.closes
