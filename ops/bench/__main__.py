@@ -35,8 +35,10 @@ async def profile(runner: str, bootstrap: str, directory: Path, count: int) -> l
     target, tag, out = f"bench.profile.{runner}", f"profile.{runner}", directory / f"{runner}.txt"
     await create_topics(bootstrap, [target])
     variables = environment(f"bench.{tag}", target) | {"KAFKA_BOOTSTRAP_SERVERS": bootstrap, "BENCH_PROFILE": str(out)}
-    seconds = min(PROFILE_S, 3 + count / 20_000)
-    await asyncio.to_thread(subprocess.run, [sys.executable, "-m", "ops.bench.profiled", runner, str(seconds)], env=variables, check=True, timeout=120)
+    seconds = min(PROFILE_S, 1 + count / 25_000)
+    await asyncio.to_thread(
+        subprocess.run, [sys.executable, "-m", "ops.bench.profiled", runner, str(seconds), str(count)], env=variables, check=True, timeout=120
+    )
     return out.read_text(encoding="utf-8").splitlines()
 
 

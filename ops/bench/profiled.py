@@ -11,6 +11,7 @@ import sys
 import threading
 import time
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 
 INTERVAL_S = 0.005
@@ -43,36 +44,47 @@ def owner_of(frame: object) -> str:
     return fallback
 
 
-def sample(stop: threading.Event, counts: Counter[str], since: list[float]) -> None:
-    """Look at every other thread until told to stop."""
+def sample(stop: threading.Event, counts: Counter[str], busy: threading.Event) -> None:
+    """Look at every other thread while the worker is busy, until told to stop."""
     own = threading.get_ident()
     while not stop.wait(INTERVAL_S):
-        if not since:
+        if not busy.is_set():
             continue
         for ident, frame in sys._current_frames().items():  # noqa: SLF001 -- the documented way to see other threads' stacks
             thread = next((each for each in threading.enumerate() if each.ident == ident), None)
-            if ident == own or thread is None or thread.name == "pages":
+            if ident == own or thread is None or thread.name in {"pages", "end"}:
                 continue
             counts[("" if thread is threading.main_thread() else "consumer thread: ") + owner_of(frame)] += 1
 
 
 def main() -> None:
-    """`python -m ops.bench.profiled RUNNER SECONDS`: run a worker from the environment's settings, print the shares."""
+    """`python -m ops.bench.profiled RUNNER SECONDS EVENTS`: run a worker from the environment's settings, print the shares."""
     import uvloop
 
     from ops.settings import load_settings
     from ops.suites import running_suite
     from streams.logs import configure
+    from streams.metrics import WorkerMetrics
     from streams.worker import run_worker
 
     runner, seconds = sys.argv[1], float(sys.argv[2])
     settings = load_settings()
     configure(settings.log)
     suite, topics = running_suite("safe_v0", settings)
-    stop, counts, since = threading.Event(), Counter[str](), [0.0]
-    threading.Thread(target=sample, args=(stop, counts, since), name="sampler", daemon=True).start()
+    stop, busy, counts = threading.Event(), threading.Event(), Counter[str]()
+    finished, limit = WorkerMetrics.finished, int(sys.argv[3])
+
+    def watched(metrics: WorkerMetrics, outcomes: Mapping[tuple[str, str], int]) -> None:
+        """Sample from the first outcome on, until the backlog runs dry: an idle worker tells nothing."""
+        finished(metrics, outcomes)
+        done = metrics.totals()["scored"]
+        (busy.set if done < limit else busy.clear)()
+
+    WorkerMetrics.finished = watched  # type: ignore[method-assign]
+    threading.Thread(target=sample, args=(stop, counts, busy), name="sampler", daemon=True).start()
 
     def end() -> None:
+        busy.wait(60)
         time.sleep(seconds)
         stop.set()
         os.kill(os.getpid(), 15)
@@ -80,9 +92,8 @@ def main() -> None:
     threading.Thread(target=end, name="end", daemon=True).start()
     asyncio.set_event_loop_policy(uvloop.EventLoopPolicy())
     asyncio.run(run_worker(suite, topics, "direct" if runner == "direct" else "faust", settings))
-    busy = {name: count for name, count in counts.items() if name != "end"}
-    total = sum(count for name, count in busy.items() if not name.startswith("consumer"))
-    lines = [f"{count / total:.3f} {name}" for name, count in sorted(busy.items(), key=lambda item: -item[1])]
+    total = sum(count for name, count in counts.items() if not name.startswith("consumer"))
+    lines = [f"{count / total:.3f} {name}" for name, count in sorted(counts.items(), key=lambda item: -item[1])]
     Path(os.environ["BENCH_PROFILE"]).write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
