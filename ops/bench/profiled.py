@@ -80,7 +80,7 @@ def main() -> None:
         done = metrics.totals()["scored"]
         (busy.set if done < limit else busy.clear)()
 
-    WorkerMetrics.finished = watched  # type: ignore[method-assign]
+    WorkerMetrics.finished = watched  # type: ignore[assignment,method-assign]
     threading.Thread(target=sample, args=(stop, counts, busy), name="sampler", daemon=True).start()
 
     def end() -> None:
