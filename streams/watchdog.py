@@ -80,6 +80,22 @@ class Watchdog:
                 known[tp] = resets[tp] if committed is None else max(committed, 0)
         return {tp: job.positions.get((tp.topic, tp.partition), known[tp]) for tp in partitions}
 
+    async def _owe(self, consumer: AIOKafkaConsumer, quiet: list[TopicPartition]) -> None:
+        """Have offsets committed again that are settled and not committed.
+
+        A commit may fail in silence, and one that was given up on may arrive after a later one and set the offset back;
+        where more events come the next commit mends that, so only partitions that have gone quiet are looked at.
+        """
+        job = self._job
+        for tp in quiet:
+            partition = (tp.topic, tp.partition)
+            settled = job.positions.get(partition)
+            if settled is None:
+                continue
+            committed = await consumer.committed(tp)
+            if max(committed or 0, 0) < settled and job.positions.get(partition) == settled:
+                job.owed[partition] = settled
+
     async def _records_wait(self, consumer: AIOKafkaConsumer, tails: dict[TopicPartition, tuple[int, int]]) -> bool:
         """Whether some tail (position, end) holds a record: the last offset of a transactional producer is a marker, for nobody."""
         for tp, (position, end) in tails.items():
@@ -119,6 +135,7 @@ class Watchdog:
         ends = await asyncio.wait_for(consumer.end_offsets(partitions), 10)
         positions = await asyncio.wait_for(self._positions(consumer, partitions), 10)
         tails = {tp: (positions[tp], ends[tp]) for tp in partitions}
+        await asyncio.wait_for(self._owe(consumer, [tp for tp in partitions if self._seen.get(tp) == positions[tp]]), 10)
         moved, self._seen = positions != self._seen, positions
         idle_s = now - job.intake.progress_at
         job.metrics.lag({(tp.topic, tp.partition): (max(end - at, 0), idle_s if end > at else 0.0) for tp, (at, end) in tails.items()})

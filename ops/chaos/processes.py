@@ -10,8 +10,14 @@ from pathlib import Path
 STARTED = "worker_started"
 #: A worker that cannot go on by itself asks its supervisor for a new start so (sysexits, a temporary failure).
 EXIT_RESTART = 75
+#: So many unasked-for endings, and the run is given up.
+TROUBLES_MAX = 30
 EXIT_TIMEOUT_S = 40.0
 POLL_S = 0.02
+
+
+class Broken(Exception):
+    """The run cannot go on: a process does not start, or does not stay."""
 
 
 class Child:
@@ -118,7 +124,7 @@ class Fleet:
             self.workers[slot].start()
         for slot in workers:
             if not self.workers[slot].wait_for(STARTED):
-                self.troubles.append(f"worker-{slot} did not start")
+                raise Broken(f"worker-{slot} did not start; see {self.workers[slot].log_path}")
 
     def ask_to_leave(self, slot: int) -> None:
         """SIGTERM a worker that is up; it must drain and exit 0."""
@@ -133,6 +139,8 @@ class Fleet:
         """Note processes that ended by themselves, and start them again as a supervisor would."""
         for child in self.children:
             code = child.exit_code
+            if code is not None and len(self.troubles) + self.restarts > TROUBLES_MAX:
+                raise Broken(f"{child.name} ends again and again, last with exit code {code}; see {child.log_path}")
             if code == EXIT_RESTART and self._may_restart:
                 self.restarts += 1
                 child.start()

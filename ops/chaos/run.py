@@ -16,7 +16,7 @@ from ops.chaos.evidence import gather, read_reports
 from ops.chaos.grounds import PARTITIONS, SUITE, Field, Grounds
 from ops.chaos.observer import Observer
 from ops.chaos.plan import make_plan
-from ops.chaos.processes import Fleet
+from ops.chaos.processes import Broken, Fleet
 from ops.chaos.scenarios import Scenario
 from ops.chaos.topiclog import Feeder
 
@@ -113,6 +113,8 @@ class Run:
             self._flow()
             self._finish()
             self._judge()
+        except Broken as error:
+            self.row.violations += [*self.fleet.troubles[-5:], str(error)]
         finally:
             self.feeder.abandoned.set()
             self.observer.finish()
@@ -124,6 +126,8 @@ class Run:
         self.feeder.start()
         if self.feed_s == 0:
             self.feeder.join()
+        if self.scenario.prepare is not None:
+            self.scenario.prepare(self)
         self.began = time.monotonic()
         self.observer.start()
         self.fleet.projector.start()

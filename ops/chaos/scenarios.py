@@ -66,6 +66,7 @@ class Scenario:
     what: str
     broker: BrokerKind
     disturb: Callable[[Stage], None]
+    prepare: Callable[[Stage], None] | None = None
     workers: int = 2
     feed_s: float = 40.0
     small_s: float = 5.0
@@ -149,6 +150,28 @@ def inject_errors(stage: Stage) -> None:
     broker.clear_errors("OffsetCommit")
 
 
+def refuse_results(stage: Stage) -> None:
+    """Before any worker starts: let no result be acknowledged, so that nothing can be committed."""
+    broker = stage.grounds.embedded
+    assert broker is not None
+    broker.inject_errors("Produce", [PRODUCE_ERRORS["REQUEST_TIMED_OUT"]] * 10_000)
+
+
+def join_cold(stage: Stage) -> None:
+    """A second worker joins and dies while events are in flight and the group has never committed anything."""
+    broker = stage.grounds.embedded
+    assert broker is not None
+    for _ in range(stage.rounds):
+        pause(stage, 1.5, 2.5)
+        stage.fleet.start(1)
+        pause(stage, stage.session_s, 2 * stage.session_s)
+        stage.fleet.workers[1].kill()
+        stage.faults += 2
+        pause(stage, stage.session_s, 2 * stage.session_s)
+    broker.clear_errors("Produce")
+    stage.fleet.start(1)
+
+
 def let_flow(stage: Stage) -> None:
     """Nothing but the events themselves makes trouble; one worker is killed in the middle all the same."""
     pause(stage, 1.0, 2.0)
@@ -215,6 +238,18 @@ SCENARIOS: dict[str, Scenario] = {
             small_s=0,
             poison=_LEDGER,
             may_restart=True,
+            knobs=_SMALL_STEPS,
+        ),
+        Scenario(
+            "cold_join",
+            "workers join before anything was ever committed",
+            "embedded",
+            join_cold,
+            prepare=refuse_results,
+            workers=1,
+            feed_s=0,
+            small_s=0,
+            poison=_LEDGER,
             knobs=_SMALL_STEPS,
         ),
         Scenario("poison", "1 % poison of nine forms", "apache", let_flow, feed_s=20, poison=_EVERY_FORM),

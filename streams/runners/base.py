@@ -23,7 +23,7 @@ class Job:
     """One worker process: the intake it drives and where the events come from.
 
     `positions`: partition → next offset to settle, as far as this process knows; read by the watchdog.
-    `owed`: settled offsets that a commit has failed to deliver. `unassigned_since`: monotonic time since which no
+    `owed`: settled offsets that are not committed, though a commit was made: to be committed once more. `unassigned_since`: monotonic time since which no
     rebalance has given this member an assignment (an empty one counts as one); None while it has one.
     """
 
@@ -63,7 +63,11 @@ class Job:
     def on_committed(self, offsets: Mapping[TopicPartition, int]) -> None:
         """Offsets were committed."""
         self.positions.update(offsets)
+        self.paid(offsets)
+        self.metrics.count("commits")
+
+    def paid(self, offsets: Mapping[TopicPartition, int]) -> None:
+        """What was owed has been committed, unless more is owed by now."""
         for partition, offset in offsets.items():
             if self.owed.get(partition) == offset:
                 del self.owed[partition]
-        self.metrics.count("commits")

@@ -10,15 +10,18 @@ import asyncio
 import contextlib
 import ssl
 from collections import deque
-from collections.abc import AsyncIterator, Generator
+from collections.abc import AsyncIterator, Generator, Mapping
 from typing import Any
 
 import faust
 import structlog
+from aiokafka.errors import KafkaError
 from faust.auth import SASLCredentials, SSLCredentials
+from faust.transport.consumer import ensure_TP
 from faust.transport.drivers.aiokafka import Consumer as AIOKafkaConsumer
 from faust.transport.drivers.aiokafka import Transport as AIOKafkaTransport
 from faust.types.auth import SASLMechanism
+from faust.types.tuples import TP
 from mode.services import Service, WaitResults
 
 from schemas.config import KafkaSettings, Settings
@@ -121,7 +124,31 @@ class _Resumed:
 
 
 class _Consumer(PromptRace, AIOKafkaConsumer):  # type: ignore[misc]
-    """Faust's consumer, with that race."""
+    """Faust's consumer, with that race, and with seeking made whole.
+
+    Records that Faust has fetched when a rebalance begins are dropped, and it seeks back to what is committed. aiokafka
+    leaves a partition where it is if nothing (or offset 0) is committed: what was dropped would never come again, and the
+    next commit would pass it. And Faust takes for committed what a failed commit asked for, and then ignores
+    acknowledgements below it.
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._starts: dict[TP, int] = {}
+
+    async def seek_to_committed(self) -> Mapping[TP, int]:
+        """Seek every assigned partition: to what is committed, else to where this group begins to read."""
+        committed: Mapping[TP, int] = await super().seek_to_committed()
+        bare = [ensure_TP(tp) for tp, offset in committed.items() if not offset]
+        if bare:
+            earliest = self.app.conf.consumer_auto_offset_reset == "earliest"
+            first = await self.earliest_offsets(*bare) if earliest else {}
+            for tp in bare:
+                start = first.get(tp, self._starts.get(tp))
+                self._starts[tp] = await self.position(tp) if start is None else start
+                self._committed_offset[tp] = None
+            await self.seek_wait({tp: self._starts[tp] for tp in bare})
+        return committed
 
 
 class _Transport(AIOKafkaTransport):  # type: ignore[misc]
@@ -195,6 +222,21 @@ class FaustFeed:
                 waiting.popleft().ack()
         if offsets:
             self._job.on_committed(offsets)
+        if self._job.owed:
+            await self._repay()
+
+    async def _repay(self) -> None:
+        """Commit once more what the broker does not have, past Faust's own books, which say that it has."""
+        owed = dict(self._job.owed)
+        offsets = {TP(*partition): offset for partition, offset in owed.items()}
+        try:
+            committed = await asyncio.wait_for(self._app.consumer._commit(offsets), self._job.settings.worker.commit_timeout_s)  # noqa: SLF001 -- see above
+        except TimeoutError:
+            committed = False
+        if committed:
+            self._job.paid(owed)
+        else:
+            self._job.metrics.count("commit_failures")
 
     def forget(self) -> None:
         """A rebalance: nothing gathered or unacknowledged belongs to us any more, and nothing is taken until it has ended."""
@@ -292,6 +334,7 @@ async def run(job: Job) -> None:
             if app.should_stop:
                 log.error("faust_stopped")  # Faust has logged why; a new process is the only way to start it again
                 raise Stalled
+            await _rejoin_after_error(app)
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(job.stop.wait(), POLL_S)
         feed.flush()
@@ -311,6 +354,32 @@ async def run(job: Job) -> None:
         await asyncio.gather(starting, return_exceptions=True)
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(app.stop(), worker.drain_timeout_s)
+
+
+async def _rejoin_after_error(app: faust.App) -> None:
+    """Let the group membership go on after an error that aiokafka wants its user to see. Raises `Stalled` where it cannot.
+
+    aiokafka holds such an error back until its own `getmany` is called, and does not join again before; Faust never calls
+    it. So the error is taken from where it waits, on the loop of the consumer's thread. These names are private: where
+    they are missing, the watchdog finds a worker outside its group, only later.
+    """
+    thread: Any = getattr(app.consumer, "_thread", None)
+    coordinator: Any = getattr(getattr(thread, "_consumer", None), "_coordinator", None)
+    task = getattr(coordinator, "_coordination_task", None)
+    ended = task is not None and task.done()
+    if not ended and getattr(coordinator, "_pending_exception", None) is None:
+        return
+
+    async def take() -> str:
+        try:
+            coordinator.check_errors()
+        except KafkaError as error:
+            return type(error).__name__
+        return ""
+
+    log.warning("consumer_failed", code=await thread.call_thread(take))
+    if ended:
+        raise Stalled
 
 
 async def _settle_regularly(feed: FaustFeed, settings: Settings) -> None:
