@@ -82,6 +82,7 @@ class WorkerSettings(Section):
     retry_backoff_min_s: Annotated[float, Field(ge=0.01, le=60)] = 0.1
     retry_backoff_max_s: Annotated[float, Field(ge=0.01, le=600)] = 5.0
     drain_timeout_s: Seconds = Field(25, description="SIGTERM: time to finish what is in flight")
+    score_timeout_s: Seconds = Field(600, description="one case of a suite that is not inline; after it the case is a named failure")
     stall_timeout_s: Seconds = Field(300, description="watchdog: no progress for so long, with work waiting, ends the process")
     session_timeout_s: Annotated[float, Field(ge=1, le=300)] = 10
     heartbeat_interval_s: Annotated[float, Field(ge=0.1, le=100)] = 3

@@ -1,5 +1,6 @@
 """Bytes and headers → case, and result → bytes and headers. The hot path: no I/O, no logging."""
 
+import contextlib
 import hashlib
 import json
 import uuid
@@ -90,7 +91,8 @@ class Codec:
             return Reject("empty", "", "none")
         if len(value) > self._bytes_max:
             return Reject("too_large", f"{len(value)} bytes, limit {self._bytes_max}", "unread")
-        headers: Mapping[str, bytes] = dict(record.headers) if record.headers else {}
+        # A header without a value is legal on the wire; it says nothing.
+        headers = {name: content for name, content in record.headers if content is not None} if record.headers else {}
         if value[0] == 0 and len(value) > 5:
             value = value[5:]  # the five-byte frame that schema-registry serializers put before the JSON
         try:
@@ -111,7 +113,7 @@ class Codec:
                 form = "cloudevents_structured"
             elif "ce_specversion" in headers:
                 form = "cloudevents_binary"
-                envelope = {name[3:]: raw.decode("utf-8", "replace") for name, raw in headers.items() if name.startswith("ce_")}
+                envelope = _attributes(headers)
         if not isinstance(document, dict):
             return Reject("not_an_object", "", form)
         if form == "json" and "specversion" in document and "data" in document:
@@ -155,6 +157,16 @@ class Codec:
             ce_id = envelope.get("id")
             event_id = ce_id if isinstance(ce_id, str) and 0 < len(ce_id) <= 256 and ce_id.isprintable() else position_id(record)
         return Read(case, event_id, form)
+
+
+def _attributes(headers: Mapping[str, bytes]) -> dict[str, str]:
+    """CloudEvents attributes of a binary event. One that is not UTF-8 is left out: two of them must not become the same."""
+    attributes: dict[str, str] = {}
+    for name, raw in headers.items():
+        if name.startswith("ce_"):
+            with contextlib.suppress(UnicodeDecodeError):
+                attributes[name[3:]] = raw.decode("utf-8")
+    return attributes
 
 
 def _unreadable(value: bytes, error: orjson.JSONDecodeError) -> Reject:
@@ -264,6 +276,13 @@ class ResultEncoder:
         key = result_id.encode()
         headers = [*self._headers, ("ce_id", key), ("ce_subject", header_text(read.event_id)), ("ce_time", scored_at.encode())]
         return key, value, headers
+
+
+def trimmed(value: bytes) -> bytes:
+    """A result event without what makes it too large for the broker; it says so."""
+    result = orjson.loads(value)
+    failure = {"component": "details", "kind": "too_large", "code": "result_too_large"}
+    return orjson.dumps(result | {"findings": [], "details": {}, "not_checked": [], "failures": [*result["failures"], failure]})
 
 
 def _members(value: Any) -> Any:

@@ -10,20 +10,27 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Protocol
 
 import structlog
 
 from schemas.config import TopicSettings, WorkerSettings
 from schemas.ledger import LedgerRecord
-from streams.codec import Record, Reject, encode_ledger
+from streams.codec import Record, Reject, encode_ledger, trimmed
 from streams.deadletter import dead_letter
 from streams.metrics import WorkerMetrics
 from streams.offsets import PartitionProgress, Slice, Span, TopicPartition, ledger_entries
 from streams.outbox import Message, TooLarge
-from streams.scoring import RunningSuite, SliceScorer
+from streams.scoring import RunningSuite, Scored, SliceScorer
 
 log = structlog.get_logger(__name__)
+
+
+#: Offset ranges of one ledger record: under 100 kB, whatever the offsets.
+LEDGER_SPANS_MAX = 2_000
+#: Offset ranges that may wait for the ledger before the intake takes up no more.
+SPANS_MAX = 50_000
 
 
 class Publisher(Protocol):
@@ -67,6 +74,7 @@ class Intake:
         #: Set when the intake itself has failed: its worker must end, and another one replays.
         self.defect = asyncio.Event()
         self._settling = asyncio.Lock()
+        self._unwritten = 0
         self.progress_at = time.monotonic()
 
     # -- admission
@@ -83,6 +91,8 @@ class Intake:
 
     def has_room(self) -> bool:
         """Whether another slice may be started now. One slice is always let in, however large."""
+        if self._unwritten > SPANS_MAX:
+            return False  # the ledger is behind: settle first
         return self._records == 0 or (self._records < self._settings.window_records and self._bytes < self._settings.window_bytes)
 
     async def room(self) -> None:
@@ -171,8 +181,13 @@ class Intake:
             self._count_spans(partition, spans)
             if ready is not None and self._partitions.get(partition) is progress:
                 committable[partition] = ready
-        if failure is not None and not isinstance(failure, Exception):
-            raise failure
+        self._unwritten = sum(each.spans_waiting for each in self._partitions.values())
+        self._changed.set()
+        if failure is not None:
+            if not isinstance(failure, Exception):
+                raise failure
+            self._metrics.count("commit_failures")
+            log.warning("ledger_failed", code=type(failure).__name__)
         return committable
 
     def _give_back(self, partition: TopicPartition, progress: PartitionProgress, ready: int | None, spans: list[Span]) -> None:
@@ -187,15 +202,22 @@ class Intake:
         if not spans:
             return
         suite = self._suite
-        record = LedgerRecord(
-            suite=suite.name,
-            suite_version=suite.version,
-            config_digest=suite.digest,
-            topic=partition[0],
-            partition=partition[1],
-            entries=ledger_entries(spans),
-        )
-        await self._publisher.publish(self._to.results, partition[1] % self._to.results_partitions, [Message(*encode_ledger(record))])
+        messages = [
+            Message(
+                *encode_ledger(
+                    LedgerRecord(
+                        suite=suite.name,
+                        suite_version=suite.version,
+                        config_digest=suite.digest,
+                        topic=partition[0],
+                        partition=partition[1],
+                        entries=ledger_entries(spans[begin : begin + LEDGER_SPANS_MAX]),
+                    )
+                )
+            )
+            for begin in range(0, len(spans), LEDGER_SPANS_MAX)
+        ]
+        await self._publisher.publish(self._to.results, partition[1] % self._to.results_partitions, messages)
 
     def _count_spans(self, partition: TopicPartition, spans: list[Span]) -> None:
         """Count outcomes whose ledger record is acknowledged; log dead letters once per code, not once per event."""
@@ -214,23 +236,23 @@ class Intake:
 
     async def _work(self, progress: PartitionProgress, piece: Slice, records: Sequence[Record]) -> None:
         """Bring every record of a slice to its outcome, then release the slice."""
-        open_records = 0  # consumed, by the metrics' count, and without an acknowledged outcome
+        scored, settled = Scored(), 0
         try:
-            scored = await self._slices.score(records)
-            open_records = len(records)
-            piece.spans = scored.spans
+            await self._slices.score(records, scored)
             if scored.rejected:
                 await self._publish_dead(scored.rejected)
             if scored.messages:
                 started = time.perf_counter()
-                # Results of one source partition stay together and in order, so that the ledger's intervals stay few.
-                await self._publisher.publish(self._to.results, records[0].partition % self._to.results_partitions, scored.messages)
+                too_large = await self._publish_results(scored)
                 self._metrics.stage("produce", time.perf_counter() - started)
-                self._metrics.finished({("scored", ""): len(scored.messages)})
-                open_records -= len(scored.messages)
-                self._metrics.latency(scored.stamps_ms, time.time())
+                for record in too_large:
+                    scored.spans.append(("dead", "result_too_large", record.offset, record.offset))
+                settled = len(scored.messages) - len(too_large)
+                self._metrics.finished({("scored", ""): settled})
+                self._metrics.latency([record.timestamp for record in scored.records], time.time())
+            piece.spans = sorted(scored.spans, key=itemgetter(2))
         except asyncio.CancelledError:
-            self._metrics.released(open_records)
+            self._metrics.released(scored.consumed - settled)
             raise
         except Exception as error:
             log.error("intake_defect", code=type(error).__name__, partition=records[0].partition, offset=piece.first, exc_info=True)  # noqa: G201
@@ -239,8 +261,36 @@ class Intake:
         for done in progress.finish(piece):
             self._records -= done.records
             self._bytes -= done.payload_bytes
+        self._unwritten = sum(each.spans_waiting for each in self._partitions.values())
         self.progress_at = time.monotonic()
+        self._metrics.gauge("window_records", self._records)
         self._changed.set()
+
+    async def _publish_results(self, scored: Scored) -> list[Record]:
+        """Send a slice's results; return the records whose result the broker refuses at any size, sent to the dead letters instead.
+
+        Results of one source partition stay together and in order, so that the ledger's intervals stay few.
+        """
+        partition = scored.records[0].partition % self._to.results_partitions
+        try:
+            await self._publisher.publish(self._to.results, partition, scored.messages)
+        except TooLarge:
+            pass
+        else:
+            return []
+        refused: list[Record] = []
+        for record, message in zip(scored.records, scored.messages, strict=True):
+            try:
+                await self._publisher.publish(self._to.results, partition, [message])
+            except TooLarge:
+                message.value = trimmed(message.value or b"")
+                try:
+                    await self._publisher.publish(self._to.results, partition, [message])
+                except TooLarge:
+                    refused.append(record)
+        if refused:
+            await self._publish_dead([(record, Reject("result_too_large", "", "json")) for record in refused])
+        return refused
 
     async def _publish_dead(self, rejected: Sequence[tuple[Record, Reject]]) -> None:
         """Send unreadable records to the dead-letter topic, together; singly where the broker refuses one for its size."""

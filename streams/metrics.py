@@ -211,7 +211,9 @@ class WorkerMetrics(Collector):
             gauge.add_metric([suite], value)
             yield gauge
         records = GaugeMetricFamily("touchstone_consumer_lag_records", "End offset minus next offset to settle.", labels=["suite", "topic", "partition"])
-        seconds = GaugeMetricFamily("touchstone_consumer_lag_seconds", "Age of the oldest unsettled record.", labels=["suite", "topic", "partition"])
+        seconds = GaugeMetricFamily(
+            "touchstone_consumer_lag_seconds", "Time since anything was settled, where records wait.", labels=["suite", "topic", "partition"]
+        )
         for (topic, partition), (lag, age_s) in list(self._lag.items()):
             records.add_metric([suite, topic, str(partition)], lag)
             seconds.add_metric([suite, topic, str(partition)], age_s)

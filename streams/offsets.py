@@ -69,6 +69,11 @@ class PartitionProgress:
         if self._ready_after is None:
             self._ready_after = ready
 
+    @property
+    def spans_waiting(self) -> int:
+        """Offset ranges that wait for the ledger."""
+        return len(self._spans)
+
     def unwritten(self) -> int:
         """Records that are done but whose ledger record is still to be written."""
         waiting = [self._spans, *(piece.spans for piece in self._slices if piece.done)]

@@ -4,7 +4,7 @@ import asyncio
 import time
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import structlog
@@ -13,7 +13,7 @@ from schemas.case import Case
 from schemas.config import WorkerSettings
 from schemas.result import Failure, Scorecard
 from scorers.base import Scorer, Unavailable
-from streams.codec import Codec, Read, Record, Reject, ResultEncoder
+from streams.codec import Codec, Read, Record, Reject, ResultEncoder, trimmed
 from streams.metrics import WorkerMetrics
 from streams.offsets import Span, append_span
 from streams.outbox import Message
@@ -38,12 +38,16 @@ class RunningSuite:
 
 @dataclass(slots=True)
 class Scored:
-    """What became of a slice: result events to publish, records nobody can read, and the outcomes without a result."""
+    """What becomes of a slice: result events to publish and their records, records nobody can read, outcomes without a result.
 
-    messages: list[Message]
-    stamps_ms: list[int]
-    rejected: list[tuple[Record, Reject]]
-    spans: list[Span]
+    `consumed`: how many of its records the metrics have counted as consumed.
+    """
+
+    messages: list[Message] = field(default_factory=list)
+    records: list[Record] = field(default_factory=list)
+    rejected: list[tuple[Record, Reject]] = field(default_factory=list)
+    spans: list[Span] = field(default_factory=list)
+    consumed: int = 0
 
 
 class SliceScorer:
@@ -61,27 +65,31 @@ class SliceScorer:
         """False while a stage that scoring needs is unavailable."""
         return not self._down
 
-    async def score(self, records: Sequence[Record]) -> Scored:
-        """Read and score a slice; on return its records are counted as consumed."""
-        slice_ = Scored([], [], [], [])
-        formats: dict[str, int] = {}
+    async def score(self, records: Sequence[Record], slice_: Scored) -> None:
+        """Read and score a slice into `slice_`; on return all its records are counted as consumed."""
         cards: Counter[tuple[str, tuple[tuple[str, float], ...]]] = Counter()
-        if self._suite.inline:
-            times = await self._in_a_row(records, slice_, formats, cards)
-        else:
-            times = await self._together(records, slice_, formats, cards)
+        rounds = self._in_a_row if self._suite.inline else self._together
+        times = await rounds(records, slice_, cards)
         metrics, scored = self._metrics, len(slice_.messages)
-        metrics.consumed(records[0].topic, formats)
         metrics.stage("decode", times[0] / len(records), len(records))
         if scored:
             metrics.stage("score", times[1] / scored, scored)
             metrics.stage("encode", times[2] / scored, scored)
             metrics.results(cards)
-        return slice_
+
+    def _count(self, topic: str, formats: dict[str, int], slice_: Scored) -> None:
+        """Count what has been read as consumed, from now on in flight."""
+        slice_.consumed += sum(formats.values())
+        self._metrics.consumed(topic, formats)
+        formats.clear()
 
     def _sort(self, record: Record, formats: dict[str, int], slice_: Scored, oldest_ms: float) -> Read | None:
         """Read one record: a case to score is returned, every other outcome is noted in the slice."""
-        step = self._suite.codec.read(record)
+        try:
+            step = self._suite.codec.read(record)
+        except Exception as error:  # noqa: BLE001 -- a gap in the codec must cost one event, not the partition
+            log.error("codec_failed", code=type(error).__name__, topic=record.topic, partition=record.partition, offset=record.offset)
+            step = Reject("codec_failed", "", "unread")
         formats[step.format] = formats.get(step.format, 0) + 1
         if isinstance(step, Read):
             if record.timestamp >= oldest_ms:
@@ -99,10 +107,11 @@ class SliceScorer:
         limit_s = self._settings.event_age_max_s
         return (time.time() - limit_s) * 1000 if limit_s else float("-inf")
 
-    async def _in_a_row(self, records: Sequence[Record], slice_: Scored, formats: dict[str, int], cards: Counter[Any]) -> tuple[float, float, float]:
+    async def _in_a_row(self, records: Sequence[Record], slice_: Scored, cards: Counter[Any]) -> tuple[float, float, float]:
         """One record after the other from bytes to bytes, while it is warm in the caches; no task, no suspension."""
         score, clock = self._suite.scorer.score, time.perf_counter
-        oldest_ms, messages, stamps = self._oldest_ms(), slice_.messages, slice_.stamps_ms
+        formats: dict[str, int] = {}
+        oldest_ms = self._oldest_ms()
         score_s = encode_s = 0.0
         begun = clock()
         for record in records:
@@ -113,60 +122,73 @@ class SliceScorer:
             try:
                 card = await score(read.case)
             except Exception as error:  # noqa: BLE001 -- told apart there
+                self._count(record.topic, formats, slice_)  # it may take long: what is held must show
                 card = await self._again(read.case, error)
             scored = clock()
-            messages.append(self._message(record, read, card, scored - decoded))
-            stamps.append(record.timestamp)
-            cards[card.label, tuple(card.values.items())] += 1
+            self._add(record, read, card, scored - decoded, slice_, cards)
             score_s += scored - decoded
             encode_s += clock() - scored
+        self._count(records[0].topic, formats, slice_)
         return clock() - begun - score_s - encode_s, score_s, encode_s
 
-    async def _together(self, records: Sequence[Record], slice_: Scored, formats: dict[str, int], cards: Counter[Any]) -> tuple[float, float, float]:
+    async def _together(self, records: Sequence[Record], slice_: Scored, cards: Counter[Any]) -> tuple[float, float, float]:
         """All cases of the slice at once, so that the engines' batchers see them together."""
 
-        async def one(case: Case) -> tuple[Scorecard, float]:
+        async def one(case: Case) -> tuple[Any, float]:
             before = time.perf_counter()
             try:
-                card = await self._suite.scorer.score(case)
+                async with asyncio.timeout(self._settings.score_timeout_s):
+                    card = await self._suite.scorer.score(case)
             except Exception as error:  # noqa: BLE001 -- told apart there
                 card = await self._again(case, error)
             return card, time.perf_counter() - before
 
+        formats: dict[str, int] = {}
         begun = time.perf_counter()
         oldest_ms = self._oldest_ms()
         reads = [(record, read) for record in records if (read := self._sort(record, formats, slice_, oldest_ms)) is not None]
+        self._count(records[0].topic, formats, slice_)
         decoded = time.perf_counter()
         scored = await asyncio.gather(*(one(read.case) for _, read in reads))
         answered = time.perf_counter()
         for (record, read), (card, spent_s) in zip(reads, scored, strict=True):
-            slice_.messages.append(self._message(record, read, card, spent_s))
-            slice_.stamps_ms.append(record.timestamp)
-            cards[card.label, tuple(card.values.items())] += 1
+            self._add(record, read, card, spent_s, slice_, cards)
         return decoded - begun, sum(spent_s for _, spent_s in scored), time.perf_counter() - answered
 
-    def _message(self, record: Record, read: Read, card: Scorecard, spent_s: float) -> Message:
-        """One result event, trimmed where it would not fit."""
+    def _add(self, record: Record, read: Read, card: Any, spent_s: float, slice_: Scored, cards: Counter[Any]) -> None:
+        """Add one result event. A card that is none, or that JSON cannot hold, is the scorer's failure like any other."""
         duration_ms = {"score": round(spent_s * 1000, 3)}
-        message = Message(*self._encoder.encode(record, read, card, duration_ms))
-        if len(message.value or b"") > RESULT_BYTES_MAX:
-            return Message(*self._encoder.encode(record, read, _trimmed(card), duration_ms))
-        return message
+        try:
+            if not isinstance(card, Scorecard):
+                raise TypeError
+            message = Message(*self._encoder.encode(record, read, card, duration_ms))
+        except (TypeError, ValueError) as error:
+            card = self._failed(f"scorecard_{type(error).__name__}")
+            message = Message(*self._encoder.encode(record, read, card, duration_ms))
+        if message.value is not None and len(message.value) > RESULT_BYTES_MAX:
+            message.value = trimmed(message.value)
+        slice_.messages.append(message)
+        slice_.records.append(record)
+        cards[card.label, tuple(card.values.items())] += 1
 
-    async def _again(self, case: Case, error: Exception) -> Scorecard:
+    def _failed(self, code: str) -> Scorecard:
+        """The card of a scorer that failed: named, unscored, never a zero."""
+        log.error("scorer_failed", suite=self._suite.name, code=code)
+        failure = Failure(component=self._suite.name, kind="scorer_error", code=code)
+        return Scorecard(label="unscored", values={}, failures=(failure,), components_missing=(self._suite.name,))
+
+    async def _again(self, case: Case, error: Exception) -> Any:
         """After a scorer raised: wait out an unavailable world; its own defect is a named failure, never a zero."""
         backoff_s = self._settings.retry_backoff_min_s
         while True:
             if not isinstance(error, Unavailable):
-                code = type(error).__name__
-                log.error("scorer_failed", suite=self._suite.name, code=code)
-                failure = Failure(component=self._suite.name, kind="scorer_error", code=code)
-                return Scorecard(label="unscored", values={}, failures=(failure,), components_missing=(self._suite.name,))
+                return self._failed(type(error).__name__)
             self._unavailable(error.code)
             await asyncio.sleep(backoff_s)
             backoff_s = min(backoff_s * 2, self._settings.retry_backoff_max_s)
             try:
-                card = await self._suite.scorer.score(case)
+                async with asyncio.timeout(self._settings.score_timeout_s):
+                    card = await self._suite.scorer.score(case)
             except Exception as next_error:  # noqa: BLE001 -- told apart at the top of the loop
                 error = next_error
             else:
@@ -187,9 +209,3 @@ class SliceScorer:
             log.info("stage_available", code=",".join(sorted(self._down)))
             self._down.clear()
             self._metrics.gauge("suite_up", 1)
-
-
-def _trimmed(card: Scorecard) -> Scorecard:
-    """A scorecard without what makes its result too large for the broker; it says so."""
-    failure = Failure(component="details", kind="too_large", code="result_too_large")
-    return card.model_copy(update={"findings": (), "details": {}, "not_checked": (), "failures": (*card.failures, failure)})

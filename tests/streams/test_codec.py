@@ -151,6 +151,24 @@ def test_no_bytes_make_the_codec_raise(value: bytes) -> None:
     assert read(value) is not None
 
 
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(["content-type", "ce_id", "ce_type", "ce_specversion", "ce_source", "x"]), st.none() | st.binary(max_size=20)), max_size=6
+    )
+)
+def test_no_headers_make_the_codec_raise(headers: list[tuple[str, bytes]]) -> None:
+    assert read(dumps(safe_event()), headers) is not None
+
+
+def test_a_cloudevents_id_that_is_not_text_gives_way_to_the_position() -> None:
+    ids = set()
+    for raw in (b"\xff\xfe", b"\xfe\xff"):
+        step = read(dumps(safe_event()), [("ce_specversion", b"1.0"), ("ce_id", raw)])
+        assert isinstance(step, Read)
+        ids.add(step.event_id)
+    assert ids == {str(uuid.uuid5(NAMESPACE, "generations/0/5"))}
+
+
 json_values = st.recursive(
     st.none() | st.booleans() | st.floats(allow_nan=False) | st.text(max_size=8) | st.integers(-(2**70), 2**70),
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4),

@@ -319,3 +319,111 @@ async def test_the_accounting_identity_holds_at_every_moment() -> None:
     totals = metrics.totals()
     assert identity_holds(totals)
     assert (totals["consumed"], totals["in_flight"]) == (300, 0)
+
+
+@pytest.mark.parametrize("inline", [True, False])
+@pytest.mark.parametrize("details", [{"a": {1, 2}}, {"a": "\ud800"}, {"a": 2**70}, None])
+async def test_a_card_that_cannot_be_written_is_the_scorers_failure_and_hurts_no_sibling(inline: bool, details: object) -> None:
+    async def score(case: SafeCase) -> Scorecard:
+        if case.id != "e1":
+            return Scorecard(label="Pass", values={})
+        if details is None:
+            return None  # type: ignore[return-value]
+        return Scorecard(label="Pass", values={}).model_copy(update={"details": details})
+
+    publisher = GatedPublisher()
+    intake, _ = make_intake(publisher, StepScorer(score), inline=inline)
+    intake.start(TP, [safe_record(0), safe_record(1), safe_record(2)])
+    assert await intake.drain(1)
+    labels = {result["event_id"]: result["label"] for result in publisher.values("results", RESULT_TYPE)}
+    assert labels == {"e0": "Pass", "e1": "unscored", "e2": "Pass"}
+
+
+async def test_a_scorer_that_never_answers_is_a_named_failure() -> None:
+    async def score(case: SafeCase) -> Scorecard:
+        if case.id == "e1":
+            await asyncio.Event().wait()
+        return Scorecard(label="Pass", values={})
+
+    publisher = GatedPublisher()
+    intake, _ = make_intake(publisher, StepScorer(score), inline=False, score_timeout_s=0.05)
+    intake.start(TP, [safe_record(0), safe_record(1)])
+    assert await intake.drain(1)
+    results = {result["event_id"]: result for result in publisher.values("results", RESULT_TYPE)}
+    assert results["e1"]["failures"][0]["code"] == "TimeoutError"
+    assert results["e0"]["label"] == "Pass"
+
+
+async def test_one_result_the_broker_refuses_is_trimmed_and_its_neighbours_pass() -> None:
+    async def refuse_large(topic: str, messages: Sequence[Message]) -> None:
+        if any(len(message.value or b"") > 3_000 for message in messages):
+            raise TooLarge("MessageSizeTooLargeError")
+
+    async def score(case: SafeCase) -> Scorecard:
+        return Scorecard(label="Pass", values={}, details={"long": "x" * (5_000 if case.id == "e1" else 10)})
+
+    publisher = GatedPublisher(refuse_large)
+    intake, _ = make_intake(publisher, StepScorer(score))
+    intake.start(TP, [safe_record(0), safe_record(1), safe_record(2)])
+    assert await intake.drain(1)
+    results = {result["event_id"]: result for result in publisher.values("results", RESULT_TYPE)}
+    assert results["e1"]["failures"][0]["code"] == "result_too_large"
+    assert results["e0"]["failures"] == results["e2"]["failures"] == []
+    assert await intake.settle() == {TP: 3}
+
+
+async def test_a_result_refused_at_any_size_becomes_a_dead_letter() -> None:
+    async def refuse(topic: str, messages: Sequence[Message]) -> None:
+        if topic == "results" and any(b'"e1"' in (message.value or b"") for message in messages):
+            raise TooLarge("MessageSizeTooLargeError")
+
+    publisher = GatedPublisher(refuse)
+    intake, metrics = make_intake(publisher)
+    intake.start(TP, [safe_record(0), safe_record(1), safe_record(2), FakeRecord(3, b"{")])
+    assert await intake.drain(1)
+    assert await intake.settle() == {TP: 4}
+    reasons = {entry["reason"]: entry["ranges"] for entry in publisher.values("results", LEDGER_TYPE)[0]["entries"]}
+    assert reasons == {"result_too_large": [[1, 1]], "not_json": [[3, 3]]}
+    totals = metrics.totals()
+    assert (totals["scored"], totals["dead"], totals["in_flight"]) == (2, 2, 0)
+
+
+async def test_a_ledger_of_many_ranges_is_cut_into_records_that_fit_the_broker() -> None:
+    async def refuse_large(topic: str, messages: Sequence[Message]) -> None:
+        assert all(len(message.value or b"") < 200_000 for message in messages)
+
+    publisher = GatedPublisher(refuse_large)
+    intake, _ = make_intake(publisher, window_records=100_000)
+    records = [FakeRecord(n, b'{"kind":"summary"}' if n % 2 else b"") for n in range(20_000)]
+    for begin in range(0, 20_000, 1_000):
+        intake.start(TP, records[begin : begin + 1_000])
+    assert await intake.drain(10)
+    assert await intake.settle() == {TP: 20_000}
+    ledger = publisher.values("results", LEDGER_TYPE)
+    assert len(ledger) == 10
+    assert sum(last - first + 1 for record in ledger for entry in record["entries"] for first, last in entry["ranges"]) == 20_000
+
+
+async def test_nothing_more_is_taken_up_while_the_ledger_is_far_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("streams.intake.SPANS_MAX", 10)
+    intake, _ = make_intake(GatedPublisher())
+    intake.start(TP, [FakeRecord(n, b'{"kind":"summary"}' if n % 2 else b"") for n in range(40)])
+    assert await intake.drain(1)
+    assert not intake.has_room()
+    await intake.settle()
+    assert intake.has_room()
+
+
+async def test_what_is_held_in_an_outage_counts_as_in_flight() -> None:
+    async def score(case: SafeCase) -> Scorecard:
+        raise Unavailable("judge_down")
+
+    intake, metrics = make_intake(GatedPublisher(), StepScorer(score), inline=False)
+    intake.start(TP, [safe_record(n) for n in range(20)])
+    await until(lambda: not intake.available)
+    totals = metrics.totals()
+    assert (totals["consumed"], totals["in_flight"]) == (20, 20)
+    intake.revoke()
+    await asyncio.sleep(0.01)
+    assert identity_holds(metrics.totals())
+    assert metrics.totals()["released"] == 20
