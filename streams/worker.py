@@ -3,7 +3,9 @@
 import asyncio
 import contextlib
 import gc
+import os
 import signal
+import threading
 import time
 from collections.abc import Awaitable, Callable
 from typing import Literal
@@ -19,7 +21,7 @@ from streams.intake import Destinations, Intake
 from streams.metrics import WorkerMetrics
 from streams.outbox import Outbox
 from streams.pages import Pages
-from streams.runners.base import Job, Stalled
+from streams.runners.base import Job, Stalled, Unreadable
 from streams.scoring import RunningSuite
 from streams.watchdog import Watchdog
 
@@ -30,6 +32,8 @@ RunnerName = Literal["faust", "direct"]
 EXIT_STALLED = 75
 #: sysexits: a defect of ours.
 EXIT_DEFECT = 70
+#: Closing clients, leaving the group, the last commit: beyond the drain.
+SHUTDOWN_MARGIN_S = 30.0
 #: No settlement for so long with work in flight, and the worker calls itself not ready.
 READY_PROGRESS_S = 60.0
 
@@ -95,6 +99,8 @@ async def _run_to_the_end(run: Callable[[Job], Awaitable[None]], job: Job, watch
                 runner_task.result()
             except Stalled:
                 return EXIT_STALLED
+            except Unreadable:
+                return EXIT_DEFECT
             return 0
         if defect_task.done():
             return EXIT_DEFECT
@@ -124,6 +130,18 @@ def _ready(job: Job, outbox: Outbox) -> tuple[bool, str]:
     return True, ""
 
 
+def _end_at_last(seconds: float) -> None:
+    """End the process after so long, whatever still hangs: what is not committed is replayed, a worker that never ends helps nobody."""
+
+    def end() -> None:
+        log.error("shutdown_hangs", seconds=seconds)
+        os._exit(EXIT_STALLED)
+
+    timer = threading.Timer(seconds, end)
+    timer.daemon = True
+    timer.start()
+
+
 def _stop_on_signal(job: Job) -> None:
     """First SIGTERM or SIGINT: drain. A second one ends the process at once, which loses nothing but time."""
     loop = asyncio.get_running_loop()
@@ -134,6 +152,7 @@ def _stop_on_signal(job: Job) -> None:
             raise SystemExit(128 + number)
         log.info("stopping", signal=number, in_flight=job.intake.in_flight)
         job.stop.set()
+        _end_at_last(job.settings.worker.drain_timeout_s + SHUTDOWN_MARGIN_S)
 
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop, number)

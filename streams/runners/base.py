@@ -14,6 +14,10 @@ from streams.offsets import TopicPartition
 POLL_S = 0.2
 
 
+class Unreadable(Exception):
+    """The client library cannot read what lies on a partition; no worker will get past it without help."""
+
+
 class Stalled(Exception):
     """The watchdog found work waiting and nobody taking it up; the process ends so that its supervisor starts a new one."""
 

@@ -17,7 +17,7 @@ from aiokafka.errors import CommitFailedError, GroupAuthorizationFailedError, Il
 from scorers.base import ConfigError
 from streams.clients import client_options
 from streams.closing import close_client
-from streams.runners.base import POLL_S, Job
+from streams.runners.base import POLL_S, Job, Unreadable
 
 log = structlog.get_logger(__name__)
 
@@ -98,6 +98,9 @@ async def run(job: Job) -> None:
             await _session(job)
         except (GroupAuthorizationFailedError, TopicAuthorizationFailedError) as error:
             raise ConfigError(f"group {job.group}: {type(error).__name__}; let the user of kafka.sasl_username read the group and its topics") from None
+        except ValueError as error:
+            # A header name that is not UTF-8: Kafka takes it, no client library can hand the record out.
+            raise Unreadable(type(error).__name__) from error
         except KafkaError as error:
             log.warning("consumer_failed", code=type(error).__name__)
             if time.monotonic() - began > worker.session_timeout_s:
@@ -144,11 +147,25 @@ async def _consume(job: Job, consumer: AIOKafkaConsumer, listener: _Listener) ->
         await asyncio.wait({polling, stopped}, return_when=asyncio.FIRST_COMPLETED)
         await asyncio.wait({polling}, timeout=2 * POLL_S)
         if polling.done():
-            polling.result()
+            try:
+                polling.result()
+            except ValueError:
+                await _say_where(job, consumer)
+                raise
     finally:
         for task in (polling, stopped):
             task.cancel()
         await asyncio.gather(polling, stopped, return_exceptions=True)
+
+
+async def _say_where(job: Job, consumer: AIOKafkaConsumer) -> None:
+    """After a fetch that could not be decoded: log the partition, and the offset at or behind which the record lies."""
+    for topic, number in job.assigned:
+        tp = TopicPartition(topic, number)
+        try:
+            await asyncio.wait_for(consumer.getmany(tp, timeout_ms=int(POLL_S * 1000), max_records=1), job.settings.worker.commit_timeout_s)
+        except (ValueError, TimeoutError, KafkaError):
+            log.error("record_unreadable", topic=topic, partition=number, offset=await consumer.position(tp))
 
 
 async def _poll(job: Job, consumer: AIOKafkaConsumer, listener: _Listener) -> None:

@@ -9,6 +9,7 @@ the intake says that it and every earlier offset of its partition are done.
 import asyncio
 import contextlib
 import ssl
+import tempfile
 from collections import deque
 from collections.abc import AsyncIterator, Generator, Mapping
 from typing import Any
@@ -246,7 +247,7 @@ class FaustFeed:
         self._taken.clear()
 
 
-def make_app(job: Job) -> faust.App:
+def make_app(job: Job, datadir: str) -> faust.App:
     """The Faust application of one suite: everything of Faust that could lose, leak or listen is off."""
     settings, worker = job.settings, job.settings.worker
     app = faust.App(
@@ -272,7 +273,7 @@ def make_app(job: Job) -> faust.App:
         autodiscover=False,
         Monitor=_Silent,
         store="memory://",
-        datadir="/nonexistent",
+        datadir=datadir,  # Faust makes it at start, though nothing is kept in it
         value_serializer="raw",
         key_serializer="raw",
     )
@@ -322,8 +323,13 @@ def attach(app: faust.App, job: Job) -> FaustFeed:
 
 async def run(job: Job) -> None:
     """Consume until `job.stop` is set; then finish what is in flight, commit and leave the group."""
+    with tempfile.TemporaryDirectory(prefix="touchstone-faust-") as datadir:
+        await _run(job, make_app(job, datadir))
+
+
+async def _run(job: Job, app: faust.App) -> None:
+    """See `run`."""
     worker = job.settings.worker
-    app = make_app(job)
     feed = attach(app, job)
     starting = asyncio.create_task(app.start())  # ends with the first assignment, which may be long in coming
     settler = asyncio.create_task(_settle_regularly(feed, job.settings))
@@ -351,9 +357,9 @@ async def run(job: Job) -> None:
         feed.forget()
         job.on_revoked()
         starting.cancel()
-        await asyncio.gather(starting, return_exceptions=True)
+        await asyncio.wait({starting}, timeout=worker.commit_timeout_s)
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(app.stop(), worker.drain_timeout_s)
+            await asyncio.wait_for(app.stop(), worker.commit_timeout_s)
 
 
 async def _rejoin_after_error(app: faust.App) -> None:

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import struct
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -10,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from aiokafka.producer.message_accumulator import BatchBuilder
+from aiokafka.record.util import calc_crc32c
 
 from tests.integration.brokers import Broker, Namespace, SecuredBroker
 from tests.integration.workers import Worker, committed, produce, reading
@@ -41,6 +44,10 @@ def start() -> Iterator[Start]:
 def listens_on(port: int) -> bool:
     table = Path("/proc/net/tcp")
     return table.exists() and any(f":{port:04X} 00000000" in line for line in table.read_text().splitlines())
+
+
+def root_folder() -> set[str]:
+    return {path.name for path in Path("/").iterdir()}
 
 
 def value(event_id: str, **extra: Any) -> bytes:
@@ -219,3 +226,54 @@ def test_an_unknown_setting_is_one_line() -> None:
 
 def test_a_threshold_out_of_order_is_one_line() -> None:
     assert "SAFE_V0" in fails_with({"SAFE_V0_CR_PASS": "0.3", "SAFE_V0_CR_REVIEW": "0.5"})
+
+
+async def test_faust_leaves_nothing_outside_a_temporary_folder(shared_embedded: Broker, namespace: Namespace, start: Start, tmp_path: Path) -> None:
+    shared_embedded.create_topics(namespace.topics())
+    home, temporary = tmp_path / "home", tmp_path / "tmp"
+    home.mkdir()
+    temporary.mkdir()
+    before = root_folder()
+    worker = start("faust", namespace.environment(shared_embedded) | {"TMPDIR": str(temporary), "HOME": str(home)}, cwd=home)
+    assert worker.page("/healthz")[0] == 200
+    async with reading(shared_embedded, namespace) as until:
+        await produce(shared_embedded, namespace.topic("generations"), [(0, value("e1"), [])])
+        await until(lambda seen: len(seen.results) == 1)
+    assert worker.end() == 0, worker.log
+    assert root_folder() == before
+    assert list(home.iterdir()) == list(temporary.iterdir()) == []
+
+
+async def test_a_header_without_a_value_costs_nothing(broker: Broker, namespace: Namespace, runner: str, start: Start) -> None:
+    broker.create_topics(namespace.topics())
+    nulls: list[tuple[str, Any]] = [("content-type", None), ("ce_specversion", b"1.0"), ("ce_id", None)]
+    await produce(broker, namespace.topic("generations"), [(0, value("e1"), nulls), (0, b"{", nulls), (0, value("e2"), [])])
+    start(runner, namespace.environment(broker))
+    async with reading(broker, namespace) as until:
+        outcomes = await until(lambda seen: len(seen.results) == 2 and len(seen.dead) == 1)
+    assert [header for header in outcomes.dead[0].headers if header[0] in {"content-type", "ce_id"}] == [("content-type", None), ("ce_id", None)]
+
+
+async def test_a_record_that_no_client_can_hand_out_ends_the_worker_with_its_place(
+    shared_embedded: Broker, namespace: Namespace, runner: str, start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broker = shared_embedded
+    broker.create_topics(namespace.topics())
+    build = BatchBuilder._build
+
+    def with_a_header_name_that_is_not_utf8(self: Any) -> Any:
+        raw = bytearray(bytes(build(self)).replace(b"bad_name", b"\xff\xfed_name"))
+        struct.pack_into(">I", raw, 17, calc_crc32c(bytes(raw[21:])))
+        self._buffer = raw
+        return raw
+
+    await produce(broker, namespace.topic("generations"), [(0, value("e1"), [])])
+    with monkeypatch.context() as patched:
+        patched.setattr(BatchBuilder, "_build", with_a_header_name_that_is_not_utf8)
+        await produce(broker, namespace.topic("generations"), [(0, value("e2"), [("bad_name", b"1")])])
+    worker = start(runner, namespace.environment(broker))
+    assert worker.process.wait(40) == (70 if runner == "direct" else 75)
+    assert "Traceback" not in worker.log
+    if runner == "direct":
+        (line,) = [json.loads(line) for line in worker.log.splitlines() if "record_unreadable" in line]
+        assert (line["partition"], line["offset"]) == (0, 1)
