@@ -137,12 +137,14 @@ def inject_errors(stage: Stage) -> None:
     broker = stage.grounds.embedded
     assert broker is not None
     while stage.flowing():
-        if stage.draw.random() < 0.6:
-            api, errors = "Produce", PRODUCE_ERRORS
-        else:
-            api, errors = "OffsetCommit", COMMIT_ERRORS
+        if stage.draw.random() < 0.75:
+            api = "Produce"
+            codes = stage.draw.choices(list(PRODUCE_ERRORS.values()), k=stage.draw.randint(1, 4))
+        else:  # one at a time: most of these end the assignment, and the next one takes seconds
+            api = "OffsetCommit"
+            codes = [stage.draw.choice(list(COMMIT_ERRORS.values()))]
         # Zeros let requests through in between, so that a burst meets batches of every age.
-        burst = [code for code in stage.draw.choices(list(errors.values()), k=stage.draw.randint(1, 4)) for code in (code, *[0] * stage.draw.randint(0, 3))]
+        burst = [code for chosen in codes for code in (chosen, *[0] * stage.draw.randint(0, 3))]
         broker.inject_errors(api, burst)
         stage.faults += sum(code != 0 for code in burst)
         pause(stage, 0.05, 0.4)
