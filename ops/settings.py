@@ -14,7 +14,7 @@ from scorers.base import ConfigError
 DOCUMENT_NAME = "touchstone.toml"
 PREFIX = "TOUCHSTONE_"
 #: Variables that are read elsewhere, or by people's tools, and are therefore not settings.
-NOT_SETTINGS = frozenset({"TOUCHSTONE_CONFIG"})
+NOT_SETTINGS = frozenset({"TOUCHSTONE_CONFIG", "TOUCHSTONE_DEBUG"})
 KAFKA_PREFIX = "KAFKA_"
 
 Layer = dict[str, dict[str, Any]]

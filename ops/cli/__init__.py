@@ -1,13 +1,17 @@
 """The `touchstone` command. Each module here holds one group; heavy imports stay inside the command functions."""
 
+import errno
 import logging
+import os
 import sys
+import traceback
 from importlib import import_module
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from ops.cli.shared import EXIT_ERROR
+from ops.cli.shared import EXIT_ERROR, one_line
 
 app = typer.Typer(
     name="touchstone",
@@ -23,6 +27,12 @@ _ClickException: Any = _UsageError.__base__
 
 #: Modules of this package; each registers its commands on import, in the order in which help shows them.
 COMMANDS = ("demo", "up", "safe", "topics", "produce", "tail", "dlq", "explain", "config", "doctor", "worker", "projector", "report", "reconcile", "kafka")
+
+
+EXIT_INTERNAL = 70  # sysexits.h EX_SOFTWARE
+#: A full disk or device: the user's to mend, wherever the write was made.
+_FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
+_ROOT = Path(__file__).parents[2]
 
 
 def _print_version(wanted: bool) -> None:
@@ -46,17 +56,64 @@ for _name in COMMANDS:
 
 def main() -> None:
     """Run the command line. Usage errors exit 3, because 2 means Review (SAFE v0 §7.3)."""
+    _open_closed_streams()
     # Without a handler of ours, the standard library prints the client libraries' warnings beside our one line.
     logging.getLogger().addHandler(logging.NullHandler())
+    sys.exit(_code_of_run())
+
+
+def _code_of_run() -> int:
+    """Run one command and flush what it wrote, so that a write that fails at the very end is told like any other."""
     try:
         code = app(standalone_mode=False)
+        sys.stdout.flush()
     except _ClickException as error:
         error.show()
-        code = 0 if type(error).__name__ == "NoArgsIsHelpError" else EXIT_ERROR
+        return 0 if type(error).__name__ == "NoArgsIsHelpError" else EXIT_ERROR
     except (typer.Abort, KeyboardInterrupt):
-        code = 130
+        return 130
+    except SystemExit as error:
+        # Click makes exit code 1 of a pipe whose reader (head, less) has gone, and 1 is a verdict of ours.
+        return _reader_gone() if isinstance(error.__context__, BrokenPipeError) else error.code if isinstance(error.code, int) else EXIT_ERROR
     except BrokenPipeError:
-        # The reader of a pipe (head, less) has gone: not an error, and no traceback at exit.
-        sys.stdout = None
-        code = 0
-    sys.exit(code if isinstance(code, int) else 0)
+        return _reader_gone()
+    except OSError as error:
+        return _cannot_write(error) if error.errno in _FULL else _internal(error)
+    except Exception as error:  # noqa: BLE001  # the last stop of every defect
+        return _internal(error)
+    return code if isinstance(code, int) else 0
+
+
+def _open_closed_streams() -> None:
+    """Give a process that was started with a closed stream (`2>&-`) one that swallows, before a file of ours takes its number."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115  # open until the end
+
+
+def _reader_gone() -> int:
+    """Nobody reads any more: not an error, and nothing is left to flush at exit."""
+    sys.stdout = None  # the interpreter's own word for no stream
+    return 0
+
+
+def _cannot_write(error: OSError) -> int:
+    """One line for output that did not fit."""
+    sys.stdout = None  # what is left in its buffer cannot be written at exit either
+    typer.echo(one_line(f"the output cannot be written: {error.strerror}; free some space, or send it elsewhere"), err=True)
+    return EXIT_ERROR
+
+
+def _internal(error: Exception) -> int:
+    """One line for a defect of ours: its type and place. Its message stays out, because it may quote a payload."""
+    if os.environ.get("TOUCHSTONE_DEBUG") == "1":
+        traceback.print_exception(error)
+    frames = traceback.extract_tb(error.__traceback__)
+    ours = [frame for frame in frames if Path(frame.filename).is_relative_to(_ROOT) and "site-packages" not in frame.filename]
+    where = "an unknown place"
+    if frames:
+        frame = (ours or frames)[-1]
+        path = Path(frame.filename)
+        where = f"{path.relative_to(_ROOT) if ours else path.name}:{frame.lineno}"
+    typer.echo(one_line(f"internal error: {type(error).__name__} at {where}; TOUCHSTONE_DEBUG=1 shows the traceback, which may quote payloads"), err=True)
+    return EXIT_INTERNAL

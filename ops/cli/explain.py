@@ -165,4 +165,4 @@ def _header(text: str) -> tuple[str, bytes]:
     name, equals, value = text.partition("=")
     if not name or not equals:
         fail(f"--header {name or '…'}: write name=value")
-    return name, value.encode()
+    return name, value.encode(errors="surrogateescape")  # the very bytes of the command line

@@ -11,7 +11,10 @@ _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
 def parse_since(text: str, now: datetime | None = None) -> datetime:
     """`90s`, `15m`, `2h`, `7d` ago, or an ISO 8601 time (UTC unless it says otherwise). Raises `ConfigError`."""
     if match := re.fullmatch(r"(\d{1,9})([smhd])", text.strip()):
-        return (now or datetime.now(UTC)) - timedelta(seconds=int(match[1]) * _UNITS[match[2]])
+        try:
+            return (now or datetime.now(UTC)) - timedelta(seconds=int(match[1]) * _UNITS[match[2]])
+        except OverflowError:
+            raise ConfigError("--since: that is before the year 1; give a shorter time span") from None
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:

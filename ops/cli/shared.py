@@ -20,15 +20,22 @@ BootstrapOption = Annotated[str | None, typer.Option("--bootstrap", help="Kafka 
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]
 
 
+def one_line(message: str) -> str:
+    """A message of ours as one line that no terminal acts upon, whatever it names."""
+    from ops.reporters.text import visible
+
+    return visible(f"touchstone: {message}")
+
+
 def fail(message: str, code: int = EXIT_ERROR) -> NoReturn:
     """End the command with one clear line on standard error."""
-    typer.echo(f"touchstone: {message}", err=True)
+    typer.echo(one_line(message), err=True)
     raise typer.Exit(code)
 
 
 @contextmanager
 def one_line_errors() -> Iterator[None]:
-    """Turn the errors that are the user's to mend into one line and exit 3; anything else is a defect and stays a traceback."""
+    """Turn the errors that are the user's to mend into one line and exit 3; anything else is a defect, for `main` to report."""
     from scorers.base import ConfigError
 
     try:

@@ -56,5 +56,6 @@ def write_whole(path: Path, text: str) -> None:
             with contextlib.suppress(OSError):
                 beside.unlink()
             raise
-    except OSError as error:
-        raise ConfigError(f"{path}: cannot be written ({error.strerror}); check --output and free space") from None
+    except (OSError, RuntimeError) as error:  # RuntimeError: links that lead in a circle
+        reason = getattr(error, "strerror", None) or "its links lead in a circle"
+        raise ConfigError(f"{path}: cannot be written ({reason}); check --output and free space") from None
