@@ -1,9 +1,11 @@
 """Every knob of Touchstone: unit in the name, bound and default in the field."""
 
+import re
+from ipaddress import IPv6Address
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, model_validator
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator, model_validator
 
 Seconds = Annotated[float, Field(gt=0, le=86_400)]
 Port = Annotated[int, Field(ge=0, le=65_535)]
@@ -14,6 +16,21 @@ class Section(BaseModel):
     """A group of settings: an unknown key is a typing mistake, so it is refused; values are never quoted in errors."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
+
+
+def check_server(server: str, place: int) -> str:
+    """One `host:port` without the blanks around it. Raises `ValueError` that names its place and never quotes it."""
+    host, _, port = server.strip().rpartition(":")
+    if not re.fullmatch(r"[0-9]{1,5}", port) or not 1 <= int(port) <= 65_535:
+        raise ValueError(f"server {place}: write host:port, several separated by commas, with a port from 1 to 65535")
+    if host.startswith("[") and host.endswith("]"):
+        try:
+            IPv6Address(host[1:-1])
+        except ValueError:
+            raise ValueError(f"server {place}: what stands in brackets is no IPv6 address") from None
+    elif not re.fullmatch(r"[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*\.?", host) or any(not 0 < len(label) < 64 for label in host.rstrip(".").split(".")):
+        raise ValueError(f"server {place}: write host:port with a plain host name (no scheme://) or address, IPv6 in brackets: [::1]:9092")
+    return f"{host}:{port}"
 
 
 class KafkaSettings(Section):
@@ -32,6 +49,12 @@ class KafkaSettings(Section):
     ssl_check_hostname: bool = True
     connect_timeout_s: Seconds = 10
     request_timeout_s: Seconds = 30
+
+    @field_validator("bootstrap_servers")
+    @classmethod
+    def _servers_can_be_read(cls, value: str) -> str:
+        """Refuse what a client would choke on, each library in its own way."""
+        return ",".join(check_server(server, place) for place, server in enumerate(value.split(","), 1))
 
     @model_validator(mode="after")
     def _credentials_fit_the_protocol(self) -> Self:
@@ -112,6 +135,14 @@ class HttpSettings(Section):
     host: str = "127.0.0.1"
     port: Port = Field(0, description="0: a free port, printed at start")
     token: SecretStr | None = Field(None, description="bearer token; required to bind anything but loopback")
+
+    @field_validator("token")
+    @classmethod
+    def _token_can_be_sent(cls, value: SecretStr | None) -> SecretStr | None:
+        """Refuse a token that guards nothing, or that a header cannot carry."""
+        if value is not None and not re.fullmatch(r"[!-~]+", value.get_secret_value()):
+            raise ValueError("a token is one or more ASCII characters without blanks")
+        return value
 
     @model_validator(mode="after")
     def _exposed_needs_token(self) -> Self:

@@ -4,6 +4,7 @@ Served from a thread, so that they answer, and tell the truth, while the event l
 """
 
 import hmac
+import socket
 import threading
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -50,6 +51,12 @@ class _Server(WSGIServer):
         """A broken request is the client's affair."""
 
 
+class _Server6(_Server):
+    """The same on an IPv6 address."""
+
+    address_family = socket.AF_INET6
+
+
 class Pages:
     """The HTTP server of one process."""
 
@@ -63,11 +70,12 @@ class Pages:
         """Listen; return the address as `http://host:port`. Raises `ConfigError` where the port cannot be had."""
         host, port = self._settings.host, self._settings.port
         try:
-            self._server = make_server(host, port, self._app, server_class=_Server, handler_class=_Quiet)
-        except OSError as error:
-            raise ConfigError(f"http.host/http.port: cannot listen on {host}:{port} ({error.strerror}); choose another port, or 0 for a free one") from None
+            self._server = make_server(host, port, self._app, server_class=_Server6 if ":" in host else _Server, handler_class=_Quiet)
+        except (OSError, UnicodeError) as error:  # UnicodeError: no host name can be made of it
+            reason = getattr(error, "strerror", None) or "not a host name"
+            raise ConfigError(f"http.host/http.port: cannot listen on {host}:{port} ({reason}); choose another port, or 0 for a free one") from None
         threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.2}, name="pages", daemon=True).start()
-        return f"http://{host}:{self._server.server_port}"
+        return f"http://{f'[{host}]' if ':' in host else host}:{self._server.server_port}"
 
     def stop(self) -> None:
         """Stop listening."""

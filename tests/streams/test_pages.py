@@ -73,6 +73,24 @@ def test_a_token_guards_the_metrics_but_not_the_probes(serve: Serve) -> None:
     assert get(address + "/healthz")[0] == 200
 
 
+def test_an_ipv6_host_listens(serve: Serve) -> None:
+    pages = Pages(HttpSettings(host="::1"), CollectorRegistry(), lambda: (True, ""), lambda: (True, ""))
+    try:
+        address = pages.start()
+    except ConfigError:
+        pytest.skip("no IPv6 here")
+    try:
+        assert address.startswith("http://[::1]:")
+        assert get(address + "/healthz") == (200, "ok\n")
+    finally:
+        pages.stop()
+
+
+def test_a_host_that_is_no_name_is_one_clear_error() -> None:
+    with pytest.raises(ConfigError, match="cannot listen"):
+        Pages(HttpSettings(host="x" * 70, token="t"), CollectorRegistry(), lambda: (True, ""), lambda: (True, "")).start()
+
+
 def test_a_port_in_use_is_one_clear_error(serve: Serve) -> None:
     port = int(serve().rsplit(":", 1)[1])
     with pytest.raises(ConfigError, match="cannot listen"):
