@@ -96,7 +96,7 @@ async def check_kafka(settings: Settings, suites: list[Suite]) -> list[Check]:
 
 def check_store(settings: Settings) -> Iterator[Check]:
     """The result store."""
-    from ops.store.engine import shown
+    from ops.store.engine import integrity, shown
     from ops.store.results import ResultStore
     from ops.store.schema import SCHEMA_VERSION
     from streams.store_port import StoreRefused, StoreUnavailable
@@ -107,7 +107,11 @@ def check_store(settings: Settings) -> Iterator[Check]:
         yield Check("store", "note", f"{shown(url)} is not there yet", "`touchstone projector` makes it")
         return
     try:
-        ResultStore.open(url).close()
+        store = ResultStore.open(url)
+        try:
+            integrity(store.engine)
+        finally:
+            store.close()
     except StoreRefused as error:
         yield Check("store", "note" if "no results yet" in str(error) else "bad", str(error))
     except (ConfigError, StoreUnavailable) as error:

@@ -20,25 +20,58 @@ CONNECT_TIMEOUT_S = 10
 _CREATE_LOCK = 7_263_114
 
 
+#: What waiting servers say, and the words for it that quote nothing: psycopg's own text may carry values of the URL.
+_REASONS = (
+    "Connection refused",
+    "No route to host",
+    "Network is unreachable",
+    "No such file or directory",
+    "Name or service not known",
+    "failed to resolve host",
+    "timeout expired",
+    "password authentication failed",
+    "no password supplied",
+    "too many clients",
+    "starting up",
+    "does not exist",
+)
+
+
+def parse(url: str) -> URL:
+    """The parts of a store URL. Raises `ConfigError`, which never quotes it."""
+    backend, _, rest = url.partition("://")
+    if not backend.startswith("sqlite") and rest.count("@") > 1:
+        # All after the first @ would be taken for a host name, the rest of the password with it, and shown.
+        raise ConfigError("store.url: it has more than one @; write the @ of a user name or password as %40")
+    try:
+        parsed = make_url(url)
+        parsed.get_backend_name()
+    except (ArgumentError, ValueError):
+        raise ConfigError("store.url: not a database URL; write sqlite:///FILE or postgresql+psycopg://USER:PASSWORD@HOST/DATABASE") from None
+    if backend.startswith("sqlite") and (parsed.host or parsed.username):
+        raise ConfigError("store.url: a SQLite URL has three slashes, and a fourth for an absolute path: sqlite:///FILE")
+    return parsed
+
+
 def shown(url: str) -> str:
     """A store URL fit for eyes: no password, and no query, which can carry one."""
     try:
-        return make_url(url).set(query={}).render_as_string(hide_password=True)
-    except ArgumentError:
+        return parse(url).set(query={}).render_as_string(hide_password=True)
+    except ConfigError:
         return "(not a database URL)"
 
 
 def open_engine(url: str) -> Engine:
     """An engine for `sqlite:///FILE` or `postgresql[+psycopg]://…`; connects to nothing yet. Raises `ConfigError`."""
-    try:
-        parsed = make_url(url)
-    except ArgumentError:
-        raise ConfigError("store.url: not a database URL; write sqlite:///FILE or postgresql+psycopg://USER:PASSWORD@HOST/DATABASE") from None
+    parsed = parse(url)
     backend = parsed.get_backend_name()
-    if backend == "postgresql":
-        return _open_postgres(parsed.set(drivername="postgresql+psycopg"))
-    if backend == "sqlite":
-        return _open_sqlite(parsed)
+    try:
+        if backend == "postgresql":
+            return _open_postgres(parsed.set(drivername="postgresql+psycopg"))
+        if backend == "sqlite":
+            return _open_sqlite(parsed)
+    except (ArgumentError, TypeError, ValueError):
+        raise ConfigError("store.url: the options after its ? cannot be used; check their names and values") from None
     raise ConfigError(f"store.url: {backend} is not supported; use sqlite:///FILE or postgresql+psycopg://…")
 
 
@@ -75,7 +108,7 @@ def _open_sqlite(url: URL) -> Engine:
 
 @contextmanager
 def writing(engine: Engine) -> Iterator[Connection]:
-    """One write transaction: all of it or nothing. Raises `StoreUnavailable`."""
+    """One write transaction: all of it or nothing. Raises `StoreUnavailable`, or `StoreRefused` for a damaged file."""
     with translated(), engine.connect().execution_options(touchstone_writes=True) as connection, connection.begin():
         yield connection
 
@@ -90,7 +123,7 @@ def reading(engine: Engine) -> Iterator[Connection]:
 
 @contextmanager
 def translated() -> Iterator[None]:
-    """Database errors that waiting can mend as `StoreUnavailable`; a defect of ours stays what it is."""
+    """Database errors that waiting can mend as `StoreUnavailable`, a damaged file as `StoreRefused`; a defect of ours stays what it is."""
     try:
         yield
     except PoolTimeoutError:
@@ -99,6 +132,8 @@ def translated() -> Iterator[None]:
         name = type(error).__name__
         if name in {"OperationalError", "InterfaceError", "InternalError"} or error.connection_invalidated:
             raise StoreUnavailable(_code(error)) from error
+        if name == "DatabaseError":  # the base class itself: SQLite's word for a file that is damaged
+            raise StoreRefused(f"the store is damaged ({_code(error)}); restore its file, or let `touchstone projector` fill a new one") from error
         raise
 
 
@@ -107,6 +142,23 @@ def _code(error: DBAPIError) -> str:
     original = error.orig
     code = getattr(original, "sqlstate", None) or getattr(original, "sqlite_errorname", None)
     return str(code) if code else type(original).__name__
+
+
+def _reason(engine: Engine, error: DBAPIError) -> str:
+    """Why a database cannot be opened, without the text that may quote our URL."""
+    told = str(error.orig).strip().partition("\n")[0]
+    if engine.dialect.name == "sqlite":
+        return told  # fixed texts, which quote nothing
+    reason = next((reason for reason in _REASONS if reason in told), None)
+    return reason or _code(error)
+
+
+def integrity(engine: Engine) -> None:
+    """Read a whole SQLite file and check its pages. Raises `StoreRefused` for a damaged one; other databases see to it themselves."""
+    if engine.dialect.name == "sqlite":
+        with reading(engine) as connection:
+            if connection.execute(text("PRAGMA quick_check(1)")).scalar() != "ok":
+                raise StoreRefused("the store is damaged (quick_check); restore its file, or let `touchstone projector` fill a new one")
 
 
 def prepare(engine: Engine, *, create: bool) -> None:
@@ -130,9 +182,8 @@ def prepare(engine: Engine, *, create: bool) -> None:
                 connection.execute(schema_version.insert().values(version=SCHEMA_VERSION))
                 version = SCHEMA_VERSION
     except DBAPIError as error:
-        reason = str(error.orig).strip().partition("\n")[0]
-        raise ConfigError(f"the store {where} cannot be opened: {reason}; check store.url (--store, TOUCHSTONE_STORE_URL)") from None
-    except SQLAlchemyError as error:
+        raise ConfigError(f"the store {where} cannot be opened: {_reason(engine, error)}; check store.url (--store, TOUCHSTONE_STORE_URL)") from None
+    except (SQLAlchemyError, TypeError, ValueError) as error:  # the last two: a driver's, for a value in the URL
         raise ConfigError(f"the store {where} cannot be opened ({type(error).__name__}); check store.url (--store, TOUCHSTONE_STORE_URL)") from None
     if version is None or version > SCHEMA_VERSION:
         has = "an unfinished schema" if version is None else f"schema version {version}, newer than the {SCHEMA_VERSION} of this program"

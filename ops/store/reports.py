@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
+from pydantic import ValidationError
 from sqlalchemy import func, select
 
 from ops.store.engine import reading
@@ -84,19 +85,30 @@ def stored_results(store: ResultStore, keys: Sequence[BatchKey]) -> Iterator[Sco
         for key in keys:
             query = select(results).where(results.c.report_id == key.report_id)
             for row in connection.execution_options(yield_per=1_000).execute(query):
-                yield restore(row_of(row))
+                try:
+                    yield restore(row_of(row))
+                except ValueError:  # pydantic's and the JSON reader's alike
+                    raise ConfigError(f"stored result {row.result_id} cannot be read: it is damaged, or another program wrote it") from None
 
 
 def report_from_store(store: ResultStore, chosen: Chosen, pattern: str, settings: SafeSettings) -> SafeV0BatchReport:
-    """Aggregate stored results. A case that could not be scored is listed in `errors`, by its place on the topic."""
-    scored, errors = [], []
+    """Aggregate stored results. A case that could not be scored is listed in `errors`, by its place on the topic.
+
+    Raises `ConfigError` that names results which are no SAFE v0 results, whoever wrote them.
+    """
+    scored, errors, unfit = [], [], []
     for result in stored_results(store, chosen.keys):
         if result.label == "unscored":
             where = f"{result.source.topic}[{result.source.partition}]@{result.source.offset}"
             codes = ", ".join(sorted({f"{failure.component}: {failure.code}" for failure in result.failures})) or "no reason given"
             errors.append(SafeV0CaseError(where=where, what=f"could not be scored ({codes})"))
         else:
-            scored.append(result_of(result))
+            try:
+                scored.append(result_of(result))
+            except (ValidationError, KeyError):
+                unfit.append(result.result_id)
+    if unfit:
+        raise ConfigError(f"stored results lack what a SAFE v0 report needs (CR, AH, AC, composite, details, test_id): {_names(sorted(unfit))}")
     errors.sort(key=lambda error: error.where)
     return build_report(scored, concern_id=chosen.keys[0].concern_id, batch_id=chosen.batch_id or pattern, settings=settings, errors=errors)
 

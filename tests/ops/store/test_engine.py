@@ -47,6 +47,12 @@ def test_a_missing_file_is_not_made_by_a_reader(tmp_path: Path) -> None:
         ("sqlite:////no/such/folder/x.db", "is not a directory"),
         ("postgresql://u:hunter2@127.0.0.1:1/d?connect_timeout=2", "cannot be opened"),
         ("postgresql://u@127.0.0.1:1/d?password=hunter2&connect_timeout=2", "cannot be opened"),
+        ("postgresql://u:hunter2@h:abc/db", "not a database URL"),
+        ("postgresql://u:p@hunter2@h/db", "more than one @"),
+        ("postgresql://u@127.0.0.1:1/d?connect_timeout=hunter2", "ProgrammingError"),
+        ("postgresql://u@127.0.0.1:1/d?sslmode=hunter2", "cannot be opened"),
+        ("sqlite:///x.db?timeout=hunter2", "options"),
+        ("sqlite://u:hunter2@h/x.db", "three slashes"),
     ],
 )
 def test_a_store_that_cannot_be_opened_is_one_line_without_its_secrets(url: str, says: str) -> None:
@@ -66,6 +72,7 @@ def test_a_file_that_is_no_database_is_refused(tmp_path: Path) -> None:
 def test_a_url_is_shown_without_password_and_query() -> None:
     assert shown("postgresql+psycopg://ann:hunter2@db/x?sslkey=k&password=p") == "postgresql+psycopg://ann:***@db/x"
     assert shown("what is this") == "(not a database URL)"
+    assert shown("postgresql://u:p@hunter2@h/db") == shown("postgresql://u:hunter2@h:abc/db") == "(not a database URL)"
 
 
 def test_sqlite_keeps_whole_transactions_without_waiting_for_readers(tmp_path: Path) -> None:

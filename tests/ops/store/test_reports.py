@@ -22,6 +22,13 @@ OPTIONS = RenderOptions(BEGAN)
 QUOTING = SafeSettings(quote=True)
 
 
+def test_results_that_are_no_safe_results_are_named(store: ResultStore) -> None:
+    """A result with one value, as another program might write it."""
+    store.apply(projection(result().model_copy(update={"values": {"CR": 1.0}})), 1.0)
+    with pytest.raises(ConfigError, match=result().result_id):
+        report_from_store(store, choose(store, Wanted("safe_v0", None)), "*", SafeSettings())
+
+
 def cases(count: int = 12) -> list[SafeCase]:
     """Cases of three archetypes that pass, are to review and fail."""
     return [
