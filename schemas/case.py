@@ -2,6 +2,7 @@
 
 from datetime import datetime
 from typing import Annotated, Any, ClassVar, Literal, TypeVar
+from unicodedata import category
 
 from pydantic import AfterValidator, BeforeValidator, FailFast, Field, StringConstraints, ValidationError
 from pydantic_core import PydanticCustomError
@@ -18,14 +19,18 @@ CORRELATION_ITEMS_MAX = 64
 #: Every kind the specifications define; a suite of a user's own may add more.
 SPECIFIED_KINDS = frozenset({"safe", "summary", "trace", "selftest"})
 
-# Identifiers travel into results, headers, file names and logs, so control characters are refused here, once.
-Identifier = Annotated[str, StringConstraints(min_length=1, max_length=IDENTIFIER_CHARS_MAX, pattern=r"^[^\x00-\x1f\x7f]+$")]
+# Identifiers travel into results, headers, file names and logs, so control characters and direction overrides are
+# refused here, once.
+Identifier = Annotated[str, StringConstraints(min_length=1, max_length=IDENTIFIER_CHARS_MAX, pattern=r"^[^\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]+$")]
+#: Unicode categories of what leaves no mark: blanks, separators, control and format characters.
+_UNSEEN = frozenset({"Zs", "Zl", "Zp", "Cc", "Cf"})
 Text = Annotated[str, StringConstraints(max_length=TEXT_CHARS_MAX)]
 
 
 def _reject_blank(value: str) -> str:
     """Refuse an expectation without a visible character: as a substring it would match every output."""
-    if not value.strip():
+    # The first letter or digit settles it for nearly every expectation.
+    if not any(map(str.isalnum, value)) and all(category(character) in _UNSEEN for character in value):
         raise PydanticCustomError("blank_expectation", "an expected string is empty or blank")
     return value
 

@@ -5,7 +5,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from pydantic_core import PydanticCustomError
 
 from schemas.report import SafeV0Thresholds
 from scorers.base import ConfigError
@@ -16,7 +17,17 @@ METRICS = ("CR", "AH", "AC")
 ReportFormat = Literal["json", "console", "markdown", "junit"]
 
 
-Weight = Annotated[float, Field(ge=0, le=1_000_000, allow_inf_nan=False)]
+WEIGHT_MIN = 1e-6
+
+
+def _check_weight(value: float) -> float:
+    """Refuse a weight so small that products with it lose their digits, or vanish, and the composite with them."""
+    if 0 < value < WEIGHT_MIN:
+        raise PydanticCustomError("weight_too_small", "a weight is 0, or from 0.000001 to 1000000")
+    return value
+
+
+Weight = Annotated[float, Field(ge=0, le=1_000_000, allow_inf_nan=False), AfterValidator(_check_weight)]
 
 
 class Part(BaseModel):

@@ -38,7 +38,7 @@ def test_scores_are_between_zero_and_one(parts: dict[str, object]) -> None:
     assert all(0 <= value <= 1 for value in values(parts).values())
 
 
-@given(cases(), st.tuples(*[st.floats(0, 1_000)] * 3).filter(lambda weights: sum(weights) > 0))
+@given(cases(), st.tuples(*[st.just(0.0) | st.floats(1e-6, 1_000)] * 3).filter(lambda weights: sum(weights) > 0))
 def test_the_composite_lies_between_the_smallest_and_the_largest_metric(parts: dict[str, object], weights: tuple[float, ...]) -> None:
     settings = SafeSettings(weights=Weights(CR=weights[0], AH=weights[1], AC=weights[2]))
     scored = SafeScorer(settings).evaluate(case(**parts)).values  # type: ignore[arg-type]
