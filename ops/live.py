@@ -73,9 +73,14 @@ class Child:
 
 
 class Live:
-    """The processes of one run. An async context manager: entering starts everything, leaving ends it in order."""
+    """The processes of one run. An async context manager: entering starts everything, leaving ends it in order.
+
+    Raises `ConfigError` for a plan that its broker cannot serve.
+    """
 
     def __init__(self, settings: Settings, plan: Plan, on_line: Callable[[LogLine], None]) -> None:
+        if plan.workers > 1 and plan.broker == "embedded":
+            raise ConfigError("the embedded broker cannot share a suite's partitions between workers; use --broker apache, or --workers 1")
         self._plan = plan
         self._on_line = on_line
         self._given = settings
@@ -101,8 +106,6 @@ class Live:
         await self.stop()
 
     async def _start(self) -> None:
-        if self._plan.workers > 1 and self._plan.broker == "embedded":
-            raise ConfigError("the embedded broker cannot share a suite's partitions between workers; use --broker apache, or --workers 1")
         address = await asyncio.to_thread(self._broker.start)
         # This broker speaks neither TLS nor SASL, whatever the settings say of another one.
         kafka = KafkaSettings(bootstrap_servers=address, client_id=self._given.kafka.client_id)

@@ -1,8 +1,10 @@
 """How every Kafka client connects: one place turns the settings into aiokafka keyword arguments."""
 
 import asyncio
+import logging
 import ssl
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from aiokafka.admin import AIOKafkaAdminClient
@@ -51,11 +53,27 @@ def ssl_context(kafka: KafkaSettings) -> ssl.SSLContext | None:
     return context
 
 
+@contextmanager
+def quiet_library() -> Iterator[None]:
+    """Without aiokafka's own words about a broker that does not answer: our one line says it better."""
+    library = logging.getLogger("aiokafka")
+    level, silent = library.level, logging.CRITICAL + 1
+    if level == silent:  # somebody else's silence, who ends it: to restore it after them would last for ever
+        yield
+        return
+    library.setLevel(silent)
+    try:
+        yield
+    finally:
+        library.setLevel(level)
+
+
 async def open_admin(kafka: KafkaSettings) -> AIOKafkaAdminClient:
     """A started admin client. Raises `ConfigError` where no broker answers within `connect_timeout_s`."""
     admin = AIOKafkaAdminClient(**client_options(kafka))
     try:
-        await asyncio.wait_for(admin.start(), kafka.connect_timeout_s)
+        with quiet_library():
+            await asyncio.wait_for(admin.start(), kafka.connect_timeout_s)
     except (KafkaError, OSError, TimeoutError) as error:
         await admin.close()
         raise ConfigError(unreachable(kafka, error)) from None

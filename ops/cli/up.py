@@ -71,8 +71,8 @@ async def _serve(settings: "Settings", plan: "Plan") -> int:
     from ops.live import Live, stop_on_signals
 
     begun = time.monotonic()
-    typer.echo("Starting broker, workers and projector …", err=True)
     live = Live(settings, plan, _show)
+    typer.echo("Starting broker, workers and projector …", err=True)
     stop = asyncio.Event()
     stop_on_signals(stop, live)
     starting = asyncio.ensure_future(live.__aenter__())

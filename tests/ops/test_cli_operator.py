@@ -154,7 +154,7 @@ def test_the_demo_refuses_an_unwritable_report_directory_before_it_starts(run: C
 def test_up_refuses_workers_that_the_embedded_broker_cannot_serve(run: Commands) -> None:
     ran = run("up", "--workers", "2")
     assert ran.code == 3
-    assert "--broker apache" in ran.err
+    assert "--broker apache" in ran.one_line
 
 
 def test_up_refuses_an_unknown_suite(run: Commands) -> None:

@@ -1,0 +1,193 @@
+"""What goes wrong around a command: streams that are closed or full, files that are damaged, text that a terminal would act upon."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from pydantic import TypeAdapter, ValidationError
+
+import ops.cli
+from ops.cli.moments import parse_since
+from ops.cli.progress import Progress
+from ops.reporters.files import write_whole
+from ops.settings import load_settings
+from ops.store.results import ResultStore
+from ops.store.schema import results
+from schemas.case import Expected, Identifier
+from scorers.base import ConfigError
+from scorers.safe.settings import resolve
+from tests.ops.commands import Commands
+from tests.streams.results_topic import projection, result
+
+CASE = '{"test_id":"t","concern_id":"c","batch_id":"b","output":{"signals":[]}}\n'
+CANARY = "zanzibar-canary"
+
+
+@pytest.fixture
+def run(capfdbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Commands:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("KAFKA_BOOTSTRAP_SERVERS", raising=False)
+    Path("ok.jsonl").write_text(CASE)
+    return Commands(capfdbinary, monkeypatch)
+
+
+def shell(script: str, folder: Path) -> tuple[int, str]:
+    """Run a shell line in which `$T` is the command; return its code and standard error."""
+    (folder / "ok.jsonl").write_text(CASE)
+    script = script.replace("$T", f"'{sys.executable}' -m ops.cli")
+    path = {"PYTHONPATH": str(Path(ops.cli.__file__).parents[2]), "PATH": "/usr/bin:/bin"}
+    ran = subprocess.run(["bash", "-o", "pipefail", "-c", script], cwd=folder, env=path, capture_output=True, text=True, timeout=60, check=False)
+    return ran.returncode, ran.stderr
+
+
+def test_a_defect_is_one_line_without_its_message(run: Commands, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object) -> None:
+        raise ZeroDivisionError(CANARY)
+
+    monkeypatch.setattr("ops.cli.safe._settings", broken)
+    ran = run("safe", "score", "ok.jsonl")
+    assert ran.code == 70
+    assert "internal error: ZeroDivisionError at " in ran.one_line
+    assert CANARY not in ran.err
+    told = run("safe", "score", "ok.jsonl", env={"TOUCHSTONE_DEBUG": "1"})
+    assert told.code == 70
+    assert "Traceback" in told.err
+    assert CANARY in told.err
+
+
+@pytest.mark.parametrize("command", ["$T safe score ok.jsonl 2>&-", "$T safe score ok.jsonl >&-", "$T config show | true", "$T config show | head -1"])
+def test_a_stream_that_is_closed_or_no_longer_read_is_no_error(command: str, tmp_path: Path) -> None:
+    assert shell(command, tmp_path)[0] == 0
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full")
+@pytest.mark.parametrize("command", ["$T config show >/dev/full", "$T safe score ok.jsonl --observations /dev/full"])
+def test_output_that_does_not_fit_is_one_line(command: str, tmp_path: Path) -> None:
+    code, err = shell(command, tmp_path)
+    assert code == 3
+    assert err.startswith("touchstone: ")
+    assert len(err.splitlines()) == 1
+
+
+def test_progress_without_a_stream_is_silent() -> None:
+    with Progress("cases", None) as progress:
+        progress.step(64)
+
+
+@pytest.mark.parametrize("servers", ["a:b:c:d", "127.0.0.1:99999999", "[::1", "a:0", "a", "a:1,", "PLAINTEXT://a:1", "[zz]:1", "::1:9092", "a b:1", "ü:1"])
+def test_a_broker_address_that_no_client_can_read_is_refused(servers: str) -> None:
+    with pytest.raises(ConfigError, match=r"kafka.bootstrap_servers .*server \d: "):
+        load_settings({"kafka.bootstrap_servers": servers}, env={})
+
+
+def test_broker_addresses_lose_their_blanks() -> None:
+    assert load_settings({"kafka.bootstrap_servers": "a.b-c:1, [::1]:2"}, env={}).kafka.bootstrap_servers == "a.b-c:1,[::1]:2"
+
+
+@pytest.mark.parametrize("token", ["", "two words", "é" + CANARY])
+def test_a_token_that_guards_nothing_or_cannot_be_sent_is_refused(token: str) -> None:
+    with pytest.raises(ConfigError, match="ASCII") as caught:
+        load_settings(env={"TOUCHSTONE_HTTP_TOKEN": token})
+    assert CANARY not in str(caught.value)
+
+
+def damaged(path: Path) -> str:
+    """A store whose pages behind the first are noise."""
+    url = f"sqlite:///{path}"
+    store = ResultStore.open(url, create=True)
+    store.apply(projection(result()), 1.0)
+    store.close()
+    data = path.read_bytes()
+    path.write_bytes(data[:4096] + b"\xa5" * (len(data) - 4096))
+    return url
+
+
+def test_a_damaged_store_is_one_line(run: Commands, tmp_path: Path) -> None:
+    ran = run("report", "--store", damaged(tmp_path / "x.db"))
+    assert ran.code == 3
+    assert "the store" in ran.one_line
+
+
+def test_doctor_calls_a_damaged_store_bad(tmp_path: Path) -> None:
+    from ops.checkup import check_store
+
+    url = damaged(tmp_path / "x.db")
+    (check,) = check_store(load_settings({"store.url": url}, env={}))
+    assert check.state == "bad"
+
+
+def test_a_damaged_table_is_refused_where_the_schema_can_still_be_read(run: Commands, tmp_path: Path) -> None:
+    import sqlite3
+
+    from ops.checkup import check_store
+
+    path = tmp_path / "x.db"
+    store = ResultStore.open(f"sqlite:///{path}", create=True)
+    store.apply(projection(result()), 1.0)
+    store.close()
+    with sqlite3.connect(path) as connection:
+        (page,) = connection.execute("SELECT rootpage FROM sqlite_master WHERE name = ?", (results.name,)).fetchone()
+        (size,) = connection.execute("PRAGMA page_size").fetchone()
+    connection.close()
+    data = bytearray(path.read_bytes())
+    data[(page - 1) * size : page * size] = b"\xa5" * size
+    path.write_bytes(data)
+    (check,) = check_store(load_settings({"store.url": f"sqlite:///{path}"}, env={}))
+    assert check.state == "bad"
+    assert "damaged" in check.what
+    ran = run("report", "--store", f"sqlite:///{path}")
+    assert ran.code == 3
+    assert "damaged" in ran.one_line
+
+
+def test_links_in_a_circle_are_one_clear_error(tmp_path: Path) -> None:
+    (tmp_path / "a").symlink_to(tmp_path / "b")
+    (tmp_path / "b").symlink_to(tmp_path / "a")
+    with pytest.raises(ConfigError, match="cannot be written"):
+        write_whole(tmp_path / "a", "x")
+
+
+def test_a_time_before_all_times_is_refused() -> None:
+    with pytest.raises(ConfigError, match="--since"):
+        parse_since("999999999d")
+
+
+def test_a_header_may_be_any_bytes(run: Commands) -> None:
+    assert run("explain", "ok.jsonl", "-H", "a\x1b[31m=\udcff").code == 0
+
+
+def test_an_error_stays_one_line_whatever_it_names(run: Commands) -> None:
+    ran = run("explain", "no\nsuch\x1b[31m\u202efile")
+    assert ran.code == 3
+    assert "no\\nsuch\\x1b[31m\\u202efile" in ran.one_line
+
+
+@pytest.mark.parametrize("identifier", ["a\x85", "a\x9b", "\u202ea", "a\u2066", "a\x7f", "a\n"])
+def test_an_identifier_has_nothing_that_a_terminal_acts_upon(identifier: str) -> None:
+    with pytest.raises(ValidationError):
+        TypeAdapter(Identifier).validate_python(identifier)
+
+
+@pytest.mark.parametrize("text", ["", " ", "\u200b", "\u00ad", "\ufeff \u2060", "\u3000"])
+def test_an_expectation_without_a_mark_is_blank(text: str) -> None:
+    with pytest.raises(ValidationError, match="blank"):
+        TypeAdapter(Expected).validate_python(text)
+
+
+@pytest.mark.parametrize("text", ["a", "🙂", "\u200b5", "%", "痛"])
+def test_an_expectation_with_a_mark_is_not_blank(text: str) -> None:
+    assert TypeAdapter(Expected).validate_python(text) == text
+
+
+@pytest.mark.parametrize("weight", ["5e-324", "1e-7", "1e7"])
+def test_a_weight_out_of_bounds_is_refused(weight: str) -> None:
+    with pytest.raises(ConfigError, match=r"SAFE_V0_CR_WEIGHT: weights\.CR"):
+        resolve({"SAFE_V0_CR_WEIGHT": weight}, None)
+
+
+@pytest.mark.parametrize("command", [("worker", "--suite", "safe_v0"), ("projector", "--store", "sqlite:///x.db")])
+def test_a_broker_that_does_not_answer_is_one_line(command: tuple[str, ...], tmp_path: Path) -> None:
+    code, err = shell(f"$T {' '.join(command)} --bootstrap 127.0.0.1:1", tmp_path)
+    assert code == 3
+    assert len(err.splitlines()) == 1, err
