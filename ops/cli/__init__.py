@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from ops.cli.shared import EXIT_ERROR, one_line
+from ops.cli.shared import EXIT_ERROR, one_line, until_read_no_more
 
 app = typer.Typer(
     name="touchstone",
@@ -66,7 +66,9 @@ def _code_of_run() -> int:
     """Run one command and flush what it wrote, so that a write that fails at the very end is told like any other."""
     try:
         code = app(standalone_mode=False)
-        sys.stdout.flush()
+        with until_read_no_more():
+            if sys.stdout is not None:
+                sys.stdout.flush()
     except _ClickException as error:
         error.show()
         return 0 if type(error).__name__ == "NoArgsIsHelpError" else EXIT_ERROR
@@ -109,7 +111,7 @@ def _internal(error: Exception) -> int:
     if os.environ.get("TOUCHSTONE_DEBUG") == "1":
         traceback.print_exception(error)
     frames = traceback.extract_tb(error.__traceback__)
-    ours = [frame for frame in frames if Path(frame.filename).is_relative_to(_ROOT) and "site-packages" not in frame.filename]
+    ours = [frame for frame in frames if any(Path(frame.filename).is_relative_to(_ROOT / name) for name in ("ops", "streams", "scorers", "schemas"))]
     where = "an unknown place"
     if frames:
         frame = (ours or frames)[-1]

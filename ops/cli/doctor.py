@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from ops.cli import app
-from ops.cli.shared import EXIT_ERROR, BootstrapOption, ConfigOption, JsonOption, settings_from
+from ops.cli.shared import EXIT_ERROR, BootstrapOption, ConfigOption, JsonOption, settings_from, until_read_no_more
 
 if TYPE_CHECKING:
     from ops.checkup import Check
@@ -35,10 +35,11 @@ def doctor(as_json: JsonOption = False, config: ConfigOption = None, bootstrap: 
     checks = _checks(settings)
     if settings is None:
         checks.insert(0, Check("settings", "bad", "the settings are broken (see the line above)", "mend them; Kafka and the store were not looked at"))
-    if as_json:
-        typer.echo(json.dumps([asdict(check) for check in checks], indent=2))
-    else:
-        _print(checks)
+    with until_read_no_more():
+        if as_json:
+            typer.echo(json.dumps([asdict(check) for check in checks], indent=2))
+        else:
+            _print(checks)
     bad = {check.area for check in checks if check.state == "bad"}
     raise typer.Exit(EXIT_ERROR if bad & CONFIGURED else EXIT_MEND if bad else 0)
 

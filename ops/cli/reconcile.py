@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ops.cli import app
-from ops.cli.shared import BootstrapOption, ConfigOption, JsonOption, fail, one_line_errors, settings_from
+from ops.cli.shared import BootstrapOption, ConfigOption, JsonOption, fail, one_line_errors, settings_from, until_read_no_more
 from ops.cli.stored import StoreOption, store_errors
 
 if TYPE_CHECKING:
@@ -50,10 +50,8 @@ def reconcile(
             outcome = asyncio.run(compare(settings, opened, question))
         finally:
             opened.close()
-    if as_json:
-        typer.echo(json.dumps(outcome.as_json(), indent=2))
-    else:
-        typer.echo("\n".join(_lines(outcome)))
+    with until_read_no_more():
+        typer.echo(json.dumps(outcome.as_json(), indent=2) if as_json else "\n".join(_lines(outcome)))
     raise typer.Exit(0 if outcome.closes else EXIT_OPEN)
 
 

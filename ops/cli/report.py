@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from ops.cli import app
-from ops.cli.shared import ConfigOption, fail, one_line_errors, settings_from
+from ops.cli.shared import ConfigOption, fail, one_line_errors, settings_from, until_read_no_more
 from ops.cli.stored import StoreOption, store_errors
 
 REPORTED_SUITE = "safe_v0"
@@ -69,7 +69,8 @@ def report(
             typer.echo("touchstone: scored with another configuration than the one here, whose thresholds count in the pass rates by metric", err=True)
         text = render(built, format.value, RenderOptions(datetime.now(UTC), verbose, min_pass_rate))
         if output is None:
-            typer.echo(text.encode(), nl=False)
+            with until_read_no_more():
+                typer.echo(text.encode(), nl=False)
         else:
             write_whole(output, text)
             typer.echo(f"wrote {output}", err=True)

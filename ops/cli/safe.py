@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ops.cli import app
-from ops.cli.shared import fail, one_line_errors
+from ops.cli.shared import fail, one_line_errors, until_read_no_more
 
 if TYPE_CHECKING:
     from ops.reporters import RenderOptions
@@ -181,7 +181,8 @@ class _Destination:
                 path = report_path(self._directory, report.concern_id, name, options.generated_at)
             if path is None or path == _STANDARD_OUTPUT:
                 # Bytes, so that the encoding of the terminal or pipe cannot break a report.
-                typer.echo(text.encode(), nl=False)
+                with until_read_no_more():
+                    typer.echo(text.encode(), nl=False)
             else:
                 write_whole(path, text)
                 typer.echo(f"wrote {path}", err=True)

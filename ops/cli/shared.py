@@ -1,6 +1,7 @@
 """What every command shares: settings, one-line errors, exit codes."""
 
 import os
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,6 +19,15 @@ ConfigOption = Annotated[
 ]
 BootstrapOption = Annotated[str | None, typer.Option("--bootstrap", help="Kafka brokers, host:port,… (overrides KAFKA_BOOTSTRAP_SERVERS).", show_default=False)]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]
+
+
+@contextmanager
+def until_read_no_more() -> Iterator[None]:
+    """Write for a command whose exit code is a verdict: a reader that goes early (head, less) must not make it a pass."""
+    try:
+        yield
+    except BrokenPipeError:
+        sys.stdout = None  # the interpreter's own word for no stream
 
 
 def one_line(message: str) -> str:

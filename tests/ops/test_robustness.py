@@ -70,6 +70,15 @@ def test_output_that_does_not_fit_is_one_line(command: str, tmp_path: Path) -> N
     assert len(err.splitlines()) == 1
 
 
+@pytest.mark.parametrize("format", ["json", "console"])
+def test_a_reader_that_goes_early_makes_no_pass_of_a_fail(format: str, tmp_path: Path) -> None:
+    failing = CASE.replace('"output"', '"expectations":{"signal_generation":{"must_find_signals":["x"]}},"output"')
+    (tmp_path / "bad.jsonl").write_text(failing)
+    code, _ = shell(f"$T safe score bad.jsonl -f {format}; exit $?", tmp_path)
+    assert code in {1, 2}
+    assert shell(f"$T safe score bad.jsonl -f {format} | true", tmp_path)[0] == code
+
+
 def test_progress_without_a_stream_is_silent() -> None:
     with Progress("cases", None) as progress:
         progress.step(64)
