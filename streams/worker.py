@@ -79,12 +79,16 @@ async def run_worker(suite: RunningSuite, topics: tuple[str, ...], runner: Runne
     calm_collector()
     log.info("worker_started", suite=suite.name, version=suite.version, runner=runner, group=group, topics=list(topics), address=address)
     try:
-        return await _run_to_the_end(run, job, watchdog)
+        code = await _run_to_the_end(run, job, watchdog)
     finally:
         await outbox.stop()
         pages.stop()
         totals = metrics.totals()
         log.info("worker_stopped", suite=suite.name, records=totals["consumed"], count=totals["scored"], in_flight=totals["in_flight"])
+    if job.abandoned:
+        log.warning("runner_left_behind", runner=runner)
+        os._exit(code)
+    return code
 
 
 async def _run_to_the_end(run: Callable[[Job], Awaitable[None]], job: Job, watchdog: Watchdog) -> int:
