@@ -53,6 +53,9 @@ class Feeder(threading.Thread):
             {
                 "bootstrap.servers": bootstrap_servers,
                 "enable.idempotence": True,
+                # With more in flight, a topic just made loses its first batch: refused by a leader that does not know itself
+                # yet, then taken for a duplicate, because the broker accepted the second batch as the producer's first.
+                "max.in.flight.requests.per.connection": 1,
                 "message.max.bytes": 16_000_000,
                 "queue.buffering.max.kbytes": 2_000_000,
                 "delivery.timeout.ms": 600_000,
