@@ -1,8 +1,10 @@
 """Dead letters: the original bytes, key and headers, plus error headers in the manner of KIP-1034.
 
-The headers carry codes, paths and numbers, never a word of the payload.
+Our headers carry codes, paths and numbers, never a word of the payload. A header of the event itself that bears one of our
+names is kept under `touchstone.original.`: the event may be somebody else's dead letter.
 """
 
+from collections.abc import Iterable
 from datetime import UTC, datetime
 
 from streams.codec import Header, Record, header_text
@@ -20,6 +22,8 @@ TIMESTAMP = "touchstone.failed_at"
 SOURCE_TIMESTAMP = "touchstone.source_timestamp_ms"
 OMITTED = "touchstone.payload_omitted"
 OURS = frozenset({EXCEPTION, MESSAGE, TOPIC, PARTITION, OFFSET, SUITE, SUITE_VERSION, TIMESTAMP, SOURCE_TIMESTAMP, OMITTED})
+#: Stands before the event's own headers of our names, and before those that begin like this already, so that the way back is one-to-one.
+ORIGINAL = "touchstone.original."
 
 
 def dead_letter(record: Record, *, suite: str, version: str, code: str, where: str, payload: bool = True) -> Message:
@@ -39,7 +43,16 @@ def dead_letter(record: Record, *, suite: str, version: str, code: str, where: s
         (TIMESTAMP, datetime.now(UTC).isoformat().encode()),
         (SOURCE_TIMESTAMP, str(record.timestamp).encode()),
     ]
-    original = [(name, value) for name, value in record.headers or () if name not in OURS]
     if payload:
-        return Message(record.key, record.value, [*original, *ours])
+        return Message(record.key, record.value, [*_set_aside(record.headers), *ours])
     return Message(None, b"", [*ours, (OMITTED, b"too_large")])
+
+
+def _set_aside(headers: Iterable[Header] | None) -> list[Header]:
+    """The event's own headers, in order, none of them under a name that is ours."""
+    return [(ORIGINAL + name if name in OURS or name.startswith(ORIGINAL) else name, value) for name, value in headers or ()]
+
+
+def own_headers(headers: Iterable[Header] | None) -> list[Header]:
+    """The event's own headers from its dead letter, as they were: names, values, order and repetitions."""
+    return [(name.removeprefix(ORIGINAL), value) for name, value in headers or () if name not in OURS]

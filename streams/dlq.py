@@ -18,7 +18,7 @@ from schemas.config import Settings
 from scorers.base import ConfigError
 from streams.clients import client_options, unreachable
 from streams.codec import Header, Record
-from streams.deadletter import EXCEPTION, MESSAGE, OFFSET, OMITTED, OURS, PARTITION, SOURCE_TIMESTAMP, SUITE, SUITE_VERSION, TIMESTAMP, TOPIC
+from streams.deadletter import EXCEPTION, MESSAGE, OFFSET, OMITTED, PARTITION, SOURCE_TIMESTAMP, SUITE, SUITE_VERSION, TIMESTAMP, TOPIC, own_headers
 from streams.logreader import LogReader, header_texts
 
 #: On a redriven event: how often it was sent back. Survives in the dead letter if it dies again.
@@ -266,7 +266,7 @@ class Desk:
 
 def original_headers(headers: Iterable[tuple[str, bytes]] | None) -> list[Header]:
     """The event's own headers: without those of the dead letter and of earlier redrives."""
-    return [(name, raw) for name, raw in headers or () if name not in OURS and name != REDRIVEN]
+    return own_headers((name, raw) for name, raw in headers or () if name != REDRIVEN)
 
 
 @dataclass(frozen=True, slots=True)

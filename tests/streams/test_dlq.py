@@ -146,6 +146,28 @@ def test_the_events_own_headers_come_back_in_order_and_ours_do_not() -> None:
     assert original_headers(record.headers) == [("a", b"1"), ("b", b""), ("a", b"2")]
 
 
+def test_an_event_that_was_a_dead_letter_already_comes_back_with_every_header() -> None:
+    own: list[tuple[str, Any]] = [
+        ("__streams.errors.topic", b"theirs"),
+        ("touchstone.suite", b"\xff\x00"),
+        ("a", b"1"),
+        ("__streams.errors.topic", None),
+        ("touchstone.original.touchstone.suite", b"2"),
+        ("touchstone.original.", b"3"),
+        ("touchstone.suite", b"again"),
+        ("__streams.errors.stacktrace", b"at line 1"),
+        ("a", None),
+        ("touchstone.payload_omitted", b"too_large"),
+    ]
+    once = letter_record(0, headers=own)
+    letter = parse_letter(once)
+    assert letter is not None
+    assert (letter.source_topic, letter.suite, letter.omitted) == ("generations", "safe_v0", None)
+    twice = letter_record(1, headers=once.headers)
+    assert original_headers(once.headers) == own
+    assert original_headers(original_headers(twice.headers)) == own, "a dead letter of a dead letter"
+
+
 async def test_filters_admit_by_code_suite_and_time() -> None:
     (letter,) = (await box(letter_record(0))).letters
     now = datetime.now(UTC)
