@@ -21,6 +21,8 @@ from streams.intervals import Interval, runs
 TEXT_CHARS_MAX = 512
 OFFSET_MAX = 2**62
 PARTITION_MAX = 2**31 - 1
+#: Of a value: the sum over as many cases as there are offsets is still a number.
+VALUE_MAX = 1e280
 
 
 class AccountKey(NamedTuple):
@@ -153,6 +155,8 @@ def read_result(value: bytes) -> ResultRow:
         raise Unreadable("invalid_result") from None
     if not all(math.isfinite(number) for number in (*result.values.values(), *result.duration_ms.values())):
         raise Unreadable("not_finite")
+    if any(abs(number) > VALUE_MAX for number in result.values.values()):
+        raise Unreadable("out_of_bounds")
     texts = (result.result_id, result.event_id, result.case_id or "", result.kind, result.suite, result.suite_version, result.config_digest)
     _bounded(*texts, result.source.topic)
     _bounded_position(result.source.partition, result.source.offset)
@@ -170,12 +174,20 @@ def read_result(value: bytes) -> ResultRow:
         batch=batch,
         batch_size=size if type(size) is int and 0 < size < OFFSET_MAX else None,
         source=Position(result.source.topic, result.source.partition, result.source.offset),
-        scored_at=result.scored_at.astimezone(UTC) if result.scored_at.tzinfo else result.scored_at.replace(tzinfo=UTC),
+        scored_at=_in_utc(result.scored_at),
         duration_ms=orjson.dumps(result.duration_ms).decode(),
         scores=scores,
         document=document,
         content=hasher.hexdigest(),
     )
+
+
+def _in_utc(moment: datetime) -> datetime:
+    """The moment in UTC; one without a zone is UTC. Raises `Unreadable` where UTC's calendar has no such year."""
+    try:
+        return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
+    except OverflowError:
+        raise Unreadable("out_of_bounds") from None
 
 
 _DOCUMENT_FIELDS = {"findings", "failures", "components_missing", "not_checked", "details", "attributes", "models", "correlation"}
