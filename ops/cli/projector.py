@@ -1,6 +1,8 @@
 """`touchstone projector`: results on Kafka → result store → batch reports."""
 
-from typing import TYPE_CHECKING, Annotated
+import asyncio
+import time
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
@@ -12,6 +14,10 @@ if TYPE_CHECKING:
     from schemas.config import Settings
     from streams.metrics import ProjectorCounts
     from streams.projector import Projector
+
+HEARTBEAT_S = 1.0
+#: As for a worker: an event loop that has not come round for so long is stuck.
+HEARTBEAT_AGE_MAX_S = 30.0
 
 
 @app.command()
@@ -37,7 +43,6 @@ def projector(
 
 async def _run(settings: "Settings", *, from_start: bool) -> None:
     """Check what is needed, then project until a signal."""
-    import asyncio
     import signal
 
     import structlog
@@ -62,16 +67,36 @@ async def _run(settings: "Settings", *, from_start: bool) -> None:
         registry = CollectorRegistry()
         counts = ProjectorCounts(registry)
         work = Projector(settings, store, metrics=counts)
-        pages = Pages(settings.http, registry, lambda: (True, ""), lambda: _ready(work, counts))
+        heartbeat = Heartbeat()
+        pages = Pages(settings.http, registry, heartbeat.alive, lambda: _ready(work, counts))
         address = pages.start()
         log.info("projector_started", topic=settings.topics.results, path=shown(url), address=address)
+        beating = asyncio.create_task(heartbeat.beat())
         try:
             await work.run(stop)
         finally:
+            beating.cancel()
             pages.stop()
         log.info("projector_stopped")
     finally:
         store.close()
+
+
+class Heartbeat:
+    """Shows the pages' thread that the event loop turns."""
+
+    def __init__(self) -> None:
+        self._at = time.monotonic()
+
+    async def beat(self) -> NoReturn:
+        """Stamp the time until cancelled."""
+        while True:
+            self._at = time.monotonic()
+            await asyncio.sleep(HEARTBEAT_S)
+
+    def alive(self) -> tuple[bool, str]:
+        """Whether the loop has come round lately, and what to say if not."""
+        return time.monotonic() - self._at <= HEARTBEAT_AGE_MAX_S, "event loop is stuck"
 
 
 def _ready(work: "Projector", counts: "ProjectorCounts") -> tuple[bool, str]:
