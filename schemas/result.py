@@ -10,7 +10,6 @@ from schemas.base import Outbound
 Label = Literal["Pass", "Review", "Warn", "Fail", "unscored"]
 Severity = Literal["critical", "major", "minor", "info"]
 Outcome = Literal["scored", "skipped", "shed", "dead"]
-OUTCOMES: tuple[Outcome, ...] = ("scored", "skipped", "shed", "dead")
 
 
 class Finding(Outbound):

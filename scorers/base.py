@@ -75,7 +75,6 @@ class Suite:
     document_name: str | None = None
     env_prefix: str | None = None
     inline: bool = False
-    extra: str | None = None
     metrics: tuple[str, ...] = field(default=())
 
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 
 import orjson
 from aiokafka.producer.message_accumulator import BatchBuilder
-from prometheus_client import CollectorRegistry
 
 from ops.bench.workload import events
 from ops.suites import running_suite
@@ -20,7 +19,7 @@ from scorers.safe.scorer import SafeScorer
 from scorers.safe.settings import resolve
 from streams.codec import Read, ResultEncoder
 from streams.intake import Destinations, Intake
-from streams.metrics import WorkerMetrics
+from streams.metrics import CollectorRegistry, WorkerMetrics
 from streams.outbox import Message
 
 ROWS = 5_000

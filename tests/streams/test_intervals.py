@@ -1,11 +1,12 @@
 """The algebra of outcomes: what a fold says is what a dictionary of offsets would say, in any order and however often."""
 
 import itertools
+from typing import get_args
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schemas.result import OUTCOMES
+from schemas.result import Outcome
 from streams.intervals import STRENGTH, Interval, clip, fold, gaps, join, offsets, runs, runs_of_ascending, show, size, spans_of, subtract
 
 REASONS = ("", "a", "b")
@@ -14,7 +15,7 @@ REASONS = ("", "a", "b")
 @st.composite
 def interval(draw: st.DrawFn) -> Interval:
     first = draw(st.integers(0, 40))
-    return Interval(first, first + draw(st.integers(0, 12)), draw(st.sampled_from(OUTCOMES)), draw(st.sampled_from(REASONS)))
+    return Interval(first, first + draw(st.integers(0, 12)), draw(st.sampled_from(get_args(Outcome))), draw(st.sampled_from(REASONS)))
 
 
 intervals = st.lists(interval(), max_size=12)
