@@ -8,6 +8,9 @@ from typing import Any
 from streams.intervals import Interval, Span, clip, fold, gaps, join, show, size, spans_of, subtract
 from streams.store_port import Account
 
+#: Differences that a store which is behind shows, and loses once it has caught up.
+LAG_CODES = frozenset({"dead_outcome_missing"})
+
 
 @dataclass(frozen=True, slots=True)
 class DeadLetters:
@@ -26,6 +29,7 @@ class PartitionFacts:
     """Everything known of one partition of an input topic.
 
     `start`, `end`: bounds of the log. `committed`: the group's next offset, None where it never committed.
+    `latest_end`: the end read after the store was, None where nothing flowed in between.
     `intervals`: outcomes of every version of the suite, folded. `unmatched`: offsets that are scored without a result or
     a repeat in the store, or the other way round. `first`: the first offset that is to be accounted for.
     `dead_letters`: None where they were not read.
@@ -41,6 +45,7 @@ class PartitionFacts:
     row_without_scored: tuple[Span, ...] = ()
     first: int = 0
     dead_letters: DeadLetters | None = None
+    latest_end: int | None = None
 
     @property
     def settled(self) -> int:
@@ -87,6 +92,11 @@ class PartitionAccount:
         """No hole and no difference."""
         return not self.holes and not self.differences
 
+    @property
+    def contradicted(self) -> bool:
+        """A difference that no record still to be read can mend."""
+        return any(one.code not in LAG_CODES for one in self.differences)
+
     def as_json(self) -> dict[str, Any]:
         """For machines."""
         return {
@@ -129,11 +139,19 @@ class Reconciliation:
         """Every partition closes, and nothing is in flight where the caller asked for that."""
         return all(one.closes for one in self.partitions) and not (self.drained and self.in_flight)
 
+    @property
+    def undecided(self) -> bool:
+        """It does not close, but all that is missing may be among the results that the store has not read."""
+        if self.closes or not self.behind or (self.drained and self.in_flight):
+            return False
+        return not any(one.contradicted for one in self.partitions)
+
     def as_json(self) -> dict[str, Any]:
         """For machines."""
         return {
             "suite": self.suite,
             "closes": self.closes,
+            "undecided": self.undecided,
             "behind": self.behind,
             "in_flight": self.in_flight,
             "drained": self.drained,
@@ -197,13 +215,15 @@ def _by_reason(intervals: Iterable[Interval], outcome: str) -> dict[str, int]:
 
 def _bounds(facts: PartitionFacts) -> Iterable[Difference]:
     """Outcomes or commits of offsets that the topic does not have yet: it was made anew."""
-    beyond = join((one.first, one.last) for one in clip(facts.intervals, facts.end, 2**63))
+    # While events flow, the store knows of later ones than `end` does.
+    end = facts.end if facts.latest_end is None else max(facts.end, facts.latest_end)
+    beyond = join((one.first, one.last) for one in clip(facts.intervals, end, 2**63))
     if beyond:
-        what = f"outcomes at or past the end offset {facts.end} (the topic was made anew; give it a new store)"
+        what = f"outcomes at or past the end offset {end} (the topic was made anew; give it a new store)"
         yield Difference("outcome_past_end", what, tuple(beyond))
-    if facts.committed is not None and facts.committed > facts.end:
-        what = f"the group committed {facts.committed}, past the end offset {facts.end} (the topic was made anew; reset the group)"
-        yield Difference("commit_past_end", what, ((facts.end, facts.committed - 1),))
+    if facts.committed is not None and facts.committed > end:
+        what = f"the group committed {facts.committed}, past the end offset {end} (the topic was made anew; reset the group)"
+        yield Difference("commit_past_end", what, ((end, facts.committed - 1),))
 
 
 def _rows(facts: PartitionFacts) -> Iterable[Difference]:

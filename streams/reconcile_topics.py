@@ -4,7 +4,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from aiokafka import AIOKafkaConsumer, TopicPartition
@@ -14,7 +14,7 @@ from schemas.config import Settings
 from scorers.base import ConfigError
 from streams.clients import check_topics, client_options, unreachable
 from streams.closing import close_client
-from streams.deadletter import OFFSET, PARTITION, SUITE, TOPIC
+from streams.dlq import parse_letter
 from streams.intervals import Interval, Span, runs, size
 from streams.projection import AccountKey
 from streams.reconcile import DeadLetters, PartitionFacts, Reconciliation, candidate_holes, facts_of_accounts, judge
@@ -83,7 +83,7 @@ async def reconcile(settings: Settings, store: AccountStore, question: Question)
                 dead = [TopicPartition(names.dead, number) for number in range(counts[names.dead])]
                 letters = await _read_dead_letters(consumer, dead, question.suite)
             reads_all = settings.worker.auto_offset_reset == "earliest"
-            facts = await asyncio.to_thread(_facts, store, question, log, letters, reads_all)
+            facts = await _with_latest_ends(consumer, inputs, await asyncio.to_thread(_facts, store, question, log, letters, reads_all))
             accounts = []
             for one in facts:
                 candidates = candidate_holes(one)
@@ -108,6 +108,12 @@ async def _read_log(consumer: AIOKafkaConsumer, partitions: Sequence[TopicPartit
     """Commits first: the end offset read after them is never below one."""
     committed = {part: await consumer.committed(part) for part in partitions}
     return _Log(await consumer.beginning_offsets(partitions), await consumer.end_offsets(partitions), committed)
+
+
+async def _with_latest_ends(consumer: AIOKafkaConsumer, partitions: Sequence[TopicPartition], facts: Sequence[PartitionFacts]) -> list[PartitionFacts]:
+    """The facts with the ends as they are after the store was read: what it knows by then has an offset below them."""
+    ends = await consumer.end_offsets(partitions)
+    return [replace(one, latest_end=ends.get(TopicPartition(one.topic, one.partition))) for one in facts]
 
 
 async def _catch_up(consumer: AIOKafkaConsumer, store: AccountStore, topic: str, partitions: Sequence[TopicPartition], wait_s: float) -> int:
@@ -162,15 +168,10 @@ async def _read_dead_letters(consumer: AIOKafkaConsumer, partitions: Sequence[To
     starts, ends = await consumer.beginning_offsets(partitions), await consumer.end_offsets(partitions)
     named: dict[TopicPartition, list[int]] = {}
     async for record in _read(consumer, {part: (starts[part], ends[part]) for part in partitions}):
-        headers = dict(record.headers)
-        if headers.get(SUITE, b"").decode("utf-8", "replace") != suite:
-            continue
-        try:
-            source = TopicPartition(headers[TOPIC].decode(), int(headers[PARTITION]))
-            offset = int(headers[OFFSET])
-        except (KeyError, ValueError):
-            continue  # not a letter of a worker: somebody else writes to this topic, too
-        named.setdefault(source, []).append(offset)
+        letter = parse_letter(record)
+        if letter is None or letter.suite != suite or letter.source_partition < 0 or letter.source_offset < 0:
+            continue  # of another suite, or not a letter of a worker: somebody else writes to this topic, too
+        named.setdefault(TopicPartition(letter.source_topic, letter.source_partition), []).append(letter.source_offset)
     return _Letters(named, not any(starts.values()))
 
 

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from streams.reconcile import PartitionAccount, Reconciliation
 
 EXIT_OPEN = 1
+EXIT_UNDECIDED = 2
 
 
 @app.command()
@@ -21,14 +22,15 @@ def reconcile(
     store: StoreOption = None,
     drained: Annotated[bool, typer.Option("--drained", help="Also demand that nothing is in flight.")] = False,
     dead_letters: Annotated[bool, typer.Option("--dead-letters/--no-dead-letters", help="Compare dead outcomes with the dead-letter topic.")] = True,
-    wait: Annotated[float, typer.Option("--wait", min=0, max=3600, help="Seconds the projector may take to catch up first.")] = 0.0,
+    wait: Annotated[float, typer.Option("--wait", min=0, max=3600, help="Seconds the projector may take to catch up first.")] = 10.0,
     as_json: JsonOption = False,
     config: ConfigOption = None,
     bootstrap: BootstrapOption = None,
 ) -> None:
     """Compare topic offsets, committed offsets, stored outcomes and dead letters.
 
-    Exit codes: 0 the account closes, 1 a hole or a difference (or, with --drained, events in flight), 3 an error.
+    Exit codes: 0 the account closes, 1 a hole or a difference (or, with --drained, events in flight), 2 undecided: the projector is behind, and
+    what is missing may be among the results it has not read yet (try a longer --wait), 3 an error.
     """
     import asyncio
     import json
@@ -52,7 +54,7 @@ def reconcile(
             opened.close()
     with until_read_no_more():
         typer.echo(json.dumps(outcome.as_json(), indent=2) if as_json else "\n".join(_lines(outcome)))
-    raise typer.Exit(0 if outcome.closes else EXIT_OPEN)
+    raise typer.Exit(0 if outcome.closes else EXIT_UNDECIDED if outcome.undecided else EXIT_OPEN)
 
 
 def _lines(outcome: "Reconciliation") -> list[str]:
@@ -67,8 +69,10 @@ def _lines(outcome: "Reconciliation") -> list[str]:
     ]
     for account in outcome.partitions:
         lines += _remarks(account)
+    if outcome.undecided:
+        return [*lines, f"{outcome.suite}: undecided: the projector is {counted(outcome.behind, 'record')} behind; try --wait"]
     if outcome.behind:
-        lines.append(f"the store is {counted(outcome.behind, 'record')} behind the results topic; let `touchstone projector` catch up, or use --wait")
+        lines.append(f"the projector is {counted(outcome.behind, 'record')} behind the results topic")
     if outcome.drained and outcome.in_flight:
         lines.append(f"{counted(outcome.in_flight, 'event')} in flight, and --drained asks for none")
     lines.append(f"{outcome.suite}: the account closes" if outcome.closes else f"{outcome.suite}: the account does NOT close")

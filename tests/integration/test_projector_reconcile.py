@@ -13,11 +13,14 @@ import pytest
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 from aiokafka.structs import OffsetAndMetadata
 
+from ops.store.engine import writing
 from ops.store.results import ResultStore
+from ops.store.schema import positions
 from schemas.config import KafkaSettings, Settings, WorkerSettings
 from schemas.ledger import LedgerRecord
 from schemas.result import ScoreResult
 from scorers.base import ConfigError
+from streams import reconcile_topics
 from streams.deadletter import OFFSET, PARTITION, SUITE, TOPIC
 from streams.projection import project
 from streams.reconcile import Reconciliation
@@ -77,6 +80,11 @@ class Scene:
         own = [self._moved(event) for event in events]
         first = self.store.positions("by hand").get(0)
         self.store.apply(project("by hand", {0: first}, {0: records(*own, first=first or 0)}), 1.0)
+
+    def caught_up(self) -> None:
+        """The store has read the one record of the results topic."""
+        with writing(self.store.engine) as connection:
+            connection.execute(positions.insert().values(topic=self.settings.topics.results, partition=0, next_offset=1))
 
     def _moved(self, event: Event) -> Event:
         if isinstance(event, ScoreResult):
@@ -167,19 +175,28 @@ async def test_a_store_that_is_behind_says_so_and_is_waited_for(scene: Scene) ->
     async with AIOKafkaProducer(bootstrap_servers=scene.broker.bootstrap_servers) as producer:
         await producer.send_and_wait(scene.settings.topics.results, b"x")
     verdict = await scene.judge(wait_s=0.3)
-    assert (verdict.behind, verdict.closes) == (1, False)
+    assert (verdict.behind, verdict.closes, verdict.undecided) == (1, False, True)
 
     async def catch_up() -> None:
         await asyncio.sleep(0.5)
         scene.outcomes(result(offset=0))
-        from ops.store.engine import writing
-        from ops.store.schema import positions
-
-        with writing(scene.store.engine) as connection:
-            connection.execute(positions.insert().values(topic=scene.settings.topics.results, partition=0, next_offset=1))
+        scene.caught_up()
 
     verdict, _ = await asyncio.gather(scene.judge(wait_s=20), catch_up())
     assert (verdict.behind, verdict.closes) == (0, True)
+
+
+async def test_events_that_come_while_it_reads_do_not_lie_past_the_end(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    quick = reconcile_topics._read_dead_letters
+
+    async def slow(*asked: Any) -> Any:
+        await scene.events(2)
+        scene.outcomes(result(event="a", offset=0), result(event="b", offset=1))
+        return await quick(*asked)
+
+    monkeypatch.setattr(reconcile_topics, "_read_dead_letters", slow)
+    verdict = await scene.judge()
+    assert verdict.closes, verdict.as_json()
 
 
 async def test_a_results_topic_made_anew_is_an_error(scene: Scene) -> None:
@@ -209,6 +226,12 @@ async def test_the_command_prints_the_account_and_exits_by_it(scene: Scene) -> N
     await scene.events(3)
     scene.outcomes(result(event="a", offset=0), result(event="c", offset=2))
     await scene.commit(3)
+    async with AIOKafkaProducer(bootstrap_servers=scene.broker.bootstrap_servers) as producer:
+        await producer.send_and_wait(scene.settings.topics.results, b"x")
+    behind = await asyncio.to_thread(command, "--wait", "0")
+    assert behind.returncode == 2
+    assert behind.stdout.endswith("safe_v0: undecided: the projector is 1 record behind; try --wait\n")
+    scene.caught_up()
     told = await asyncio.to_thread(command)
     assert told.returncode == 1
     assert "HOLE: 1 event without an outcome below the committed offset 3: offsets 1" in told.stdout

@@ -61,6 +61,11 @@ def test_outcomes_and_commits_past_the_end_tell_of_a_topic_made_anew() -> None:
     assert codes(remade) == ["outcome_past_end", "commit_past_end"]
 
 
+def test_outcomes_of_events_that_came_while_the_store_was_read_are_no_difference() -> None:
+    assert codes(facts(end=8, latest_end=9)) == []
+    assert codes(facts(end=8, latest_end=8)) == ["outcome_past_end"]
+
+
 def test_a_dead_outcome_without_its_letter_is_a_difference() -> None:
     assert codes(facts(dead_letters=DeadLetters())) == ["dead_letter_missing"]
 
@@ -105,6 +110,29 @@ def test_versions_are_folded_into_one_account_but_their_rows_are_not() -> None:
 @pytest.mark.parametrize(("drained", "closes"), [(False, True), (True, False)])
 def test_drained_demands_that_nothing_is_in_flight(*, drained: bool, closes: bool) -> None:
     assert Reconciliation("safe_v0", [judge(facts(), [])], behind=0, drained=drained).closes is closes
+
+
+HOLE = facts(intervals=(Interval(1, 7, "scored"),), dead_letters=None)
+UNMATCHED = facts(intervals=(Interval(1, 7, "scored"),), scored_without_row=((1, 1),), dead_letters=None)
+LETTER_FIRST = facts(intervals=(Interval(0, 6, "scored"),), dead_letters=DeadLetters(((7, 7),), 1))
+
+
+@pytest.mark.parametrize(
+    ("of", "behind", "drained", "undecided"),
+    [
+        (HOLE, 3, False, True),
+        (HOLE, 0, False, False),
+        (HOLE, 3, True, False),
+        (UNMATCHED, 3, False, False),
+        (LETTER_FIRST, 3, False, True),
+        (facts(), 3, False, False),
+    ],
+)
+def test_what_a_store_that_is_behind_may_still_read_is_undecided(*, of: PartitionFacts, behind: int, drained: bool, undecided: bool) -> None:
+    verdict = Reconciliation("safe_v0", [judge(of)], behind, drained)
+    assert verdict.undecided is undecided
+    assert verdict.as_json()["undecided"] is undecided
+    assert verdict.closes is (of not in {HOLE, UNMATCHED, LETTER_FIRST})
 
 
 def test_the_json_names_the_offsets() -> None:
