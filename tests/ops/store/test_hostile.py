@@ -19,10 +19,10 @@ NUMBERS = st.one_of(
     st.integers(-3, 3), st.sampled_from([10**400, -(10**400), 1e308, -1e308, 1.7e308, 5e-324, float("inf"), float("nan")]),
     st.sampled_from([sign * (2**power + more) for power in (31, 32, 53, 62, 63, 64) for more in (-1, 0, 1) for sign in (1, -1)]),
 )  # fmt: skip
-TEXTS = st.one_of(
-    st.text(max_size=5), st.sampled_from(["", "\0", "\ud800", "x" * 512, "\U0001f600" * 512, "x" * 513, "safe_v0", "Pass", "scored", "@huge"]),
-    st.sampled_from(["0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00", "0001-01-01T00:00:00Z", "9999-12-31T23:59:59.999999Z", "1e400"]),
-)  # fmt: skip
+TIMES = st.sampled_from(
+    ["0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00", "0001-01-01T00:00:00Z", "9999-12-31T23:59:59.999999Z", "9999-12-31T23:59:59"]
+)
+TEXTS = st.one_of(st.text(max_size=5), TIMES, st.sampled_from(["", "\0", "\ud800", "x" * 512, "\U0001f600" * 512, "x" * 513, "safe_v0", "Pass", "@huge"]))
 LEAVES = st.one_of(st.none(), st.booleans(), NUMBERS, TEXTS)
 ANYTHING = st.recursive(LEAVES, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3), max_leaves=6)
 
@@ -51,11 +51,20 @@ GOOD = [result(size=3, details={"x": 1}), ledger(("dead", "not_json", ((1, 2), (
 PLACES = [(event, at) for event in GOOD for at in paths(json.loads(event.model_dump_json()))]
 
 
+def _worse(document: Any, at: tuple[Any, ...]) -> st.SearchStrategy[Any]:
+    """Most often of the type that the place wants: what is refused for its type never comes to arithmetic."""
+    for step in at:
+        document = document[step]
+    fitting = TIMES if at == ("scored_at",) else NUMBERS if isinstance(document, (int, float)) else ANYTHING
+    return st.one_of(fitting, fitting, ANYTHING)
+
+
 @st.composite
 def hostile(draw: st.DrawFn) -> tuple[list[tuple[str, bytes]], bytes]:
     """A good record with a few of its values replaced."""
     event, at = draw(st.sampled_from(PLACES))
-    document = changed(json.loads(event.model_dump_json()), at, draw(ANYTHING))
+    document = json.loads(event.model_dump_json())
+    document = changed(document, at, draw(_worse(document, at)))
     for _ in range(draw(st.integers(0, 2))):
         document = changed(document, draw(st.sampled_from([place for of, place in PLACES if of is event and place])), draw(LEAVES))
     # Python itself refuses to write an integer this long; others do not.
