@@ -14,6 +14,8 @@ from streams.runners.base import Job, Stalled
 log = structlog.get_logger(__name__)
 
 LAG_INTERVAL_S = 5.0
+#: A broker that answers later than this is down, as far as a verdict goes.
+ANSWER_S = 15.0
 #: Fetches that may come back empty before a lagging partition is believed to hold records.
 LOOKS = 10
 
@@ -126,7 +128,8 @@ class Watchdog:
         """One round: lag per partition, and whether anything moves. Raises `Stalled`."""
         job, now = self._job, time.monotonic()
         if job.unassigned_since is not None:
-            await asyncio.wait_for(consumer.topics(), 10)  # asks the broker, so that its outage is not taken for ours
+            async with asyncio.timeout(ANSWER_S):
+                await consumer.topics()  # asks the broker, so that its outage is not taken for ours
             if job.unassigned_since is not None and now - job.unassigned_since > self._rebalance_max_s:
                 log.error("out_of_group", seconds=round(now - job.unassigned_since))
                 raise Stalled
@@ -135,10 +138,11 @@ class Watchdog:
             job.metrics.lag({})
             self._since = now
             return
-        ends = await asyncio.wait_for(consumer.end_offsets(partitions), 10)
-        positions = await asyncio.wait_for(self._positions(consumer, partitions), 10)
+        async with asyncio.timeout(ANSWER_S):
+            ends = await consumer.end_offsets(partitions)
+            positions = await self._positions(consumer, partitions)
+            await self._owe(consumer, [tp for tp in partitions if self._seen.get(tp) == positions[tp]])
         tails = {tp: (positions[tp], ends[tp]) for tp in partitions}
-        await asyncio.wait_for(self._owe(consumer, [tp for tp in partitions if self._seen.get(tp) == positions[tp]]), 10)
         moved, self._seen = positions != self._seen, positions
         idle_s = now - job.intake.progress_at
         job.metrics.lag({(tp.topic, tp.partition): (max(end - at, 0), idle_s if end > at else 0.0) for tp, (at, end) in tails.items()})

@@ -34,6 +34,8 @@ EXIT_STALLED = 75
 EXIT_DEFECT = 70
 #: Closing clients, leaving the group, the last commit: beyond the drain.
 SHUTDOWN_MARGIN_S = 30.0
+#: How long cancelled tasks may take to end.
+CANCEL_S = 10.0
 #: No settlement for so long with work in flight, and the worker calls itself not ready.
 READY_PROGRESS_S = 60.0
 
@@ -118,7 +120,10 @@ async def _run_to_the_end(run: Callable[[Job], Awaitable[None]], job: Job, watch
     finally:
         for task in (runner_task, watch_task, defect_task):
             task.cancel()
-        await asyncio.gather(runner_task, watch_task, defect_task, return_exceptions=True)
+        ended, late = await asyncio.wait({runner_task, watch_task, defect_task}, timeout=CANCEL_S)  # bounded: see `runners.base.Clock`
+        for done in ended:
+            _ = done.cancelled() or done.exception()  # seen, so that nobody complains of it later
+        job.abandoned = job.abandoned or bool(late)
 
 
 def _ready(job: Job, outbox: Outbox) -> tuple[bool, str]:

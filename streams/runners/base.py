@@ -1,8 +1,8 @@
-"""What every runner is given, and what it tells about itself."""
+"""What every runner is given, what it tells about itself, and the clock that runners share."""
 
 import asyncio
 import time
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 
 from schemas.config import Settings
@@ -77,3 +77,35 @@ class Job:
         for partition, offset in offsets.items():
             if self.owed.get(partition) == offset:
                 del self.owed[partition]
+
+
+class Clock:
+    """Calls `act` at an interval, in a task of its own, until it is ended.
+
+    Trap: Python 3.11's `asyncio.wait_for`, with which aiokafka makes its calls, swallows a cancellation that arrives as its
+    work is done. A loop that is only cancelled then goes on for ever, and whoever waits for it does, too. So the loop looks
+    at a flag, and the end is not waited for without a bound.
+    """
+
+    def __init__(self, act: Callable[[], Awaitable[None]], interval_s: float) -> None:
+        self._act = act
+        self._interval_s = interval_s
+        self._ended = asyncio.Event()
+        self._task = asyncio.create_task(self._run())
+
+    async def _run(self) -> None:
+        while not self._ended.is_set():
+            try:
+                async with asyncio.timeout(self._interval_s):
+                    await self._ended.wait()
+            except TimeoutError:
+                await self._act()
+
+    async def end(self, patience_s: float) -> None:
+        """Let the call that is under way finish, for so long; then leave it behind. Raises what ended the task before its time."""
+        self._ended.set()
+        _, late = await asyncio.wait({self._task}, timeout=patience_s)
+        if late:
+            self._task.cancel()
+        elif not self._task.cancelled():
+            self._task.result()

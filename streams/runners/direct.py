@@ -17,9 +17,12 @@ from aiokafka.errors import CommitFailedError, GroupAuthorizationFailedError, Il
 from scorers.base import ConfigError
 from streams.clients import client_options
 from streams.closing import close_client
-from streams.runners.base import POLL_S, Job, Unreadable
+from streams.runners.base import POLL_S, Clock, Job, Unreadable
 
 log = structlog.get_logger(__name__)
+
+#: How long a cancelled poll may take to end.
+CANCEL_S = 5.0
 
 
 class _Listener(ConsumerRebalanceListener):  # type: ignore[misc]
@@ -52,16 +55,18 @@ async def commit(job: Job, consumer: AIOKafkaConsumer | None) -> None:
     timeout_s = job.settings.worker.commit_timeout_s
     try:
         # The ledger goes through the outbox, which asks a broken broker without end: bound the wait here.
-        job.owed.update(await asyncio.wait_for(job.intake.settle(), timeout_s))
+        async with asyncio.timeout(timeout_s):
+            job.owed.update(await job.intake.settle())
         if not job.owed or consumer is None:
             return
         # What an earlier commit failed to deliver is tried again: on a partition that has gone quiet nothing newer would come.
         offsets = dict(job.owed)
         wanted = {TopicPartition(*partition): offset for partition, offset in offsets.items()}
-        await asyncio.wait_for(consumer.commit(wanted), timeout_s)
+        async with asyncio.timeout(timeout_s):
+            await consumer.commit(wanted)
     except (CommitFailedError, IllegalStateError):
         job.metrics.count("commit_failures")  # the partition has gone to somebody else, who replays from the last commit
-    except (KafkaError, TimeoutError) as error:
+    except (KafkaError, OSError) as error:  # a timeout is an OSError, too
         job.metrics.count("commit_failures")
         log.debug("commit_failed", code=type(error).__name__)
     else:
@@ -115,19 +120,17 @@ async def _session(job: Job) -> None:
     listener = _Listener(job)
     consumer = make_consumer(job)
     listener.consumer = consumer
-    committer: asyncio.Task[None] | None = None
+    committer: Clock | None = None
     try:
         await consumer.start()
         consumer.subscribe(topics=list(job.topics), listener=listener)  # once started: before, start would wait for an assignment
-        committer = asyncio.create_task(_commit_regularly(job, consumer))
+        committer = Clock(lambda: commit(job, consumer), job.settings.worker.commit_interval_s)
         await _consume(job, consumer, listener)
         if not await job.intake.drain(job.settings.worker.drain_timeout_s):
             log.warning("drain_timeout", in_flight=job.intake.in_flight)
     finally:
         if committer is not None:
-            committer.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await committer
+            await committer.end(job.settings.worker.commit_timeout_s)
             await commit(job, consumer)
         listener.consumer = None
         job.on_revoked()
@@ -155,7 +158,7 @@ async def _consume(job: Job, consumer: AIOKafkaConsumer, listener: _Listener) ->
     finally:
         for task in (polling, stopped):
             task.cancel()
-        await asyncio.gather(polling, stopped, return_exceptions=True)
+        await asyncio.wait({polling, stopped}, timeout=CANCEL_S)  # bounded: see `Clock`
 
 
 async def _say_where(job: Job, consumer: AIOKafkaConsumer) -> None:
@@ -174,7 +177,8 @@ async def _say_where(job: Job, consumer: AIOKafkaConsumer) -> None:
 async def _poll(job: Job, consumer: AIOKafkaConsumer, listener: _Listener) -> None:
     """One round: fetch, then hand over slice by slice as the window allows."""
     try:
-        await asyncio.wait_for(job.intake.room(), POLL_S)
+        async with asyncio.timeout(POLL_S):
+            await job.intake.room()
     except TimeoutError:
         return
     size = job.settings.worker.slice_records
@@ -187,15 +191,9 @@ async def _poll(job: Job, consumer: AIOKafkaConsumer, listener: _Listener) -> No
                 if job.stop.is_set():
                     return  # not handed over, so never acknowledged: the next owner fetches them again
                 with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(job.intake.room(), POLL_S)
+                    async with asyncio.timeout(POLL_S):
+                        await job.intake.room()
             if listener.epoch != epoch:
                 return
             job.intake.start((tp.topic, tp.partition), records[begin : begin + size])
         await asyncio.sleep(0)
-
-
-async def _commit_regularly(job: Job, consumer: AIOKafkaConsumer) -> None:
-    """Commit on a clock."""
-    while True:
-        await asyncio.sleep(job.settings.worker.commit_interval_s)
-        await commit(job, consumer)

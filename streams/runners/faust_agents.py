@@ -25,10 +25,10 @@ from faust.types.auth import SASLMechanism
 from faust.types.tuples import TP
 from mode.services import Service, WaitResults
 
-from schemas.config import KafkaSettings, Settings
+from schemas.config import KafkaSettings
 from streams.clients import ssl_context
 from streams.offsets import TopicPartition
-from streams.runners.base import POLL_S, Job, Stalled
+from streams.runners.base import POLL_S, Clock, Job, Stalled
 
 log = structlog.get_logger(__name__)
 
@@ -213,7 +213,8 @@ class FaustFeed:
         """Acknowledge what is done to Faust, which commits it on its next tick."""
         worker = self._job.settings.worker
         try:
-            offsets = await asyncio.wait_for(self._job.intake.settle(), worker.commit_timeout_s)
+            async with asyncio.timeout(worker.commit_timeout_s):
+                offsets = await self._job.intake.settle()
         except TimeoutError:
             self._job.metrics.count("commit_failures")
             return
@@ -231,7 +232,8 @@ class FaustFeed:
         owed = dict(self._job.owed)
         offsets = {TP(*partition): offset for partition, offset in owed.items()}
         try:
-            committed = await asyncio.wait_for(self._app.consumer._commit(offsets), self._job.settings.worker.commit_timeout_s)  # noqa: SLF001 -- see above
+            async with asyncio.timeout(self._job.settings.worker.commit_timeout_s):
+                committed = await self._app.consumer._commit(offsets)  # noqa: SLF001 -- see above
         except TimeoutError:
             committed = False
         if committed:
@@ -332,7 +334,7 @@ async def _run(job: Job, app: faust.App) -> None:
     worker = job.settings.worker
     feed = attach(app, job)
     starting = asyncio.create_task(app.start())  # ends with the first assignment, which may be long in coming
-    settler = asyncio.create_task(_settle_regularly(feed, job.settings))
+    settler = Clock(feed.settle, worker.commit_interval_s / 2)  # twice per Faust commit
     try:
         while not job.stop.is_set():
             if starting.done():
@@ -351,9 +353,7 @@ async def _run(job: Job, app: faust.App) -> None:
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(app.commit(set(job.topics)), worker.commit_timeout_s)
     finally:
-        settler.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await settler
+        await settler.end(worker.commit_timeout_s)
         feed.forget()
         job.on_revoked()
         starting.cancel()
@@ -388,10 +388,3 @@ async def _rejoin_after_error(app: faust.App) -> None:
     log.warning("consumer_failed", code=await thread.call_thread(take))
     if ended:
         raise Stalled
-
-
-async def _settle_regularly(feed: FaustFeed, settings: Settings) -> None:
-    """Acknowledge on a clock, twice per Faust commit."""
-    while True:
-        await asyncio.sleep(settings.worker.commit_interval_s / 2)
-        await feed.settle()

@@ -4,6 +4,7 @@ docs/chaos.md lists them all, and those that we cannot meet.
 """
 
 import asyncio
+import contextlib
 import gc
 import json
 import socket
@@ -37,7 +38,7 @@ from streams.codec import LEDGER_TYPE, RESULT_TYPE
 from streams.metrics import WorkerMetrics
 from streams.outbox import Message, Outbox
 from streams.runners import faust_agents
-from streams.runners.base import Job, Stalled
+from streams.runners.base import Clock, Job, Stalled
 from streams.runners.direct import make_consumer
 from streams.runners.faust_agents import FaustFeed, make_app
 from streams.watchdog import Watchdog
@@ -419,6 +420,35 @@ async def test_a_settled_offset_that_the_broker_lost_is_owed_again() -> None:
     assert job.owed == {}
     await watchdog._look(FakeGroup(9, 9))
     assert job.owed == {}
+
+
+async def test_a_clock_ends_though_a_cancellation_is_swallowed() -> None:
+    """Python 3.11's wait_for drops a cancellation that comes as its work is done; a loop that is only cancelled goes on."""
+    acting = asyncio.Event()
+
+    async def act() -> None:
+        acting.set()
+        with contextlib.suppress(asyncio.CancelledError):
+            await asyncio.sleep(30)
+
+    async def naive() -> None:
+        while True:
+            await asyncio.sleep(0.01)
+            await act()
+
+    task = asyncio.create_task(naive())
+    await acting.wait()
+    task.cancel()
+    _, late = await asyncio.wait({task}, timeout=0.3)
+    assert late, "the naive loop has ended"
+    await asyncio.sleep(0)
+    task.cancel()
+    clock = Clock(act, 0.01)
+    acting.clear()
+    await acting.wait()
+    await asyncio.wait_for(clock.end(0.1), 1)
+    ended, _ = await asyncio.wait({clock._task, task}, timeout=1)
+    assert clock._task in ended
 
 
 async def test_a_worker_may_wait_for_a_day_without_leaving_its_group() -> None:
