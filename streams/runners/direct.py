@@ -164,14 +164,15 @@ async def _consume(job: Job, consumer: AIOKafkaConsumer, listener: _Listener) ->
 async def _say_where(job: Job, consumer: AIOKafkaConsumer) -> None:
     """After a fetch that could not be decoded: log the partition, and the offset at or behind which the record lies."""
     deadline = time.monotonic() + job.settings.worker.commit_timeout_s
-    for topic, number in job.assigned:
-        tp = TopicPartition(topic, number)
-        try:
-            # One by one, up to the one that fails; none is handed over, so none is acknowledged.
-            while await consumer.getmany(tp, timeout_ms=int(POLL_S * 1000), max_records=1) and time.monotonic() < deadline:
-                pass
-        except ValueError:
-            log.error("record_unreadable", topic=topic, partition=number, offset=await consumer.position(tp))
+    partitions = [TopicPartition(*partition) for partition in job.assigned]
+    while partitions and time.monotonic() < deadline:
+        for tp in partitions:
+            try:
+                # One by one, up to the one that fails; none is handed over, so none is acknowledged.
+                await consumer.getmany(tp, timeout_ms=int(POLL_S * 1000), max_records=1)
+            except ValueError:
+                log.error("record_unreadable", topic=tp.topic, partition=tp.partition, offset=await consumer.position(tp))
+                return
 
 
 async def _poll(job: Job, consumer: AIOKafkaConsumer, listener: _Listener) -> None:
