@@ -356,12 +356,13 @@ async def _run(job: Job, app: faust.App) -> None:
         await settler.end(worker.commit_timeout_s)
         feed.forget()
         job.on_revoked()
+        half_started = not starting.done()  # its tasks and its thread are then stopped by nobody
         starting.cancel()
         stopping = asyncio.create_task(app.stop())
         _, late = await asyncio.wait({starting, stopping}, timeout=worker.commit_timeout_s)
         # Trap: mode swallows cancellations while it gathers its futures, so waiting on could be for ever. All that matters is
         # committed by now; the group notices the rest by the session's end.
-        job.abandoned = bool(late)
+        job.abandoned = half_started or bool(late)
 
 
 async def _rejoin_after_error(app: faust.App) -> None:
