@@ -5,10 +5,11 @@ import contextlib
 import gc
 import os
 import signal
+import sys
 import threading
 import time
 from collections.abc import Awaitable, Callable
-from typing import Literal
+from typing import Literal, NoReturn
 
 import structlog
 from aiokafka.errors import KafkaError
@@ -59,6 +60,18 @@ def calm_collector() -> None:
     gc.set_threshold(50_000, 20, 100)
 
 
+async def run_process(suite: RunningSuite, topics: tuple[str, ...], runner: RunnerName, settings: Settings) -> NoReturn:
+    """`run_worker`, and the end of the process with its exit code, at once.
+
+    Everything of ours is closed by then. Traps: mode's tasks swallow cancellations, so that asyncio's own clearing up may
+    wait for ever; and Faust's thread, where it still runs while the interpreter is taken down around it, crashes.
+    """
+    code = await run_worker(suite, topics, runner, settings)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
+
+
 async def run_worker(suite: RunningSuite, topics: tuple[str, ...], runner: RunnerName, settings: Settings) -> int:
     """Run until SIGTERM or SIGINT. Returns the exit code. Raises `ConfigError` for what the user must mend."""
     partitions = await check_topics(settings.kafka, [*topics, settings.topics.results, settings.topics.dead])
@@ -87,9 +100,6 @@ async def run_worker(suite: RunningSuite, topics: tuple[str, ...], runner: Runne
         pages.stop()
         totals = metrics.totals()
         log.info("worker_stopped", suite=suite.name, records=totals["consumed"], count=totals["scored"], in_flight=totals["in_flight"])
-    if job.abandoned:
-        log.warning("runner_left_behind", runner=runner)
-        os._exit(code)
     return code
 
 
@@ -123,7 +133,8 @@ async def _run_to_the_end(run: Callable[[Job], Awaitable[None]], job: Job, watch
         ended, late = await asyncio.wait({runner_task, watch_task, defect_task}, timeout=CANCEL_S)  # bounded: see `runners.base.Clock`
         for done in ended:
             _ = done.cancelled() or done.exception()  # seen, so that nobody complains of it later
-        job.abandoned = job.abandoned or bool(late)
+        if late:
+            log.warning("tasks_left_behind", count=len(late))
 
 
 def _ready(job: Job, outbox: Outbox) -> tuple[bool, str]:

@@ -1,7 +1,7 @@
 """`touchstone worker`: score events live."""
 
 from enum import StrEnum
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -31,12 +31,11 @@ def worker(
 
     from ops.suites import running_suite
     from streams.logs import configure
-    from streams.worker import run_worker
+    from streams.worker import run_process
 
     settings = settings_from(config, bootstrap, http__port=http_port)
     configure(settings.log)
     asyncio.set_event_loop_policy(uvloop.EventLoopPolicy())  # for the consumer thread that Faust starts, too
     with one_line_errors():
         running, topics = running_suite(suite, settings)
-        code: Any = asyncio.run(run_worker(running, topics, runner.value, settings))
-    raise typer.Exit(code)
+        asyncio.run(run_process(running, topics, runner.value, settings))

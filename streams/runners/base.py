@@ -29,7 +29,6 @@ class Job:
     `positions`: partition → next offset to settle, as far as this process knows; read by the watchdog.
     `owed`: settled offsets that are not committed, though a commit was made: to be committed once more. `unassigned_since`: monotonic time since which no
     rebalance has given this member an assignment (an empty one counts as one); None while it has one.
-    `abandoned`: the runner has left something running that does not end by itself; the process ends without waiting for it.
     """
 
     settings: Settings
@@ -43,7 +42,6 @@ class Job:
     owed: dict[TopicPartition, int] = field(default_factory=dict)
     unassigned_since: float | None = field(default_factory=time.monotonic)
     joined_at: float | None = None
-    abandoned: bool = False
 
     def on_assigned(self, partitions: set[TopicPartition]) -> None:
         """A rebalance has ended: everything known of the partitions before is void."""

@@ -360,9 +360,9 @@ async def _run(job: Job, app: faust.App) -> None:
         starting.cancel()
         stopping = asyncio.create_task(app.stop())
         _, late = await asyncio.wait({starting, stopping}, timeout=worker.commit_timeout_s)
-        # Trap: mode swallows cancellations while it gathers its futures, so waiting on could be for ever. All that matters is
-        # committed by now; the group notices the rest by the session's end.
-        job.abandoned = half_started or bool(late)
+        if half_started or late:
+            # All that matters is committed by now, and the group notices the rest by the session's end.
+            log.warning("faust_left_behind")
 
 
 async def _rejoin_after_error(app: faust.App) -> None:
