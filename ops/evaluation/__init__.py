@@ -1,0 +1,1 @@
+"""Measuring an NLI model on labelled sets: what `touchstone models evaluate` prints."""

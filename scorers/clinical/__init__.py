@@ -1,0 +1,1 @@
+"""Clinical evaluation: healthcare formats, shared checks, scores."""

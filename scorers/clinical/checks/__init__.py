@@ -1,0 +1,1 @@
+"""Checks that every format shares: value in, findings out."""

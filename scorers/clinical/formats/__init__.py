@@ -1,0 +1,1 @@
+"""One package a healthcare format: bytes in, report out."""
