@@ -12,7 +12,10 @@ from schemas.config import Settings
 from scorers.base import Suite, config_digest
 from scorers.registry import known_kinds, load_suite
 from streams.codec import Codec
-from streams.scoring import RunningSuite
+from streams.scoring import PlannedSuite, RunningSuite
+
+#: How many slices a suite's bounded window is cut into: a result waits for its slice, so slices of dear cases are small.
+SLICES = 16
 
 
 def suite_settings(suite: Suite, *, env: Mapping[str, str] | None = None, directory: Path | None = None) -> BaseModel:
@@ -27,16 +30,27 @@ def read_suite_document(suite: Suite, directory: Path | None = None) -> dict[str
     return read_document_if_present((directory or Path()) / suite.document_name)
 
 
-def running_suite(name: str, settings: Settings) -> tuple[RunningSuite, tuple[str, ...]]:
-    """The suite ready to score, and its input topics. Raises `ConfigError`."""
+def planned_suite(name: str, settings: Settings) -> PlannedSuite:
+    """The suite configured, its scorer not built yet. Raises `ConfigError`."""
     suite = load_suite(name)
     own = suite_settings(suite)
-    running = RunningSuite(
-        name=suite.name,
-        version=suite.version,
-        digest=config_digest(suite.fingerprint(own)),
-        scorer=suite.build(own),
-        codec=Codec(suite.cases, known_kinds(), settings.worker.event_bytes_max),
-        inline=suite.inline,
-    )
-    return running, settings.topics.inputs(suite.topics)
+    codec = Codec(suite.cases, known_kinds(), settings.worker.event_bytes_max)
+    digest = config_digest(suite.fingerprint(own))
+    return PlannedSuite(suite.name, suite.version, lambda: RunningSuite(suite.name, suite.version, digest, suite.build(own), codec, suite.inline))
+
+
+def running_suite(name: str, settings: Settings) -> tuple[RunningSuite, tuple[str, ...]]:
+    """The suite ready to score, and its input topics. Raises `ConfigError`."""
+    return planned_suite(name, settings).build(), settings.topics.inputs(load_suite(name).topics)
+
+
+def paced(suite: Suite, settings: Settings) -> Settings:
+    """The settings with the window that the suite asks for, where neither file, environment nor command line sets one.
+
+    A case that takes seconds must not wait behind thousands: at a shutdown what is in flight is finished or replayed.
+    """
+    wanted, given = suite.window_cases, settings.worker.model_fields_set
+    if wanted is None:
+        return settings
+    defaults = {"window_records": wanted, "slice_records": max(1, wanted // SLICES)}
+    return settings.model_copy(update={"worker": settings.worker.model_copy(update={name: defaults[name] for name in defaults.keys() - given})})

@@ -97,6 +97,7 @@ class Suite:
     `fingerprint(settings)`: the part of the settings that changes scores, as JSON types.
     `inline`: scoring one case is pure CPU work below a millisecond, so a slice of cases is scored in a row
     instead of in a task each.
+    `window_cases`: how many cases a worker takes up at a time where its settings do not say; for cases that take long.
     """
 
     name: str
@@ -110,6 +111,7 @@ class Suite:
     env_prefix: str | None = None
     inline: bool = False
     metrics: tuple[str, ...] = field(default=())
+    window_cases: int | None = None
 
 
 def config_digest(fingerprint: Mapping[str, Any]) -> str:

@@ -8,16 +8,21 @@ a tenth of the price of a labelled child, and the accounting families are read u
 import threading
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
+import structlog
 from prometheus_client import CollectorRegistry, Counter, Gauge
 from prometheus_client import Histogram as LibraryHistogram
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, InfoMetricFamily, Metric
 from prometheus_client.registry import Collector
 
+from scorers.base import Reading
 from streams.projector import ProjectorMetrics
+from streams.readings import families
 
 __all__ = ["CollectorRegistry", "Histogram", "ProjectorCounts", "WorkerMetrics"]
+
+log = structlog.get_logger(__name__)
 
 #: Scores: every threshold a specification names must be an exact boundary, or `le` queries return nothing.
 SCORE_BUCKETS = (0.0, 0.1, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.75, 0.8, 0.9, 0.95, 1.0)
@@ -61,10 +66,16 @@ class Histogram:
 
 
 class WorkerMetrics(Collector):
-    """What a worker counts. All methods are called from its event loop; a scrape may come from any thread."""
+    """What a worker counts. All methods are called from its event loop; a scrape may come from any thread.
 
-    def __init__(self, suite: str, version: str, runner: str, registry: CollectorRegistry | None = None) -> None:
+    `readings`: what the suite's scorer counts itself, asked for at every scrape.
+    """
+
+    def __init__(
+        self, suite: str, version: str, runner: str, registry: CollectorRegistry | None = None, readings: Callable[[], Iterable[Reading]] | None = None
+    ) -> None:
         self._suite = suite
+        self.readings = readings
         self._info = {"suite": suite, "suite_version": version, "runner": runner}
         self._lock = threading.Lock()
         self._consumed: defaultdict[tuple[str, str], int] = defaultdict(int)
@@ -153,6 +164,7 @@ class WorkerMetrics(Collector):
         """All families, for one scrape."""
         yield from self._collect_accounting()
         yield from self._collect_scoring()
+        yield from self._collect_readings()
         yield from self._collect_states()
 
     def _collect_accounting(self) -> Iterator[Metric]:
@@ -198,6 +210,15 @@ class WorkerMetrics(Collector):
         last = GaugeMetricFamily("touchstone_last_result_timestamp_seconds", "When the last result was acknowledged.", labels=["suite"])
         last.add_metric([suite], self._last_result_s)
         yield last
+
+    def _collect_readings(self) -> Iterator[Metric]:
+        if self.readings is None:
+            return
+        try:
+            yield from list(families(self._suite, self.readings()))
+        except Exception as error:  # noqa: BLE001 -- a scorer's defect must not cost the worker its other metrics
+            self.count("readings_failures")
+            log.warning("readings_failed", code=type(error).__name__)
 
     def _collect_states(self) -> Iterator[Metric]:
         suite = self._suite

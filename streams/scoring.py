@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -34,6 +34,18 @@ class RunningSuite:
     scorer: Scorer[Any]
     codec: Codec
     inline: bool
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedSuite:
+    """A suite, configured and not built yet: a model takes seconds to load, and the worker's pages answer meanwhile.
+
+    `build` is called in a thread; it raises `ConfigError`, or `Unavailable` to be asked again.
+    """
+
+    name: str
+    version: str
+    build: Callable[[], RunningSuite]
 
 
 @dataclass(slots=True)

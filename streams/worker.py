@@ -1,4 +1,4 @@
-"""One worker process: composes outbox, intake, runner, watchdog and pages, and ends them in the right order."""
+"""One worker process: composes scorer, outbox, intake, runner, watchdog and pages, and ends them in the right order."""
 
 import asyncio
 import contextlib
@@ -9,21 +9,22 @@ import sys
 import threading
 import time
 from collections.abc import Awaitable, Callable
-from typing import Literal, NoReturn
+from dataclasses import dataclass, field
+from typing import Any, Literal, NoReturn
 
 import structlog
 from aiokafka.errors import KafkaError
 from prometheus_client import CollectorRegistry
 
 from schemas.config import Settings
-from scorers.base import ConfigError
+from scorers.base import Closeable, ConfigError, Measured, Scorer, Unavailable
 from streams.clients import check_topics, unreachable
 from streams.intake import Destinations, Intake
 from streams.metrics import WorkerMetrics
 from streams.outbox import Outbox
 from streams.pages import Pages
 from streams.runners.base import Job, Stalled, Unreadable
-from streams.scoring import RunningSuite
+from streams.scoring import PlannedSuite, RunningSuite
 from streams.watchdog import Watchdog
 
 log = structlog.get_logger(__name__)
@@ -37,6 +38,8 @@ EXIT_DEFECT = 70
 SHUTDOWN_MARGIN_S = 30.0
 #: How long cancelled tasks may take to end.
 CANCEL_S = 10.0
+#: How long a scorer may take to let go of what it holds, once nothing of its work is wanted any more.
+CLOSE_S = 10.0
 #: No settlement for so long with work in flight, and the worker calls itself not ready.
 READY_PROGRESS_S = 60.0
 
@@ -60,7 +63,33 @@ def calm_collector() -> None:
     gc.set_threshold(50_000, 20, 100)
 
 
-async def run_process(suite: RunningSuite, topics: tuple[str, ...], runner: RunnerName, settings: Settings) -> NoReturn:
+@dataclass(slots=True)
+class _Process:
+    """How far the process is, for its pages and its signals. `job` is there once the scorer is built."""
+
+    settings: Settings
+    stop: asyncio.Event = field(default_factory=asyncio.Event)
+    job: Job | None = None
+    outbox: Outbox | None = None
+    watchdog: Watchdog | None = None
+
+    @property
+    def in_flight(self) -> int:
+        """Records in flight."""
+        return self.job.intake.in_flight if self.job else 0
+
+    def healthy(self) -> tuple[bool, str]:
+        """Whether the event loop turns."""
+        return self.watchdog is None or self.watchdog.loop_alive(), "event loop is stuck"
+
+    def ready(self) -> tuple[bool, str]:
+        """Ready: the scorer is built, and `_ready`."""
+        if self.job is None or self.outbox is None:
+            return False, "the suite is being built"
+        return _ready(self.job, self.outbox)
+
+
+async def run_process(suite: RunningSuite | PlannedSuite, topics: tuple[str, ...], runner: RunnerName, settings: Settings) -> NoReturn:
     """`run_worker`, and the end of the process with its exit code, at once.
 
     Everything of ours is closed by then. Traps: mode's tasks swallow cancellations, so that asyncio's own clearing up may
@@ -72,35 +101,97 @@ async def run_process(suite: RunningSuite, topics: tuple[str, ...], runner: Runn
     os._exit(code)
 
 
-async def run_worker(suite: RunningSuite, topics: tuple[str, ...], runner: RunnerName, settings: Settings) -> int:
+async def run_worker(suite: RunningSuite | PlannedSuite, topics: tuple[str, ...], runner: RunnerName, settings: Settings) -> int:
     """Run until SIGTERM or SIGINT. Returns the exit code. Raises `ConfigError` for what the user must mend."""
     partitions = await check_topics(settings.kafka, [*topics, settings.topics.results, settings.topics.dead])
     registry = CollectorRegistry()
     metrics = WorkerMetrics(suite.name, suite.version, runner, registry)
-    outbox = Outbox(settings.kafka, settings.worker, metrics)
-    intake = Intake(suite, outbox, Destinations.of(settings.topics, partitions), settings.worker, metrics)
-    group = f"{settings.worker.group_prefix}.{suite.name}"
-    job = Job(settings, intake, metrics, topics, group, asyncio.Event())
-    watchdog = Watchdog(job)
-    pages = Pages(settings.http, registry, lambda: (watchdog.loop_alive(), "event loop is stuck"), lambda: _ready(job, outbox))
+    process = _Process(settings)
+    pages = Pages(settings.http, registry, process.healthy, process.ready)
     address = pages.start()
-    _stop_on_signal(job)
+    _stop_on_signal(process)
+    try:
+        running = await _built(suite, process)
+        if running is None:
+            return 0
+        try:
+            return await _serve(running, topics, runner, process, metrics, Destinations.of(settings.topics, partitions), address)
+        finally:
+            await _close(running.scorer)
+    finally:
+        pages.stop()
+
+
+async def _built(suite: RunningSuite | PlannedSuite, process: _Process) -> RunningSuite | None:
+    """The suite with its scorer; None where the process was told to stop meanwhile. Raises `ConfigError`.
+
+    A thread cannot be cancelled: one that still builds at the end goes with the process.
+    """
+    if isinstance(suite, RunningSuite):
+        return suite
+    worker, begun = process.settings.worker, time.monotonic()
+    backoff_s = worker.retry_backoff_min_s
+    stopped = asyncio.create_task(process.stop.wait())
+    try:
+        while True:
+            building = asyncio.create_task(asyncio.to_thread(suite.build))
+            await asyncio.wait({building, stopped}, return_when=asyncio.FIRST_COMPLETED)
+            if not building.done():
+                return None
+            try:
+                running = building.result()
+            except Unavailable as error:
+                log.warning("suite_not_built", suite=suite.name, code=error.code)
+                await asyncio.wait({stopped}, timeout=backoff_s)
+                backoff_s = min(backoff_s * 2, worker.retry_backoff_max_s)
+                if process.stop.is_set():
+                    return None
+            else:
+                log.info("suite_built", suite=suite.name, version=suite.version, seconds=round(time.monotonic() - begun, 1))
+                return running
+    finally:
+        stopped.cancel()
+
+
+async def _serve(
+    suite: RunningSuite, topics: tuple[str, ...], runner: RunnerName, process: _Process, metrics: WorkerMetrics, to: Destinations, address: str
+) -> int:
+    """Join the group and score until told to stop. Returns the exit code."""
+    settings = process.settings
+    if isinstance(suite.scorer, Measured):
+        metrics.readings = suite.scorer.readings
+    outbox = Outbox(settings.kafka, settings.worker, metrics)
+    intake = Intake(suite, outbox, to, settings.worker, metrics)
+    group = f"{settings.worker.group_prefix}.{suite.name}"
+    job = Job(settings, intake, metrics, topics, group, process.stop)
+    watchdog = Watchdog(job)
+    process.job, process.outbox, process.watchdog = job, outbox, watchdog
     try:
         await outbox.start()
     except (KafkaError, OSError) as error:
-        pages.stop()
         raise ConfigError(unreachable(settings.kafka, error)) from None
     run = load_runner(runner)
     calm_collector()
     log.info("worker_started", suite=suite.name, version=suite.version, runner=runner, group=group, topics=list(topics), address=address)
     try:
-        code = await _run_to_the_end(run, job, watchdog)
+        return await _run_to_the_end(run, job, watchdog)
     finally:
         await outbox.stop()
-        pages.stop()
         totals = metrics.totals()
         log.info("worker_stopped", suite=suite.name, records=totals["consumed"], count=totals["scored"], in_flight=totals["in_flight"])
-    return code
+
+
+async def _close(scorer: Scorer[Any]) -> None:
+    """Let the scorer finish and let go, within a bound: by now nothing waits for what it still works on."""
+    if not isinstance(scorer, Closeable):
+        return
+    closing = asyncio.ensure_future(scorer.close())
+    _, late = await asyncio.wait({closing}, timeout=CLOSE_S)
+    if late:
+        closing.cancel()
+        log.warning("scorer_left_behind", seconds=CLOSE_S)
+    elif not closing.cancelled() and (error := closing.exception()) is not None:
+        log.warning("scorer_not_closed", code=type(error).__name__)
 
 
 async def _run_to_the_end(run: Callable[[Job], Awaitable[None]], job: Job, watchdog: Watchdog) -> int:
@@ -162,17 +253,17 @@ def _end_at_last(seconds: float) -> None:
     timer.start()
 
 
-def _stop_on_signal(job: Job) -> None:
+def _stop_on_signal(process: _Process) -> None:
     """First SIGTERM or SIGINT: drain. A second one ends the process at once, which loses nothing but time."""
     loop = asyncio.get_running_loop()
 
     def stop(number: int) -> None:
-        if job.stop.is_set():
+        if process.stop.is_set():
             log.warning("second_signal", signal=number)
             raise SystemExit(128 + number)
-        log.info("stopping", signal=number, in_flight=job.intake.in_flight)
-        job.stop.set()
-        _end_at_last(job.settings.worker.drain_timeout_s + SHUTDOWN_MARGIN_S)
+        log.info("stopping", signal=number, in_flight=process.in_flight)
+        process.stop.set()
+        _end_at_last(process.settings.worker.drain_timeout_s + SHUTDOWN_MARGIN_S)
 
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop, number)

@@ -29,7 +29,8 @@ def worker(
 
     import uvloop
 
-    from ops.suites import running_suite
+    from ops.suites import paced, planned_suite
+    from scorers.registry import load_suite
     from streams.logs import configure
     from streams.worker import run_process
 
@@ -37,5 +38,5 @@ def worker(
     configure(settings.log)
     asyncio.set_event_loop_policy(uvloop.EventLoopPolicy())  # for the consumer thread that Faust starts, too
     with one_line_errors():
-        running, topics = running_suite(suite, settings)
-        asyncio.run(run_process(running, topics, runner.value, settings))
+        plan, found = planned_suite(suite, settings), load_suite(suite)
+        asyncio.run(run_process(plan, settings.topics.inputs(found.topics), runner.value, paced(found, settings)))
