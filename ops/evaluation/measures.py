@@ -39,7 +39,7 @@ def pearson(one: Vector, two: Vector) -> float:
     """Pearson's r. NaN where either is constant."""
     a, b = one - one.mean(), two - two.mean()
     scale = float(np.sqrt((a * a).sum() * (b * b).sum()))
-    return float((a * b).sum() / scale) if scale > 1e-12 else float("nan")  # noqa: PLR2004
+    return float((a * b).sum() / scale) if scale > 1e-12 else float("nan")
 
 
 def spearman(one: Vector, two: Vector) -> float:

@@ -34,7 +34,7 @@ def main(arguments: list[str] | None = None) -> int:
         from scorers.engines.weights import default_base
     except ModuleNotFoundError as missing:
         return _say_and_fail(f"training needs the extra 'nli' ({missing.name} is missing): pip install 'touchstone[nli]'")
-    logging.set_verbosity_error()
+    logging.set_verbosity_error()  # type: ignore[no-untyped-call]
     recipe = Recipe()
     try:
         kinds = {field.name: type(getattr(recipe, field.name)) for field in fields(Recipe)}

