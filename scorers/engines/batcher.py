@@ -1,0 +1,515 @@
+"""One token-budget micro-batcher for every engine: what all cases in flight submit meets here, in two threads and without a model.
+
+One thread (the collector) closes batches and prepares them; the other (inference) computes them, so the next batch is ready when
+the device is. A batch is closed when its budget is full, when the device is idle (at once, with all that is queued), when its oldest item
+has waited long enough beside a busy device, or to drain at the end. Both threads sleep on one condition; nothing polls.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections import defaultdict, deque
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, NamedTuple, TypeVar
+
+from scorers.base import Reading, Unavailable
+from scorers.engines.counts import Counts
+from scorers.engines.lookahead import LookAhead, rounded
+
+ItemT = TypeVar("ItemT")
+PreparedT = TypeVar("PreparedT")
+RowT = TypeVar("RowT")
+
+RECOVER_AFTER_BATCHES = 16
+RECOVER_BY = 1.25
+
+
+class ItemFailed(Exception):
+    """The model failed on one item by itself; `kind` is the type of what it raised, never its words."""
+
+    def __init__(self, kind: str) -> None:
+        super().__init__(f"the model failed on an input of this call ({kind})")
+        self.kind = kind
+
+
+class ItemTooLarge(ItemFailed):
+    """One item alone is more than the device's memory holds."""
+
+    def __init__(self, tokens: int) -> None:
+        super().__init__("OutOfMemory")
+        self.args = (f"an input of {tokens} tokens does not fit the device's memory; use a device with more, or a smaller model",)
+        self.tokens = tokens
+
+
+class Work(NamedTuple, Generic[ItemT]):
+    """One item to compute. `key`: items of the same key are the same computation; `length`: its tokens."""
+
+    key: Hashable
+    item: ItemT
+    length: int
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The bounds of one batcher. `step`: lengths are padded to multiples of it; `deaths_max`: threads lost in a row before it stays down."""
+
+    batch_tokens: int
+    wait_s: float = 0.02
+    look_ahead_items: int = 4096
+    queue_items_max: int = 65_536
+    step: int = 1
+    deaths_max: int = 3
+
+
+class _Call:
+    """One caller's question: its rows so far, and how many are missing."""
+
+    __slots__ = ("error", "future", "gone", "left", "loop", "rows", "turn")
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, count: int) -> None:
+        self.loop = loop
+        self.future: asyncio.Future[list[Any]] = loop.create_future()
+        self.turn: asyncio.Future[None] = loop.create_future()
+        self.rows: list[Any] = [None] * count
+        self.left = count
+        self.gone = False  # answered, failed or given up: nothing more is owed to it
+        self.error: BaseException | None = None
+
+
+class _Entry:
+    """One queued computation and who waits for it."""
+
+    __slots__ = ("arrived", "item", "key", "length", "taken", "waiters")
+
+    def __init__(self, work: Work[Any], arrived: float) -> None:
+        self.key, self.item, self.length = work
+        self.arrived = arrived
+        self.taken = False
+        self.waiters: list[tuple[_Call, int]] = []
+
+    def unwanted(self) -> bool:
+        return all(call.gone for call, _ in self.waiters)
+
+
+class _Crew:
+    """The two threads of one life, and what passes between them."""
+
+    def __init__(self) -> None:
+        self.threads: list[threading.Thread] = []
+        self.slot: tuple[list[_Entry], Any] | None = None  # closed and prepared, not yet started
+        self.flying: list[_Entry] = []
+        self.collecting: list[_Entry] = []
+        self.finished = False
+
+    def alive(self) -> bool:
+        return all(thread.is_alive() for thread in self.threads)
+
+
+def _no_memory(error: BaseException) -> bool:
+    return isinstance(error, MemoryError)
+
+
+class Batcher(Generic[ItemT, PreparedT, RowT]):
+    """Batches items of many callers, on any event loops, for one model.
+
+    `prepare(items)`: builds the model's input from items of ascending length, in the collector's thread; `forward(prepared)`: one row per item,
+    in the inference thread. `is_out_of_memory` tells that error from others; `release` is called after one. An `Unavailable` from either
+    fails the whole batch with it. `clock`: monotonic seconds.
+    """
+
+    def __init__(
+        self,
+        engine: str,
+        prepare: Callable[[Sequence[ItemT]], PreparedT],
+        forward: Callable[[PreparedT], Sequence[RowT]],
+        limits: Limits,
+        *,
+        is_out_of_memory: Callable[[BaseException], bool] = _no_memory,
+        release: Callable[[], None] = lambda: None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._engine = engine
+        self._prepare = prepare
+        self._forward = forward
+        self._limits = limits
+        self._is_out_of_memory = is_out_of_memory
+        self._release = release
+        self._clock = clock
+        self._changed = threading.Condition()
+        self._queue: LookAhead[_Entry] = LookAhead(limits.look_ahead_items, step=limits.step)
+        self._known: dict[Hashable, _Entry] = {}  # queued or in flight
+        self._line: deque[_Call] = deque()  # callers that wait for room, the first in turn
+        self._someone_left = False
+        self._closing = False
+        self._crew: _Crew | None = None
+        self._deaths_in_a_row = 0
+        self._budget = limits.batch_tokens
+        self._good_batches = 0
+        self._counts = Counts(engine)
+
+    async def ask(self, works: Sequence[Work[ItemT]]) -> list[RowT]:
+        """The rows of `works`, in their order. Waits for room where the queue is full.
+
+        Raises: Unavailable (`engine_closed`, `engine_died`), ItemFailed, ItemTooLarge.
+        """
+        if not works:
+            return []
+        loop = asyncio.get_running_loop()
+        call = _Call(loop, len(works))
+        try:
+            await self._admit(call, works)
+            return await call.future
+        finally:
+            self._leave(call)
+
+    def readings(self) -> Iterable[Reading]:
+        """What it counts, at this moment."""
+        with self._changed:
+            up = not self._closing and self._deaths_in_a_row < self._limits.deaths_max
+            return list(self._counts.readings(depth=len(self._queue), budget=self._budget, up=up))
+
+    async def close(self, timeout_s: float = 60.0) -> None:
+        """Finish what was accepted and refuse what is new; what is not done within `timeout_s` fails with `engine_closed`."""
+        with self._changed:
+            self._closing = True
+            crew = self._crew
+            self._changed.notify_all()
+        if crew is not None:
+            await asyncio.to_thread(self._join, crew, timeout_s)
+        with self._changed:
+            self._abandon("engine_closed")
+            self._crew = None
+
+    @staticmethod
+    def _join(crew: _Crew, timeout_s: float) -> None:
+        until = time.monotonic() + timeout_s
+        for thread in crew.threads:
+            thread.join(max(0.0, until - time.monotonic()))
+
+    # The callers' side: any event loop's thread.
+
+    async def _admit(self, call: _Call, works: Sequence[Work[ItemT]]) -> None:
+        with self._changed:
+            if self._closing:
+                raise Unavailable("engine_closed")
+            self._hire()
+            done = 0 if self._line else self._push(call, works, 0)
+            if done < len(works):
+                self._line.append(call)
+        # Waking the collector only at the end of this turn of the loop lets everything submitted in it go together.
+        call.loop.call_soon(self._wake)
+        if done == len(works):
+            return
+        try:
+            while done < len(works):
+                await asyncio.wait((call.turn, call.future), return_when=asyncio.FIRST_COMPLETED)
+                with self._changed:
+                    if call.gone:
+                        return
+                    call.turn = call.loop.create_future()
+                    if self._line and self._line[0] is call:
+                        done = self._push(call, works, done)
+                        self._changed.notify_all()
+        finally:
+            with self._changed:
+                if call in self._line:
+                    self._line.remove(call)
+                self._call_next()
+                self._changed.notify_all()
+
+    def _push(self, call: _Call, works: Sequence[Work[ItemT]], start: int) -> int:
+        """Queue what there is room for, and say where to go on."""
+        now = self._clock()
+        for position in range(start, len(works)):
+            work = works[position]
+            entry = self._known.get(work.key)
+            if entry is None:
+                if len(self._queue) >= self._limits.queue_items_max:
+                    return position
+                entry = self._known[work.key] = _Entry(work, now)
+                self._queue.add(entry)
+            else:
+                self._counts.collapsed += 1
+            entry.waiters.append((call, position))
+        return len(works)
+
+    def _leave(self, call: _Call) -> None:
+        """The caller has its answer, or was cancelled, or never admitted."""
+        if not call.future.cancel() and not call.future.cancelled():
+            call.future.exception()  # seen, so that a cancelled caller's failure is not reported as forgotten
+        if not call.gone:
+            with self._changed:
+                call.gone = self._someone_left = True
+
+    def _wake(self) -> None:
+        with self._changed:
+            self._changed.notify_all()
+
+    def _call_next(self) -> None:
+        """Tell the first in line that there may be room; a caller whose loop is closed has left. The lock is held."""
+        while self._line and len(self._queue) < self._limits.queue_items_max:
+            call = self._line[0]
+            if _post(call.loop, _set, call):
+                return
+            self._line.popleft()
+            call.gone = self._someone_left = True
+
+    # Life and death of the threads.
+
+    def _hire(self) -> None:
+        """Start the threads where there are none. The lock is held."""
+        if self._crew is not None and not self._crew.alive():
+            self._bury(self._crew)
+        if self._crew is not None:
+            return
+        if self._deaths_in_a_row >= self._limits.deaths_max:
+            raise Unavailable("engine_died")
+        crew = self._crew = _Crew()
+        for name, work in (("collector", self._collect), ("inference", self._infer)):
+            crew.threads.append(threading.Thread(target=self._live, args=(work, crew), name=f"{self._engine}-{name}", daemon=True))
+        for thread in crew.threads:
+            thread.start()
+
+    def _live(self, work: Callable[[_Crew], None], crew: _Crew) -> None:
+        try:
+            work(crew)
+        except BaseException:  # noqa: BLE001 - whatever ends the thread, its callers are answered; a printed traceback could quote them
+            with self._changed:
+                self._bury(crew)
+
+    def _bury(self, crew: _Crew) -> None:
+        """Answer everyone who relied on a thread that ended; the next call starts anew. The lock is held."""
+        if self._crew is not crew:
+            return
+        self._crew = None
+        self._counts.deaths += 1
+        self._deaths_in_a_row += 1
+        self._abandon("engine_died", crew)
+
+    def _abandon(self, code: str, crew: _Crew | None = None) -> None:
+        crew = crew or self._crew or _Crew()
+        waiting = [*crew.flying, *(crew.slot[0] if crew.slot else ()), *crew.collecting, *self._queue.purge(lambda _: True)]
+        self._fail(waiting, lambda: Unavailable(code))
+        for call in self._line:
+            call.error, call.gone = Unavailable(code), True
+            _post(call.loop, _answer, [call])
+        self._line.clear()
+        self._changed.notify_all()
+
+    # The collector's thread.
+
+    def _collect(self, crew: _Crew) -> None:
+        while True:
+            with self._changed:
+                entries = self._close_batch(crew)
+                if not entries:
+                    return
+                crew.collecting = entries
+            try:
+                prepared = self._prepare([entry.item for entry in entries])
+            except Exception:  # noqa: BLE001 - the inference thread prepares it again, in halves, and finds whose fault it is
+                prepared = None
+            with self._changed:
+                crew.slot, crew.collecting = (entries, prepared), []
+                self._changed.notify_all()
+
+    def _close_batch(self, crew: _Crew) -> list[_Entry]:
+        """Sleep until a batch is due; none when it is over. The lock is held, and given up while asleep."""
+        while self._crew is crew:
+            self._sweep()
+            if crew.slot is None and len(self._queue):
+                reason, wait_s = self._due(crew)
+                if reason:
+                    self._counts.flushes[reason] += 1
+                    entries = self._queue.take(self._budget)
+                    self._call_next()
+                    return entries
+                self._changed.wait(wait_s)
+            elif crew.slot is None and self._closing and not self._line:
+                crew.finished = True
+                self._changed.notify_all()
+                return []
+            else:
+                self._changed.wait()
+        return []
+
+    def _due(self, crew: _Crew) -> tuple[str | None, float]:
+        if self._queue.tokens >= self._budget:
+            return "budget", 0.0
+        if self._closing:
+            return "drain", 0.0
+        if not crew.flying:
+            return "idle", 0.0
+        wait_s = self._queue.oldest().arrived + self._limits.wait_s - self._clock()
+        return ("deadline" if wait_s <= 0 else None), wait_s
+
+    def _sweep(self) -> None:
+        """Forget queued work that nobody waits for."""
+        if not self._someone_left:
+            return
+        self._someone_left = False
+        for entry in self._queue.purge(_Entry.unwanted):
+            self._forget(entry)
+        self._call_next()
+
+    def _forget(self, entry: _Entry) -> None:
+        self._counts.dropped += 1
+        self._known.pop(entry.key, None)
+
+    # The inference thread.
+
+    def _infer(self, crew: _Crew) -> None:
+        while True:
+            with self._changed:
+                while crew.slot is None:
+                    if crew.finished or self._crew is not crew:
+                        return
+                    self._changed.wait()
+                (entries, prepared), crew.slot = crew.slot, None
+                crew.flying = entries
+                now = self._clock()
+                for entry in entries:
+                    self._counts.wait_s.observe(now - entry.arrived)
+                wanted = [entry for entry in entries if not entry.unwanted()]
+                for entry in entries if len(wanted) < len(entries) else ():
+                    if entry.unwanted():
+                        self._forget(entry)
+                self._changed.notify_all()
+            self._compute(wanted, prepared if len(wanted) == len(entries) else None)
+            with self._changed:
+                crew.flying = []
+                self._changed.notify_all()
+
+    def _compute(self, entries: list[_Entry], prepared: PreparedT | None) -> None:
+        """Run a batch; in halves where it fails, so that only the item at fault has no answer."""
+        todo: list[tuple[list[_Entry], PreparedT | None]] = [(entries, prepared)] if entries else []
+        while todo:
+            entries, prepared = todo.pop()
+            # The pieces are tried outside of the handler of the failure, whose traceback holds the memory that they need.
+            rows, error = self._attempt(entries, prepared)
+            prepared = None
+            if error is None:
+                self._settle(entries, rows)
+                continue
+            memory = self._is_out_of_memory(error)
+            if memory:
+                self._lower_budget(entries)
+            if len(entries) > 1 and not isinstance(error, Unavailable):
+                half = len(entries) // 2
+                todo += [(entries[half:], None), (entries[:half], None)]
+            else:
+                self._blame(entries, error, memory=memory)
+
+    def _blame(self, entries: list[_Entry], error: Exception, *, memory: bool) -> None:
+        with self._changed:
+            if isinstance(error, Unavailable):
+                code = error.code
+                self._fail(entries, lambda: Unavailable(code))
+                return
+            self._counts.poisoned += 1
+            kind, tokens = type(error).__name__, entries[0].length
+            self._fail(entries, lambda: ItemTooLarge(tokens) if memory else ItemFailed(kind))
+
+    def _attempt(self, entries: list[_Entry], prepared: PreparedT | None) -> tuple[Sequence[RowT], Exception | None]:
+        rows: Sequence[RowT] = ()
+        began = time.perf_counter()
+        failure: Exception | None = None
+        try:
+            if prepared is None:
+                prepared = self._prepare([entry.item for entry in entries])
+            rows = self._forward(prepared)
+            if len(rows) != len(entries):
+                raise ValueError(f"{len(rows)} rows for {len(entries)} items")
+        except Exception as error:  # noqa: BLE001 - judged by the caller
+            failure = error.with_traceback(None)
+        took = time.perf_counter() - began
+        padded = rounded(entries[-1].length, self._limits.step) * len(entries)
+        real = sum(entry.length for entry in entries)
+        with self._changed:
+            counts = self._counts
+            counts.forward_s.observe(took)
+            counts.batch_items.observe(len(entries))
+            counts.batch_tokens.observe(padded)
+            counts.tokens += real
+            counts.padding_tokens += padded - real
+        return rows, failure
+
+    def _lower_budget(self, entries: list[_Entry]) -> None:
+        self._release()
+        padded = rounded(entries[-1].length, self._limits.step) * len(entries)
+        with self._changed:
+            self._counts.out_of_memory += 1
+            if len(entries) > 1:
+                self._budget = max(1, min(self._budget, padded) // 2)
+            self._good_batches = 0
+
+    def _settle(self, entries: list[_Entry], rows: Sequence[RowT]) -> None:
+        """Answer who waits for these; a call is told once, when its last row is there."""
+        ready: list[_Call] = []
+        with self._changed:
+            self._deaths_in_a_row = 0
+            self._good_batches += 1
+            if self._good_batches % RECOVER_AFTER_BATCHES == 0 and self._budget < self._limits.batch_tokens:
+                self._budget = min(self._limits.batch_tokens, int(self._budget * RECOVER_BY) + 1)
+            for entry, row in zip(entries, rows, strict=True):
+                for call, position in self._release_entry(entry):
+                    if call.gone:
+                        continue
+                    call.rows[position] = row
+                    call.left -= 1
+                    if not call.left:
+                        call.gone = True
+                        ready.append(call)
+        _answer_all(ready)
+
+    def _fail(self, entries: Iterable[_Entry], error: Callable[[], Exception]) -> None:
+        """Fail the calls that wait for any of these. The lock is held."""
+        failed: list[_Call] = []
+        for entry in entries:
+            for call, _ in self._release_entry(entry):
+                if not call.gone:
+                    call.gone, call.error = True, error()
+                    failed.append(call)
+        self._someone_left = self._someone_left or bool(failed)
+        _answer_all(failed)
+
+    def _release_entry(self, entry: _Entry) -> list[tuple[_Call, int]]:
+        if self._known.get(entry.key) is entry:
+            del self._known[entry.key]
+        waiters, entry.waiters = entry.waiters, []
+        return waiters
+
+
+def _answer_all(calls: list[_Call]) -> None:
+    """One message per event loop, however many calls are ready."""
+    by_loop: defaultdict[asyncio.AbstractEventLoop, list[_Call]] = defaultdict(list)
+    for call in calls:
+        by_loop[call.loop].append(call)
+    for loop, ready in by_loop.items():
+        _post(loop, _answer, ready)
+
+
+def _post(loop: asyncio.AbstractEventLoop, function: Callable[[Any], None], argument: object) -> bool:
+    try:
+        loop.call_soon_threadsafe(function, argument)
+    except RuntimeError:
+        return False  # the loop is closed; nobody is left to hear it
+    return True
+
+
+def _answer(calls: list[_Call]) -> None:
+    for call in calls:
+        if call.future.done():
+            continue
+        if call.error is not None:
+            call.future.set_exception(call.error)
+        else:
+            call.future.set_result(call.rows)
+
+
+def _set(call: _Call) -> None:
+    if not call.turn.done():
+        call.turn.set_result(None)

@@ -1,0 +1,89 @@
+"""What an engine counts, in fixed buckets, ready for any metrics library."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
+
+from scorers.base import Reading
+
+SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
+ITEMS = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0, 1024.0, 2048.0)
+TOKENS = (64.0, 256.0, 1024.0, 2048.0, 4096.0, 8192.0, 16_384.0, 32_768.0, 65_536.0, 131_072.0)
+
+
+class Histogram:
+    """Observations in fixed buckets; not thread-safe by itself."""
+
+    __slots__ = ("_bounds", "_counts", "count", "sum")
+
+    def __init__(self, bounds: Sequence[float]) -> None:
+        self._bounds = tuple(bounds)
+        self._counts = [0] * (len(bounds) + 1)
+        self.sum = 0.0
+        self.count = 0
+
+    def observe(self, value: float) -> None:
+        """Count one value."""
+        self._counts[bisect_left(self._bounds, value)] += 1
+        self.sum += value
+        self.count += 1
+
+    def buckets(self) -> tuple[tuple[float, int], ...]:
+        """(upper bound, how many up to it), ascending, the last bound infinite."""
+        total, out = 0, []
+        for bound, count in zip((*self._bounds, math.inf), self._counts, strict=True):
+            total += count
+            out.append((bound, total))
+        return tuple(out)
+
+
+class Counts:
+    """Every number of one batcher; its owner holds a lock around each use."""
+
+    def __init__(self, engine: str) -> None:
+        self._engine = ("engine", engine)
+        self.wait_s = Histogram(SECONDS)
+        self.forward_s = Histogram(SECONDS)
+        self.batch_items = Histogram(ITEMS)
+        self.batch_tokens = Histogram(TOKENS)
+        self.tokens = 0
+        self.padding_tokens = 0
+        self.flushes = dict.fromkeys(("budget", "deadline", "idle", "drain"), 0)
+        self.out_of_memory = 0
+        self.collapsed = 0
+        self.dropped = 0
+        self.poisoned = 0
+        self.deaths = 0
+
+    def counter(self, name: str, text: str, value: float, *labels: tuple[str, str]) -> Reading:
+        """One counter of this engine."""
+        return Reading(name, "counter", text, value, (self._engine, *labels))
+
+    def gauge(self, name: str, text: str, value: float) -> Reading:
+        """One gauge of this engine."""
+        return Reading(name, "gauge", text, value, (self._engine,))
+
+    def histogram(self, name: str, text: str, seen: Histogram) -> Reading:
+        """One histogram of this engine."""
+        return Reading(name, "histogram", text, seen.sum, (self._engine,), seen.buckets())
+
+    def readings(self, *, depth: int, budget: int, up: bool) -> Iterable[Reading]:
+        """All of it at this moment. `depth`: queued items; `budget`: padded tokens per batch now; `up`: whether it takes work."""
+        yield self.gauge("engine_up", "1 while the engine takes work", float(up))
+        yield self.gauge("engine_queue_depth_items", "items queued for the model", depth)
+        yield self.gauge("engine_batch_budget_tokens", "padded tokens a batch may have now (lowered by out-of-memory)", budget)
+        yield self.histogram("engine_queue_wait_seconds", "from submission to the start of its batch, per item", self.wait_s)
+        yield self.histogram("engine_forward_seconds", "one forward pass", self.forward_s)
+        yield self.histogram("engine_batch_size_items", "items in a batch", self.batch_items)
+        yield self.histogram("engine_batch_size_tokens", "padded tokens of a batch", self.batch_tokens)
+        yield self.counter("engine_tokens", "tokens computed, padding not counted", self.tokens)
+        yield self.counter("engine_padding_tokens", "tokens computed for nothing but a rectangle", self.padding_tokens)
+        for reason, count in self.flushes.items():
+            yield self.counter("engine_flushes", "batches closed, by reason", count, ("reason", reason))
+        yield self.counter("engine_out_of_memory", "forward passes that ran out of memory", self.out_of_memory)
+        yield self.counter("engine_collapsed_items", "items answered by an identical one queued or in flight", self.collapsed)
+        yield self.counter("engine_dropped_items", "items not computed because nobody waited any more", self.dropped)
+        yield self.counter("engine_poisoned_items", "items on which the model failed", self.poisoned)
+        yield self.counter("engine_deaths", "inference threads that ended by themselves", self.deaths)

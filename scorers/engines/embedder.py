@@ -1,0 +1,134 @@
+"""Sentence embeddings over sentence-transformers weights: `Embedder.embed` on the shared micro-batcher."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import torch
+
+from scorers.base import Reading
+from scorers.engines.batcher import Batcher, ItemFailed, Work
+from scorers.engines.devices import Place, device_failed, is_out_of_memory
+from scorers.engines.tokens import Lru, Tokenizer, Tokens, rectangle, template_of
+
+if TYPE_CHECKING:
+    from schemas.engines import EngineSettings
+    from scorers.engines.base import Floats
+
+
+class Chunk(NamedTuple):
+    """A part of a text that fits the model's window."""
+
+    text: Tokens
+    start: int
+    stop: int
+
+
+class EmbedderEngine:
+    """`Embedder` over one `SentenceTransformer`. `name`: what results call it."""
+
+    def __init__(self, model: Any, place: Place, settings: EngineSettings, *, name: str) -> None:
+        self._name = name
+        tokenizer = model.tokenizer
+        self._template = template_of(tokenizer, pair=False)
+        self._window = int(model.max_seq_length or tokenizer.model_max_length)
+        self._prompt = str((model.prompts or {}).get(model.default_prompt_name or "", "") or "")
+        self._tokenizer = Tokenizer(tokenizer, settings.text_cache_items)
+        self._vectors: Lru[Floats] = Lru(settings.text_cache_items)
+        self._model = model.eval().requires_grad_(False).to(device=place.device, dtype=place.dtype)
+        self._place = place
+        self._before, self._after = (np.array(ids, dtype=np.int64) for ids in (self._template.before, self._template.after))
+        self._batcher: Batcher[Chunk, dict[str, torch.Tensor], Floats] = Batcher(
+            "embedder", self._prepare, self._forward, place.limits(settings), is_out_of_memory=is_out_of_memory, release=place.release
+        )
+        self.dimensions = int(model.get_embedding_dimension())
+
+    @property
+    def model(self) -> str:
+        """Name and content digest of what answers."""
+        return self._name
+
+    async def embed(self, texts: Sequence[str]) -> Floats:
+        """One vector of length 1 per text, shape (n, dimensions); a long text's is the mean of its chunks', weighted by their tokens.
+
+        Raises: Unavailable, ItemFailed.
+        """
+        if not texts:
+            return np.empty((0, self.dimensions), dtype=np.float32)
+        vectors, missing = self._vectors.find(texts)
+        if missing:
+            vectors |= self._vectors.keep(await self._embedded(missing))
+        return np.stack([vectors[text] for text in texts])
+
+    async def count_tokens(self, texts: Sequence[str]) -> list[int]:
+        """Tokens of each text, special ones and a prompt not counted."""
+        known = await self._tokens(list(texts))
+        return [len(known[text]) for text in texts]
+
+    def readings(self) -> Iterable[Reading]:
+        """What the engine counts."""
+        yield from self._batcher.readings()
+        labels = (("engine", "embedder"),)
+        yield Reading("engine_texts_tokenized", "counter", "texts tokenized", self._tokenizer.known.misses, labels)
+        yield Reading("engine_texts_remembered", "counter", "texts whose tokens were remembered", self._tokenizer.known.hits, labels)
+        yield Reading("engine_vectors_remembered", "counter", "texts whose vector was remembered", self._vectors.hits, labels)
+
+    async def close(self) -> None:
+        """Finish what is in flight, refuse what is new."""
+        await self._batcher.close()
+
+    def warm_up(self) -> None:
+        """Run the model once, so that the first case does not pay for what is made on first use."""
+        words = Tokens(-1, np.full(16, self._tokenizer.pad_id, dtype=np.int64))
+        for count in (1, 8):
+            self._forward(self._prepare([Chunk(words, 0, 16)] * count))
+
+    async def _tokens(self, texts: Sequence[str]) -> dict[str, Tokens]:
+        known, missing = self._tokenizer.known.find(texts)
+        if missing:
+            known |= await asyncio.to_thread(self._tokenizer.tokens, missing)
+        return known
+
+    async def _embedded(self, texts: Sequence[str]) -> dict[str, Floats]:
+        # sentence-transformers strips a text before it reads it; so must who wants its vectors.
+        asked = {text: self._prompt + text.strip() for text in texts}
+        known = await self._tokens(list(asked.values()))
+        works: list[Work[Chunk]] = []
+        owners: list[str] = []
+        for text, prompted in asked.items():
+            tokens = known[prompted]
+            for start, stop in self._chunks(len(tokens)):
+                works.append(Work((tokens.number, start), Chunk(tokens, start, stop), stop - start + self._template.specials))
+                owners.append(text)
+        rows = np.stack(await self._batcher.ask(works))
+        if not np.isfinite(rows).all():
+            raise ItemFailed("NotANumber")
+        sums = {text: np.zeros(rows.shape[1], dtype=np.float32) for text in texts}
+        for text, row, work in zip(owners, rows, works, strict=True):
+            sums[text] += row * np.float32(max(1, work.item.stop - work.item.start))
+        return {text: total / max(float(np.linalg.norm(total)), 1e-12) for text, total in sums.items()}
+
+    def _chunks(self, length: int) -> list[tuple[int, int]]:
+        """Spans of nearly equal size that fit the window; one, empty, for an empty text."""
+        room = self._window - self._template.specials
+        count = max(1, -(-length // room))
+        edges = [round(index * length / count) for index in range(count + 1)]
+        return list(itertools.pairwise(edges))
+
+    def _prepare(self, chunks: Sequence[Chunk]) -> dict[str, torch.Tensor]:
+        rows = [(self._before, text.ids[start:stop], self._after) for text, start, stop in chunks]
+        return self._place.inputs(rectangle(rows, [len(self._before)] * len(rows), self._template, pad_id=self._tokenizer.pad_id, step=self._place.step))
+
+    def _forward(self, inputs: dict[str, torch.Tensor]) -> Sequence[Floats]:
+        try:
+            with self._place.turn, torch.inference_mode():
+                vectors = self._model(dict(inputs))["sentence_embedding"].float()
+                return list(torch.nn.functional.normalize(vectors, dim=-1).cpu().numpy())
+        except RuntimeError as error:
+            if (failed := device_failed(error)) is not None:
+                raise failed from None
+            raise

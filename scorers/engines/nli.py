@@ -1,0 +1,194 @@
+"""Natural language inference over any Hugging Face sequence-classification model: `Nli.entail` on the shared micro-batcher."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import torch
+
+from scorers.base import ConfigError, Reading
+from scorers.engines.base import ENTAILMENT, TextTooLong
+from scorers.engines.batcher import Batcher, ItemFailed, Work
+from scorers.engines.devices import Place, device_failed, is_out_of_memory
+from scorers.engines.tokens import Rectangle, Tokenizer, Tokens, rectangle, template_of
+
+if TYPE_CHECKING:
+    from schemas.engines import EngineSettings
+    from scorers.engines.base import Floats
+    from scorers.engines.tokens import Ids
+
+#: A hypothesis must leave this share of the window to the premise, where the premise does not fit whole.
+PREMISE_SHARE_MIN = 1 / 4
+#: Chunks of a long premise share this part of their length.
+CHUNK_OVERLAP = 1 / 4
+#: Families whose position ids start after the padding id.
+SHIFTED_POSITIONS = ("roberta", "camembert", "mpnet", "longformer", "data2vec-text", "esm", "ibert")
+
+
+class Piece(NamedTuple):
+    """What one row of a batch is made of: a part of a premise and a whole hypothesis."""
+
+    premise: Tokens
+    start: int
+    stop: int
+    hypothesis: Tokens
+
+
+def columns_of(id2label: Mapping[int, str]) -> tuple[tuple[int, ...], ...]:
+    """Which of the model's columns make (entailment, neutral, contradiction); two-way models have no neutral. Raises: ConfigError.
+
+    "Not entailment" stands in the place of contradiction: such a model does not tell the two apart.
+    """
+    found: dict[str, int] = {}
+    for index, label in id2label.items():
+        name = "".join(letter for letter in label.casefold() if letter.isalpha())
+        if name.startswith(("not", "non")) and "entail" in name:
+            found["contradiction"] = int(index)
+        else:
+            for known, stem in (("entailment", "entail"), ("neutral", "neutral"), ("contradiction", "contradict")):
+                if name.startswith(stem):
+                    found[known] = int(index)
+    wanted = ("entailment", "neutral", "contradiction") if len(id2label) == 3 else ("entailment", "contradiction")
+    if len(id2label) not in {2, 3} or set(found) != set(wanted):
+        shown = ", ".join(f"{index}: {label}" for index, label in sorted(id2label.items())[:5])
+        raise ConfigError(
+            f"the NLI model's labels are not understood ({shown}); its config.json needs id2label with entailment, neutral and contradiction "
+            "(or entailment and not_entailment)"
+        )
+    return tuple((found[name],) if name in found else () for name in ("entailment", "neutral", "contradiction"))
+
+
+def window_of(model: Any, tokenizer: Any) -> int:
+    """The tokens that a pair may have, special ones counted."""
+    config = model.config
+    limits = [int(tokenizer.model_max_length)]
+    positions = getattr(config, "max_position_embeddings", None)
+    if positions and positions > 0:
+        shifted = any(family in str(config.model_type) for family in SHIFTED_POSITIONS)
+        limits.append(positions - (config.pad_token_id + 1 if shifted else 0))
+    window = min(limits)
+    return window if window < 1_000_000 else 512
+
+
+class NliEngine:
+    """`Nli` over one model. `name`: what results call it."""
+
+    def __init__(self, model: Any, tokenizer: Any, place: Place, settings: EngineSettings, *, name: str) -> None:
+        self._name = name
+        self._columns = columns_of(model.config.id2label)
+        self._template = template_of(tokenizer, pair=True)
+        self._window = window_of(model, tokenizer)
+        self._tokenizer = Tokenizer(tokenizer, settings.text_cache_items)
+        self._model = model.eval().requires_grad_(False).to(device=place.device, dtype=place.dtype)
+        self._place = place
+        self._before, self._between, self._after = (
+            np.array(ids, dtype=np.int64) for ids in (self._template.before, self._template.between, self._template.after)
+        )
+        self._batcher: Batcher[Piece, dict[str, torch.Tensor], Sequence[float]] = Batcher(
+            "nli", self._prepare, self._forward, place.limits(settings), is_out_of_memory=is_out_of_memory, release=place.release
+        )
+
+    @property
+    def model(self) -> str:
+        """Name and content digest of what answers."""
+        return self._name
+
+    @property
+    def window_tokens(self) -> int:
+        """Tokens that a pair may have, special ones counted."""
+        return self._window
+
+    async def entail(self, pairs: Sequence[tuple[str, str]]) -> Floats:
+        """Probabilities, shape (n, 3): entailment, neutral, contradiction.
+
+        Raises: TextTooLong, Unavailable, ItemFailed.
+        """
+        if not pairs:
+            return np.empty((0, 3), dtype=np.float32)
+        known, missing = self._tokenizer.known.find([text for pair in pairs for text in pair])
+        if missing:
+            known |= await asyncio.to_thread(self._tokenizer.tokens, missing)
+        works: list[Work[Piece]] = []
+        owners: list[int] = []
+        for index, (premise, hypothesis) in enumerate(pairs):
+            made = self._works(known[premise], known[hypothesis])
+            works += made
+            owners += [index] * len(made)
+        rows = np.asarray(await self._batcher.ask(works), dtype=np.float32)
+        if not np.isfinite(rows).all():
+            raise ItemFailed("NotANumber")
+        return rows if len(works) == len(pairs) else _best(rows, np.array(owners), len(pairs))
+
+    def readings(self) -> Iterable[Reading]:
+        """What the engine counts."""
+        yield from self._batcher.readings()
+        labels = (("engine", "nli"),)
+        yield Reading("engine_texts_tokenized", "counter", "texts tokenized", self._tokenizer.known.misses, labels)
+        yield Reading("engine_texts_remembered", "counter", "texts whose tokens were remembered", self._tokenizer.known.hits, labels)
+
+    async def close(self) -> None:
+        """Finish what is in flight, refuse what is new."""
+        await self._batcher.close()
+
+    def warm_up(self) -> None:
+        """Run the model once, so that the first case does not pay for what is made on first use."""
+        words = Tokens(-1, np.full(16, self._tokenizer.pad_id, dtype=np.int64))
+        for count in (1, 8):
+            self._forward(self._prepare([Piece(words, 0, 16, words)] * count))
+
+    def _works(self, premise: Tokens, hypothesis: Tokens) -> list[Work[Piece]]:
+        room = self._window - self._template.specials - len(hypothesis)
+        if len(premise) <= room:
+            spans = [(0, len(premise))]
+        else:
+            least = max(1, int(self._window * PREMISE_SHARE_MIN))
+            if room < least:
+                raise TextTooLong(len(hypothesis), self._window - self._template.specials - least)
+            spans = _chunks(len(premise), room)
+        rest = self._template.specials + len(hypothesis)
+        return [Work((premise.number, start, stop, hypothesis.number), Piece(premise, start, stop, hypothesis), stop - start + rest) for start, stop in spans]
+
+    def _prepare(self, pieces: Sequence[Piece]) -> dict[str, torch.Tensor]:
+        return self._place.inputs(self.layout(pieces))
+
+    def layout(self, pieces: Sequence[Piece]) -> Rectangle:
+        """The batch as the tokenizer itself would have made it from the two texts."""
+        rows: list[tuple[Ids, ...]] = []
+        firsts: list[int] = []
+        fixed = len(self._before) + len(self._between)
+        for premise, start, stop, hypothesis in pieces:
+            rows.append((self._before, premise.ids[start:stop], self._between, hypothesis.ids, self._after))
+            firsts.append(fixed + stop - start)
+        return rectangle(rows, firsts, self._template, pad_id=self._tokenizer.pad_id, step=self._place.step)
+
+    def _forward(self, inputs: dict[str, torch.Tensor]) -> Sequence[Sequence[float]]:
+        try:
+            with self._place.turn, torch.inference_mode():
+                probabilities = self._model(**inputs).logits.float().softmax(-1)
+                zero = torch.zeros_like(probabilities[:, 0])
+                chosen = [probabilities[:, columns[0]] if columns else zero for columns in self._columns]
+                rows: list[list[float]] = torch.stack(chosen, dim=-1).tolist()
+                return rows
+        except RuntimeError as error:
+            if (failed := device_failed(error)) is not None:
+                raise failed from None
+            raise
+
+
+def _chunks(length: int, room: int) -> list[tuple[int, int]]:
+    """Overlapping spans of at most `room` that cover `length`, of nearly equal size."""
+    stride = max(1, room - int(room * CHUNK_OVERLAP))
+    count = -(-(length - room) // stride) + 1
+    starts = [round(index * (length - room) / (count - 1)) for index in range(count)]
+    return [(start, start + room) for start in starts]
+
+
+def _best(rows: Floats, owners: np.ndarray[Any, np.dtype[np.int64]], count: int) -> Floats:
+    """The row of each owner's best-entailing chunk; the first among equals."""
+    order = np.lexsort((-rows[:, ENTAILMENT], owners))
+    firsts = np.searchsorted(owners[order], np.arange(count))
+    best: Floats = rows[order[firsts]]
+    return best

@@ -1,0 +1,169 @@
+"""From settings to engines: weights found, loaded in silence, put on their device and warmed up."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import warnings
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from scorers.base import ConfigError, Reading
+from scorers.engines.weights import ADAPTER_CONFIG, DEFAULT_ADAPTER, DEFAULT_BASE, default_base, digest_of, folder_of, hub_is_off
+
+if TYPE_CHECKING:
+    from schemas.engines import EngineSettings
+    from scorers.engines.devices import Place
+    from scorers.engines.embedder import EmbedderEngine
+    from scorers.engines.nli import NliEngine
+
+LABELS = ("entailment", "neutral", "contradiction")
+NO_EXTRA = "this needs the models' libraries; install touchstone[nli]"
+
+
+class OpenEngines:
+    """`Engines` over one NLI model and one embedder."""
+
+    def __init__(self, nli: NliEngine, embedder: EmbedderEngine) -> None:
+        self._nli = nli
+        self._embedder = embedder
+
+    @property
+    def nli(self) -> NliEngine:
+        """The inference engine."""
+        return self._nli
+
+    @property
+    def embedder(self) -> EmbedderEngine:
+        """The embedding engine."""
+        return self._embedder
+
+    def readings(self) -> Iterable[Reading]:
+        """What both count."""
+        yield from self._nli.readings()
+        yield from self._embedder.readings()
+
+    async def close(self) -> None:
+        """Finish what is in flight, refuse what is new, end the threads."""
+        await asyncio.gather(self._nli.close(), self._embedder.close())
+
+
+def open_engines(settings: EngineSettings) -> OpenEngines:
+    """Load both models; some seconds. Raises: ConfigError that names the setting to mend, or the extra to install."""
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")  # said, so that the library does not warn of it after a fork
+    os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
+    try:
+        from scorers.engines.devices import Place
+    except ImportError:
+        raise ConfigError(NO_EXTRA) from None
+    with _quiet():
+        place = Place.of(settings)
+        nli = open_nli(settings, place)
+        embedder = open_embedder(settings, place)
+        if settings.warm_up:
+            nli.warm_up()
+            embedder.warm_up()
+    return OpenEngines(nli, embedder)
+
+
+def open_nli(settings: EngineSettings, place: Place) -> NliEngine:
+    """The NLI engine alone. Raises: ConfigError."""
+    try:
+        from transformers import AutoModelForSequenceClassification, AutoTokenizer
+
+        from scorers.engines.nli import NliEngine
+    except ImportError:
+        raise ConfigError(NO_EXTRA) from None
+    offline = hub_is_off(settings.offline)
+    folder = DEFAULT_ADAPTER if settings.nli_model == "default" else folder_of(settings.nli_model, settings.nli_revision, offline=offline, setting="nli_model")
+    with _readable("nli_model", folder):
+        # Sequences this short are quickest with plain attention on a CPU; a GPU has fused kernels.
+        attention = "eager" if place.device.type == "cpu" else None
+        if (folder / ADAPTER_CONFIG).is_file():
+            words, model = _adapted(folder, attention, offline=offline)
+            folders = [words, folder]
+        else:
+            model = AutoModelForSequenceClassification.from_pretrained(folder, attn_implementation=attention, local_files_only=True)
+            folders, words = [folder], folder
+        tokenizer = AutoTokenizer.from_pretrained(words, local_files_only=True)
+        name = f"{_name(settings.nli_model, folder)}@{digest_of(*folders)}"
+    return NliEngine(model, tokenizer, place, settings, name=name)
+
+
+def open_embedder(settings: EngineSettings, place: Place) -> EmbedderEngine:
+    """The embedder alone. Raises: ConfigError."""
+    try:
+        from sentence_transformers import SentenceTransformer
+
+        from scorers.engines.embedder import EmbedderEngine
+        from scorers.engines.weights import default_base
+
+        default = settings.embedder_model == "default"
+        folder = default_base() if default else None
+    except ImportError:
+        raise ConfigError(NO_EXTRA) from None
+    if folder is None:
+        folder = folder_of(settings.embedder_model, settings.embedder_revision, offline=hub_is_off(settings.offline), setting="embedder_model")
+    with _readable("embedder_model", folder):
+        model = SentenceTransformer(str(folder), device="cpu", local_files_only=True)
+        name = f"{DEFAULT_BASE if default else _name(settings.embedder_model, folder)}@{digest_of(folder)}"
+    return EmbedderEngine(model, place, settings, name=name)
+
+
+def _adapted(folder: Path, attention: str | None, *, offline: bool) -> tuple[Path, Any]:
+    """A low-rank adapter merged into its base: (the base's folder, the model). Labels: the recipe's, else ours in order."""
+    from peft import PeftModel
+    from transformers import AutoModelForSequenceClassification
+
+    named = json.loads((folder / ADAPTER_CONFIG).read_text(encoding="utf-8"))["base_model_name_or_path"]
+    base = default_base() if named == DEFAULT_BASE else folder_of(named, None, offline=offline, setting=f"{folder.name}/{ADAPTER_CONFIG}")
+    recipe = folder / "recipe.json"
+    labels = json.loads(recipe.read_text(encoding="utf-8")).get("labels", LABELS) if recipe.is_file() else LABELS
+    plain = AutoModelForSequenceClassification.from_pretrained(
+        base,
+        num_labels=len(labels),
+        id2label=dict(enumerate(labels)),
+        label2id={label: index for index, label in enumerate(labels)},
+        attn_implementation=attention,
+        local_files_only=True,
+    )
+    return base, PeftModel.from_pretrained(plain, str(folder)).merge_and_unload()
+
+
+def _name(model: str, folder: Path) -> str:
+    """What results call a model: never the path of a folder, which is this machine's business."""
+    if model == "default":
+        return folder.name
+    return folder.resolve().name if Path(model).expanduser().is_dir() else model
+
+
+@contextmanager
+def _readable(setting: str, folder: Path) -> Iterator[None]:
+    """Turn what the libraries say of a folder that is no model into one line."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        raise ConfigError(f"{NO_EXTRA} (no module {error.name!r})") from None
+    except (OSError, ValueError, KeyError, RuntimeError) as error:
+        raise ConfigError(
+            f"{setting}: {folder} is no model that can be read here ({type(error).__name__}); it needs config.json, weights and a tokenizer"
+        ) from error
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """No progress bars and no advice from the libraries: a worker's output is read by machines."""
+    try:
+        from huggingface_hub.utils.tqdm import disable_progress_bars
+        from transformers.utils import logging
+    except ImportError:
+        raise ConfigError(NO_EXTRA) from None
+    logging.set_verbosity_error()  # type: ignore[no-untyped-call]
+    logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+    disable_progress_bars()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield

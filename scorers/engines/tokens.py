@@ -1,0 +1,171 @@
+"""Texts to token ids, each unique text once, and ids to the model's own input with its special tokens."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+import numpy as np
+
+from scorers.base import ConfigError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Ids = NDArray[np.int64]
+
+ValueT = TypeVar("ValueT")
+
+#: A longer text is not remembered: a few of them would fill the memory that is meant for thousands of sentences.
+REMEMBERED_CHARACTERS_MAX = 16_384
+
+
+class Lru(Generic[ValueT]):
+    """The last `items_max` values by text; safe from any thread. `items_max` 0 remembers nothing."""
+
+    def __init__(self, items_max: int) -> None:
+        self._items_max = items_max
+        self._values: OrderedDict[str, ValueT] = OrderedDict()
+        self._lock = threading.Lock()
+        self.hits = 0
+        self.misses = 0
+
+    def find(self, texts: Sequence[str]) -> tuple[dict[str, ValueT], list[str]]:
+        """What is known of `texts`, and which of them are not, each once."""
+        found: dict[str, ValueT] = {}
+        missing: dict[str, None] = {}
+        with self._lock:
+            for text in texts:
+                value = self._values.get(text)
+                if value is None:
+                    missing[text] = None
+                elif text not in found:
+                    found[text] = value
+                    self._values.move_to_end(text)
+            self.hits += len(found)
+            self.misses += len(missing)
+        return found, list(missing)
+
+    def keep(self, values: dict[str, ValueT]) -> dict[str, ValueT]:
+        """Remember these; where another thread was quicker, its value stands and is returned."""
+        with self._lock:
+            out = {text: self._values.get(text, value) for text, value in values.items()}
+            for text, value in out.items():
+                if len(text) <= REMEMBERED_CHARACTERS_MAX:
+                    self._values[text] = value
+            while len(self._values) > self._items_max:
+                self._values.popitem(last=False)
+        return out
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tokens:
+    """One text's ids without special tokens. `number`: the text's identity while it is remembered."""
+
+    number: int
+    ids: Ids
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+
+class Tokenizer:
+    """A fast tokenizer behind a memory of texts. `pad_id`: fills the rectangle."""
+
+    def __init__(self, tokenizer: Any, cache_items: int) -> None:
+        if not getattr(tokenizer, "is_fast", False):
+            raise ConfigError("the model's tokenizer has no fast version (tokenizer.json); choose a model that has one, or convert it")
+        if tokenizer.pad_token_id is None:
+            raise ConfigError("the model's tokenizer has no padding token; set pad_token in its tokenizer_config.json")
+        # What the tokenizer was saved with may cut and pad at some length; here nothing is cut in silence.
+        self._backend = tokenizer.backend_tokenizer
+        self._backend.no_truncation()
+        self._backend.no_padding()
+        self.pad_id: int = tokenizer.pad_token_id
+        self._numbers = itertools.count()
+        self.known: Lru[Tokens] = Lru(cache_items)
+
+    def tokens(self, missing: Sequence[str]) -> dict[str, Tokens]:
+        """Tokenize texts that are not known yet; slow, and the interpreter is free meanwhile."""
+        encoded = self._backend.encode_batch_fast([_sound(text) for text in missing], add_special_tokens=False)
+        return self.known.keep({text: Tokens(next(self._numbers), np.array(each.ids, dtype=np.int64)) for text, each in zip(missing, encoded, strict=True)})
+
+
+def _sound(text: str) -> str:
+    """A lone surrogate, which JSON can carry and UTF-8 cannot, becomes a question mark."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """Where a tokenizer puts its special tokens around one text or a pair, and the type ids of the parts (None: it has none)."""
+
+    before: tuple[int, ...]
+    between: tuple[int, ...]
+    after: tuple[int, ...]
+    types: tuple[int, int] | None
+
+    @property
+    def specials(self) -> int:
+        """How many special tokens it adds."""
+        return len(self.before) + len(self.between) + len(self.after)
+
+
+def template_of(tokenizer: Any, *, pair: bool) -> Template:
+    """Read the template off a probe. Raises: ConfigError when its parts cannot be told apart."""
+    probe = tokenizer("a", "b") if pair else tokenizer("a")
+    ids, owners = probe["input_ids"], probe.sequence_ids(0)
+    parts: list[tuple[int | None, list[int]]] = []
+    for owner, run in itertools.groupby(range(len(ids)), key=lambda place: owners[place]):
+        parts.append((owner, list(run)))
+    first = [at for at, (owner, _) in enumerate(parts) if owner == 0]
+    second = [at for at, (owner, _) in enumerate(parts) if owner == 1]
+    if len(first) != 1 or len(second) != int(pair) or (pair and first[0] > second[0]):
+        raise ConfigError("the model's tokenizer joins texts in a way that is not understood; choose a BERT-, RoBERTa- or DeBERTa-like model")
+
+    def specials(low: int, high: int) -> tuple[int, ...]:
+        return tuple(ids[place] for _, run in parts[low:high] for place in run)
+
+    last = second[0] if pair else first[0]
+    between = specials(first[0] + 1, second[0]) if pair else ()
+    return Template(specials(0, first[0]), between, specials(last + 1, len(parts)), _types(tokenizer, probe, parts, last))
+
+
+def _types(tokenizer: Any, probe: Any, parts: list[tuple[int | None, list[int]]], last: int) -> tuple[int, int] | None:
+    if "token_type_ids" not in tokenizer.model_input_names:
+        return None
+    types = probe["token_type_ids"]
+    head = {types[place] for _, run in parts[:last] for place in run}
+    tail = {types[place] for _, run in parts[last:] for place in run}
+    if len(head) > 1 or len(tail) > 1:
+        raise ConfigError("the model's tokenizer marks the parts of a pair in a way that is not understood; choose a BERT-, RoBERTa- or DeBERTa-like model")
+    second = tail.pop()
+    return (head.pop() if head else second), second
+
+
+@dataclass(frozen=True, slots=True)
+class Rectangle:
+    """A batch as arrays of shape (n, longest): ids, mask and, where the model has them, types."""
+
+    ids: Ids
+    mask: Ids
+    types: Ids | None
+
+
+def rectangle(rows: Sequence[Sequence[Ids]], firsts: Sequence[int], template: Template, *, pad_id: int, step: int) -> Rectangle:
+    """Lay out rows, each given as pieces to be joined; `firsts`: the length of each row's first segment."""
+    lengths = np.array([sum(map(len, row)) for row in rows])
+    longest = -(-int(lengths.max()) // step) * step
+    places = np.arange(longest)[None, :]
+    inside = places < lengths[:, None]
+    ids = np.full(inside.shape, pad_id, dtype=np.int64)
+    ids[inside] = np.concatenate([piece for row in rows for piece in row])
+    types = None
+    if template.types is not None:
+        first, second = template.types
+        types = np.where(places < np.array(firsts)[:, None], first, second) * inside
+    return Rectangle(ids, inside.astype(np.int64), types)
