@@ -92,8 +92,11 @@ def find_batches(data_dir: Path, concern: str | None, pattern: str) -> list[Batc
     return [BatchFile(path, concern, path.stem, concern_fixed=True) for path in matching]
 
 
-def given_files(paths: Sequence[Path], concern: str | None = None) -> list[BatchFile]:
-    """Files named on the command line; a directory stands for the batch files in it. Raises `ConfigError` for a missing one."""
+def given_files(paths: Sequence[Path], concern: str | None = None, *, hint: str = "for <concern>/<batch>.json use --data") -> list[BatchFile]:
+    """Files named on the command line; a directory stands for the batch files in it. Raises `ConfigError` for a missing one.
+
+    `hint`: what to do about a directory that holds none.
+    """
     files: list[BatchFile] = []
     for path in paths:
         if path == STANDARD_INPUT:
@@ -101,7 +104,7 @@ def given_files(paths: Sequence[Path], concern: str | None = None) -> list[Batch
         elif path.is_dir():
             inside = [inner for inner in _listed(path) if inner.suffix in SUFFIXES and inner.is_file()]
             if not inside:
-                raise ConfigError(f"{path}: holds no batch file ({', '.join(SUFFIXES)}); for <concern>/<batch>.json use --data")
+                raise ConfigError(f"{path}: holds no batch file ({', '.join(SUFFIXES)}); {hint}")
             files += [BatchFile(inner, concern, inner.stem) for inner in inside]
         elif path.exists():
             files.append(BatchFile(path, concern, path.stem))
@@ -112,15 +115,25 @@ def given_files(paths: Sequence[Path], concern: str | None = None) -> list[Batch
     return files
 
 
-def read_batches(files: Sequence[BatchFile]) -> Iterator[BatchEntry | BatchProblem]:
-    """Every case of the files in order, and in its place every problem; a problem never ends the reading of other cases."""
+def read_values(files: Sequence[BatchFile]) -> Iterator[tuple[BatchFile, str, Any]]:
+    """Every case of the files in order, as (file, place, JSON value), whatever its kind; a `BatchProblem` in the value's stead where there is one.
+
+    A problem never ends the reading of other cases.
+    """
     for file in files:
         try:
             with nullcontext(sys.stdin.buffer) if file.path == STANDARD_INPUT else file.path.open("rb") as stream:
                 for where, value in _values(stream, file.path):
-                    yield value if isinstance(value, BatchProblem) else _entry(file, where, value)
+                    yield file, where, value
         except OSError as error:
-            yield BatchProblem(str(file.path), f"cannot be read ({error.strerror}); check its permissions")
+            where = str(file.path)
+            yield file, where, BatchProblem(where, f"cannot be read ({error.strerror}); check its permissions")
+
+
+def read_batches(files: Sequence[BatchFile]) -> Iterator[BatchEntry | BatchProblem]:
+    """Every SAFE case of the files, completed by its place, and in its place every problem."""
+    for file, where, value in read_values(files):
+        yield value if isinstance(value, BatchProblem) else _entry(file, where, value)
 
 
 def _entry(file: BatchFile, where: str, value: Any) -> BatchEntry | BatchProblem:

@@ -10,7 +10,7 @@ from pydantic import BaseModel
 from ops.documents import read_document_if_present
 from schemas.config import Settings
 from scorers.base import Suite, config_digest
-from scorers.registry import known_kinds, load_suite
+from scorers.registry import known_signatures, load_suite
 from streams.codec import Codec
 from streams.scoring import PlannedSuite, RunningSuite
 
@@ -34,7 +34,8 @@ def planned_suite(name: str, settings: Settings) -> PlannedSuite:
     """The suite configured, its scorer not built yet. Raises `ConfigError`."""
     suite = load_suite(name)
     own = suite_settings(suite)
-    codec = Codec(suite.cases, known_kinds(), settings.worker.event_bytes_max)
+    signatures = known_signatures()
+    codec = Codec(suite.cases, signatures, settings.worker.event_bytes_max, signatures)
     digest = config_digest(suite.fingerprint(own))
     return PlannedSuite(suite.name, suite.version, lambda: RunningSuite(suite.name, suite.version, digest, suite.build(own), codec, suite.inline))
 

@@ -36,10 +36,15 @@ def load_all() -> list[Suite]:
 
 def known_kinds() -> frozenset[str]:
     """Every kind that some installed suite scores; a suite that cannot be imported here adds none."""
-    kinds: set[str] = set()
+    return frozenset(known_signatures())
+
+
+def known_signatures() -> dict[str, frozenset[str]]:
+    """Kind → the keys that only records of this kind have, over every suite that can be imported here."""
+    found: dict[str, frozenset[str]] = {}
     for name in suite_entry_points():
         try:
-            kinds.update(load_suite(name).cases)
+            found.update({kind: model.signature for kind, model in load_suite(name).cases.items()})
         except ConfigError:
             continue
-    return frozenset(kinds)
+    return found

@@ -74,15 +74,23 @@ class Codec:
     """Reads records for one suite.
 
     `cases`: kind → model of the suite. `known_kinds`: kinds of every installed suite; a record of one of them is
-    skipped, a record of none is rejected. `bytes_max`: larger values are rejected unread.
+    skipped, a record of none is rejected. `bytes_max`: larger values are rejected unread. `signatures`: kind → keys that
+    only this kind has, of other suites' kinds, so that a record that does not say its kind is skipped like one that does.
     """
 
-    def __init__(self, cases: Mapping[str, type[Case]], known_kinds: Iterable[str] = (), bytes_max: int = 1_048_576) -> None:
+    def __init__(
+        self,
+        cases: Mapping[str, type[Case]],
+        known_kinds: Iterable[str] = (),
+        bytes_max: int = 1_048_576,
+        signatures: Mapping[str, frozenset[str]] | None = None,
+    ) -> None:
         self._cases = dict(cases)
         self._known = SPECIFIED_KINDS | frozenset(known_kinds) | frozenset(cases)
         self._bytes_max = bytes_max
         self._fields = {kind: frozenset(field_names(model)) for kind, model in cases.items()}
-        self._signatures = [(kind, model.signature) for kind, model in cases.items() if model.signature]
+        own = {kind: model.signature for kind, model in cases.items()}
+        self._signatures = [(kind, keys) for kind, keys in (own | {k: v for k, v in (signatures or {}).items() if k not in own}).items() if keys]
 
     def read(self, record: Record) -> Read | Skip | Reject:
         """Read one record. Never raises for what the record holds."""

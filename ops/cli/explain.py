@@ -58,11 +58,11 @@ class Readings:
     """How the workers of every installed suite read a record."""
 
     def __init__(self, settings: "Settings", suites: Sequence[Any], topic: str | None) -> None:
-        from scorers.registry import known_kinds
+        from scorers.registry import known_signatures
         from streams.codec import Codec
 
-        known = known_kinds()
-        self._suites = [(suite, settings.topics.inputs(suite.topics), Codec(suite.cases, known, settings.worker.event_bytes_max)) for suite in suites]
+        known = known_signatures()
+        self._suites = [(suite, settings.topics.inputs(suite.topics), Codec(suite.cases, known, settings.worker.event_bytes_max, known)) for suite in suites]
         self._topic = topic
 
     def of(self, where: str, value: bytes, headers: Sequence[tuple[str, bytes]]) -> dict[str, Any]:

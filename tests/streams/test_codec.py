@@ -226,3 +226,9 @@ def test_huge_arrays_are_rejected_quickly() -> None:
     step = read(value, codec=codec)
     assert isinstance(step, Reject)
     assert step.code in {"schema_string_type", "schema_too_long"}
+
+
+def test_a_record_of_another_suites_kind_is_skipped_although_it_does_not_say_its_kind() -> None:
+    codec = Codec({"safe": SafeCase}, signatures={"summary": frozenset({"generated"})})
+    assert codec.read(FakeRecord(0, b'{"generated": "x"}')) == Skip("other_kind", "json")
+    assert Codec({"safe": SafeCase}).read(FakeRecord(0, b'{"generated": "x"}')) == Reject("kind_missing", "kind", "json")
