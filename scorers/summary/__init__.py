@@ -1,0 +1,1 @@
+"""Loss V3 for generated summaries. See docs/summary-loss.md."""
