@@ -1,0 +1,1 @@
+"""Tables that clinical checks read: NOTICE.md names sources and licences."""
