@@ -175,6 +175,7 @@ class Batcher(Generic[ItemT, PreparedT, RowT]):
         """Finish what was accepted and refuse what is new; what is not done within `timeout_s` fails with `engine_closed`."""
         with self._changed:
             self._closing = True
+            self._start()
             crew = self._crew
             self._changed.notify_all()
         if crew is not None:
@@ -195,7 +196,7 @@ class Batcher(Generic[ItemT, PreparedT, RowT]):
         with self._changed:
             if self._closing:
                 raise Unavailable("engine_closed")
-            self._hire()
+            self._check_life()
             done = 0 if self._line else self._push(call, works, 0)
             if done < len(works):
                 self._line.append(call)
@@ -246,6 +247,7 @@ class Batcher(Generic[ItemT, PreparedT, RowT]):
 
     def _wake(self) -> None:
         with self._changed:
+            self._start()
             self._changed.notify_all()
 
     def _call_next(self) -> None:
@@ -259,14 +261,17 @@ class Batcher(Generic[ItemT, PreparedT, RowT]):
 
     # Life and death of the threads.
 
-    def _hire(self) -> None:
-        """Start the threads where there are none. The lock is held."""
+    def _check_life(self) -> None:
+        """Notice a thread that ended. Raises: Unavailable when that happened too often in a row. The lock is held."""
         if self._crew is not None and not self._crew.alive():
             self._bury(self._crew)
-        if self._crew is not None:
-            return
-        if self._deaths_in_a_row >= self._limits.deaths_max:
+        if self._crew is None and self._deaths_in_a_row >= self._limits.deaths_max:
             raise Unavailable("engine_died")
+
+    def _start(self) -> None:
+        """Start the threads where there is work and there are none. The lock is held."""
+        if self._crew is not None or not len(self._queue):
+            return
         crew = self._crew = _Crew()
         for name, work in (("collector", self._collect), ("inference", self._infer)):
             crew.threads.append(threading.Thread(target=self._live, args=(work, crew), name=f"{self._engine}-{name}", daemon=True))

@@ -9,7 +9,7 @@ from operator import attrgetter
 from typing import Generic, Protocol, TypeVar
 
 #: A batch may be padded by this share of it, or by this share of the budget where that is more: a batch that is split costs a launch.
-PADDING_SHARE_MAX = 0.1
+PADDING_SHARE_MAX = 0.08
 PADDING_FREE_SHARE = 1 / 32
 
 
