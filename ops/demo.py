@@ -1,7 +1,8 @@
 """`touchstone demo`: the whole path on the embedded broker, and whether it all adds up.
 
 Sends the sample batches, watches results and reports arrive, and then asks three independent questions: does every event
-have its outcome, does the stored report equal the batch command's over the same files, is every batch report final.
+have its outcome, does the stored report equal the batch command's over the same files, is every batch report final. Where
+the models' libraries are installed, generated summaries follow (`ops.demo_summaries`).
 """
 
 import asyncio
@@ -15,6 +16,8 @@ from typing import Any
 
 from ops.batch_scoring import Selection, score_files
 from ops.batches import find_batches
+from ops.demo_summaries import ENVIRONMENT, TOLERANCE, Summaries
+from ops.demo_summaries import SUITE as SUMMARY_SUITE
 from ops.live import Live, LogLine, Plan
 from ops.outgoing import Outgoings, Way, batch_files
 from ops.reporters import RenderOptions, render
@@ -23,10 +26,10 @@ from ops.reporters.text import counted, visible
 from ops.samples import safe_batches
 from ops.store.reports import Wanted, choose, report_from_store
 from ops.store.results import ResultStore
-from ops.suites import suite_settings
+from ops.suites import suite_settings, why_not_here
 from schemas.config import Settings
 from schemas.report import SafeV0BatchReport
-from scorers.base import ConfigError
+from scorers.base import ConfigError, Suite
 from scorers.registry import load_suite
 from scorers.safe.settings import SafeSettings
 from streams.logreader import LogReader
@@ -76,14 +79,19 @@ class Demo:
         check_directory(self._report_dir, "--reports, SAFE_V0_REPORT_DIR or reportDir")
         begun = time.monotonic()
         self._say("Touchstone demo: embedded broker, in memory, no network. Everything but the report files is gone at the end.")
-        plan = Plan([SUITE], runner=self._runner, env={"SAFE_V0_QUOTE": "true"})
+        plan = Plan([SUITE], runner=self._runner, env={"SAFE_V0_QUOTE": "true", **ENVIRONMENT})
+        left_out, more = why_not_here(SUMMARY_SUITE), ""
         async with Live(self._settings, plan, self._note) as live:
             self._say(f"1. Broker on {live.settings.kafka.bootstrap_servers}, a {self._runner} worker, projector: up after {time.monotonic() - begun:.1f} s")
             self._say("   SAFE_V0_QUOTE=true: the samples are invented, so the report may quote them; it is off by default.")
             arrivals = await self._stream(live)
-            account = await self._settled(live)
-            self._check_account(account, len(arrivals.events))
+            account = await self._settled(live, self._suite)
+            self._check_account(5, account, len(arrivals.events))
             written = await asyncio.to_thread(self._report, live.store_url)
+            if left_out:
+                self._say(f"Generated summaries were left out: {left_out}.")
+            else:
+                more = await self._summaries(live, len(arrivals.events))
         for child in live.stopped_hard:
             self.problems.append(f"{child} did not stop in time")
         if self.problems:
@@ -93,7 +101,7 @@ class Demo:
             return
         self._say(
             f"\nShown: {counted(len(arrivals.events), 'event')} in, as many results, {counted(len(arrivals.final), 'final batch report')}, an account that "
-            f"closes, and stored reports equal to the batch command's, in {time.monotonic() - begun:.1f} s."
+            f"closes, and stored reports equal to the batch command's{more}, in {time.monotonic() - begun:.1f} s."
         )
         for path in written:
             self._say(f"Left behind: {path}")
@@ -154,9 +162,30 @@ class Demo:
         if len(arrivals.events) <= RESULTS_SHOWN:
             self._say(visible(f"     {sighting.text}"))
 
-    async def _settled(self, live: Live) -> Reconciliation:
+    async def _summaries(self, live: Live, safe_events: int) -> str:
+        """Generated summaries, beside the SAFE cases on the same topic; returns what that has shown."""
+        begun = time.monotonic()
+        self._say(f"\n7. Generated summaries: a worker of {SUMMARY_SUITE} loads its models and joins …")
+        await live.add(SUMMARY_SUITE)
+        suite = load_suite(SUMMARY_SUITE)
+        samples = await asyncio.to_thread(Summaries.read, suite)
+        up_s = time.monotonic() - begun
+        sent = await samples.stream(live.settings)
+        self._say(f"   Up after {up_s:.1f} s; {sent} events sent, {len(samples.cards)} results after {time.monotonic() - begun:.1f} s:\n")
+        for line in samples.shown():
+            self._say(f"   {line}")
+        self._check_account(8, await self._settled(live, suite), sent)
+        self._check_account(9, await self._settled(live, self._suite), safe_events)
+        self._say("10. The same files through the batch command's code, and what each sample was written for …")
+        await samples.check()
+        self.problems += samples.problems
+        if not samples.problems:
+            self._say(f"    All {len(samples.cards)} equal within {TOLERANCE:g}, and as expected.")
+        return f"; {sent} summaries with the outcomes they were written for, live and in batch the same"
+
+    async def _settled(self, live: Live, suite: Suite) -> Reconciliation:
         """Reconcile once the workers have committed and the projector has caught up; the last verdict where they do not."""
-        question = Question(SUITE, live.settings.topics.inputs(self._suite.topics), drained=True, wait_s=SETTLED_TIMEOUT_S)
+        question = Question(suite.name, live.settings.topics.inputs(suite.topics), drained=True, wait_s=SETTLED_TIMEOUT_S)
         store = await asyncio.to_thread(ResultStore.open, live.store_url)
         try:
             deadline = time.monotonic() + SETTLED_TIMEOUT_S
@@ -168,16 +197,17 @@ class Demo:
         finally:
             store.close()
 
-    def _check_account(self, account: Reconciliation, events: int) -> None:
+    def _check_account(self, step: int, account: Reconciliation, events: int) -> None:
         """Say what the reconciliation found."""
         scored = sum(part.scored for part in account.partitions)
         consumed = sum(part.consumed for part in account.partitions)
         others = sum(sum(counts.values()) for part in account.partitions for counts in (part.skipped, part.shed, part.dead))
         verdict = "closes" if account.closes else "does NOT close"
         count = counted(len(account.partitions), "partition")
-        self._say(f"5. Account over {count}: {consumed} consumed = {scored} scored + {others} skipped, shed or dead; it {verdict}")
+        whose = "" if step == 5 else f" of {account.suite}"
+        self._say(f"{step}. Account{whose} over {count}: {consumed} consumed = {scored} scored + {others} skipped, shed or dead; it {verdict}")
         if not account.closes or scored != events:
-            self.problems.append(f"the account does not close over {events} events; see `touchstone reconcile`")
+            self.problems.append(f"the account{whose} does not close over {events} events; see `touchstone reconcile`")
 
     def _report(self, store_url: str) -> list[Path]:
         """The stored reports against the batch command's; the largest is shown and written."""

@@ -22,7 +22,8 @@ from scorers.base import ConfigError, Unavailable
 from streams.logreader import LogReader
 from streams.topics import create_topics
 
-READY_TIMEOUT_S = 30.0
+#: A worker that loads a model takes seconds, on a busy machine many.
+READY_TIMEOUT_S = 120.0
 PROJECTOR_GRACE_S = 15.0
 PROJECTED_TIMEOUT_S = 10.0
 PROJECTED_POLL_S = 0.1
@@ -114,16 +115,24 @@ class Live:
             self.store_url = f"sqlite:///{self._folder.name}/results.db"
         self.settings = self._given.model_copy(update={"kafka": kafka})
         await create_topics(self.settings)
-        worker_grace_s = self.settings.worker.drain_timeout_s + 5
         port = self._plan.http_port
         for suite in self._plan.suites:
             for number in range(1, self._plan.workers + 1):
-                arguments = ["worker", "--suite", suite, "--runner", self._plan.runner, "--http-port", str(port)]
-                await self._spawn(f"{suite}/{number}", arguments, worker_grace_s)
+                await self._spawn_worker(suite, number, port)
                 port += 1 if port else 0
         # The broker is new every time, so a store from an earlier run remembers positions of topics that are gone.
         await self._spawn("projector", ["projector", "--from-start", "--store", self.store_url], PROJECTOR_GRACE_S)
         await self._await_ready()
+
+    async def add(self, suite: str) -> None:
+        """Start one more worker, of a suite that the plan has not; return when it says that it is up. Raises `ConfigError` where it does not."""
+        await self._spawn_worker(suite, 1, 0)
+        await self._await_ready()
+
+    async def _spawn_worker(self, suite: str, number: int, port: int) -> None:
+        """Start one worker."""
+        arguments = ["worker", "--suite", suite, "--runner", self._plan.runner, "--http-port", str(port)]
+        await self._spawn(f"{suite}/{number}", arguments, self.settings.worker.drain_timeout_s + 5)
 
     async def _spawn(self, name: str, arguments: Sequence[str], grace_s: float) -> None:
         """Start one child. In a session of its own: Ctrl-C is for the parent, which ends its children in order."""

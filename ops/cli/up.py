@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ops.cli import app
-from ops.cli.shared import EXIT_ERROR, ConfigOption, settings_from
+from ops.cli.shared import EXIT_ERROR, ConfigOption, fail, settings_from
 from ops.cli.stored import StoreOption
 
 if TYPE_CHECKING:
@@ -30,7 +30,9 @@ class Runner(StrEnum):
 
 @app.command()
 def up(
-    suite: Annotated[list[str] | None, typer.Option("--suite", help="Suite to run (repeatable). Default: every installed one.", show_default=False)] = None,
+    suite: Annotated[
+        list[str] | None, typer.Option("--suite", help="Suite to run (repeatable). Default: every one that can run here.", show_default=False)
+    ] = None,
     runner: Annotated[Runner, typer.Option(help="What drives the workers.")] = Runner.faust,
     workers: Annotated[int, typer.Option(min=1, max=16, help="Worker processes per suite; more than one needs --broker apache.")] = 1,
     broker: Annotated[
@@ -50,14 +52,21 @@ def up(
     """
     from ops.cli.running import run
     from ops.live import Plan
+    from ops.suites import why_not_here
     from scorers.registry import load_suite, suite_entry_points
 
     settings = settings_from(config)
 
     async def main() -> int:
         suites = list(dict.fromkeys(suite or sorted(suite_entry_points())))
-        for name in suites:
+        for name in suites.copy():
             load_suite(name)
+            if (reason := why_not_here(name)) is None:
+                continue
+            if suite:
+                fail(f"{name}: {reason}")
+            typer.echo(f"{name} is left out: {reason}", err=True)
+            suites.remove(name)
         return await _serve(settings, Plan(suites, workers, broker.value, runner.value, store, port, config))
 
     raise typer.Exit(run(main()))

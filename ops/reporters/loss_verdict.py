@@ -4,6 +4,9 @@ from ops.reporters.text import counted
 from ops.reporters.verdict import EXIT_ERROR, EXIT_FAIL, EXIT_PASS, EXIT_REVIEW, Verdict
 from schemas.loss_report import LossReport
 
+#: A mean is a sum of floats: what differs by less than this from the gate meets it.
+ROUNDING = 1e-9
+
 
 def loss_verdict(report: LossReport, max_mean_loss: float | None = None, *, allow_unscored: bool = False) -> Verdict:
     """Judge a batch.
@@ -23,7 +26,7 @@ def loss_verdict(report: LossReport, max_mean_loss: float | None = None, *, allo
         return Verdict("ERROR", f"{unscored} of {counted(report.total_cases, 'case')} not scored ({codes})", EXIT_ERROR)
     if max_mean_loss is not None:
         told = f"mean loss {report.loss.mean:.4f} of {counted(scored, 'case')}, at most {max_mean_loss:.4g} asked"
-        return Verdict("PASS", told, EXIT_PASS) if report.loss.mean <= max_mean_loss else Verdict("FAIL", told, EXIT_FAIL)
+        return Verdict("PASS", told, EXIT_PASS) if report.loss.mean <= max_mean_loss + ROUNDING else Verdict("FAIL", told, EXIT_FAIL)
     if labels.Fail:
         return Verdict("FAIL", f"{labels.Fail} of {counted(scored, 'case')} failed", EXIT_FAIL)
     if labels.Pass < scored:

@@ -1,0 +1,76 @@
+"""Summaries and golds for tests, and a scorer that answers from a table."""
+
+import asyncio
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from schemas.result import Failure, Finding, Scorecard
+from schemas.summary import SummaryCase
+from scorers.base import Reading
+
+CANARY = "CANARY-4b1d-Jane-Doe"
+
+
+def gold(source_id: str = "doc-1", **changes: Any) -> dict[str, Any]:
+    """A gold standard with ten facts."""
+    summary = {
+        "main_theme": "Ten facts.",
+        "summary": "One. Two. Three.",
+        "key_facts": [f"Fact {number} holds." for number in range(10)],
+        "logical_outline": ["First.", "Second."],
+        "entity_list": ["Ada"],
+    }
+    return {"entry": {"category": "Test", "source_id": source_id, "text": "A text.", "token_count": 500}, "summary": summary | changes}
+
+
+def summary(event_id: str | None = None, source_id: str = "doc-1", generated: str = "One. Two.", **extra: Any) -> dict[str, Any]:
+    """A summary event as a file has it."""
+    event = {"datum": gold(source_id), "generated": generated}
+    return ({} if event_id is None else {"id": event_id}) | event | extra
+
+
+PARTS = ("facts_loss", "recall", "precision", "entities_loss", "flow_loss", "coverage", "order", "semantic_loss", "cosine", "length_loss")
+
+
+def card(loss: float, label: str = "Pass") -> Scorecard:
+    """A scored case whose components are all its loss."""
+    return Scorecard(label=label, values={"loss": loss, **dict.fromkeys(PARTS, loss)}, details={"length": {"target": 300}}, models={"nli": "toy@1"})
+
+
+def hard_fail(rule: str) -> Scorecard:
+    """A hard fail."""
+    finding = Finding(severity="critical", code=rule, path="generated", message="a guardrail holds")
+    return Scorecard(label="Fail", values={"loss": 1.0}, findings=(finding,))
+
+
+def unscored(code: str) -> Scorecard:
+    """A named outcome."""
+    return Scorecard(label="unscored", values={}, failures=(Failure(component="summary_loss", kind="input", code=code),))
+
+
+class TableScorer:
+    """Answers from a table by event id; what is callable is called first, so that it may wait or raise."""
+
+    name = "summary_loss"
+    version = "3.0"
+
+    def __init__(self, table: Mapping[str, Scorecard | Callable[[], Any]]) -> None:
+        self._table = table
+        self.in_flight = self.in_flight_max = 0
+        self.closed = False
+
+    async def score(self, case: SummaryCase) -> Scorecard:
+        answer = self._table[case.id or ""]
+        self.in_flight += 1
+        self.in_flight_max = max(self.in_flight_max, self.in_flight)
+        try:
+            await asyncio.sleep(0)
+            return answer() if callable(answer) else answer
+        finally:
+            self.in_flight -= 1
+
+    def readings(self) -> Iterable[Reading]:
+        return ()
+
+    async def close(self) -> None:
+        self.closed = True
