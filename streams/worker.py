@@ -111,7 +111,7 @@ async def run_worker(suite: RunningSuite | PlannedSuite, topics: tuple[str, ...]
     address = pages.start()
     _stop_on_signal(process)
     try:
-        running = await _built(suite, process)
+        running = await _built(suite, process, address)
         if running is None:
             return 0
         try:
@@ -122,7 +122,7 @@ async def run_worker(suite: RunningSuite | PlannedSuite, topics: tuple[str, ...]
         pages.stop()
 
 
-async def _built(suite: RunningSuite | PlannedSuite, process: _Process) -> RunningSuite | None:
+async def _built(suite: RunningSuite | PlannedSuite, process: _Process, address: str) -> RunningSuite | None:
     """The suite with its scorer; None where the process was told to stop meanwhile. Raises `ConfigError`.
 
     A thread cannot be cancelled: one that still builds at the end goes with the process.
@@ -130,6 +130,7 @@ async def _built(suite: RunningSuite | PlannedSuite, process: _Process) -> Runni
     if isinstance(suite, RunningSuite):
         return suite
     worker, begun = process.settings.worker, time.monotonic()
+    log.info("suite_building", suite=suite.name, version=suite.version, address=address)
     backoff_s = worker.retry_backoff_min_s
     stopped = asyncio.create_task(process.stop.wait())
     try:
