@@ -293,3 +293,13 @@ def test_progress_is_silent_where_nobody_watches(monkeypatch: pytest.MonkeyPatch
     with Progress("cases scored", pipe) as progress:
         progress.step(64)
     assert pipe.getvalue() == ""
+
+
+def test_a_known_total_is_shown_as_a_bar_with_the_time_that_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [0.0]
+    monkeypatch.setattr("time.monotonic", lambda: now[0])
+    terminal = Terminal()
+    with Progress("summaries scored", terminal, total=12, every=1) as progress:
+        now[0] = 3.0
+        progress.step(3)
+    assert terminal.getvalue() == "\r[######..................] 3/12 summaries scored, 9 s left  \n"
