@@ -9,11 +9,12 @@ from functools import lru_cache
 _WORD = re.compile(r"\d+(?:[.,:/]\d+)*|[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]|[^\W\d_]+(?:['’][^\W\d_]+)*|%")
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 #: Words that carry no content of their own. Negations are content: a statement with one and a text without differ.
-_STOPWORDS_WRITTEN = """a about above after again all also am among an and any are as at be because been before being below between both but by can could did do does
-    doing down during each either else ever for from further had has have having he her here hers herself him himself his how however i if in into is
-    it its itself just let may me might more most must my myself of off on once only or other our ours ourselves out over own per quite rather same
-    shall she should so some such than that the their theirs them themselves then there therefore these they this those though through thus to too
-    under until up upon us very was we were what when where whether which while who whom whose why will with within would yet you your yours yourself
+_STOPWORDS_WRITTEN = """a about above after again all also am among an and any are as at be because been before being below between both but by can
+    could did do does doing down during each either else ever for from further had has have having he her here hers herself
+    him himself his how however i if in into is it its itself just let may me might more most must my myself of off on once
+    only or other our ours ourselves out over own per quite rather same shall she should so some such than that the their
+    theirs them themselves then there therefore these they this those though through thus to too under until up upon us very
+    was we were what when where whether which while who whom whose why will with within would yet you your yours yourself
     yourselves"""
 STOPWORDS = frozenset(_STOPWORDS_WRITTEN.split())
 _NEGATIONS = frozenset({"no", "not", "never", "none", "nor", "neither", "without", "cannot"})
