@@ -141,7 +141,8 @@ class Batcher(Generic[ItemT, PreparedT, RowT]):
         self._changed = threading.Condition()
         self._queue: LookAhead[_Entry] = LookAhead(limits.look_ahead_items, step=limits.step)
         self._known: dict[Hashable, _Entry] = {}  # queued or in flight
-        self._line: deque[_Call] = deque()  # callers that wait for room, the first in turn
+        # Callers that wait for room, in turn; one line per event loop, for a loop that stopped must not hold up the others.
+        self._lines: dict[asyncio.AbstractEventLoop, deque[_Call]] = {}
         self._someone_left = False
         self._closing = False
         self._crew: _Crew | None = None
@@ -197,9 +198,9 @@ class Batcher(Generic[ItemT, PreparedT, RowT]):
             if self._closing:
                 raise Unavailable("engine_closed")
             self._check_life()
-            done = 0 if self._line else self._push(call, works, 0)
+            done = 0 if call.loop in self._lines else self._push(call, works, 0)
             if done < len(works):
-                self._line.append(call)
+                self._lines.setdefault(call.loop, deque()).append(call)
         # Waking the collector only at the end of this turn of the loop lets everything submitted in it go together.
         call.loop.call_soon(self._wake)
         if done == len(works):
@@ -211,13 +212,16 @@ class Batcher(Generic[ItemT, PreparedT, RowT]):
                     if call.gone:
                         return
                     call.turn = call.loop.create_future()
-                    if self._line and self._line[0] is call:
+                    if self._lines[call.loop][0] is call:
                         done = self._push(call, works, done)
                         self._changed.notify_all()
         finally:
             with self._changed:
-                if call in self._line:
-                    self._line.remove(call)
+                line = self._lines.get(call.loop)
+                if line is not None and call in line:
+                    line.remove(call)
+                if not line:
+                    self._lines.pop(call.loop, None)
                 self._call_next()
                 self._changed.notify_all()
 
@@ -251,13 +255,14 @@ class Batcher(Generic[ItemT, PreparedT, RowT]):
             self._changed.notify_all()
 
     def _call_next(self) -> None:
-        """Tell the first in line that there may be room; a caller whose loop is closed has left. The lock is held."""
-        while self._line and len(self._queue) < self._limits.queue_items_max:
-            call = self._line[0]
-            if _post(call.loop, _set, call):
-                return
-            self._line.popleft()
-            call.gone = self._someone_left = True
+        """Tell the first of each line that there may be room; callers whose loop is closed have left. The lock is held."""
+        if len(self._queue) >= self._limits.queue_items_max:
+            return
+        for loop, line in list(self._lines.items()):
+            if not _post(loop, _set, line[0]):
+                del self._lines[loop]
+                for call in line:
+                    call.gone = self._someone_left = True
 
     # Life and death of the threads.
 
@@ -298,10 +303,11 @@ class Batcher(Generic[ItemT, PreparedT, RowT]):
         crew = crew or self._crew or _Crew()
         waiting = [*crew.flying, *(crew.slot[0] if crew.slot else ()), *crew.collecting, *self._queue.purge(lambda _: True)]
         self._fail(waiting, lambda: Unavailable(code))
-        for call in self._line:
-            call.error, call.gone = Unavailable(code), True
-            _post(call.loop, _answer, [call])
-        self._line.clear()
+        for line in self._lines.values():
+            for call in line:
+                call.error, call.gone = Unavailable(code), True
+                _post(call.loop, _answer, [call])
+        self._lines.clear()
         self._changed.notify_all()
 
     # The collector's thread.
@@ -325,6 +331,8 @@ class Batcher(Generic[ItemT, PreparedT, RowT]):
         """Sleep until a batch is due; none when it is over. The lock is held, and given up while asleep."""
         while self._crew is crew:
             self._sweep()
+            if self._closing:
+                self._call_next()
             if crew.slot is None and len(self._queue):
                 reason, wait_s = self._due(crew)
                 if reason:
@@ -333,7 +341,7 @@ class Batcher(Generic[ItemT, PreparedT, RowT]):
                     self._call_next()
                     return entries
                 self._changed.wait(wait_s)
-            elif crew.slot is None and self._closing and not self._line:
+            elif crew.slot is None and self._closing and not self._lines:
                 crew.finished = True
                 self._changed.notify_all()
                 return []

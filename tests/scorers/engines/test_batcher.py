@@ -171,7 +171,7 @@ async def test_a_caller_beyond_the_bound_waits_and_callers_are_served_in_turn() 
         calls = [asyncio.create_task(batcher.ask(works(10 * n, 10 * n + 1))) for n in range(1, 5)]
         await settled()
         assert count(batcher, "engine_queue_depth_items") <= 2
-        assert len(batcher._line) >= 2
+        assert sum(map(len, batcher._lines.values())) >= 2
         device.free()
         assert await asyncio.gather(*calls) == [[20 * n, 20 * n + 2] for n in range(1, 5)]
         await first
@@ -190,7 +190,7 @@ async def test_a_caller_that_leaves_the_line_lets_the_next_one_in() -> None:
         device.free()
         assert await calls[2] == [60, 62]
         await first
-        assert not batcher._line
+        assert not batcher._lines
 
 
 async def test_closing_finishes_what_was_accepted_and_refuses_what_is_new() -> None:
@@ -258,10 +258,10 @@ async def test_nothing_polls() -> None:
     await batcher.ask(works(1))
     await asyncio.gather(*(batcher.ask(works(n)) for n in range(10)))
     await batcher.close(PATIENCE_S)
-    # Idle, neither thread ever set itself an alarm: it slept until it was told.
+    # Neither thread ever set itself an alarm, but for the deadline of an item beside a device that was still busy: it slept until it was told.
     assert waits
-    assert {timeout for _, timeout in waits} == {None}
-    assert len(waits) <= 20
+    assert all(timeout is None or timeout > 900 for _, timeout in waits)
+    assert len(waits) <= 30
 
 
 def test_several_event_loops_share_one_batcher_and_a_closed_one_hurts_nobody() -> None:
