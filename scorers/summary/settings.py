@@ -1,0 +1,187 @@
+"""The settings of Loss V3: weights, thresholds, the compression schedule, limits, labels, engines."""
+
+from collections.abc import Mapping
+from functools import lru_cache
+from hashlib import sha256
+from itertools import pairwise
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import Field, model_validator
+
+from schemas.config import Section
+from schemas.engines import EngineSettings
+from scorers.summary.layers import Layer, environment, settled
+
+DOCUMENT_NAME = "summary.config.json"
+ENV_PREFIX = "SUMMARY_LOSS_"
+Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+Weight = Annotated[float, Field(ge=0, le=1_000, allow_inf_nan=False)]
+Tokens = Annotated[int, Field(ge=1, le=100_000_000)]
+
+
+class Weights(Section):
+    """How much each component counts (§2); they are divided by their sum."""
+
+    facts: Weight = 0.40
+    entities: Weight = 0.20
+    flow: Weight = 0.20
+    semantic: Weight = 0.15
+    length: Weight = 0.05
+
+    @model_validator(mode="after")
+    def _something_counts(self) -> Self:
+        """Refuse a loss without a component; facts, semantic and length can always be computed."""
+        if self.facts + self.semantic + self.length <= 0:
+            raise ValueError("give facts, semantic or length a weight; entities and flow may be absent from a gold")
+        return self
+
+
+class Thresholds(Section):
+    """When an entity matches (`fuzzy`: the ratio lies above it; `context`: the cosine reaches it), when an outline point is covered."""
+
+    fuzzy: Share = 0.90
+    context: Annotated[float, Field(ge=-1, le=1, allow_inf_nan=False)] = 0.35
+    coverage: Share = 0.50
+
+
+class Labels(Section):
+    """Our labels, which the specification has not: Pass up to the first bound, Review up to the second, else Fail."""
+
+    pass_loss_max: Share = 0.35
+    review_loss_max: Share = 0.55
+
+    @model_validator(mode="after")
+    def _in_order(self) -> Self:
+        if self.pass_loss_max > self.review_loss_max:
+            raise ValueError("pass_loss_max is above review_loss_max; lower the first or raise the second")
+        return self
+
+
+class CompressionTier(Section):
+    """Texts of up to `max_input` tokens are summarised to `ratio` of that, within bounds."""
+
+    max_input: Tokens
+    ratio: Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)]
+    min_tokens: Tokens
+    max_tokens: Tokens
+
+
+COMPRESSION_SCHEDULE = (
+    CompressionTier(max_input=2_000, ratio=0.15, min_tokens=300, max_tokens=400),
+    CompressionTier(max_input=10_000, ratio=0.10, min_tokens=400, max_tokens=1_000),
+    CompressionTier(max_input=40_000, ratio=0.05, min_tokens=1_000, max_tokens=2_000),
+)
+
+
+class Compression(Section):
+    """The compression schedule, tiers in ascending order of `max_input`; a longer text is summarised to `global_max_tokens`."""
+
+    schedule: tuple[CompressionTier, ...] = Field(COMPRESSION_SCHEDULE, max_length=100)
+    global_max_tokens: Tokens = 2_500
+
+    @model_validator(mode="after")
+    def _ascending(self) -> Self:
+        if any(first.max_input >= second.max_input for first, second in pairwise(self.schedule)):
+            raise ValueError("schedule: max_input must rise from tier to tier")
+        if any(tier.min_tokens > tier.max_tokens for tier in self.schedule):
+            raise ValueError("schedule: min_tokens is above max_tokens")
+        return self
+
+
+class Limits(Section):
+    """Beyond these a case is not scored, and says so."""
+
+    generated_chars_max: Annotated[int, Field(ge=1, le=1_000_000)] = 60_000
+    gold_chars_max: Annotated[int, Field(ge=1, le=1_000_000)] = 60_000
+    sentences_max: Annotated[int, Field(ge=1, le=20_000)] = 600
+    pairs_max: Annotated[int, Field(ge=1, le=10_000_000)] = 50_000
+
+
+class SummarySettings(Section):
+    """Everything that can be set. `beta`: how much recall counts beside precision. `windows`: sentences per premise."""
+
+    weights: Weights = Weights()
+    thresholds: Thresholds = Thresholds()
+    beta: Annotated[float, Field(gt=0, le=100, allow_inf_nan=False)] = 1.0
+    order_weight: Share = Field(0.3, description="share of order in flow; the rest is coverage")
+    context_words: Annotated[int, Field(ge=1, le=200)] = Field(12, description="words on each side of a mention")
+    windows: tuple[Annotated[int, Field(ge=1, le=50)], ...] = Field((1, 2, 5), min_length=1, max_length=8)
+    precision: Literal["e-c", "e"] = Field("e-c", description="e-c: entailment less contradiction; e: entailment alone")
+    support: Literal["nli", "nli+lexical"] = Field("nli", description="what counts as entailment: the model's word, or a calibrated combination")
+    prefilter_top_k: Annotated[int, Field(ge=0, le=1_000)] = Field(0, description="windows asked per statement, nearest by cosine first; 0: all")
+    compression: Compression = Compression()
+    limits: Limits = Limits()
+    labels: Labels = Labels()
+    gold: Path | None = Field(None, description="file of gold standards, JSON or JSON lines, that `gold_ref` refers to")
+    evidence: Literal["none", "ids"] = Field("none", description="ids: which window supported which fact, point and sentence")
+    quote: bool = Field(False, description="results may carry facts, entities and sentences as they were written")
+    engines: EngineSettings = EngineSettings()
+
+
+#: Keys that change no score: what results show, and how the engines run.
+SHOWN_ONLY = frozenset({"evidence", "quote", "gold", "engines"})
+#: A list of tiers is no text for a variable.
+NOT_IN_ENVIRONMENT = frozenset({f"{ENV_PREFIX}COMPRESSION_SCHEDULE"})
+
+
+def resolve(
+    env: Mapping[str, str],
+    document: Mapping[str, Any] | None,
+    overrides: Mapping[str, Any] | None = None,
+    *,
+    document_name: str = DOCUMENT_NAME,
+) -> SummarySettings:
+    """Merge overrides (the command line) over environment over document over defaults, and validate once. Raises `ConfigError`."""
+    layers: list[Layer] = [(document or {}, document_name)]
+    layers += environment(env, SummarySettings, ENV_PREFIX, NOT_IN_ENVIRONMENT)
+    layers.append((overrides or {}, "the command line"))
+    return settled(SummarySettings, layers)
+
+
+def fingerprint(settings: SummarySettings) -> dict[str, Any]:
+    """The part that changes scores and labels: everything but what results show and where the engines run.
+
+    Models and golds are named by their content where it is on this machine, so that a path never enters and a new content always does.
+    """
+    engines = settings.engines
+    return settings.model_dump(mode="json", exclude=set(SHOWN_ONLY)) | {
+        "nli": _named(engines.nli_model, engines.nli_revision, calibrated=settings.support != "nli"),
+        "embedder": _named(engines.embedder_model, engines.embedder_revision),
+        "gold": _digest(settings.gold.expanduser()) if settings.gold else None,
+    }
+
+
+def _named(model: str, revision: str | None, *, calibrated: bool | None = None) -> str:
+    """What names a model: `default`, a hub name, or a folder's name, with the digest of its weights where they lie here."""
+    from scorers.engines.weights import DEFAULT_ADAPTER
+
+    folder = Path(model).expanduser()
+    if model == "default":
+        # The embedder's default comes with a package and has one content; the adapter is ours and may be trained again.
+        if calibrated is None:
+            return model
+        tail = f"+{_digest(DEFAULT_ADAPTER / 'calibration.json')}" if calibrated else ""
+        return f"{model}@{_weights_digest(DEFAULT_ADAPTER)}{tail}"
+    if folder.is_dir():
+        return f"{folder.resolve().name}@{_weights_digest(folder)}"
+    return f"{model}@{revision}" if revision else model
+
+
+@lru_cache(maxsize=16)
+def _weights_digest(folder: Path) -> str:
+    """Twelve hex digits that name a folder's model; `absent` where it cannot be read (building it will say so)."""
+    from scorers.engines.weights import digest_of
+
+    try:
+        return digest_of(folder) if folder.is_dir() else "absent"
+    except (OSError, ValueError):
+        return "absent"
+
+
+def _digest(path: Path) -> str:
+    """Twelve hex digits that name a file's content; `absent` where it cannot be read (building will say so)."""
+    try:
+        return sha256(path.read_bytes()).hexdigest()[:12]
+    except OSError:
+        return "absent"
