@@ -1,0 +1,99 @@
+"""Bytes to text, by MSH-18 (HL7 table 0211), with a fallback that is always told."""
+
+from __future__ import annotations
+
+import codecs
+import re
+from typing import NamedTuple
+
+from scorers.clinical.formats.hl7v2.notes import Problem
+
+CODECS = {
+    "ASCII": "ascii",
+    "ISO IR6": "ascii",
+    "8859/1": "latin-1",
+    **{f"8859/{part}": f"iso8859-{part}" for part in (*range(2, 10), 15)},
+    "UNICODE": "utf-8",
+    "UNICODE UTF-8": "utf-8",
+    "UTF-8": "utf-8",
+    "UTF8": "utf-8",
+    "UNICODE UTF-16": "utf-16",
+    "UNICODE UTF-32": "utf-32",
+    "ISO IR14": "iso2022_jp",
+    "ISO IR87": "iso2022_jp",
+    "ISO IR159": "iso2022_jp_1",
+    "GB 18030-2000": "gb18030",
+    "KS X 1001": "euc_kr",
+    "BIG-5": "big5",
+}
+#: Byte order marks, the longest first: UTF-32's begins like UTF-16's.
+MARKS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF32_LE, "utf-32"), (codecs.BOM_UTF32_BE, "utf-32"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
+HEADER = re.compile(rb"(?:\A|[\r\n\x0b])[ \t]*MSH([^\r\n]{1,4096})")
+
+
+class Decoded(NamedTuple):
+    """A document's text and what was wrong on the way."""
+
+    text: str
+    problems: tuple[Problem, ...] = ()
+
+
+def declared(data: bytes) -> str | None:
+    """The first message's MSH-18, first repetition; None where there is no header."""
+    header = HEADER.search(data)
+    if header is None:
+        return None
+    line = header[1]
+    separator = line[:1]
+    fields = line.split(separator, 18)
+    if len(fields) <= 17:
+        return ""
+    value = fields[17]
+    repetition = line[2:3]
+    if repetition and not repetition.isalnum():
+        value = value.split(repetition, 1)[0]
+    return value.decode("latin-1").strip().upper()
+
+
+def _fallback(data: bytes) -> str:
+    """UTF-8 where the bytes are UTF-8, else Latin-1, which any bytes are."""
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        return data.decode("latin-1")
+
+
+def _wide(data: bytes) -> str | None:
+    """The codec of two-byte text without a mark, told by its first letter."""
+    head = data[:8].lstrip(b"\x0b")
+    if len(head) >= 4 and head[1] == 0 and head[3] == 0:
+        return "utf-16-le"
+    if len(head) >= 4 and head[0] == 0 and head[2] == 0:
+        return "utf-16-be"
+    return None
+
+
+def decode(data: bytes) -> Decoded:
+    """The text of a document; never fails."""
+    for mark, codec in MARKS:
+        if data.startswith(mark):
+            try:
+                return Decoded(data.decode("utf-8-sig" if codec == "utf-8" else codec))
+            except UnicodeDecodeError:
+                data = data[len(mark) :]
+                break
+    wide = _wide(data)
+    if wide is not None:
+        return Decoded(data.decode(wide, "replace"))
+    name = declared(data)
+    if data.isascii() and not (name and name.startswith("ISO IR")):
+        return Decoded(data.decode("ascii"))
+    if not name:
+        return Decoded(_fallback(data), (Problem("minor", "structure.charset-undeclared", "MSH-18", "Characters outside ASCII without a declared character set"),))
+    known = CODECS.get(name)
+    if known is None:
+        return Decoded(_fallback(data), (Problem("minor", "structure.charset-unknown", "MSH-18", "The declared character set cannot be read; UTF-8 or Latin-1 was assumed"),))
+    try:
+        return Decoded(data.decode(known))
+    except (UnicodeDecodeError, LookupError):
+        return Decoded(_fallback(data), (Problem("major", "structure.charset-mismatch", "MSH-18", "The bytes are not in the declared character set"),))

@@ -1,0 +1,45 @@
+"""Batches: FHS, BHS, BTS and FTS around messages (chapter 2.10.3)."""
+
+from __future__ import annotations
+
+from scorers.clinical.formats.hl7v2.lexer import Document, Segment
+from scorers.clinical.formats.hl7v2.notes import Notes
+
+PAIRS = {"BTS": "BHS", "FTS": "FHS"}
+
+
+def _count(segment: Segment, found: int, what: str, notes: Notes) -> None:
+    """Note a trailer whose count is not what was found."""
+    written = segment.component(1, 1)
+    if written and (not written.isascii() or not written.isdigit() or len(written) > 10 or int(written) != found):
+        notes.add("major", "structure.batch-count", f"{segment.path}-1", f"The trailer's count is not that of the {what} found, {found}")
+
+
+def check_envelope(document: Document, notes: Notes) -> None:
+    """Note batches that are not closed, not opened, or that count wrongly."""
+    if not document.envelope:
+        return
+    notes.report.fired("structure", len(document.envelope))
+    lines = sorted([*((segment.line, segment) for segment in document.envelope), *((message.segments[0].line, None) for message in document.messages)], key=lambda row: row[0])
+    opened: list[Segment] = []
+    messages = batches = 0
+    for _, segment in lines:
+        if segment is None:
+            messages += 1
+        elif segment.name in {"FHS", "BHS"}:
+            if any(earlier.name == segment.name for earlier in opened) or (segment.name == "FHS" and opened):
+                notes.add("major", "structure.batch", segment.path, f"{segment.name} stands inside of an open batch")
+            opened.append(segment)
+            if segment.name == "BHS":
+                messages = 0
+                batches += 1
+        else:
+            header = PAIRS[segment.name]
+            if opened and opened[-1].name == header:
+                opened.pop()
+            else:
+                notes.add("major", "structure.batch", segment.path, f"{segment.name} closes no {header}")
+            _count(segment, messages if segment.name == "BTS" else batches, "messages" if segment.name == "BTS" else "batches", notes)
+    for segment in opened:
+        trailer = "BTS" if segment.name == "BHS" else "FTS"
+        notes.add("major", "structure.batch", segment.path, f"{segment.name} is not closed by {trailer}: the batch may be cut off")

@@ -1,0 +1,219 @@
+"""Segments and fields: required, repetition, data types, lengths, codes; quickly where all is well, carefully where not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+
+from schemas.result import Severity
+from scorers.clinical.formats.hl7v2 import coded, shared
+from scorers.clinical.formats.hl7v2.escapes import has_stray, unescape
+from scorers.clinical.formats.hl7v2.lexer import FIELDS_MAX, PARTS_MAX, Segment
+from scorers.clinical.formats.hl7v2.notes import Notes
+from scorers.clinical.formats.hl7v2.patterns import LEVELS, UNSTRUCTURED, compiled
+from scorers.clinical.formats.hl7v2.primitives import LENGTHS_END, PRIMITIVES
+from scorers.clinical.formats.hl7v2.tables import Element, Version, load
+
+NULL = '""'
+#: Positions with rules of their own (`header.py`), and the value that another field types.
+OWN_RULES = frozenset({("MSH", 1), ("MSH", 2), ("FHS", 1), ("FHS", 2), ("BHS", 1), ("BHS", 2)})
+
+#: Where a code without its system cannot be understood at all: what was observed, and what was ordered.
+GRAVE = frozenset({("OBX", 3), ("OBX", 5), ("OBR", 4)})
+
+
+def _anything(_: str) -> bool:
+    return True
+
+
+def is_control(text: str) -> bool:
+    """Whether text holds control characters, which no HL7 data type allows."""
+    return not text.isprintable() and any(sign < " " or sign == "\x7f" for sign in text)
+
+
+class Checker:
+    """Checks segments of one name in one version; field patterns are compiled when a message first needs them."""
+
+    def __init__(self, version: Version, name: str) -> None:
+        self.version = version
+        self.name = name
+        self.elements = {element.position: element for element in version.segments[name]}
+        self.size = max(self.elements, default=0)
+        self.required = tuple(sorted(position for position, element in self.elements.items() if element.least and (name, position) not in OWN_RULES))
+        self.accepts: list[Callable[[str], object]] = [_anything] * (self.size + 1)
+        for position in range(1, self.size + 1):
+            self.accepts[position] = self._later(position)
+
+    def _later(self, position: int) -> Callable[[str], object]:
+        """A stand-in that compiles the field's pattern when it is first asked, and then is replaced by it."""
+
+        def first(value: str) -> object:
+            element = self.elements.get(position)
+            accepts: Callable[[str], object]
+            if (self.name, position) in OWN_RULES or (element is not None and element.datatype == "varies"):
+                accepts = _anything
+            elif element is None or element.most == 0:
+                accepts = lambda _: False  # noqa: E731
+            else:
+                accepts = compiled(self.version.name, element.datatype, element.table, repeats=element.most != 1).fullmatch
+            self.accepts[position] = accepts
+            return accepts(value)
+
+        return first
+
+    def check(self, segment: Segment, notes: Notes) -> int:
+        """Note what is wrong in one segment; the number of its fields that hold something."""
+        fields = segment.fields
+        size = len(fields)
+        for position in self.required:
+            if position >= size or not fields[position]:
+                element = self.elements[position]
+                notes.add("major", "structure.required-field", f"{segment.path}-{position}", f"{element.title} is required")
+        suspects = [position for position, (accepts, value) in enumerate(zip(self.accepts, fields, strict=False)) if value and not accepts(value)]
+        for position in suspects:
+            self._field(segment, position, notes)
+        if size > self.size + 1:
+            self._beyond(segment, notes)
+        return size - fields.count("") - 1
+
+    def _beyond(self, segment: Segment, notes: Notes) -> None:
+        """Fields after the last one that the version knows."""
+        beyond = [position for position in range(self.size + 1, len(segment.fields)) if segment.fields[position]]
+        if beyond:
+            last = f"HL7 {self.version.name} ends {self.name} at field {self.size}"
+            notes.add("minor", "structure.extra-field", f"{segment.path}-{beyond[0]}", f"{last}; {len(beyond)} more fields hold something")
+        if len(segment.fields) > FIELDS_MAX:
+            notes.add("major", "structure.too-many-fields", segment.path, f"More than {FIELDS_MAX} fields; the rest was not looked at")
+
+    def _field(self, segment: Segment, position: int, notes: Notes) -> None:
+        """Look at one field carefully."""
+        value = segment.fields[position]
+        path = f"{segment.path}-{position}"
+        element = self.elements.get(position)
+        if element is None or element.most == 0 or element.datatype == "WD":
+            notes.add("minor", "structure.withdrawn-field", path, f"This field is withdrawn in HL7 {self.version.name}")
+            return
+        # A field bound to a table names its coding system by that, if loosely.
+        coded_severity: Severity = "major" if (self.name, position) in GRAVE else "info" if element.table else "minor"
+        repetitions = value.split("~", PARTS_MAX)
+        if element.most not in {-1, 0} and len(repetitions) > element.most:
+            notes.add("major", "structure.cardinality", path, f"{element.title} may be given at most {element.most} times, and is given {len(repetitions)} times")
+        if len(repetitions) > PARTS_MAX:
+            notes.add("major", "structure.too-many-repetitions", path, f"More than {PARTS_MAX} repetitions; the rest was not looked at")
+            repetitions.pop()
+        for index, repetition in enumerate(repetitions, start=1):
+            if notes.is_full:
+                return
+            if repetition and repetition != NULL:
+                where = path if len(repetitions) == 1 else f"{path}[{index}]"
+                check_value(self.version, element, repetition, where, notes, coded_severity=coded_severity)
+
+
+def check_value(version: Version, element: Element, value: str, path: str, notes: Notes, level: int = 0, coded_severity: Severity = "minor") -> None:
+    """Note what is wrong with one value (a repetition, a component or a subcomponent) that is not empty."""
+    components = version.datatypes.get(element.datatype)
+    if components is None:
+        check_primitive(version, element, value, path, notes, level)
+        return
+    if level >= len(LEVELS):
+        check_text(value, path, notes)
+        return
+    parts = value.split(LEVELS[level], PARTS_MAX)
+    for component, part in zip(components, parts, strict=False):
+        where = f"{path}.{component.position}"
+        if not part:
+            continue
+        if part == NULL:
+            continue
+        if component.table == coded.SYSTEMS:
+            check_system(part, where, notes)
+        else:
+            check_value(version, component, part, where, notes, level + 1)
+    for component in components:
+        if component.least and not (component.position <= len(parts) and parts[component.position - 1]):
+            where = f"{path}.{component.position}"
+            notes.add("minor", "data_types.required-component", where, f"{element.datatype}.{component.position} ({component.title}) is required in HL7 {version.name}")
+    if any(parts[len(components) :]):
+        beyond = f"{element.datatype} has {len(components)} components in HL7 {version.name}, and more are given"
+        notes.add("minor", "data_types.extra-component", path, beyond)
+    if level == 0 and element.datatype in coded.CODED:
+        check_coded(version, element, parts, path, notes, coded_severity)
+
+
+def check_system(value: str, path: str, notes: Notes) -> None:
+    """Note a coding system that table 0396 does not know."""
+    fault = coded.coding_system_fault(unescape(value))
+    if fault is not None:
+        notes.add(fault[0], "data_types.coding-system", path, fault[1], value=value)
+
+
+def check_coded(version: Version, element: Element, parts: list[str], path: str, notes: Notes, severity: Severity) -> None:
+    """Note an identifier without a coding system, and a code that the field's own table does not list."""
+    identifier = parts[0]
+    system = parts[2] if len(parts) > 2 else ""
+    if not identifier or identifier == NULL:
+        return
+    answer = coded.membership(version, element.table, identifier)
+    if not system and answer != "member":
+        message = f"{element.datatype}.3 (Coding System) required when {element.datatype}.1 (Identifier) is present"
+        notes.add(severity, "data_types.coding-system-missing", path, message, suggestion="Name the coding system of table 0396, for example LN, SCT or L")
+    elif element.table and answer == "other" and system == element.table:
+        suggestion = f"Table {element.table[3:]} suggests: {coded.examples(version, element.table)}"
+        notes.add("minor", "valuesets.code", path, f"The code is not in the table it names ({element.table})", suggestion=suggestion, value=identifier)
+
+
+def check_primitive(version: Version, element: Element, value: str, path: str, notes: Notes, level: int) -> None:
+    """Note a malformed primitive, a length, a stray escape, or a code outside its table."""
+    datatype = element.datatype
+    primitive = PRIMITIVES.get(datatype)
+    separators = LEVELS[level:]
+    if datatype in UNSTRUCTURED and level == 0:
+        check_text(value.replace("^", "").replace("&", ""), path, notes)
+        return
+    if any(separator in value for separator in separators):
+        if any(part for separator in separators for part in value.split(separator, PARTS_MAX)[1:]):
+            notes.add("minor", "data_types.extra-component", path, f"{datatype} has no components, and some are given")
+        for separator in separators:
+            value = value.split(separator, 1)[0]
+    if not value or value == NULL:
+        return
+    check_text(value, path, notes)
+    if primitive is None:
+        return
+    if primitive.pattern is not None and not compiled(version.name, datatype, None, repeats=False).fullmatch(value):
+        if datatype in {"DT", "DTM"}:
+            notes.shared(shared.time(value, path, notes.context))
+        elif datatype == "NM" and compiled(version.name, "NM", None, repeats=False).fullmatch(value.strip()):
+            notes.add("minor", "data_types.number", path, "Blanks stand around the number", value=value)
+        else:
+            notes.add("major", "data_types.datatype", path, f"{element.title}: not {primitive.form}", value=value)
+        return
+    if primitive.length_max is not None and version.number < LENGTHS_END and len(value) > primitive.length_max:
+        notes.add("minor", "data_types.length", path, f"{datatype} holds at most {primitive.length_max} characters, and {len(value)} are given")
+    if datatype == "ID" and element.table is not None and coded.membership(version, element.table, unescape(value)) == "other":
+        note_code(version, element, value, path, notes)
+
+
+def note_code(version: Version, element: Element, value: str, path: str, notes: Notes) -> None:
+    """Note a code outside of an HL7-defined table; only in passing where another version lists it."""
+    table = element.table or ""
+    if coded.listed_later(table, unescape(value)):
+        notes.add("info", "valuesets.code-version", path, f"Table {table[3:]} lists the code in another version than {version.name}", value=value)
+        return
+    suggestion = f"Codes of table {table[3:]}: {coded.examples(version, table)}"
+    notes.add(coded.severity_of(table), "valuesets.code", path, f"{element.title}: not a code of HL7 table {table[3:]}", suggestion=suggestion, value=value)
+
+
+def check_text(value: str, path: str, notes: Notes) -> None:
+    """Note escape characters that begin no sequence, and control characters."""
+    if "\\" in value and has_stray(value):
+        notes.add("minor", "data_types.escape", path, "An escape character begins no sequence of the standard", suggestion="Write a literal backslash as \\E\\")
+    if is_control(value):
+        notes.add("minor", "data_types.control-character", path, "Control characters stand in the value")
+
+
+@lru_cache(maxsize=4_096)
+def checker(version: str, segment: str) -> Checker | None:
+    """The checker of a segment in a version; None where the version does not know the segment."""
+    tables = load(version)
+    return Checker(tables, segment) if segment in tables.segments else None

@@ -1,0 +1,89 @@
+"""The message header: what every message must say of itself, and which structure and version it claims."""
+
+from __future__ import annotations
+
+import re
+
+from scorers.clinical.formats.hl7v2.grammar import Structure, build
+from scorers.clinical.formats.hl7v2.lexer import Segment
+from scorers.clinical.formats.hl7v2.notes import Notes
+from scorers.clinical.formats.hl7v2.tables import VERSION_DEFAULT, VERSIONS, Version, load, nearest, structures_of_events
+
+CODE = re.compile(r"[A-Z0-9]{3}")
+STRUCTURE = re.compile(r"[A-Z0-9]{3}(?:_[A-Z0-9]{2,3})?")
+#: MSH-9.3 is required from this version on.
+STRUCTURE_REQUIRED = (2, 5)
+_CONTROL_ID_MAX = 20
+_CONTROL_ID_UNBOUNDED = (2, 7)
+_structures: dict[tuple[str, str], Structure] = {}
+
+
+def version_of(header: Segment, notes: Notes) -> Version:
+    """The version whose tables the message is held against; what MSH-12 says wrong is noted."""
+    written = header.component(12, 1)
+    known = nearest(written)
+    if not written:
+        notes.add("major", "structure.version", "MSH-12", f"The version is missing; HL7 {VERSION_DEFAULT} was assumed", suggestion="Write for example 2.5.1")
+    elif written not in VERSIONS:
+        message = f"The version is none of HL7's (table 0104); HL7 {known} was assumed"
+        notes.add("major", "structure.version", "MSH-12", message, suggestion=f"HL7 has {', '.join(VERSIONS)}", value=written)
+    return load(known)
+
+
+def check_header(header: Segment, version: Version, notes: Notes) -> None:
+    """Note what MSH lacks beyond what the tables require of every segment."""
+    if not header.field(9):
+        notes.add("critical", "structure.message-type", "MSH-9", "The message type is missing", suggestion="Write for example ADT^A01^ADT_A01")
+    if not header.field(7) and 7 not in {element.position for element in version.segments["MSH"] if element.least}:
+        notes.add("minor", "structure.required-field", "MSH-7", "The time of the message is missing")
+    for position, title in ((10, "Message control id"), (11, "Processing id")):
+        if not header.field(position) and position not in {element.position for element in version.segments["MSH"] if element.least}:
+            notes.add("major", "structure.required-field", f"MSH-{position}", f"{title} is required")
+    if len(header.field(10)) > _CONTROL_ID_MAX and version.number < _CONTROL_ID_UNBOUNDED:
+        notes.add("minor", "data_types.length", "MSH-10", f"The control id is longer than the {_CONTROL_ID_MAX} characters that HL7 {version.name} allows")
+    for position, title in ((3, "Sending application"), (4, "Sending facility"), (5, "Receiving application"), (6, "Receiving facility")):
+        if not header.field(position):
+            notes.add("info", "structure.routing", f"MSH-{position}", f"{title} is not given; base HL7 leaves it optional, most profiles require it")
+
+
+def structure_of(header: Segment, version: Version, notes: Notes) -> Structure | None:
+    """The structure the message claims by MSH-9, or None, which is noted, where there is none to hold it against."""
+    kind, event, claimed = (header.component(9, position) for position in (1, 2, 3))
+    if not kind:
+        return None
+    if not CODE.fullmatch(kind) or (event and not CODE.fullmatch(event)):
+        notes.add("major", "structure.message-type", "MSH-9", "The message code or trigger event is malformed", suggestion="Write for example ADT^A01^ADT_A01")
+    expected = expected_structure(version, kind, event)
+    if claimed and claimed not in version.messages:
+        message = f"The message structure is none that HL7 {version.name} defines (table 0354)"
+        notes.add("major", "structure.message-structure", "MSH-9.3", message, suggestion=f"The event uses {expected}" if expected else None, value=claimed)
+    elif claimed and expected and claimed != expected:
+        message = "The message structure is not the one that the trigger event uses"
+        notes.add("major", "structure.message-structure", "MSH-9.3", message, suggestion=f"The event uses {expected}", value=claimed)
+    elif not claimed and version.number >= STRUCTURE_REQUIRED and kind != "ACK":
+        message = f"MSG.3 (Message Structure) is required in HL7 {version.name}"
+        notes.add("minor", "structure.message-structure", "MSH-9.3", message, suggestion=f"Write {expected}" if expected else None)
+    used = claimed if claimed in version.messages and (not expected or claimed == expected) else expected
+    if used is None:
+        notes.report.skip("hl7v2.structure", f"no structure of HL7 {version.name} fits MSH-9")
+        if not claimed:
+            notes.add("major", "structure.message-type", "MSH-9", f"HL7 {version.name} defines no message of this type and event")
+        return None
+    return structure(version, used)
+
+
+def expected_structure(version: Version, kind: str, event: str) -> str | None:
+    """The structure that an event uses in a version; None where the version has none."""
+    own = f"{kind}_{event}" if event else kind
+    candidates = [own, *structures_of_events().get(own, [])]
+    if kind == "ACK":
+        candidates.append("ACK")
+    return next((name for name in candidates if name in version.messages), None)
+
+
+def structure(version: Version, name: str) -> Structure:
+    """One structure of a version, built on first use."""
+    key = (version.name, name)
+    if key not in _structures:
+        _structures[key] = build(name, version.messages[name], version.groups)
+    return _structures[key]

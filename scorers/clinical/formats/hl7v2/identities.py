@@ -1,0 +1,141 @@
+"""Who is meant: assigning authorities, provider numbers, patient identifiers, names, addresses and telephones (Priorities 2 and 5)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Literal
+
+from scorers.clinical.formats.hl7v2 import shared
+from scorers.clinical.formats.hl7v2.lexer import Segment, part
+from scorers.clinical.formats.hl7v2.notes import Notes
+
+Kind = Literal["CX", "XCN", "XON", "HD"]
+#: Segment → fields whose authority is looked at, and where their data type keeps it.
+AUTHORITIES: Mapping[str, tuple[tuple[int, Kind], ...]] = {
+    "MSH": ((3, "HD"), (4, "HD"), (5, "HD"), (6, "HD")),
+    "PID": ((3, "CX"), (18, "CX")),
+    "PV1": ((7, "XCN"), (8, "XCN"), (9, "XCN"), (17, "XCN"), (19, "CX")),
+    "ORC": ((12, "XCN"),),
+    "OBR": ((16, "XCN"),),
+    "OBX": ((23, "XON"),),
+}
+#: Data type → components of the identifier, the authority and the identifier's type.
+PLACES: Mapping[Kind, tuple[int, int, int]] = {"CX": (1, 4, 5), "XCN": (1, 9, 13), "XON": (10, 6, 7)}
+REPETITIONS_MAX = 50
+#: Table 0200: names that are withheld, so that none of their parts is asked for.
+WITHHELD_NAMES = frozenset({"U", "S"})
+UNITED_STATES = frozenset({"", "US", "USA", "840"})
+STATE = re.compile(r"[A-Za-z]{2}")
+ZIP = re.compile(r"\d{5}(?:-?\d{4})?")
+
+
+def repetitions(segment: Segment, position: int) -> list[tuple[str, str]]:
+    """(path, text) of each repetition of a field that holds something."""
+    value = segment.field(position)
+    if not value or value == '""':
+        return []
+    path = f"{segment.path}-{position}"
+    if "~" not in value:
+        return [(path, value)]
+    return [(f"{path}[{index}]", text) for index, text in enumerate(value.split("~", REPETITIONS_MAX)[:REPETITIONS_MAX], start=1) if text and text != '""']
+
+
+def check_authorities(segment: Segment, notes: Notes) -> int:
+    """Note malformed universal ids and provider numbers; how many values were looked at."""
+    checked = 0
+    for position, kind in AUTHORITIES[segment.name]:
+        for path, text in repetitions(segment, position):
+            checked += 1
+            if kind == "HD":
+                authority, identifier, type_code, separator = text, "", "", "^"
+            else:
+                at_identifier, at_authority, at_type = PLACES[kind]
+                parts = text.split("^", 24)
+                size = len(parts)
+                identifier = parts[at_identifier - 1] if size >= at_identifier else ""
+                authority = parts[at_authority - 1] if size >= at_authority else ""
+                type_code = parts[at_type - 1] if size >= at_type else ""
+                separator = "&"
+            universal_id, universal_type = part(authority, separator, 2), part(authority, separator, 3)
+            if universal_id or type_code == "NPI":
+                notes.shared(
+                    shared.authority(
+                        path, notes.context, identifier=identifier, universal_id=universal_id, universal_id_type=universal_type, type_code=type_code
+                    )
+                )
+    return checked
+
+
+def check_patient(segment: Segment, notes: Notes) -> int:
+    """Note what is missing from a patient's identifiers, names, addresses and telephones; how many values were looked at."""
+    checked = 0
+    for position, check in ((3, check_cx), (5, check_xpn), (11, check_xad), (13, check_xtn)):
+        for path, text in repetitions(segment, position):
+            checked += 1
+            check(path, text.split("^", 24), notes)
+    return checked
+
+
+def _holds(parts: list[str], position: int) -> bool:
+    return len(parts) >= position and parts[position - 1] not in {"", '""'}
+
+
+def check_cx(path: str, parts: list[str], notes: Notes) -> None:
+    """A patient identifier: its number, who assigned it, and its type."""
+    if not _holds(parts, 1):
+        notes.add("major", "data_types.cx-id", path, "CX.1 (ID) is required")
+    if not _holds(parts, 4) or not parts[3].strip("&"):
+        notes.add(
+            "major", "data_types.cx-authority", path, "CX.4 (Assigning Authority) is required for patient matching", suggestion="Give NAMESPACE&OID&ISO"
+        )
+    if not _holds(parts, 5):
+        notes.add("minor", "data_types.cx-type", path, "CX.5 (Identifier Type Code) is recommended", suggestion="Use table 0203, for example MR or PI")
+
+
+def check_xpn(path: str, parts: list[str], notes: Notes) -> None:
+    """A patient's name: a family name and a given name, unless it is withheld."""
+    kind = parts[6] if len(parts) > 6 else ""
+    if kind in WITHHELD_NAMES:
+        return
+    has_family = _holds(parts, 1) and bool(parts[0].strip("&"))
+    has_given = _holds(parts, 2)
+    if not has_family and not has_given:
+        notes.add("major", "data_types.xpn-name", path, "XPN.1 (Family Name) or XPN.2 (Given Name) is required")
+    elif not has_given:
+        notes.add("minor", "data_types.xpn-given", path, "XPN.2 (Given Name) is missing")
+    elif not has_family:
+        notes.add("minor", "data_types.xpn-family", path, "XPN.1 (Family Name) is missing")
+    if not kind:
+        notes.add("info", "data_types.xpn-type", path, "XPN.7 (Name Type Code) not specified")
+
+
+def check_xad(path: str, parts: list[str], notes: Notes) -> None:
+    """An address: its type, and for the United States the forms of state and ZIP code."""
+    if not _holds(parts, 7):
+        notes.add("info", "data_types.xad-type", path, "XAD.7 (Address Type) not specified")
+    if not _holds(parts, 1) and not _holds(parts, 2):
+        notes.add("info", "data_types.xad-street", path, "XAD.1 (Street Address) not specified")
+    if not _holds(parts, 3):
+        notes.add("info", "data_types.xad-city", path, "XAD.3 (City) not specified")
+    country = parts[5].upper() if len(parts) > 5 else ""
+    if country not in UNITED_STATES:
+        return
+    if _holds(parts, 4) and STATE.fullmatch(parts[3]) is None:
+        notes.add("minor", "data_types.xad-state", path, "XAD.4 (State) is not a two-letter code", suggestion="Use the postal code of the state", value=parts[3])
+    if _holds(parts, 5) and ZIP.fullmatch(parts[4]) is None:
+        notes.add("minor", "data_types.xad-zip", path, "XAD.5 (Zip Code) is not in the US form", suggestion="Write 12345 or 12345-6789", value=parts[4])
+
+
+def check_xtn(path: str, parts: list[str], notes: Notes) -> None:
+    """A telephone: the structured form, and what it is used for."""
+    is_address = (len(parts) > 2 and parts[2] in {"Internet", "X.400"}) or (len(parts) > 1 and parts[1] == "NET")
+    structured = any(_holds(parts, position) for position in (4, 5, 6, 7, 12))
+    if _holds(parts, 1) and not structured and not is_address:
+        notes.add("info", "data_types.xtn-number", path, "XTN.1 is the deprecated form of a telephone number", suggestion="Use XTN.5 to XTN.8, or XTN.12")
+        if not any(sign.isdigit() for sign in parts[0]):
+            notes.add("minor", "data_types.xtn-digits", path, "XTN.1 holds no digit", value=parts[0])
+    if not _holds(parts, 2):
+        notes.add("info", "data_types.xtn-use", path, "XTN.2 (Telecommunication Use Code) not specified")
+    if not _holds(parts, 3):
+        notes.add("info", "data_types.xtn-equipment", path, "XTN.3 (Telecommunication Equipment Type) not specified")

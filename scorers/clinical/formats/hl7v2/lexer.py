@@ -1,0 +1,242 @@
+"""Text to messages, segments and fields: nothing is dropped, nothing is judged beyond what cannot be read.
+
+A message may declare any delimiters (MSH-1, MSH-2), four or five of them, in any version. Messages with other than the usual ones are
+rewritten to `|^~\\&` on the way in, with a literal usual delimiter escaped, so that everything after the lexer knows only these.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from scorers.clinical.formats.hl7v2.escapes import unescape
+from scorers.clinical.formats.hl7v2.notes import Problem
+
+USUAL = "|^~\\&"
+DATA_BYTES_MAX = 64 * 1024 * 1024
+SEGMENTS_MAX = 100_000
+FIELDS_MAX = 1_000
+#: Repetitions, components or subcomponents of one value that are looked at.
+PARTS_MAX = 2_000
+LINE = re.compile(r"[A-Z][A-Z0-9]{2}")
+ENVELOPE = frozenset({"FHS", "BHS", "BTS", "FTS"})
+HEADERS = frozenset({"MSH", "FHS", "BHS"})
+#: Segments that a message holds once: their path needs no number.
+SINGLE = frozenset({"MSH", "EVN", "PID", "PD1", "PV1", "PV2", "MSA", "QRD", "QRF", "QPD", "RCP", "QAK", "SCH", "TXA", "MRG", "FHS", "BHS", "BTS", "FTS", "MFI"})
+PATH = re.compile(r"([A-Z][A-Z0-9]{2})(?:\[(\d{1,6})\])?-(\d{1,4})(?:\[(\d{1,6})\])?(?:\.(\d{1,4}))?(?:\.(\d{1,4}))?")
+ESCAPED = {"|": "\\F\\", "^": "\\S\\", "~": "\\R\\", "\\": "\\E\\", "&": "\\T\\"}
+
+
+@dataclass(slots=True)
+class Segment:
+    """One segment. `fields[n]` is field n as HL7 counts (MSH-1 is the field separator); `name` is `?` for a line that is no segment."""
+
+    name: str
+    fields: list[str]
+    line: int
+    number: int = 1
+    is_alone: bool = True
+    raw: str = ""
+
+    @property
+    def path(self) -> str:
+        """`PID`, or `OBX[2]` for a segment that may repeat."""
+        return self.name if self.is_alone and self.name in SINGLE else f"{self.name}[{self.number}]"
+
+    def field(self, position: int) -> str:
+        """A field's text, empty where the segment ends before it."""
+        return self.fields[position] if position < len(self.fields) else ""
+
+    def component(self, position: int, component: int) -> str:
+        """A component of a field's first repetition, as it is written."""
+        if position >= len(self.fields):
+            return ""
+        return part(self.fields[position].split("~", 1)[0], "^", component)
+
+
+@dataclass(slots=True)
+class Message:
+    """One message of a document: `number` counts from 1, `delimiters` are those it declares."""
+
+    number: int
+    delimiters: str = USUAL
+    segments: list[Segment] = field(default_factory=list)
+
+    def named(self, name: str) -> list[Segment]:
+        """All segments of one name, in order."""
+        return [segment for segment in self.segments if segment.name == name]
+
+    def get(self, path: str) -> str | None:
+        """The unescaped text at `PID[1]-3[2].4.1`; None where the path is malformed or there is no such segment or repetition."""
+        found = PATH.fullmatch(path)
+        if found is None:
+            return None
+        segments = self.named(found[1])
+        index, position, repetition = int(found[2] or 1), int(found[3]), int(found[4] or 1)
+        if not 1 <= index <= len(segments):
+            return None
+        value = segments[index - 1].field(position)
+        if found[1] in HEADERS and position in {1, 2}:
+            return value
+        repetitions = value.split("~")
+        if not 1 <= repetition <= len(repetitions):
+            return None
+        value = repetitions[repetition - 1]
+        if found[5]:
+            value = part(value, "^", int(found[5]))
+        if found[6]:
+            value = part(value, "&", int(found[6]))
+        return unescape(value)
+
+
+@dataclass(slots=True)
+class Document:
+    """Everything a text holds: messages, the segments around them, and lines before any header."""
+
+    messages: list[Message] = field(default_factory=list)
+    envelope: list[Segment] = field(default_factory=list)
+    strays: list[Segment] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+    unread_lines: int = 0
+
+
+def part(value: str, separator: str, position: int) -> str:
+    """The part at a position counted from 1, empty where there are fewer."""
+    parts = value.split(separator, position)
+    return parts[position - 1] if len(parts) >= position else ""
+
+
+def lines_of(text: str, problems: list[Problem]) -> list[str]:
+    """The lines of a text: MLLP frames taken off, any of CR, LF and CRLF ends a segment."""
+    if "\x0b" in text or "\x1c" in text:
+        starts, ends = text.count("\x0b"), text.count("\x1c")
+        if starts != ends:
+            problems.append(Problem("major", "structure.frame", "MSH", "An MLLP frame is not closed, or not opened: the message may be cut off"))
+        text = text.replace("\x0b", "\r").replace("\x1c", "\r")
+    if "\n" in text:
+        text = text.replace("\r\n", "\r").replace("\n", "\r")
+    return text.split("\r")
+
+
+def delimiters_of(line: str, name: str, problems: list[Problem]) -> str:
+    """The delimiters a header line declares; the usual ones, with a finding, where those cannot be."""
+    if len(line) < 4 or line[3].isalnum() or line[3] <= " " or line[3] > "~":
+        problems.append(Problem("critical", "structure.field-separator", f"{name}-1", "The field separator is missing or not a delimiter"))
+        return USUAL
+    separator = line[3]
+    encoding = line[4:16].split(separator, 1)[0]
+    if not encoding:
+        problems.append(Problem("critical", "structure.encoding-characters", f"{name}-2", "The encoding characters are missing", "Write MSH|^~\\&|"))
+        return separator + USUAL[1:] if separator not in USUAL[1:] else USUAL
+    declared = separator + encoding[:5]
+    if len(set(declared)) < len(declared) or any(sign.isalnum() or sign <= " " or sign > "~" for sign in encoding):
+        problems.append(Problem("critical", "structure.encoding-characters", f"{name}-2", "The encoding characters are not distinct delimiters", "Write MSH|^~\\&|"))
+        return separator + USUAL[1:] if separator not in USUAL[1:] else USUAL
+    if not 4 <= len(encoding) <= 5:
+        problems.append(Problem("major", "structure.encoding-characters", f"{name}-2", "Four encoding characters, or five, must be declared"))
+        missing = [sign for sign in USUAL[1:] if sign not in declared]
+        return (declared + "".join(missing))[:5]
+    return declared
+
+
+def rewriting(delimiters: str) -> dict[int, str] | None:
+    """How text with these delimiters becomes text with the usual ones; None where it already is."""
+    own = delimiters[:5]
+    if own == USUAL:
+        return None
+    table = {ord(mine): usual for mine, usual in zip(own, USUAL, strict=True)}
+    table.update({ord(usual): ESCAPED[usual] for usual in USUAL if usual not in own})
+    return table
+
+
+def segment_of(line: str, number: int, separator: str, table: dict[int, str] | None) -> Segment:
+    """One line as a segment; a line that is none keeps its text as field 0's neighbour."""
+    name = line[:3]
+    if not LINE.fullmatch(name) or (len(line) > 3 and line[3] != separator):
+        return Segment("?", ["?", line], number, raw=line)
+    if name in HEADERS:
+        encoding, _, rest = line[4:].partition(separator)
+        if table is not None:
+            rest = rest.translate(table)
+        fields = [name, separator, encoding, *rest.split("|", FIELDS_MAX)] if rest else [name, separator, encoding]
+    else:
+        fields = (line if table is None else line.translate(table)).split("|", FIELDS_MAX)
+        fields[0] = name
+    return Segment(name, fields, number, raw=line)
+
+
+def numbered(segments: list[Segment]) -> None:
+    """Give segments of one name their numbers."""
+    last: dict[str, Segment] = {}
+    for segment in segments:
+        earlier = last.get(segment.name)
+        if earlier is not None:
+            segment.number = earlier.number + 1
+            segment.is_alone = earlier.is_alone = False
+        last[segment.name] = segment
+
+
+class _Reader:
+    """Reads lines one by one into a document."""
+
+    def __init__(self) -> None:
+        self.document = Document()
+        self.message: Message | None = None
+        self.separator = "|"
+        self.table: dict[int, str] | None = None
+
+    def header(self, line: str, name: str) -> None:
+        """Take over the delimiters that a header declares; a new MSH opens a message."""
+        problems: list[Problem] = []
+        delimiters = delimiters_of(line, name, problems)
+        self.separator = delimiters[0]
+        self.table = rewriting(delimiters)
+        if name == "MSH":
+            self.message = Message(len(self.document.messages) + 1, delimiters)
+            self.document.messages.append(self.message)
+        else:
+            self.message = None
+        where = f"message[{self.message.number}]/" if self.message is not None and self.message.number > 1 else ""
+        self.document.problems.extend(problem._replace(path=where + problem.path) for problem in problems)
+
+    def line(self, line: str, number: int) -> None:
+        """Place one line."""
+        name = line[:3]
+        if name in HEADERS and not line[3:4].isalnum():
+            self.header(line, name)
+        segment = segment_of(line, number, self.separator, self.table)
+        if segment.name in ENVELOPE:
+            self.document.envelope.append(segment)
+            if segment.name in {"BTS", "FTS"}:
+                self.message = None
+        elif self.message is not None:
+            self.message.segments.append(segment)
+        else:
+            self.document.strays.append(segment)
+
+
+def read(text: str) -> Document:
+    """The messages of a text; never fails, and every line that is not blank is somewhere in the result."""
+    reader = _Reader()
+    document = reader.document
+    lines = lines_of(text, document.problems)
+    indented = False
+    taken = 0
+    for number, line in enumerate(lines, start=1):
+        if not line or line.isspace():
+            continue
+        if taken == SEGMENTS_MAX:
+            document.unread_lines = len(lines) - number + 1
+            break
+        taken += 1
+        if line[0] in " \t\ufeff":
+            line = line.lstrip(" \t\ufeff")
+            indented = True
+        reader.line(line, number)
+    if indented:
+        document.problems.append(Problem("minor", "structure.segment-indented", "MSH", "Blanks stand before a segment's name"))
+    for message in document.messages:
+        numbered(message.segments)
+    numbered(document.envelope)
+    numbered(document.strays)
+    return document

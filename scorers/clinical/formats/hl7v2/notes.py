@@ -1,0 +1,55 @@
+"""How findings are noted: cheaply, bounded, and without the payload."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from schemas.result import Finding, Severity
+from scorers.clinical.report import FINDINGS_MAX, Context, Report
+
+
+class Problem(NamedTuple):
+    """A finding in the making."""
+
+    severity: Severity
+    code: str
+    path: str
+    message: str
+    suggestion: str | None = None
+    value: str | None = None
+
+
+class Notes:
+    """Collects what is wrong in one message; `prefix` names the message where a document holds several."""
+
+    __slots__ = ("context", "prefix", "report")
+
+    def __init__(self, context: Context, report: Report, prefix: str = "") -> None:
+        self.context = context
+        self.report = report
+        self.prefix = prefix
+
+    @property
+    def is_full(self) -> bool:
+        """Whether further findings would only be counted."""
+        return len(self.report.findings) >= FINDINGS_MAX
+
+    def add(self, severity: Severity, code: str, path: str, message: str, *, suggestion: str | None = None, value: object = None) -> None:
+        """Note one finding; beyond the bound it is only counted."""
+        if self.is_full:
+            self.report.dropped += 1
+        else:
+            self.report.findings.append(self.context.finding(severity, code, self.prefix + path, message, suggestion=suggestion, value=value))
+
+    def take(self, problems: tuple[Problem, ...] | list[Problem]) -> None:
+        """Note what a reader found on its way."""
+        for problem in problems:
+            self.add(problem.severity, problem.code, problem.path, problem.message, suggestion=problem.suggestion, value=problem.value)
+
+    def shared(self, findings: list[Finding]) -> None:
+        """Keep findings of the shared checks, whose paths are those we gave them."""
+        for finding in findings:
+            if self.is_full:
+                self.report.dropped += 1
+            else:
+                self.report.findings.append(finding.model_copy(update={"path": self.prefix + finding.path}) if self.prefix else finding)

@@ -1,0 +1,157 @@
+"""Observations: OBX-5 as OBX-2 types it, results given twice, units and values (chapter 7; specification, Priorities 8 and 9)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from scorers.clinical.formats.hl7v2 import coded, measures
+from scorers.clinical.formats.hl7v2.escapes import unescape
+from scorers.clinical.formats.hl7v2.fields import NULL, check_value
+from scorers.clinical.formats.hl7v2.lexer import PARTS_MAX, Segment
+from scorers.clinical.formats.hl7v2.notes import Notes
+from scorers.clinical.formats.hl7v2.patterns import compiled
+from scorers.clinical.formats.hl7v2.primitives import PRIMITIVES
+from scorers.clinical.formats.hl7v2.tables import Element, Version, load
+
+#: Segments between observations that do not end their group.
+WITHIN_GROUP = frozenset({"OBX", "NTE", "TCD", "SID", "CTI", "PRT", "ADD"})
+#: A version that lacks a value type may still be sent it; the types are then read as this version has them.
+TYPES_FROM = "2.8.2"
+#: Lines of one text come as one OBX each, under one identifier.
+TEXT_TYPES = frozenset({"TX", "FT", "ST", "ED", "RP"})
+COMPARATORS = frozenset({"", ">", "<", ">=", "<=", "=", "<>"})
+NO_RESULT = frozenset({"X", "N", "D", "O", "I", "W"})
+SYSTOLIC, DIASTOLIC = "8480-6", "8462-4"
+
+
+@dataclass(slots=True)
+class Observations:
+    """Reads a message's observations in order; `end` closes the group of an order."""
+
+    version: Version
+    notes: Notes
+    patient: measures.Patient
+    is_strict: bool = False
+    checked: int = 0
+    seen: dict[tuple[str, str], list[Segment]] = field(default_factory=dict)
+    set_ids: dict[str, Segment] = field(default_factory=dict)
+    pressures: dict[str, tuple[Segment, str]] = field(default_factory=dict)
+
+    def take(self, segment: Segment) -> None:
+        """Check one OBX."""
+        self.checked += 1
+        self._value(segment)
+        identifier = segment.component(3, 1) or segment.component(3, 4)
+        if identifier:
+            system = segment.component(3, 3) or segment.component(3, 6)
+            self.seen.setdefault((identifier, system), []).append(segment)
+        set_id = segment.field(1)
+        if set_id:
+            if set_id in self.set_ids:
+                self.notes.add("major", "observations.set-id", f"{segment.path}-1", "The set id was used before in this group of observations")
+            self.set_ids[set_id] = segment
+        if segment.field(2) in {"NM", "SN"}:
+            measures.check_observation(segment, self.patient, self.notes)
+            if identifier in {SYSTOLIC, DIASTOLIC}:
+                self.pressures[identifier] = (segment, segment.field(5))
+
+    def end(self) -> None:
+        """Close a group: results given twice, and the two blood pressures against each other."""
+        for segments in self.seen.values():
+            if len(segments) > 1:
+                self._twice(segments)
+        if len(self.pressures) == 2:
+            systolic, diastolic = self.pressures[SYSTOLIC], self.pressures[DIASTOLIC]
+            measures.check_pressures(systolic[0], systolic[1], diastolic[1], self.notes)
+        if self.seen or self.set_ids:
+            self.seen, self.set_ids, self.pressures = {}, {}, {}
+
+    def _value(self, segment: Segment) -> None:
+        """OBX-2 and OBX-5."""
+        kind = segment.component(2, 1)
+        value = segment.field(5)
+        if not value or value == NULL:
+            self._absent(segment, kind)
+            return
+        path = f"{segment.path}-5"
+        if not kind:
+            self.notes.add("major", "observations.type-missing", f"{segment.path}-2", "The value type is required where OBX-5 holds a value")
+            return
+        version = self.version
+        if kind not in version.datatypes and kind not in PRIMITIVES:
+            version = load(TYPES_FROM)
+            if kind not in version.datatypes:
+                return  # OBX-2's own check tells that there is no such type
+        if compiled(version.name, kind, None, repeats=True).fullmatch(value):
+            if kind == "SN" and segment.component(5, 1) not in COMPARATORS:
+                self.notes.add("minor", "observations.comparator", path, "SN.1 is none of >, <, >=, <=, = and <>")
+            return
+        self._disagreement(segment, version, kind, value)
+
+    def _absent(self, segment: Segment, kind: str) -> None:
+        """An observation without a value: right where the status says that there is none."""
+        if segment.field(11) in {"F", "C"} and not segment.field(8):
+            message = "A final result without a value, and without an interpretation that stands for it"
+            self.notes.add("minor", "observations.value-missing", f"{segment.path}-5", message)
+
+    def _disagreement(self, segment: Segment, version: Version, kind: str, value: str) -> None:
+        """Look carefully at a value that is not plainly of its type."""
+        path = f"{segment.path}-5"
+        element = Element(5, kind, 0, -1, None, "OBSERVATION_VALUE")
+        repetitions = value.split("~", PARTS_MAX)
+        if len(repetitions) > PARTS_MAX:
+            self.notes.add("major", "structure.too-many-repetitions", path, f"More than {PARTS_MAX} repetitions; the rest was not looked at")
+            repetitions.pop()
+        is_primitive = kind in PRIMITIVES
+        for index, repetition in enumerate(repetitions, start=1):
+            if not repetition or repetition == NULL:
+                continue
+            where = path if len(repetitions) == 1 else f"{path}[{index}]"
+            if is_primitive and "^" in repetition.rstrip("^"):
+                message = f"OBX-2 says {kind}, which has no components, and the value has some"
+                self.notes.add("major", "observations.type-mismatch", where, message, suggestion="Give the type of the value in OBX-2, for example CWE")
+            else:
+                check_value(version, element, repetition, where, self.notes, coded_severity="major")
+            if self.notes.is_full:
+                return
+
+    def _twice(self, segments: list[Segment]) -> None:
+        """Observations of one group that have the same identifier: OBX-4 must tell them apart."""
+        told: dict[tuple[str, str], Segment] = {}
+        for segment in segments:
+            key = (segment.field(4), segment.field(14))
+            earlier = told.get(key)
+            told.setdefault(key, segment)
+            if earlier is not None and earlier.field(5) == segment.field(5):
+                message = "The same observation with the same value was given before in this group"
+                self.notes.add("major", "observations.duplicate", f"{segment.path}-3", message)
+            elif earlier is not None and segment.field(2) not in TEXT_TYPES:
+                message = "Another observation of this group has the same identifier, and OBX-4 does not tell them apart"
+                self.notes.add("major" if self.is_strict else "minor", "observations.sub-id", f"{segment.path}-4", message, suggestion="Number them in OBX-4")
+        if len({bool(segment.field(4)) for segment in segments}) == 2:
+            blank = next(segment for segment in segments if not segment.field(4))
+            message = "OBX-4 is given for some observations with this identifier and not for all"
+            self.notes.add("major", "observations.sub-id", f"{blank.path}-4", message, suggestion="Number them in OBX-4")
+
+
+def check_bound(version: Version, segment: Segment, position: int, table: str, notes: Notes) -> bool:
+    """Note a code of a field that the specification binds to an HL7 table; whether there was one to check."""
+    value = segment.field(position)
+    if not value or value == NULL:
+        return False
+    codes = version.codes(table)
+    known = coded.code_tables()[table]
+    for index, repetition in enumerate(value.split("~", 20)[:20], start=1):
+        parts = repetition.split("^", 3)
+        code = unescape(parts[0])
+        system = parts[2] if len(parts) > 2 else ""
+        if not code or code == NULL or (system and system not in {table, f"L{table}"}):
+            continue
+        # A version whose table is not carried takes any version's codes: what none of them lists, none allows.
+        if (codes is not None and code in codes) or known.matches(code):
+            continue
+        path = f"{segment.path}-{position}" + (f"[{index}]" if "~" in value else "")
+        notes.add(
+            "major", "valuesets.code", path, f"Invalid code (HL7 table {table[3:]})", suggestion=f"Valid values: {coded.examples(version, table, 40)}", value=code
+        )
+    return True

@@ -1,0 +1,53 @@
+"""Times that mean something: when a message was sent, a patient was born, a result was observed (specification, Priority 6)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from datetime import timedelta
+
+from scorers.clinical.formats.hl7v2 import shared
+from scorers.clinical.formats.hl7v2.lexer import Segment
+from scorers.clinical.formats.hl7v2.notes import Notes
+from scorers.clinical.formats.hl7v2.primitives import DTM
+from scorers.clinical.formats.hl7v2.shared import Zone
+
+WELL_FORMED = re.compile(DTM.pattern or "")
+#: Segment → (field, whether a time of day needs its offset). Birth and death are days; MSH-7 places the whole message in time.
+TIMES: Mapping[str, tuple[tuple[int, Zone], ...]] = {
+    "MSH": ((7, "required"),),
+    "EVN": ((2, "recommended"),),
+    "PID": ((7, "none"), (29, "none")),
+    "PV1": ((44, "recommended"), (45, "recommended")),
+    "OBR": ((7, "recommended"), (22, "recommended")),
+    "OBX": ((14, "recommended"),),
+}
+_DAY_LENGTH = 8
+
+
+def past_limit(notes: Notes) -> str:
+    """The last day, as HL7 writes it, that certainly lies in the past."""
+    return (notes.context.now() - timedelta(days=2)).strftime("%Y%m%d")
+
+
+def check_times(segment: Segment, notes: Notes, past: str) -> int:
+    """Note what is wrong with a segment's times; how many it has. `past`: see past_limit."""
+    checked = 0
+    for position, zone in TIMES[segment.name]:
+        value = segment.component(position, 1)
+        if not value or WELL_FORMED.fullmatch(value) is None:
+            continue  # the data type's own check tells what is malformed
+        checked += 1
+        day = value[:_DAY_LENGTH]
+        has_zone = zone == "none" or len(value) <= _DAY_LENGTH or value[-5] in "+-"
+        if has_zone and "1900" <= day <= past and (len(day) == _DAY_LENGTH or len(day) == 4):
+            continue
+        notes.shared(shared.time(value, f"{segment.path}-{position}", notes.context, zone=zone))
+    return checked
+
+
+def check_order(segment: Segment, first: int, second: int, what: str, notes: Notes) -> None:
+    """Note a second time that certainly lies before the first."""
+    earlier, later = segment.component(first, 1)[:_DAY_LENGTH], segment.component(second, 1)[:_DAY_LENGTH]
+    if len(earlier) == len(later) == _DAY_LENGTH and earlier.isdigit() and later.isdigit() and later < earlier:
+        notes.add("major", "datetimes.period-order", f"{segment.path}-{second}", what)

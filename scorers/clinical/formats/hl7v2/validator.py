@@ -1,0 +1,158 @@
+"""HL7 v2 text against HL7's own tables, and against what the tables cannot say."""
+
+from __future__ import annotations
+
+from scorers.clinical.formats.hl7v2.charset import decode
+from scorers.clinical.formats.hl7v2.envelope import check_envelope
+from scorers.clinical.formats.hl7v2.fields import checker
+from scorers.clinical.formats.hl7v2.grammar import Fault
+from scorers.clinical.formats.hl7v2.header import check_header, structure_of, version_of
+from scorers.clinical.formats.hl7v2.identities import AUTHORITIES, check_authorities, check_patient
+from scorers.clinical.formats.hl7v2.lexer import DATA_BYTES_MAX, SEGMENTS_MAX, Document, Message, Segment, read
+from scorers.clinical.formats.hl7v2.measures import Patient
+from scorers.clinical.formats.hl7v2.notes import Notes
+from scorers.clinical.formats.hl7v2.observations import WITHIN_GROUP, Observations, check_bound
+from scorers.clinical.formats.hl7v2.profiles import check_profiles
+from scorers.clinical.formats.hl7v2.tables import Version
+from scorers.clinical.formats.hl7v2.times import TIMES, check_order, check_times, past_limit
+from scorers.clinical.report import Context, Report
+
+#: Fields that the specification binds to an HL7 table, whatever their type says.
+BOUND = {
+    "PID": ((8, "HL70001"),),
+    "PV1": ((2, "HL70004"), (36, "HL70112")),
+    "OBX": ((8, "HL70078"), (11, "HL70085")),
+    "RXR": ((1, "HL70162"),),
+}
+WITHOUT_TABLES = (2, 3)
+
+
+def validate(data: bytes, context: Context | None = None) -> Report:
+    """Everything wrong with one HL7 v2 document: a message, several, or a batch. Never raises.
+
+    Findings' codes begin with the check they belong to: structure, data_types, valuesets, identifiers, datetimes, observations,
+    units, plausibility, profile. `rules_fired` counts by the same names.
+    """
+    context = context or Context()
+    report = Report()
+    try:
+        check_document(data, context, report)
+    except Exception as error:  # noqa: BLE001 - a validator's fault is told as such, and costs one document
+        report.add(context.finding("critical", "structure.internal", "MSH", f"The validator failed ({type(error).__name__})"))
+        report.skip("hl7v2", "the validator failed on this document")
+    return report
+
+
+def check_document(data: bytes, context: Context, report: Report) -> Document:
+    """Read and check a document; the document, with everything that was read."""
+    notes = Notes(context, report)
+    if len(data) > DATA_BYTES_MAX:
+        notes.add("critical", "structure.too-large", "MSH", f"The document is larger than {DATA_BYTES_MAX // 2**20} MiB and was not read")
+        report.skip("hl7v2", "the document is too large")
+        return Document()
+    text, problems = decode(data)
+    notes.take(problems)
+    document = read(text)
+    if not document.messages:
+        notes.add("critical", "structure.no-message", "MSH", "No message header: a message begins with MSH and its delimiters")
+        report.skip("hl7v2", "there is no message")
+        return document
+    notes.take(document.problems)
+    report.fired("structure")
+    if document.unread_lines:
+        notes.add("critical", "structure.too-many-segments", "MSH", f"More than {SEGMENTS_MAX} segments; {document.unread_lines} lines were not looked at")
+    for stray in document.strays:
+        notes.add("major", "structure.stray-segment", stray.path, "A segment stands outside of any message")
+    check_envelope(document, notes)
+    for message in document.messages:
+        check_message(message, Notes(context, report, f"message[{message.number}]/" if len(document.messages) > 1 else ""))
+    return document
+
+
+def check_message(message: Message, notes: Notes) -> None:
+    """Check one message."""
+    report = notes.report
+    header = message.segments[0]
+    version = version_of(header, notes)
+    check_header(header, version, notes)
+    _check_order_of_segments(message, header, version, notes)
+    is_strict = check_profiles(message, header, version, notes)
+    if version.number <= WITHOUT_TABLES:
+        report.skip("hl7v2.tables", f"the source has no code tables for HL7 {version.name}")
+    report.skip("hl7v2.user-tables", "codes of user-defined tables (IS, and most CWE) are a site's own, save those the specification names")
+    fields_checked = 0
+    for segment in message.segments:
+        check = checker(version.name, segment.name)
+        if check is not None:
+            fields_checked += check.check(segment, notes)
+        elif segment.name == "?":
+            notes.add("major", "structure.segment-name", f"line {segment.line}", "A line is no segment: it begins with no segment name and field separator")
+        elif segment.name[0] == "Z":
+            report.skip("hl7v2.local-segments", "local (Z) segments have no published definition")
+        else:
+            notes.add("major", "structure.unknown-segment", segment.path, f"HL7 {version.name} defines no such segment")
+    report.fired("structure", len(message.segments))
+    report.fired("data_types", fields_checked)
+    _check_meaning(message, version, notes, is_strict=is_strict)
+
+
+def _check_order_of_segments(message: Message, header: Segment, version: Version, notes: Notes) -> None:
+    """Hold the sequence of segments against the structure that the message claims."""
+    structure = structure_of(header, version, notes)
+    if structure is None:
+        return
+    segments = [segment for segment in message.segments if segment.name != "?"]
+    notes.report.fired("structure", len(segments))
+    for fault in structure.faults([segment.name for segment in segments]):
+        _note_fault(fault, segments, structure.name, version, notes)
+
+
+def _note_fault(fault: Fault, segments: list[Segment], structure: str, version: Version, notes: Notes) -> None:
+    where = segments[fault.index].path if fault.index < len(segments) else "end"
+    if fault.kind == "missing":
+        group = f" of {fault.required_by}" if fault.required_by != structure else ""
+        message = f"{fault.segment}{group} is required by {structure} before {where}" if where != "end" else f"{fault.segment}{group} is required by {structure}"
+        notes.add("major", "structure.missing-segment", fault.segment, message)
+    elif fault.kind == "misplaced":
+        notes.add("major", "structure.misplaced-segment", where, f"{structure} has no place for this segment here")
+    elif fault.segment in version.segments:
+        notes.add("major", "structure.unexpected-segment", where, f"{structure} has no such segment")
+
+
+def _patient(message: Message) -> Patient:
+    """The patient the message is about."""
+    for segment in message.segments:
+        if segment.name == "PID":
+            return Patient(birth=segment.component(7, 1), sex=segment.component(8, 1))
+    return Patient()
+
+
+def _check_meaning(message: Message, version: Version, notes: Notes, *, is_strict: bool) -> None:
+    """What tables cannot say: identities, times, bound codes and observations."""
+    past = past_limit(notes)
+    observations = Observations(version, notes, _patient(message), is_strict=is_strict)
+    counts = {"identifiers": 0, "datetimes": 0, "valuesets": 0, "data_types": 0}
+    for segment in message.segments:
+        name = segment.name
+        if name in TIMES:
+            counts["datetimes"] += check_times(segment, notes, past)
+        if name in AUTHORITIES:
+            counts["identifiers"] += check_authorities(segment, notes)
+        for position, table in BOUND.get(name, ()):
+            counts["valuesets"] += check_bound(version, segment, position, table, notes)
+        if name == "OBX":
+            observations.take(segment)
+        elif name not in WITHIN_GROUP:
+            observations.end()
+        if name == "PID":
+            counts["data_types"] += check_patient(segment, notes)
+            check_order(segment, 7, 29, "The patient died before birth", notes)
+        elif name == "PV1":
+            check_order(segment, 44, 45, "The patient was discharged before admission", notes)
+    observations.end()
+    counts["observations"] = observations.checked
+    for group, times in counts.items():
+        if times:
+            notes.report.fired(group, times)
+
+
