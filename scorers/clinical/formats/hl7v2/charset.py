@@ -27,7 +27,16 @@ CODECS = {
     "BIG-5": "big5",
 }
 #: Byte order marks, the longest first: UTF-32's begins like UTF-16's.
-MARKS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF32_LE, "utf-32"), (codecs.BOM_UTF32_BE, "utf-32"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
+MARKS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+UNDECLARED = Problem("minor", "structure.charset-undeclared", "MSH-18", "Characters outside ASCII without a declared character set")
+UNKNOWN = Problem("minor", "structure.charset-unknown", "MSH-18", "The declared character set cannot be read; UTF-8 or Latin-1 was assumed")
+MISMATCH = Problem("major", "structure.charset-mismatch", "MSH-18", "The bytes are not in the declared character set")
 HEADER = re.compile(rb"(?:\A|[\r\n\x0b])[ \t]*MSH([^\r\n]{1,4096})")
 
 
@@ -89,11 +98,16 @@ def decode(data: bytes) -> Decoded:
     if data.isascii() and not (name and name.startswith("ISO IR")):
         return Decoded(data.decode("ascii"))
     if not name:
-        return Decoded(_fallback(data), (Problem("minor", "structure.charset-undeclared", "MSH-18", "Characters outside ASCII without a declared character set"),))
+        return Decoded(
+            _fallback(data), (Problem("minor", "structure.charset-undeclared", "MSH-18", "Characters outside ASCII without a declared character set"),)
+        )
     known = CODECS.get(name)
     if known is None:
-        return Decoded(_fallback(data), (Problem("minor", "structure.charset-unknown", "MSH-18", "The declared character set cannot be read; UTF-8 or Latin-1 was assumed"),))
+        return Decoded(
+            _fallback(data),
+            (Problem("minor", "structure.charset-unknown", "MSH-18", "The declared character set cannot be read; UTF-8 or Latin-1 was assumed"),),
+        )
     try:
         return Decoded(data.decode(known))
     except (UnicodeDecodeError, LookupError):
-        return Decoded(_fallback(data), (Problem("major", "structure.charset-mismatch", "MSH-18", "The bytes are not in the declared character set"),))
+        return Decoded(_fallback(data), (MISMATCH,))

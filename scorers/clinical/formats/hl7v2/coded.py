@@ -35,25 +35,22 @@ def _pattern(words: frozenset[str], patterns: tuple[str, ...]) -> str:
     return "|".join([*patterns, trie(words)])
 
 
-def coding_system_pattern(version: Version) -> str:
-    """The coding systems that pass without a word: every version's, since senders use them ahead of theirs."""
+def coding_system_pattern() -> str:
+    """The coding systems that pass without a word: every version's, since senders use them ahead of theirs, and OIDs, which guides prescribe."""
     table = code_tables()[SYSTEMS]
-    return _pattern(frozenset(table.codes) | SYSTEMS_MORE, tuple(pattern.pattern for pattern in table.patterns))
+    return _pattern(frozenset(table.codes) | SYSTEMS_MORE, (OID.pattern, *(pattern.pattern for pattern in table.patterns)))
 
 
 @lru_cache(maxsize=1)
 def _systems() -> re.Pattern[str]:
-    table = code_tables()[SYSTEMS]
-    return re.compile(_pattern(frozenset(table.codes) | SYSTEMS_MORE, tuple(pattern.pattern for pattern in table.patterns)))
+    return re.compile(coding_system_pattern())
 
 
 def coding_system_fault(system: str) -> tuple[Severity, str] | None:
     """How severe and why a coding system is not one of table 0396; None where it is."""
     if _systems().fullmatch(system):
         return None
-    if OID.fullmatch(system):
-        return "info", "The coding system is given as an OID, where table 0396 has codes"
-    if SYSTEM_FORM.fullmatch(system):
+    if SYSTEM_FORM.fullmatch(system.strip()):
         return "minor", "The coding system is not in table 0396; local ones begin with 99 or are L"
     return "major", "The coding system is not a code: table 0396 has none with such characters"
 

@@ -20,7 +20,9 @@ def check_envelope(document: Document, notes: Notes) -> None:
     if not document.envelope:
         return
     notes.report.fired("structure", len(document.envelope))
-    lines = sorted([*((segment.line, segment) for segment in document.envelope), *((message.segments[0].line, None) for message in document.messages)], key=lambda row: row[0])
+    lines: list[tuple[int, Segment | None]] = [(segment.line, segment) for segment in document.envelope]
+    lines += [(message.segments[0].line, None) for message in document.messages]
+    lines.sort(key=lambda row: row[0])
     opened: list[Segment] = []
     messages = batches = 0
     for _, segment in lines:

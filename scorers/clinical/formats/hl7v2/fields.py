@@ -97,7 +97,7 @@ class Checker:
         coded_severity: Severity = "major" if (self.name, position) in GRAVE else "info" if element.table else "minor"
         repetitions = value.split("~", PARTS_MAX)
         if element.most not in {-1, 0} and len(repetitions) > element.most:
-            notes.add("major", "structure.cardinality", path, f"{element.title} may be given at most {element.most} times, and is given {len(repetitions)} times")
+            notes.add("major", "structure.cardinality", path, f"{element.title} is given {len(repetitions)} times; {element.most} is the most")
         if len(repetitions) > PARTS_MAX:
             notes.add("major", "structure.too-many-repetitions", path, f"More than {PARTS_MAX} repetitions; the rest was not looked at")
             repetitions.pop()
@@ -132,7 +132,12 @@ def check_value(version: Version, element: Element, value: str, path: str, notes
     for component in components:
         if component.least and not (component.position <= len(parts) and parts[component.position - 1]):
             where = f"{path}.{component.position}"
-            notes.add("minor", "data_types.required-component", where, f"{element.datatype}.{component.position} ({component.title}) is required in HL7 {version.name}")
+            notes.add(
+                "minor",
+                "data_types.required-component",
+                where,
+                f"{element.datatype}.{component.position} ({component.title}) is required",
+            )
     if any(parts[len(components) :]):
         beyond = f"{element.datatype} has {len(components)} components in HL7 {version.name}, and more are given"
         notes.add("minor", "data_types.extra-component", path, beyond)
@@ -155,6 +160,8 @@ def check_coded(version: Version, element: Element, parts: list[str], path: str,
         return
     answer = coded.membership(version, element.table, identifier)
     if not system and answer != "member":
+        if severity == "minor" and not any(parts[1:]):
+            severity = "info"  # a bare code: the field's meaning implies its system, as with MSH-19
         message = f"{element.datatype}.3 (Coding System) required when {element.datatype}.1 (Identifier) is present"
         notes.add(severity, "data_types.coding-system-missing", path, message, suggestion="Name the coding system of table 0396, for example LN, SCT or L")
     elif element.table and answer == "other" and system == element.table:
@@ -172,7 +179,9 @@ def check_primitive(version: Version, element: Element, value: str, path: str, n
         return
     if any(separator in value for separator in separators):
         if any(part for separator in separators for part in value.split(separator, PARTS_MAX)[1:]):
-            notes.add("minor", "data_types.extra-component", path, f"{datatype} has no components, and some are given")
+            # Later versions made CE or CWE of many IS and ID fields, and profiles use those before their time.
+            severity: Severity = "info" if datatype in {"ID", "IS"} else "minor"
+            notes.add(severity, "data_types.extra-component", path, f"{datatype} has no components, and some are given")
         for separator in separators:
             value = value.split(separator, 1)[0]
     if not value or value == NULL:

@@ -23,10 +23,10 @@ REMEMBERED_MAX = 4_000
 
 
 class Fault(NamedTuple):
-    """Something wrong with the order: `index` of the segment at which it shows (the length of the message at its end)."""
+    """Something wrong with the order: `at` is the index of the segment at which it shows (the length of the message at its end)."""
 
     kind: str  # missing | unexpected | misplaced
-    index: int
+    at: int
     segment: str
     required_by: str = ""
 

@@ -58,6 +58,9 @@ def check_authorities(segment: Segment, notes: Notes) -> int:
                 type_code = parts[at_type - 1] if size >= at_type else ""
                 separator = "&"
             universal_id, universal_type = part(authority, separator, 2), part(authority, separator, 3)
+            if universal_type and not universal_id:
+                message = "The authority has a universal id type (HD.3) and no universal id (HD.2); they go together"
+                notes.add("major", "identifiers.universal-id", path, message, suggestion="Give the OID in HD.2")
             if universal_id or type_code == "NPI":
                 notes.shared(
                     shared.authority(
@@ -86,9 +89,7 @@ def check_cx(path: str, parts: list[str], notes: Notes) -> None:
     if not _holds(parts, 1):
         notes.add("major", "data_types.cx-id", path, "CX.1 (ID) is required")
     if not _holds(parts, 4) or not parts[3].strip("&"):
-        notes.add(
-            "major", "data_types.cx-authority", path, "CX.4 (Assigning Authority) is required for patient matching", suggestion="Give NAMESPACE&OID&ISO"
-        )
+        notes.add("major", "data_types.cx-authority", path, "CX.4 (Assigning Authority) is required for patient matching", suggestion="Give NAMESPACE&OID&ISO")
     if not _holds(parts, 5):
         notes.add("minor", "data_types.cx-type", path, "CX.5 (Identifier Type Code) is recommended", suggestion="Use table 0203, for example MR or PI")
 
@@ -122,7 +123,7 @@ def check_xad(path: str, parts: list[str], notes: Notes) -> None:
     if country not in UNITED_STATES:
         return
     if _holds(parts, 4) and STATE.fullmatch(parts[3]) is None:
-        notes.add("minor", "data_types.xad-state", path, "XAD.4 (State) is not a two-letter code", suggestion="Use the postal code of the state", value=parts[3])
+        notes.add("minor", "data_types.xad-state", path, "XAD.4 (State) is not a two-letter code", suggestion="Use the postal code", value=parts[3])
     if _holds(parts, 5) and ZIP.fullmatch(parts[4]) is None:
         notes.add("minor", "data_types.xad-zip", path, "XAD.5 (Zip Code) is not in the US form", suggestion="Write 12345 or 12345-6789", value=parts[4])
 

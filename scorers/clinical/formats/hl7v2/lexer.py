@@ -1,7 +1,7 @@
-"""Text to messages, segments and fields: nothing is dropped, nothing is judged beyond what cannot be read.
+r"""Text to messages, segments and fields: nothing is dropped, nothing is judged beyond what cannot be read.
 
 A message may declare any delimiters (MSH-1, MSH-2), four or five of them, in any version. Messages with other than the usual ones are
-rewritten to `|^~\\&` on the way in, with a literal usual delimiter escaped, so that everything after the lexer knows only these.
+rewritten to `|^~\&` on the way in, with a literal usual delimiter escaped, so that everything after the lexer knows only these.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ SEGMENTS_MAX = 100_000
 FIELDS_MAX = 1_000
 #: Repetitions, components or subcomponents of one value that are looked at.
 PARTS_MAX = 2_000
+WRITE_USUAL = "Write MSH|^~\\&|"
 LINE = re.compile(r"[A-Z][A-Z0-9]{2}")
 ENVELOPE = frozenset({"FHS", "BHS", "BTS", "FTS"})
 HEADERS = frozenset({"MSH", "FHS", "BHS"})
@@ -126,11 +127,13 @@ def delimiters_of(line: str, name: str, problems: list[Problem]) -> str:
     separator = line[3]
     encoding = line[4:16].split(separator, 1)[0]
     if not encoding:
-        problems.append(Problem("critical", "structure.encoding-characters", f"{name}-2", "The encoding characters are missing", "Write MSH|^~\\&|"))
+        problems.append(Problem("critical", "structure.encoding-characters", f"{name}-2", "The encoding characters are missing", WRITE_USUAL))
         return separator + USUAL[1:] if separator not in USUAL[1:] else USUAL
     declared = separator + encoding[:5]
     if len(set(declared)) < len(declared) or any(sign.isalnum() or sign <= " " or sign > "~" for sign in encoding):
-        problems.append(Problem("critical", "structure.encoding-characters", f"{name}-2", "The encoding characters are not distinct delimiters", "Write MSH|^~\\&|"))
+        problems.append(
+            Problem("critical", "structure.encoding-characters", f"{name}-2", "The encoding characters are not distinct delimiters", "Write MSH|^~\\&|")
+        )
         return separator + USUAL[1:] if separator not in USUAL[1:] else USUAL
     if not 4 <= len(encoding) <= 5:
         problems.append(Problem("major", "structure.encoding-characters", f"{name}-2", "Four encoding characters, or five, must be declared"))

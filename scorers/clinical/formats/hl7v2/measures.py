@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from scorers.clinical.formats.hl7v2 import shared
-from scorers.clinical.formats.hl7v2.escapes import unescape
 from scorers.clinical.formats.hl7v2.lexer import Segment
 from scorers.clinical.formats.hl7v2.notes import Notes
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from schemas.result import Severity
 from scorers.clinical.formats.hl7v2 import coded, measures
 from scorers.clinical.formats.hl7v2.escapes import unescape
 from scorers.clinical.formats.hl7v2.fields import NULL, check_value
@@ -11,7 +12,7 @@ from scorers.clinical.formats.hl7v2.lexer import PARTS_MAX, Segment
 from scorers.clinical.formats.hl7v2.notes import Notes
 from scorers.clinical.formats.hl7v2.patterns import compiled
 from scorers.clinical.formats.hl7v2.primitives import PRIMITIVES
-from scorers.clinical.formats.hl7v2.tables import Element, Version, load
+from scorers.clinical.formats.hl7v2.tables import Element, Version, code_tables, load
 
 #: Segments between observations that do not end their group.
 WITHIN_GROUP = frozenset({"OBX", "NTE", "TCD", "SID", "CTI", "PRT", "ADD"})
@@ -48,7 +49,8 @@ class Observations:
         set_id = segment.field(1)
         if set_id:
             if set_id in self.set_ids:
-                self.notes.add("major", "observations.set-id", f"{segment.path}-1", "The set id was used before in this group of observations")
+                severity: Severity = "major" if self.is_strict else "minor"
+                self.notes.add(severity, "observations.set-id", f"{segment.path}-1", "The set id was used before in this group of observations")
             self.set_ids[set_id] = segment
         if segment.field(2) in {"NM", "SN"}:
             measures.check_observation(segment, self.patient, self.notes)
@@ -140,7 +142,7 @@ def check_bound(version: Version, segment: Segment, position: int, table: str, n
     if not value or value == NULL:
         return False
     codes = version.codes(table)
-    known = coded.code_tables()[table]
+    known = code_tables()[table]
     for index, repetition in enumerate(value.split("~", 20)[:20], start=1):
         parts = repetition.split("^", 3)
         code = unescape(parts[0])
@@ -152,6 +154,11 @@ def check_bound(version: Version, segment: Segment, position: int, table: str, n
             continue
         path = f"{segment.path}-{position}" + (f"[{index}]" if "~" in value else "")
         notes.add(
-            "major", "valuesets.code", path, f"Invalid code (HL7 table {table[3:]})", suggestion=f"Valid values: {coded.examples(version, table, 40)}", value=code
+            "major",
+            "valuesets.code",
+            path,
+            f"Invalid code (HL7 table {table[3:]})",
+            suggestion=f"Valid values: {coded.examples(version, table, 40)}",
+            value=code,
         )
     return True

@@ -45,7 +45,7 @@ def _primitive(version: Version, datatype: str, table: str | None) -> str:
 
 def _component(version: Version, element: Element, level: int) -> str:
     if element.table == "HL70396":
-        return f"(?>{coding_system_pattern(version)})"
+        return f"(?>{coding_system_pattern()})"
     return _value(version, element.datatype, element.table, level)
 
 

@@ -36,8 +36,10 @@ def declares_elr(header: Segment) -> bool:
 
 
 def looks_like_elr(message: Message, header: Segment) -> bool:
-    """Whether a message that declares nothing is a laboratory report of that guide by what it holds: the guide's version, event,
-    software segment and registered facility ids."""
+    """Whether a message that declares nothing is a laboratory report of that guide by what it holds.
+
+    The guide's version and event, its software segment, and registered ids of both facilities.
+    """
     is_report = (header.component(9, 1), header.component(9, 2), header.component(12, 1)) == ("ORU", "R01", "2.5.1")
     has_facility_ids = header.component(4, 3) == "ISO" and header.component(6, 3) == "ISO"
     return is_report and has_facility_ids and not header.field(21) and any(segment.name == "SFT" for segment in message.segments)

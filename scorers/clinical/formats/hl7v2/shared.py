@@ -33,6 +33,4 @@ def authority(path: str, context: Context, *, identifier: str, universal_id: str
     """What is wrong with the parts of a value that name its assigning authority."""
     from scorers.clinical.checks.identifiers import check_assigning_authority
 
-    return check_assigning_authority(
-        path, context, identifier=identifier, universal_id=universal_id, universal_id_type=universal_id_type, type_code=type_code
-    )
+    return check_assigning_authority(path, context, identifier=identifier, universal_id=universal_id, universal_id_type=universal_id_type, type_code=type_code)

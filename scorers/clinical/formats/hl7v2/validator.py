@@ -108,10 +108,12 @@ def _check_order_of_segments(message: Message, header: Segment, version: Version
 
 
 def _note_fault(fault: Fault, segments: list[Segment], structure: str, version: Version, notes: Notes) -> None:
-    where = segments[fault.index].path if fault.index < len(segments) else "end"
+    where = segments[fault.at].path if fault.at < len(segments) else "end"
     if fault.kind == "missing":
         group = f" of {fault.required_by}" if fault.required_by != structure else ""
-        message = f"{fault.segment}{group} is required by {structure} before {where}" if where != "end" else f"{fault.segment}{group} is required by {structure}"
+        message = (
+            f"{fault.segment}{group} is required by {structure} before {where}" if where != "end" else f"{fault.segment}{group} is required by {structure}"
+        )
         notes.add("major", "structure.missing-segment", fault.segment, message)
     elif fault.kind == "misplaced":
         notes.add("major", "structure.misplaced-segment", where, f"{structure} has no place for this segment here")
@@ -154,5 +156,3 @@ def _check_meaning(message: Message, version: Version, notes: Notes, *, is_stric
     for group, times in counts.items():
         if times:
             notes.report.fired(group, times)
-
-
