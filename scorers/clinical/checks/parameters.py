@@ -1,0 +1,120 @@
+"""Clinical parameters: how one is recognised, what its values may be, and what unit its LOINC code asks for.
+
+The table is `tables/parameters.toml`; every range is in the parameter's own unit and includes its ends.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib import resources
+from typing import Any, Final, Literal
+
+Range = tuple[float, float]
+Sex = Literal["male", "female"]
+_NAME_LENGTH_MAX: Final = 80
+_NOT_A_WORD: Final = re.compile(r"[^a-z0-9-]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Band:
+    """Ranges for ages from `age[0]` up to but not including `age[1]`, in years, and for one sex where it is named."""
+
+    age: Range
+    sex: Sex | None
+    critical: Range
+    usual: Range
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One clinical parameter. `codes`: its LOINC codes; `molar`: grams per mole; `special`: unit → scale and offset that lead into `unit`."""
+
+    key: str
+    name: str
+    unit: str
+    codes: tuple[str, ...]
+    possible: Range
+    critical: Range
+    usual: Range
+    molar: float | None = None
+    special: tuple[tuple[str, Range], ...] = ()
+    bands: tuple[Band, ...] = ()
+
+    def ranges(self, age_years: float | None, sex: Sex | None) -> tuple[Range, Range]:
+        """Critical and usual range for a patient; where age or sex is unknown, the widest of what may apply."""
+        fitting = [band for band in self.bands if _fits(band, age_years, sex)]
+        if age_years is not None and fitting and (sex is not None or all(band.sex is None for band in fitting)):
+            return fitting[0].critical, fitting[0].usual
+        if age_years is not None and not fitting:
+            return self.critical, self.usual
+        return _widest([self.critical, *(band.critical for band in fitting)]), _widest([self.usual, *(band.usual for band in fitting)])
+
+
+@dataclass(frozen=True, slots=True)
+class _Table:
+    by_loinc: Mapping[str, Parameter]
+    by_name: Mapping[str, Parameter]
+    properties: Mapping[str, str]
+
+
+def find_parameter(loinc: str | None = None, name: str | None = None) -> Parameter | None:
+    """The parameter of a LOINC code; without a code that we know, and only without any, that of a name (matched whole, case-insensitively)."""
+    if loinc:
+        return _table().by_loinc.get(loinc)
+    if name and len(name) <= _NAME_LENGTH_MAX:
+        return _table().by_name.get(_NOT_A_WORD.sub(" ", name.casefold()).strip())
+    return None
+
+
+def property_of(loinc: str) -> str | None:
+    """The LOINC property of a code that the table knows (MCnc, SCnc, NCnc, …)."""
+    return _table().properties.get(loinc)
+
+
+def parameters() -> tuple[Parameter, ...]:
+    """Every parameter, once."""
+    return tuple({parameter.key: parameter for parameter in _table().by_name.values()}.values())
+
+
+def sex_of(code: object) -> Sex | None:
+    """The sex that ranges are chosen by, from FHIR (`female`), HL7v2 and C-CDA (`F`) codes; None for any other."""
+    if code in ("male", "M", "m"):
+        return "male"
+    return "female" if code in ("female", "F", "f") else None
+
+
+def _fits(band: Band, age_years: float | None, sex: Sex | None) -> bool:
+    return (age_years is None or band.age[0] <= age_years < band.age[1]) and (sex is None or band.sex in {None, sex})
+
+
+def _widest(ranges: list[Range]) -> Range:
+    return min(low for low, _ in ranges), max(high for _, high in ranges)
+
+
+def _range(pair: list[float]) -> Range:
+    return float(pair[0]), float(pair[1])
+
+
+def _parameter(entry: Mapping[str, Any]) -> Parameter:
+    bands = tuple(Band(_range(band["age"]), band.get("sex"), _range(band["critical"]), _range(band["usual"])) for band in entry.get("bands", ()))
+    special = tuple((unit, _range(line)) for unit, line in entry.get("special", {}).items())
+    ranges = (_range(entry["possible"]), _range(entry["critical"]), _range(entry["usual"]))
+    codes = tuple(code for group in entry["loinc"].values() for code in group)
+    return Parameter(entry["key"], entry["name"], entry["unit"], codes, *ranges, entry.get("molar"), special, bands)
+
+
+@lru_cache(maxsize=1)
+def _table() -> _Table:
+    text = resources.files("scorers.clinical.tables").joinpath("parameters.toml").read_text("utf-8")
+    by_loinc, by_name, properties = {}, {}, {}
+    for entry in tomllib.loads(text)["parameter"]:
+        parameter = _parameter(entry)
+        for kind, codes in entry["loinc"].items():
+            by_loinc.update(dict.fromkeys(codes, parameter))
+            properties.update(dict.fromkeys(codes, kind))
+        by_name.update(dict.fromkeys(entry["names"], parameter))
+    return _Table(by_loinc, by_name, properties)

@@ -1,0 +1,205 @@
+"""Clinical plausibility: can a living patient have this value? (specification, Priority 9).
+
+critical: outside what is physiologically possible. major: critically low or high. minor: unusual. Values are converted into the
+parameter's unit first; a value that cannot be converted is not judged, and `Judgement.reason` says why.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Final
+
+from schemas.result import Finding
+from scorers.clinical.checks.parameters import Parameter, Range, Sex, find_parameter
+from scorers.clinical.checks.scalars import number_of, plain, shown
+from scorers.clinical.checks.ucum import NOT_INSTALLED, normalize_ucum_unit
+from scorers.clinical.checks.units import conversion, read_unit, reader_installed
+from scorers.clinical.report import Context
+
+#: Pulse pressures outside this are rare even among the critically ill (mm[Hg]).
+PULSE_PRESSURE_USUAL: Final[Range] = (15.0, 120.0)
+#: Conversions leave rounding errors; a value this near to a bound lies on it.
+_TOLERANCE: Final = 1e-6
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """Findings of one value, the parameter it was judged as, and why it was not judged where it was not."""
+
+    findings: tuple[Finding, ...] = ()
+    parameter: Parameter | None = None
+    reason: str | None = None
+
+    @property
+    def judged(self) -> bool:
+        """Whether a range was consulted."""
+        return self.parameter is not None and self.reason is None
+
+
+def judge_value(
+    value: object,
+    path: str,
+    context: Context,
+    *,
+    unit: str | None = None,
+    loinc: str | None = None,
+    name: str | None = None,
+    age_years: float | None = None,
+    sex: Sex | None = None,
+    comparator: str | None = None,
+) -> Judgement:
+    """Compare a value with its parameter's ranges. `comparator`: `<`, `<=`, `>=` or `>`, as in `<0.01`."""
+    parameter = find_parameter(loinc, name)
+    if parameter is None:
+        return Judgement(reason="no ranges for this observation")
+    number = number_of(value)
+    if number is None:
+        return Judgement(parameter=parameter, reason="the value is no number")
+    if math.isinf(number):
+        message = f"{parameter.name} value is no finite number"
+        return Judgement((context.finding("critical", "plausibility.impossible", path, message, value=shown(value)),), parameter)
+    converted = convert(number, unit, parameter, loinc)
+    if converted is None:
+        reason = NOT_INSTALLED if unit and not reader_installed() else "the unit is absent or does not convert"
+        return Judgement(parameter=parameter, reason=reason)
+    ranges = parameter.ranges(age_years, sex)
+    found = _against(converted, comparator, parameter, ranges, path, context, value)
+    return Judgement(() if found is None else (found,), parameter)
+
+
+def check_value(
+    value: object,
+    path: str,
+    context: Context,
+    *,
+    unit: str | None = None,
+    loinc: str | None = None,
+    name: str | None = None,
+    age_years: float | None = None,
+    sex: Sex | None = None,
+    comparator: str | None = None,
+) -> list[Finding]:
+    """The findings of `judge_value` alone."""
+    judged = judge_value(value, path, context, unit=unit, loinc=loinc, name=name, age_years=age_years, sex=sex, comparator=comparator)
+    return list(judged.findings)
+
+
+def check_blood_pressure(systolic: object, diastolic: object, path: str, context: Context) -> list[Finding]:
+    """Systolic must exceed diastolic (major), by an amount that occurs (minor). Both in the same unit, the pulse pressure in mm[Hg]."""
+    above, below = number_of(systolic), number_of(diastolic)
+    if above is None or below is None:
+        return []
+    if above <= below:
+        message = "Systolic must be greater than diastolic blood pressure"
+        return [context.finding("major", "plausibility.blood-pressure", path, message, value=f"{above:g}/{below:g}")]
+    low, high = PULSE_PRESSURE_USUAL
+    if not low <= above - below <= high:
+        message = f"Pulse pressure is unusual (outside {plain(low)}-{plain(high)} mm[Hg])"
+        return [context.finding("minor", "plausibility.pulse-pressure", path, message, value=f"{above:g}/{below:g}")]
+    return []
+
+
+def check_reference_range(
+    low: object,
+    high: object,
+    path: str,
+    context: Context,
+    *,
+    low_unit: str | None = None,
+    high_unit: str | None = None,
+) -> list[Finding]:
+    """A reference range whose low end lies above its high end; ends in different units are compared in the high end's unit."""
+    bottom, top = number_of(low), number_of(high)
+    if bottom is None or top is None:
+        return []
+    if low_unit and high_unit and low_unit != high_unit:
+        line = conversion(low_unit, high_unit) if reader_installed() else None
+        if line is None:
+            return []
+        bottom = bottom * line[0] + line[1]
+    if bottom <= top:
+        return []
+    message = "Reference range low is above its high"
+    return [context.finding("major", "plausibility.reference-range", path, message, value=f"{bottom:g}-{top:g}")]
+
+
+def convert(number: float, unit: str | None, parameter: Parameter, loinc: str | None = None) -> float | None:
+    """The number in the parameter's unit, by UCUM, by molar mass, or by the table's special lines; None where there is no way.
+
+    Without a unit only pure numbers (INR, pH, scores) have one. A unit that is written wrong is read as what it was meant for.
+    """
+    if unit == parameter.unit:
+        return number
+    pure = parameter.unit.startswith("{") or parameter.unit == "[pH]"
+    if not unit:
+        return number if pure else None
+    for special, (scale, offset) in parameter.special:
+        if unit == special:
+            return number * scale + offset
+    if not reader_installed():
+        return None
+    if pure and unit.casefold().strip("{}[]") == parameter.unit.casefold().strip("{}[]"):
+        return number
+    # A name vouches for the parameter as a code would: K/uL beside "platelets" counts thousands.
+    meant = normalize_ucum_unit(unit, loinc or parameter.codes[0])
+    line = conversion(meant, parameter.unit) or _molar_line(meant, parameter)
+    return None if line is None else number * line[0] + line[1]
+
+
+def _molar_line(unit: str, parameter: Parameter) -> Range | None:
+    """The line from amounts of substance to masses, or back, by the parameter's molar mass."""
+    if parameter.molar is None or read_unit(unit) is None:
+        return None
+    to_moles = conversion(unit, "mol/L")
+    if to_moles is not None:
+        from_grams = conversion("g/L", parameter.unit)
+        return None if from_grams is None else (to_moles[0] * parameter.molar * from_grams[0], 0.0)
+    to_grams = conversion(unit, "g/L")
+    from_moles = conversion("mol/L", parameter.unit)
+    return None if to_grams is None or from_moles is None else (to_grams[0] / parameter.molar * from_moles[0], 0.0)
+
+
+def _against(
+    number: float,
+    comparator: str | None,
+    parameter: Parameter,
+    ranges: tuple[Range, Range],
+    path: str,
+    context: Context,
+    value: object,
+) -> Finding | None:
+    """The gravest thing to say of a number in the parameter's unit."""
+    possible, (critical, usual) = parameter.possible, ranges
+    below_only, above_only = comparator in {"<", "<="}, comparator in {">", ">="}
+    if below_only or above_only:
+        # "<5" says where the value is not; only a bound that leaves no possible value is a fault.
+        impossible = (below_only and _less(number, possible[0])) or (above_only and _less(possible[1], number))
+        return _impossible(parameter, path, context, value) if impossible else None
+    if _less(number, possible[0]) or _less(possible[1], number):
+        return _impossible(parameter, path, context, value)
+    side = _outside(number, critical)
+    if side is not None:
+        message = f"{parameter.name} value is critically {side} {parameter.unit})"
+        return context.finding("major", "plausibility.critical", path, message, value=shown(value))
+    side = _outside(number, usual)
+    if side is not None:
+        message = f"{parameter.name} value is unusually {side} {parameter.unit})"
+        return context.finding("minor", "plausibility.unusual", path, message, value=shown(value))
+    return None
+
+
+def _outside(number: float, bounds: Range) -> str | None:
+    if _less(number, bounds[0]):
+        return f"low (< {plain(bounds[0])}"
+    return f"high (> {plain(bounds[1])}" if _less(bounds[1], number) else None
+
+
+def _impossible(parameter: Parameter, path: str, context: Context, value: object) -> Finding:
+    low, high = parameter.possible
+    message = f"{parameter.name} value is outside physiologically possible range ({plain(low)}-{plain(high)} {parameter.unit})"
+    return context.finding("critical", "plausibility.impossible", path, message, suggestion="Check the value and its unit", value=shown(value))
+
+
+def _less(one: float, other: float) -> bool:
+    return one < other - _TOLERANCE * max(1.0, abs(other))

@@ -1,0 +1,184 @@
+"""UCUM units as findings: validity, suggestions, litre style, and dimension against the LOINC code (specification, Priority 8).
+
+Where the specification and UCUM differ, UCUM wins (corrections, Clinical 1): `mg/dl` is valid and earns a minor hint, `mEq/L` is not.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib import resources
+from typing import Final
+
+from schemas.result import Finding
+from scorers.clinical.checks.parameters import property_of
+from scorers.clinical.checks.scalars import shown
+from scorers.clinical.checks.units import UNIT_LENGTH_MAX, Unit, conversion, read_unit, reader_installed
+from scorers.clinical.report import Context
+
+UCUM_SYSTEM: Final = "http://unitsofmeasure.org"
+#: How HL7v2 (table 0396), FHIR and C-CDA name UCUM as the coding system of a unit.
+UCUM_NAMES: Final = frozenset({"UCUM", "UCUM2", "HTTP://UNITSOFMEASURE.ORG", "2.16.840.1.113883.6.8", "URN:OID:2.16.840.1.113883.6.8"})
+NOT_INSTALLED: Final = "the UCUM reader is not installed (extra `clinical`)"
+#: A lower-case litre (with a usual prefix) that stands as an atom of its own.
+_LITRE: Final = re.compile(r"(?<![A-Za-z\[\]_'%*^])([kdcmunpf]?)l(?![A-Za-z\[\]_'%*^])")
+_BLANKS: Final = re.compile(r"\s+")
+
+
+@dataclass(frozen=True, slots=True)
+class _Table:
+    corrections: Mapping[str, str]
+    folded: Mapping[str, str]
+    misread: Mapping[str, str]
+    properties: Mapping[str, tuple[str, ...]]
+    atoms: frozenset[str]
+    prefixes: frozenset[str]
+
+
+def preload() -> None:
+    """Load the reader now rather than with the first unit. Raises ImportError where it is not installed."""
+    read_unit("mg/dL")
+
+
+def suggest_unit(unit: str, loinc: str | None = None) -> str | None:
+    """A valid UCUM unit for one that is written wrong or, beside a LOINC code, misread; None where we know none.
+
+    The suggestion always comes whole from our tables, so it can be shown where the unit itself may not.
+    """
+    if len(unit) > UNIT_LENGTH_MAX:
+        return None
+    table = _table()
+    if loinc is not None and unit in table.misread and not fits_property(unit, loinc) and fits_property(table.misread[unit], loinc):
+        return table.misread[unit]
+    return table.corrections.get(unit) or table.folded.get(_fold(unit))
+
+
+def normalize_ucum_unit(unit: str, loinc: str | None = None) -> str:
+    """The unit as it should be written; unchanged where we know no better. A valid unit stays valid and means the same.
+
+    Only beside a LOINC code that rules its literal meaning out does a valid unit become another (`K/uL` of a count).
+    Raises ImportError where the reader is not installed.
+    """
+    if read_unit(unit) is None:
+        return suggest_unit(unit) or unit
+    if loinc is not None and not fits_property(unit, loinc):
+        return suggest_unit(unit, loinc) or unit
+    return _with_capital_litre(unit)
+
+
+def fits_property(unit: str, loinc: str) -> bool:
+    """Whether a unit has a dimension that the LOINC code's property asks for; True where either is unknown."""
+    kind = property_of(loinc)
+    read = read_unit(unit)
+    if kind is None or read is None or read.dimension is None:
+        return True
+    return any(read.dimension == wanted.dimension for example in _table().properties[kind] if (wanted := read_unit(example)) is not None)
+
+
+def check_unit(unit: object, path: str, context: Context, *, loinc: str | None = None, system: str | None = None) -> list[Finding]:
+    """What is wrong with a unit. `loinc`: the observation's code; `system`: the coding system that the document names for the unit.
+
+    An empty unit says nothing. Without the reader, only units that our tables know to be wrong are found (callers name `NOT_INSTALLED`).
+    """
+    if unit is None or unit == "":
+        return []
+    if not isinstance(unit, str) or len(unit) > UNIT_LENGTH_MAX:
+        return [context.finding("major", "units.invalid", path, f"Unit must be text of at most {UNIT_LENGTH_MAX} characters", value=shown(unit))]
+    if not reader_installed():
+        known = _table().corrections.get(unit)
+        return [] if known is None else [_invalid(unit, path, context, system)]
+    read = read_unit(unit)
+    if read is None:
+        return [_invalid(unit, path, context, system)]
+    if loinc is not None and not fits_property(unit, loinc):
+        return [_wrong_dimension(unit, loinc, path, context)]
+    preferred = _with_capital_litre(unit)
+    if preferred != unit:
+        message = "Unit is valid UCUM; an upper-case L for litre is preferred"
+        return [context.finding("minor", "units.style", path, message, suggestion=_instead(preferred, unit), value=unit)]
+    # What fits its LOINC code has been verified.
+    if not _is_common(read) and (loinc is None or property_of(loinc) is None):
+        meant = _table().misread.get(unit)
+        suggestion = None if meant is None else f"Use '{meant}' if that is what '{unit}' was meant for"
+        return [context.finding("minor", "units.uncommon", path, "Unit not in common list, may need verification", suggestion=suggestion, value=unit)]
+    return []
+
+
+def check_quantity_unit(
+    path: str,
+    context: Context,
+    *,
+    unit: object = None,
+    code: object = None,
+    system: object = None,
+    loinc: str | None = None,
+) -> list[Finding]:
+    """The unit of a FHIR Quantity at `path`: its `code` where there is one, for `unit` is then a display; else its `unit`.
+
+    A code of another system than UCUM is not judged.
+    """
+    if code is not None:
+        if system is not None and system != UCUM_SYSTEM:
+            return []
+        return check_unit(code, f"{path}.code", context, loinc=loinc, system=UCUM_SYSTEM)
+    return check_unit(unit, f"{path}.unit", context, loinc=loinc)
+
+
+def _invalid(unit: str, path: str, context: Context, system: str | None) -> Finding:
+    suggested = suggest_unit(unit)
+    suggestion = "Write the unit in UCUM" if suggested is None else _instead(suggested, unit)
+    if system and system.upper() not in UCUM_NAMES:
+        message = "Unit is of another coding system and not valid UCUM"
+        return context.finding("minor", "units.other-system", path, message, suggestion=suggestion, value=unit)
+    return context.finding("major", "units.invalid", path, "Invalid UCUM unit", suggestion=suggestion, value=unit)
+
+
+def _wrong_dimension(unit: str, loinc: str, path: str, context: Context) -> Finding:
+    kind = property_of(loinc)
+    assert kind is not None
+    suggested = suggest_unit(unit, loinc)
+    message = f"Unit is valid UCUM but not of the dimension that the LOINC code asks for (property {kind}, e.g. {_table().properties[kind][0]})"
+    suggestion = None if suggested is None or not fits_property(suggested, loinc) else _instead(suggested, unit)
+    return context.finding("major", "units.dimension", path, message, suggestion=suggestion, value=unit)
+
+
+def _instead(suggested: str, unit: str) -> str:
+    """Advice that names the unit found only where that spelling stands in our own tables."""
+    table = _table()
+    if unit in table.corrections or unit in table.misread:
+        return f"Use '{suggested}' instead of '{unit}'"
+    if unit.casefold() == suggested.casefold():
+        return f"Use '{suggested}' instead (UCUM is case-sensitive)" if read_unit(unit) is None else f"Use '{suggested}'"
+    return f"Use '{suggested}' instead"
+
+
+def _with_capital_litre(unit: str) -> str:
+    """The unit with L for l wherever that is the same unit; a unit with an annotation is left alone, for its text is not ours to repeat."""
+    if "{" in unit or "l" not in unit:
+        return unit
+    changed = _LITRE.sub(r"\1L", unit)
+    return changed if changed != unit and conversion(unit, changed) == (1.0, 0.0) else unit
+
+
+def _is_common(unit: Unit) -> bool:
+    return unit.atoms <= _table().atoms and unit.prefixes <= _table().prefixes
+
+
+def _fold(unit: str) -> str:
+    return _BLANKS.sub("", unit).casefold().replace("µ", "u").replace("μ", "u")
+
+
+@lru_cache(maxsize=1)
+def _table() -> _Table:
+    text = resources.files("scorers.clinical.tables").joinpath("units.toml").read_text("utf-8")
+    table = tomllib.loads(text)
+    corrections: dict[str, str] = table["corrections"]
+    # Common units in any case: `MG/DL` is meant for `mg/dL`. Corrections come last, for they are more certain.
+    folded = {_fold(unit): unit for unit in table["spelled"]["units"]}
+    folded.update({_fold(wrong): right for wrong, right in reversed(corrections.items())})
+    properties = {kind: tuple(examples) for kind, examples in table["properties"].items()}
+    common = table["common"]
+    return _Table(corrections, folded, table["misread"], properties, frozenset(common["atoms"]), frozenset(common["prefixes"]))

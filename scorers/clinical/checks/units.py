@@ -1,0 +1,160 @@
+"""UCUM units read by a real parser: are they valid, what is their dimension, how do two of them convert.
+
+The parser (ucumvert, with pint) takes half a second to load and is loaded by the first unit that is read. Every answer is cached by
+the unit's text. What is read is bounded in length, depth and exponent, for units come from documents that may be hostile.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.util import find_spec
+from typing import Any, Final
+
+#: Longer text is no unit; the longest of UCUM's own examples has 30 characters.
+UNIT_LENGTH_MAX: Final = 128
+UNITS_CACHED: Final = 4096
+_DEPTH_MAX: Final = 6
+_DIGITS_MAX: Final = 9
+#: Dimensions of greater powers are not worked out: pint would compute the number.
+_EXPONENT_MAX: Final = 60
+_ANNOTATION: Final = re.compile(r"\{[!-z|~]*\}")
+_GRAM_PERCENT: Final = re.compile(r"([kdcmunpf]?)g%")
+_LOCK: Final = threading.Lock()
+
+#: Base quantity → power, sorted; the empty tuple is a pure number.
+Dimension = tuple[tuple[str, float], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """A valid unit. `dimension` is None where UCUM's special units (logarithms, pH) or a huge power leave none to compare."""
+
+    dimension: Dimension | None
+    atoms: frozenset[str]
+    prefixes: frozenset[str]
+
+
+def reader_installed() -> bool:
+    """Whether the parser is installed (extra `clinical`); without it no unit can be read."""
+    return find_spec("ucumvert") is not None
+
+
+@lru_cache(maxsize=UNITS_CACHED)
+def read_unit(text: str) -> Unit | None:
+    """The unit that a text writes in UCUM (case-sensitive form), or None. Raises ImportError where the parser is not installed."""
+    prepared = _prepare(text)
+    if prepared is None:
+        return None
+    tree = _engine().parse(prepared)
+    if tree is None or _factor_has_exponent(tree):
+        return None
+    tokens = list(tree.scan_values(lambda _: True))
+    atoms = frozenset(str(token) for token in tokens if token.type in {"UNIT_METRIC", "UNIT_NON_METRIC"})
+    prefixes = frozenset(str(token) for token in tokens if token.type.startswith("PREFIX"))
+    quantity = _quantity(text)
+    dimension = None if quantity is None else _dimension_of(quantity)
+    return Unit(dimension, atoms, prefixes)
+
+
+def is_valid_unit(text: object) -> bool:
+    """Whether a value is a valid UCUM unit. Raises ImportError where the parser is not installed."""
+    return isinstance(text, str) and read_unit(text) is not None
+
+
+@lru_cache(maxsize=UNITS_CACHED)
+def conversion(source: str, target: str) -> tuple[float, float] | None:
+    """Scale and offset by which a number of `source` becomes one of `target`; None where the two do not convert."""
+    if read_unit(source) is None or read_unit(target) is None:
+        return None
+    before, after = _quantity(source), _quantity(target)
+    if before is None or after is None:
+        return None
+    with _LOCK:
+        try:
+            # Two points make the line, for temperatures do not start at nought.
+            at_zero, at_one = (float(type(before)(number * before.m, before.u).to(after.u).m / after.m) for number in (0, 1))
+        except _engine().errors:
+            return None
+    return at_one - at_zero, at_zero
+
+
+class _Engine:
+    """The grammar and the registry, built once per process."""
+
+    def __init__(self) -> None:
+        import lark
+        import pint
+        import ucumvert
+
+        self.errors: tuple[type[Exception], ...] = (
+            lark.exceptions.LarkError,
+            pint.PintError,
+            ArithmeticError,
+            ValueError,
+            TypeError,
+            LookupError,
+            AttributeError,
+        )
+        self._parser = ucumvert.get_ucum_parser()
+        self._registry = ucumvert.PintUcumRegistry()
+        self._syntax_error = lark.exceptions.LarkError
+
+    def parse(self, text: str) -> Any:
+        with _LOCK:
+            try:
+                return self._parser.parse(text)
+            except self._syntax_error:
+                return None
+
+    def quantity(self, text: str) -> Any:
+        """Pint's quantity of one such unit; None for what pint does not know."""
+        with _LOCK:
+            try:
+                found = self._registry.from_ucum(text)
+                return found if hasattr(found, "dimensionality") else self._registry.Quantity(1)
+            except self.errors:
+                return None
+
+
+@lru_cache(maxsize=1)
+def _engine() -> _Engine:
+    return _Engine()
+
+
+def _prepare(text: str) -> str | None:
+    """The text with its annotations made short, or None where no parser need be asked."""
+    if not text or len(text) > UNIT_LENGTH_MAX or not text.isascii() or any(character <= " " or character == "\x7f" for character in text):
+        return None
+    prepared = _ANNOTATION.sub("{a}", text)
+    depth = 0
+    for character in prepared:
+        depth += (character == "(") - (character == ")")
+        if depth > _DEPTH_MAX:
+            return None
+    if any(len(digits) > _DIGITS_MAX for digits in re.findall(r"[0-9]+", prepared)):
+        return None
+    return prepared
+
+
+def _factor_has_exponent(tree: Any) -> bool:
+    """Whether a bare number is raised (`10+3`): the parser takes it, UCUM's grammar does not."""
+    for node in tree.iter_subtrees():
+        for first, second in zip(node.children, node.children[1:], strict=False):
+            if getattr(second, "type", "") == "EXPONENT" and [getattr(token, "type", "") for token in getattr(first, "children", ())] == ["FACTOR"]:
+                return True
+    return False
+
+
+def _quantity(text: str) -> Any:
+    prepared = _prepare(text)
+    if prepared is None or any(int(digits) > _EXPONENT_MAX for digits in re.findall(r"(?<=[^0-9{}/.(])[0-9]+", _ANNOTATION.sub("", prepared))):
+        return None
+    # UCUM defines g% as grams per decilitre; the parser's library takes it for grams times percent.
+    return _engine().quantity(_GRAM_PERCENT.sub(r"\1g/dL", prepared) if _GRAM_PERCENT.fullmatch(prepared) else prepared)
+
+
+def _dimension_of(quantity: Any) -> Dimension:
+    return tuple(sorted((str(base).strip("[]"), float(power)) for base, power in dict(quantity.dimensionality).items() if power))
