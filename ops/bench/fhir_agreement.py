@@ -1,0 +1,179 @@
+"""How far the FHIR validator agrees with the recorded verdicts of the official one, and with the labels of other corpora.
+
+`measure(DIR)` wants a folder laid out like `fhir/` of the development data: `fhir-test-cases/validator/manifest.json` with its outcomes,
+`r4-examples/`, `synthea/`, `us-core-invariants/`, `primitives/`, `../packages/`. What is absent is left out of the answer.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from scorers.clinical.formats.fhir import Options, is_valid, validate
+from scorers.clinical.report import Report
+
+#: A case with one of these needs more than its own file.
+OUTSIDE = ("supporting", "profile", "profiles", "packages", "package-map")
+
+
+@dataclass(slots=True)
+class Tally:
+    """Agreement over labelled files. A false alarm is a valid file called invalid; missed, an invalid one called valid."""
+
+    cases: int = 0
+    agree: int = 0
+    valid: int = 0
+    false_alarms: int = 0
+    missed: int = 0
+    disagreements: list[dict[str, Any]] = field(default_factory=list)
+
+    def count(self, name: str, expected: bool, report: Report, told: str = "") -> None:
+        """Count one file."""
+        ours = is_valid(report)
+        self.cases += 1
+        self.valid += expected
+        if ours == expected:
+            self.agree += 1
+            return
+        self.false_alarms += expected
+        self.missed += not expected
+        codes = sorted({finding.code for finding in report.findings if finding.severity in {"critical", "major"}})
+        self.disagreements.append({"case": name, "expected": "valid" if expected else "invalid", "ours": codes, "official": told})
+
+    def as_json(self) -> dict[str, Any]:
+        """The tally with its rates."""
+        return {
+            "cases": self.cases,
+            "agree": self.agree,
+            "agreement": round(self.agree / self.cases, 4) if self.cases else None,
+            "valid": self.valid,
+            "false_alarms": self.false_alarms,
+            "false_alarm_rate": round(self.false_alarms / self.valid, 4) if self.valid else None,
+            "missed": self.missed,
+            "disagreements": self.disagreements,
+        }
+
+
+def options_of(case: dict[str, Any], folder: Path) -> Options:
+    """Return the options that the manifest gives a case. The official test harness refuses extensions whose definition it cannot find."""
+    supporting = tuple(folder / name for key in ("supporting", "profiles") for name in case.get(key, []))
+    return Options(
+        extensions="known",
+        references="exists" if str(case.get("validateReference", "")).startswith("CHECK_EXISTS") else "document",
+        rest_references=bool(case.get("assumeValidRestReferences")),
+        example_urls=bool(case.get("examples", True)),
+        security=bool(case.get("security-checks")),
+        markdown_html=not case.get("noHtmlInMarkdown"),
+        comments=bool(case.get("allow-comments")),
+        experimental=not case.get("no-experimental-content"),
+        displays="warning" if case.get("wrong-displays") == "warning" else "error",
+        packages=supporting,
+        installed_packages=False,
+        clinical=False,
+    )
+
+
+def verdict(case: dict[str, Any], folder: Path) -> tuple[bool, str] | None:
+    """Return whether the official validator called a case valid, and its first error; None where no outcome is recorded."""
+    recorded = case.get("java")
+    if isinstance(recorded, str):
+        path = folder / "outcomes" / recorded
+        if not path.is_file():
+            return None
+        recorded = json.loads(path.read_text())
+    if not isinstance(recorded, dict):
+        return None
+    recorded = recorded.get("outcome", recorded)
+    if "errorCount" in recorded:
+        return recorded["errorCount"] == 0, str(next(iter(recorded.get("output", [])), ""))
+    errors = [one for one in recorded.get("issue", []) if one["severity"] in {"error", "fatal"}]
+    return not errors, str(errors[0].get("details", {}).get("text", "")) if errors else ""
+
+
+def official_cases(folder: Path) -> tuple[Tally, Tally]:
+    """Return the agreement over self-contained JSON cases, and over all JSON cases with an outcome."""
+    own, every = Tally(), Tally()
+    for case in json.loads((folder / "manifest.json").read_text())["test-cases"]:
+        path = folder / case["file"]
+        known = verdict(case, folder)
+        if known is None or path.suffix != ".json" or not path.is_file() or case.get("use-test") is False:
+            continue
+        report = validate(path.read_bytes(), options=options_of(case, folder))
+        every.count(case["name"], known[0], report, known[1])
+        if not any(key in case for key in OUTSIDE) and case.get("module") != "tx":
+            own.count(case["name"], known[0], report, known[1])
+    return own, every
+
+
+def examples(folder: Path) -> Tally:
+    """Return the agreement over files that are all valid."""
+    tally = Tally()
+    for path in sorted(folder.glob("*.json")):
+        tally.count(path.name, True, validate(path.read_bytes(), options=Options(clinical=False)))
+    return tally
+
+
+def primitives(folder: Path) -> Tally:
+    """Return the agreement over single primitive values: TYPE.valid.ndjson and TYPE.invalid.ndjson."""
+    tally = Tally()
+    for path in sorted(folder.glob("*.ndjson")):
+        words = path.name.split(".")[0].split("_")
+        kind = words[0].capitalize() + "".join(word.capitalize() for word in words[1:])
+        for number, line in enumerate(path.read_text().splitlines()):
+            if line.strip():
+                # The corpus writes "no value" as null: in FHIR's JSON that is an absent value with an extension in its place.
+                absent = "_value" + kind + '":{"extension":[{"url":"http://example.org/y","valueCode":"unknown"}]}'
+                member = absent if line.strip() == "null" else "value" + kind + '":' + line
+                text = '{"resourceType":"Basic","code":{"text":"x"},"extension":[{"url":"http://example.org/x","' + member + "}]}"
+                tally.count(f"{path.name}:{number + 1}", ".valid." in path.name, validate(text.encode(), options=Options(clinical=False)))
+    return tally
+
+
+def measure(folder: Path) -> dict[str, Any]:
+    """Return every tally that the folder has data for."""
+    found: dict[str, Any] = {}
+    official = folder / "fhir-test-cases" / "validator"
+    if (official / "manifest.json").is_file():
+        own, every = official_cases(official)
+        found = own.as_json() | {"all": every.as_json()}
+    for name in ("r4-examples", "synthea"):
+        if (folder / name).is_dir():
+            found[name] = examples(folder / name).as_json()
+    if (folder / "primitives").is_dir():
+        found["primitives"] = primitives(folder / "primitives").as_json()
+    return found
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Print the tallies."""
+    parser = argparse.ArgumentParser(prog="python -m ops.bench.fhir_agreement", description="Agreement of the FHIR validator with labelled files.")
+    parser.add_argument("data", type=Path, help="a folder laid out like clinical-dev")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    options = parser.parse_args(arguments)
+    folder = options.data / "fhir" if (options.data / "fhir").is_dir() else options.data
+    found = measure(folder)
+    sys.stdout.write(json.dumps(found, indent=2) + "\n" if options.json else _table(found))
+    return 0
+
+
+def _table(found: dict[str, Any]) -> str:
+    rows = {"official, self-contained": found} if "cases" in found else {}
+    rows |= {("official, all" if name == "all" else name): one for name, one in found.items() if isinstance(one, dict) and "cases" in one}
+    lines = [f"{'set':28}{'cases':>7}{'agree':>7}{'rate':>9}{'false alarms':>14}{'missed':>8}"]
+    lines += [
+        f"{name:28}{one['cases']:>7}{one['agree']:>7}{one['agreement'] or 0:>9.1%}{one['false_alarms']:>8} of {one['valid']:<3}{one['missed']:>8}"
+        for name, one in rows.items()
+    ]
+    for name, one in rows.items():
+        lines += [
+            f"  {name}: {each['case']} (official: {each['expected']}) ours {each['ours']} official {each['official'][:110]!r}" for each in one["disagreements"]
+        ]
+    return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,138 @@
+"""Structures, bindings, invariants, extensions and search parameters of FHIR R4, made compact."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ops.fhir_tables.terminology import expand_value_sets
+
+Json = dict[str, Any]
+
+#: Evaluated by the engine itself on every element, so they are not repeated on each.
+EVERYWHERE = frozenset({"ele-1", "ext-1"})
+#: Where the published expression contradicts its own text, the text holds, as in the official validator.
+CORRECTED = {"que-12": "enableWhen.count() > 1 implies enableBehavior.exists()"}
+_BASE = "http://hl7.org/fhir/StructureDefinition/"
+_REGEX = "http://hl7.org/fhir/StructureDefinition/regex"
+_FHIR_TYPE = "http://hl7.org/fhir/StructureDefinition/structuredefinition-fhir-type"
+
+
+def definitions_table(package: dict[str, list[Json]]) -> Json:
+    """Return the table of structures.
+
+    `types`: type or backbone path → {kind, base, fields: [[name, min, max, [[type, targets, profiles]...], {binding, invariants}]]}.
+    `invariants`: "key" or "key@type" → [severity, human, expression]. `values`: value set URL → {system: [codes]} for required bindings, or null
+    where the package cannot enumerate it. `primitives`: name → regex or null.
+    """
+    table: Json = {"version": "4.0.1", "types": {}, "invariants": {}, "primitives": {}, "extensions": {}, "searches": {}}
+    bound: set[str] = set()
+    for definition in package["StructureDefinition"]:
+        kind, derived = definition["kind"], definition.get("derivation") == "constraint"
+        if definition["type"] == "Extension" and derived:
+            table["extensions"][definition["url"]] = _extension(definition)
+        elif kind == "primitive-type":
+            table["primitives"][definition["type"]] = _regex(definition)
+        elif kind in {"resource", "complex-type"} and not derived:
+            _structure(definition, table, bound)
+    table["values"] = expand_value_sets(package, bound)
+    table["searches"] = {one["url"]: [one["code"], one["type"], sorted(one.get("base", []))] for one in package["SearchParameter"]}
+    table["known"] = {kind: sorted(_tail(one) for one in package[kind] if one["url"].startswith("http://hl7.org/fhir/")) for kind in ("ValueSet",)}
+    table["profiles"] = sorted(one["url"] for one in package["StructureDefinition"])
+    return table
+
+
+def add_extensions(table: Json, package: dict[str, list[Json]]) -> None:
+    """Add the extension definitions of another package; where both define one, the later package's holds."""
+    for definition in package["StructureDefinition"]:
+        if definition["type"] == "Extension" and "snapshot" in definition:
+            table["extensions"][definition["url"]] = _extension(definition)
+
+
+def _tail(resource: Json) -> str:
+    return str(resource["url"]).removeprefix("http://hl7.org/fhir/")
+
+
+def _regex(definition: Json) -> str | None:
+    for element in definition["snapshot"]["element"]:
+        if element["path"].endswith(".value"):
+            for extension in element["type"][0].get("extension", []):
+                if extension["url"] == _REGEX:
+                    return str(extension["valueString"])
+    return None
+
+
+def _structure(definition: Json, table: Json, bound: set[str]) -> None:
+    name = definition["type"]
+    elements = definition["snapshot"]["element"]
+    parents = {element["path"].rsplit(".", 1)[0] for element in elements[1:]}
+    types: Json = table["types"]
+    base = definition.get("baseDefinition", "").removeprefix(_BASE)
+    types[name] = {"kind": definition["kind"].split("-")[0], "base": base, "abstract": definition["abstract"], "fields": [], "invariants": []}
+    for path in parents - {name}:
+        types[path] = {"kind": "backbone", "base": "BackboneElement", "abstract": False, "fields": [], "invariants": []}
+    for element in elements:
+        path = element["path"]
+        keys = [_invariant(one, name, table) for one in element.get("constraint", []) if one["key"] not in EVERYWHERE]
+        if path in types:
+            types[path]["invariants"] = keys
+        if path == name:
+            continue
+        parent, short = path.rsplit(".", 1)
+        more = _more(element, bound, [] if path in types else keys)
+        types[parent]["fields"].append([short, element["min"], element["max"], _types(element, path in parents), more])
+
+
+def _invariant(constraint: Json, owner: str, table: Json) -> str:
+    key, facts = constraint["key"], [constraint["severity"], constraint["human"], CORRECTED.get(constraint["key"], constraint.get("expression", ""))]
+    held = table["invariants"].setdefault(key, facts)
+    if held[2] != facts[2]:
+        key = f"{key}@{owner}"
+        table["invariants"][key] = facts
+    return str(key)
+
+
+def _types(element: Json, has_children: bool) -> list[Any]:
+    if element["base"]["path"] == "Resource.id":
+        return [["id", [], []]]  # the snapshot states its FHIRPath type, string
+    if "contentReference" in element:
+        return [[element["contentReference"], [], []]]
+    if has_children:
+        return [["#" + element["path"], [], []]]
+    return [_type(one) for one in element.get("type", [])]
+
+
+def _type(one: Json) -> list[Any]:
+    code = one["code"]
+    for extension in one.get("extension", []):
+        if extension["url"] == _FHIR_TYPE:
+            code = extension["valueUrl"]
+    targets, profiles = (sorted(url.removeprefix(_BASE) for url in one.get(key, [])) for key in ("targetProfile", "profile"))
+    return [code, targets, profiles]
+
+
+def _more(element: Json, bound: set[str], keys: list[str]) -> Json:
+    more: Json = {}
+    binding = element.get("binding")
+    if binding is not None and binding["strength"] == "required" and "valueSet" in binding:
+        url = binding["valueSet"].split("|")[0]
+        bound.add(url)
+        more["binding"] = url
+    if keys:
+        more["invariants"] = keys
+    return more
+
+
+def _extension(definition: Json) -> Json:
+    """One extension definition: where it may stand, what it may hold, and its nested extensions with their cardinalities."""
+    elements = definition["snapshot"]["element"]
+    contexts = [[one["type"], one["expression"]] for one in definition.get("context", [])]
+    root = elements[0]
+    found: Json = {"contexts": contexts, "max": root["max"], "values": [], "modifier": bool(root.get("isModifier", False)), "parts": {}, "required": False}
+    for element in elements:
+        identity = element["id"]
+        if identity == "Extension.value[x]" and element["max"] != "0":
+            found["values"] = sorted({one["code"] for one in element.get("type", [])})
+            found["required"] = element["min"] > 0
+        elif ":" in identity and identity.count(".") == 1:
+            found["parts"][identity.rsplit(":", 1)[1]] = [element["min"], element["max"]]
+    return found

@@ -1,0 +1,52 @@
+"""Code systems and value sets of FHIR R4, made compact."""
+
+from __future__ import annotations
+
+from typing import Any
+
+Json = dict[str, Any]
+
+
+def flatten(concepts: list[Json], into: dict[str, str]) -> dict[str, str]:
+    """Return code → display of a concept tree."""
+    waiting = list(reversed(concepts))
+    while waiting:
+        concept = waiting.pop()
+        into[concept["code"]] = concept.get("display", "")
+        waiting.extend(reversed(concept.get("concept", [])))
+    return into
+
+
+def codes_table(package: dict[str, list[Json]]) -> Json:
+    """Return code system URL → {code: display} for every system that the package holds completely."""
+    whole = [one for one in package["CodeSystem"] if one.get("content") == "complete" and one.get("concept")]
+    return {
+        "systems": {one["url"]: flatten(one["concept"], {}) for one in whole},
+        "insensitive": sorted(one["url"] for one in package["CodeSystem"] if one.get("caseSensitive") is False),
+        "partial": sorted(one["url"] for one in package["CodeSystem"] if one.get("content") != "complete"),
+    }
+
+
+def expand_value_sets(package: dict[str, list[Json]], urls: set[str]) -> Json:
+    """Return value set URL → {system: codes}, or None where the package alone cannot enumerate it."""
+    systems = {one["url"]: one for one in package["CodeSystem"]}
+    sets = {one["url"]: one for one in package["ValueSet"]}
+    return {url: _expand(sets.get(url), systems) for url in sorted(urls)}
+
+
+def _expand(value_set: Json | None, systems: dict[str, Json]) -> dict[str, list[str]] | None:
+    if value_set is None or value_set["compose"].get("exclude"):
+        return None
+    members: dict[str, set[str]] = {}
+    for include in value_set["compose"]["include"]:
+        if include.get("filter") or include.get("valueSet"):
+            return None
+        system = include["system"]
+        if "concept" in include:
+            codes = {one["code"] for one in include["concept"]}
+        elif systems.get(system, {}).get("content") == "complete":
+            codes = set(flatten(systems[system].get("concept", []), {}))
+        else:
+            return None
+        members.setdefault(system, set()).update(codes)
+    return {system: sorted(codes) for system, codes in sorted(members.items())}

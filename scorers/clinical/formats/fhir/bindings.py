@@ -1,0 +1,80 @@
+"""Required bindings: the code must be one of the value set's (R4, terminologies: required)."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from schemas.result import Severity
+from scorers.clinical.formats.fhir.document import Document, Place
+from scorers.clinical.formats.fhir.tables import Field, definitions
+
+#: Codes that a message names; longer lists are told by their number.
+NAMED_MAX = 24
+_MIME = re.compile(r"[A-Za-z0-9!#$&^_.+\-]+/[A-Za-z0-9!#$&^_.+\-*]+(\s*;.*)?")
+_CURRENCY = re.compile(r"[A-Z]{3}")
+#: Value sets over code systems that the definitions do not hold, of which the form can be told.
+_FORMS = {
+    "http://hl7.org/fhir/ValueSet/mimetypes": (_MIME, "a MIME type such as text/plain"),
+    "http://hl7.org/fhir/ValueSet/currencies": (_CURRENCY, "an ISO 4217 code of three capital letters"),
+}
+#: The specification tells these as minor; they are required bindings all the same.
+_STATUS_ELEMENTS = frozenset({"clinicalStatus", "verificationStatus"})
+
+
+@dataclass(slots=True)
+class Binding:
+    """One required binding. `systems`: system → codes, or None where membership cannot be told. `codes`: all codes, for elements that are a bare code."""
+
+    value_set: str
+    systems: dict[str, frozenset[str]] | None
+    severity: Severity
+    rule: str
+    codes: frozenset[str] | None = None
+    named: str = ""
+
+    def check_code(self, document: Document, value: Any, place: Place) -> None:
+        """Check a bare code."""
+        if self.codes is None:
+            form = _FORMS.get(self.value_set)
+            if form is None:
+                document.report.skip(f"binding {self.value_set}", "the code system is not in the tables")
+            elif not form[0].fullmatch(value):
+                document.say("major", "fhir.binding.required", place, f"not {form[1]}", value=value)
+        elif value not in self.codes:
+            document.say(self.severity, self.rule, place, f"not one of the codes of the required value set{self.named}", value=value)
+
+    def check(self, document: Document, value: dict[str, Any], place: Place) -> None:
+        """Check a Coding, CodeableConcept or Quantity."""
+        if self.systems is None:
+            document.report.skip(f"binding {self.value_set}", "the code system is not in the tables")
+            return
+        codings = value.get("coding") if "coding" in value else [value]
+        if not isinstance(codings, list):
+            return
+        coded = [one for one in codings if isinstance(one, dict) and isinstance(one.get("code"), str)]
+        if any(one["code"] in self.systems.get(str(one.get("system")), ()) for one in coded):
+            return
+        if not coded and value.keys() <= {"text", "extension", "id"} and "extension" in value:
+            return  # A data-absent-reason or the like stands in for the code.
+        shown = coded[0]["code"] if coded else None
+        document.say(self.severity, self.rule, place, f"no code of the required value set{self.named}", value=shown)
+
+
+@lru_cache(maxsize=2_000)
+def _binding(value_set: str, element: str, bare: bool) -> Binding:
+    systems = definitions().values.get(value_set)
+    codes = frozenset().union(*systems.values()) if systems else None
+    status = element in _STATUS_ELEMENTS and not bare
+    named = ""
+    if codes is not None:
+        named = ": " + ", ".join(sorted(codes)) if len(codes) <= NAMED_MAX else f" ({len(codes)} codes)"
+    rule: tuple[Severity, str] = ("minor", "fhir.binding.status") if status else ("major", "fhir.binding.required")
+    return Binding(value_set, systems, rule[0], rule[1], codes if bare else None, named)
+
+
+def binding_of(found: Field) -> Binding | None:
+    """Return the required binding of a field, or None where it has none."""
+    return None if found.binding is None else _binding(found.binding, found.element, found.kind == "primitive")

@@ -1,0 +1,139 @@
+"""Rules for resources that define things: search parameters, capability statements, code systems, value sets, structures, questionnaires.
+
+They say what the R4 pages of these resources demand in words and no invariant of R4 expresses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from scorers.clinical.formats.fhir.document import Document, Frame, Place
+from scorers.clinical.formats.fhir.tables import definitions
+
+
+def check_definitions(document: Document) -> None:
+    """Check every resource that defines something."""
+    for frame in document.frames:
+        rule = _RULES.get(frame.type)
+        if rule is not None:
+            document.report.fired("definitions")
+            rule(document, frame)
+        if not document.options.experimental and frame.resource.get("experimental") is True:
+            document.say("major", "fhir.definition.experimental", frame.place, "experimental definitions are not allowed here")
+
+
+def dicts(owner: Any, name: str) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield the objects of a repeating element with their indices."""
+    values = owner.get(name) if isinstance(owner, dict) else None
+    for index, value in enumerate(values if isinstance(values, list) else ()):
+        if isinstance(value, dict):
+            yield index, value
+
+
+def _search_parameter(document: Document, frame: Frame) -> None:
+    resource, kind = frame.resource, frame.resource.get("type")
+    if kind == "composite" and sum(1 for _ in dicts(resource, "component")) < 2:
+        document.say("major", "fhir.definition.search", frame.place, "a composite search parameter must define two or more components")
+    origin = resource.get("derivedFrom")
+    known = definitions().searches.get(origin.split("|")[0]) if isinstance(origin, str) else None
+    if known is None:
+        return
+    if isinstance(kind, str) and kind != known[1]:
+        document.say("major", "fhir.definition.search", (frame.place, "type", None), "differs from the type of the search parameter it is derived from")
+    if isinstance(resource.get("code"), str) and resource["code"] != known[0]:
+        document.say("minor", "fhir.definition.search", (frame.place, "code", None), "differs from the code of the search parameter it is derived from")
+    bases = resource.get("base")
+    if isinstance(bases, list) and not set(filter(lambda one: isinstance(one, str), bases)) <= {*known[2]} and not {"Resource", "DomainResource"} & {*known[2]}:
+        document.say("major", "fhir.definition.search", (frame.place, "base", None), "not among the bases of the search parameter it is derived from")
+
+
+def _capabilities(document: Document, frame: Frame) -> None:
+    for rest_index, rest in dicts(frame.resource, "rest"):
+        rest_place: Place = (frame.place, "rest", rest_index)
+        for index, resource in dicts(rest, "resource"):
+            for number, search in dicts(resource, "searchParam"):
+                url = search.get("definition")
+                known = definitions().searches.get(url.split("|")[0]) if isinstance(url, str) else None
+                if known is not None and isinstance(search.get("type"), str) and search["type"] != known[1]:
+                    place = ((rest_place, "resource", index), "searchParam", number)
+                    document.say("major", "fhir.definition.search", place, f"the search parameter it names is of type {known[1]}")
+
+
+def _code_system(document: Document, frame: Frame) -> None:
+    resource = frame.resource
+    waiting = [concept for _, concept in dicts(resource, "concept")]
+    seen: set[str] = set()
+    total = 0
+    while waiting:
+        concept = waiting.pop()
+        total += 1
+        code = concept.get("code")
+        if isinstance(code, str):
+            if code in seen:
+                document.say("major", "fhir.definition.code", frame.place, "two concepts have the same code")
+            seen.add(code)
+        waiting.extend(inner for _, inner in dicts(concept, "concept"))
+    count = resource.get("count")
+    if resource.get("content") == "complete" and isinstance(count, int) and not isinstance(count, bool) and count != total:
+        document.say("major", "fhir.definition.count", (frame.place, "count", None), "the code system is complete, and its count is not its number of concepts")
+
+
+def _structure(document: Document, frame: Frame) -> None:
+    """Paths must begin with the type and have a name in every part."""
+    resource = frame.resource
+    kind = resource.get("type")
+    root = kind.rsplit("/", 1)[-1] if isinstance(kind, str) else None
+    for part in ("snapshot", "differential"):
+        for index, element in dicts(resource.get(part), "element"):
+            path = element.get("path")
+            place: Place = ((frame.place, part, None), "element", index)
+            if not isinstance(path, str):
+                continue
+            if root is not None and path.split(".")[0] != root:
+                document.say("major", "fhir.definition.path", place, "an element's path must begin with the type of the structure")
+            if part == "differential" and index == 0 and "." not in path and "slicing" in element:
+                document.say("major", "fhir.definition.slicing", place, "slicing is not allowed at the root of a profile")
+            for number, kinds in dicts(element.get("slicing"), "discriminator"):
+                if not isinstance(kinds.get("path"), str):
+                    document.say("major", "fhir.structure.missing", ((place, "slicing", None), "discriminator", number), "path is required and absent")
+    if resource.get("kind") in {"resource", "complex-type"} and resource.get("derivation") == "constraint" and root is not None:
+        _known_type(document, frame, root, str(kind))
+
+
+def _known_type(document: Document, frame: Frame, root: str, kind: str) -> None:
+    table = definitions()
+    if root not in table.types and root not in table.primitives and "/" not in kind:
+        document.say("major", "fhir.definition.type", (frame.place, "type", None), "not a type of FHIR R4")
+
+
+def _questionnaire(document: Document, frame: Frame) -> None:
+    """Conditions (enableWhen) must name an item of the questionnaire that is not inside the item itself."""
+    items: list[tuple[dict[str, Any], Place, tuple[str, ...]]] = []
+    waiting: list[tuple[dict[str, Any], Place, tuple[str, ...]]] = [(item, (frame.place, "item", index), ()) for index, item in dicts(frame.resource, "item")]
+    while waiting:
+        item, place, above = waiting.pop()
+        items.append((item, place, above))
+        identity = item.get("linkId")
+        chain = (*above, identity) if isinstance(identity, str) else above
+        waiting.extend((inner, (place, "item", index), chain) for index, inner in dicts(item, "item"))
+    ancestors = {item["linkId"]: set(above) for item, _, above in items if isinstance(item.get("linkId"), str)}
+    for item, place, _ in items:
+        for index, condition in dicts(item, "enableWhen"):
+            question = condition.get("question")
+            if not isinstance(question, str):
+                continue
+            here: Place = (place, "enableWhen", index)
+            if question not in ancestors:
+                document.say("major", "fhir.questionnaire.enable", here, "no item of the questionnaire has this linkId")
+            elif item.get("linkId") in ancestors[question] or item.get("linkId") == question:
+                document.say("major", "fhir.questionnaire.enable", here, "a condition cannot refer to the item itself or to one inside it")
+
+
+_RULES: dict[str, Callable[[Document, Frame], None]] = {
+    "SearchParameter": _search_parameter,
+    "CapabilityStatement": _capabilities,
+    "CodeSystem": _code_system,
+    "StructureDefinition": _structure,
+    "Questionnaire": _questionnaire,
+}

@@ -1,0 +1,91 @@
+"""What the rules share while one document is validated: where things are, what was said, which resources and references were met."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+from schemas.result import Severity
+from scorers.clinical.formats.fhir.options import PER_CODE_MAX, Options
+from scorers.clinical.formats.fhir.tables import Field, Type
+from scorers.clinical.report import Context, Report
+
+#: A place: the place around it, a name, and an index or None.
+Place = tuple[Any, str, int | None]
+
+_NAME = re.compile(r"[A-Za-z0-9_\-]{1,64}")
+#: Rules whose breach is told as minor (the specification says so) and yet makes a resource invalid.
+BREAKING_MINOR = frozenset({"fhir.binding.status"})
+
+
+def shown_name(name: str) -> str:
+    """Return a name that came with the payload, made safe to show: letters, digits, - and _, at most 64; else ?."""
+    return name if _NAME.fullmatch(name) else "?"
+
+
+def shown_place(place: Place | None) -> str:
+    """Return a place as a path."""
+    parts: list[str] = []
+    while place is not None:
+        outer, name, index = place
+        parts.append(name if index is None else f"{name}[{index}]")
+        place = outer
+    return ".".join(reversed(parts)).replace(".[", "[")
+
+
+@dataclass(slots=True)
+class Frame:
+    """One resource of the document: itself, the resource it is contained in, its Bundle and entry, and the references it makes."""
+
+    resource: dict[str, Any]
+    type: str
+    place: Place
+    container: Frame | None = None
+    bundle: Frame | None = None
+    entry: dict[str, Any] | None = None
+    entry_index: int = 0
+    references: list[tuple[dict[str, Any], Place, Field | None]] = field(default_factory=list)
+    canonicals: list[tuple[str, Place, Field]] = field(default_factory=list)
+    contained: list[Frame] = field(default_factory=list)
+    entries: list[Frame] = field(default_factory=list)
+    ids: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def root(self) -> Frame:
+        """The resource itself, or the one that it is contained in."""
+        return self.container or self
+
+
+@dataclass(slots=True)
+class Document:
+    """The state of one validation."""
+
+    report: Report
+    context: Context
+    options: Options
+    frames: list[Frame] = field(default_factory=list)
+    extensions: list[tuple[dict[str, Any], Place, str, Frame]] = field(default_factory=list)
+    narratives: list[tuple[str, Place, Frame]] = field(default_factory=list)
+    codings: list[tuple[dict[str, Any], Place]] = field(default_factory=list)
+    markdowns: list[tuple[str, Place]] = field(default_factory=list)
+    typed: dict[str, list[tuple[dict[str, Any], Place, Frame]]] = field(default_factory=dict)
+    said: Counter[str] = field(default_factory=Counter)
+    members: int = 0
+
+    def say(self, severity: Severity, code: str, place: Place | None, message: str, *, suggestion: str | None = None, value: object = None) -> None:
+        """Tell one finding, or count it where many of its kind were told."""
+        self.said[code] += 1
+        if self.said[code] > PER_CODE_MAX:
+            self.report.dropped += 1
+            return
+        self.report.add(self.context.finding(severity, code, shown_place(place), message, suggestion=suggestion, value=value))
+
+
+def breaking(code: str, severity: str) -> bool:
+    """Return whether a finding means that the document is not valid FHIR."""
+    return severity in {"critical", "major"} or code in BREAKING_MINOR
+
+
+__all__ = ["BREAKING_MINOR", "Document", "Field", "Frame", "Place", "Type", "breaking", "shown_name", "shown_place"]

@@ -1,0 +1,395 @@
+"""The structural engine: one walk over parsed JSON, driven by the R4 table.
+
+What can be said from the names of an object's members alone (unknown elements, what is missing, choices, most invariants) is
+worked out once per type and set of names, and kept as a plan; a well-formed object then costs one look-up and a loop over its values.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from schemas.result import Severity
+from scorers.clinical.formats.fhir import primitives
+from scorers.clinical.formats.fhir.bindings import Binding, binding_of
+from scorers.clinical.formats.fhir.document import Document, Frame, Place, shown_name
+from scorers.clinical.formats.fhir.fhirpath import Surroundings, Verdict, decide
+from scorers.clinical.formats.fhir.options import DEPTH_MAX
+from scorers.clinical.formats.fhir.tables import Field, Invariant, Type, definitions
+
+#: Plans kept per type, and members an object may have for its plan to be kept: documents may come with any number of shapes.
+PLANS_MAX = 2_000
+PLAN_MEMBERS_MAX = 80
+#: Good values remembered per primitive type, and their length.
+GOOD_MAX = 20_000
+GOOD_CHARS_MAX = 80
+
+_NOTHING: frozenset[str] = frozenset()
+_COLLECTED = frozenset({"Extension", "Coding", "Attachment", "Identifier", "Quantity", "Age", "Duration", "SampledData", "Signature"})
+_LEVELS: dict[str, Severity] = {"error": "major", "warning": "minor"}
+
+
+@dataclass(slots=True)
+class Step:
+    """What to do with one member. `good`: string values known to be right."""
+
+    field: Field | None
+    good: Any = _NOTHING
+    type: Plans | None = None
+    binding: Binding | None = None
+    beside: str = ""
+    noted: bool = False
+
+
+@dataclass(slots=True)
+class Plan:
+    """What the names of an object's members say: a step per member, problems, and the invariants whose verdict needs the values."""
+
+    steps: tuple[Step, ...]
+    problems: tuple[tuple[Severity, str, str, str], ...]
+    invariants: tuple[Invariant, ...]
+    settled: int
+
+
+class Plans:
+    """The plans of one type."""
+
+    __slots__ = ("collected", "is_reference", "kept", "owner", "steps", "type")
+
+    def __init__(self, of: Type, owner: Engine) -> None:
+        self.type = of
+        self.owner = owner
+        self.kept: dict[tuple[str, ...], Plan] = {}
+        self.steps: dict[str, Step] = {}
+        self.is_reference = of.name == "Reference"
+        self.collected = of.name in _COLLECTED
+
+    def step(self, key: str) -> Step | None:
+        """Return the step of a member by its key, or None where the type has no such element."""
+        step = self.steps.get(key)
+        if step is None:
+            made = self.owner.make_step(self.type, key)
+            if made is None:
+                return None
+            step = self.steps[key] = made
+        return step
+
+    def plan(self, keys: tuple[str, ...]) -> Plan:
+        """Work out, and keep, the plan for a set of member names."""
+        made = self._make(keys)
+        if len(self.kept) < PLANS_MAX and len(keys) <= PLAN_MEMBERS_MAX:
+            self.kept[keys] = made
+        return made
+
+    def _make(self, keys: tuple[str, ...]) -> Plan:
+        problems: list[tuple[Severity, str, str, str]] = []
+        steps, present = [], set()
+        unknown = Step(None)
+        for key in keys:
+            step = self.step(key)
+            if step is None:
+                problems.append(("major", "fhir.structure.unknown-element", shown_name(key), "this element does not exist here in FHIR R4"))
+                steps.append(unknown)
+                continue
+            steps.append(step)
+            if step.field is not None:
+                present.add(step.field.element)
+        if not keys or set(keys) <= {"id"}:
+            problems.append(("major", "fhir.invariant.ele-1", "", "an element must have a value or children"))
+        self._cardinality(set(keys), problems)
+        rules, settled = self._invariants(frozenset(name.removesuffix("[x]") for name in present), problems)
+        return Plan(tuple(steps), tuple(problems), rules, settled)
+
+    def _cardinality(self, keys: set[str], problems: list[tuple[Severity, str, str, str]]) -> None:
+        here = {key[1:] if key[:1] == "_" else key for key in keys}
+        for element, options in self.type.required.items():
+            if here.isdisjoint(options):
+                problems.append(("major", "fhir.structure.missing", element, "this element is required and absent"))
+        for element, options in self.type.choices.items():
+            if len(here.intersection(options)) > 1:
+                problems.append(("major", "fhir.structure.choice", element, "only one type of this choice may be present"))
+        if self.type.name == "Extension" and ("extension" in here) == any(name.startswith("value") for name in here):
+            problems.append(("major", "fhir.invariant.ext-1", "", "an extension must have either extensions or a value, not both"))
+
+    def _invariants(self, present: frozenset[str], problems: list[tuple[Severity, str, str, str]]) -> tuple[tuple[Invariant, ...], int]:
+        left = []
+        for rule in self.type.invariants:
+            verdict = decide(rule.tree, present)
+            if verdict in {Verdict.FALSE, Verdict.EMPTY}:
+                problems.append((_LEVELS[rule.severity], f"fhir.invariant.{rule.key}", "", rule.human))
+            elif verdict is not Verdict.TRUE:
+                left.append(rule)
+        return tuple(left), len(self.type.invariants) + 1
+
+
+class Engine:
+    """The plans of all types. Shared between validations; what it keeps is bounded."""
+
+    def __init__(self) -> None:
+        self.definitions = definitions()
+        self._plans: dict[str, Plans] = {}
+        self._good: dict[str, set[str]] = {}
+
+    def plans(self, name: str) -> Plans:
+        """Return the plans of a type."""
+        plans = self._plans.get(name)
+        if plans is None:
+            plans = self._plans[name] = Plans(self.definitions.types[name], self)
+        return plans
+
+    def make_step(self, of: Type, key: str) -> Step | None:
+        """Return what to do with a member of a type."""
+        if key == "resourceType":
+            return Step(None, good=frozenset({of.name})) if of.kind == "resource" else None
+        if key[:1] == "_":
+            found = of.fields.get(key[1:])
+            return Step(found, type=self.plans("Element"), beside=key[1:]) if found is not None and found.kind == "primitive" else None
+        found = of.fields.get(key)
+        if found is None:
+            return None
+        if found.kind == "complex":
+            return Step(found, type=self.plans(found.type), binding=binding_of(found))
+        if found.kind == "primitive":
+            return self._primitive(of, found)
+        return Step(found)
+
+    def _primitive(self, of: Type, found: Field) -> Step:
+        binding = binding_of(found)
+        noted = (
+            found.type in {"canonical", "markdown"}
+            or (found.name == "id" and of.kind != "resource" and of.name != "ElementDefinition")
+            or bool(found.invariants)
+        )
+        if noted:
+            return Step(found, binding=binding, noted=True)
+        if binding is not None and binding.codes is not None:
+            return Step(found, good=binding.codes, binding=binding)
+        return Step(found, good=self._good.setdefault(found.type, set()), binding=binding)
+
+    def remember(self, name: str, value: str) -> None:
+        """Keep a value that was found good."""
+        good = self._good[name]
+        if len(good) >= GOOD_MAX:
+            good.clear()
+        good.add(value)
+
+
+class Walk:
+    """One walk over one document."""
+
+    def __init__(self, engine: Engine, document: Document) -> None:
+        self._engine = engine
+        self._document = document
+        self._say = document.say
+        self._frame: Frame
+        self._depth = 0
+        self._fired = 0
+        self._settled = 0
+        self._members = 0
+        self._undecided: set[str] = set()
+
+    def run(self, resource: dict[str, Any], place: Place) -> Frame | None:
+        """Walk one resource that stands by itself; return its frame, or None where it has no known type."""
+        frame = self._resource(resource, place, None, None)
+        document = self._document
+        document.report.fired("structure", self._members)
+        document.report.fired("invariants", self._settled + self._fired)
+        document.members += self._members
+        for key in sorted(self._undecided):
+            document.report.skip(f"invariant {key}", "the document alone cannot tell")
+        return frame
+
+    def _resource(self, resource: dict[str, Any], place: Place, container: Frame | None, bundle: Frame | None) -> Frame | None:
+        name = resource.get("resourceType")
+        if not isinstance(name, str):
+            self._say("critical", "fhir.structure.resource-type", place, "no resourceType: not a FHIR resource")
+            return None
+        if name not in self._engine.definitions.resources:
+            self._say("critical", "fhir.structure.resource-type", place, "not a resource type of FHIR R4", value=name)
+            return None
+        frame = Frame(resource, name, place, container, bundle)
+        self._document.frames.append(frame)
+        outer, self._frame = getattr(self, "_frame", None), frame
+        self._object(resource, self._engine.plans(name), place)
+        if outer is not None:
+            self._frame = outer
+        return frame
+
+    def _object(self, value: dict[str, Any], plans: Plans, place: Place) -> None:
+        keys = (*value,)
+        plan = plans.kept.get(keys) or plans.plan(keys)
+        self._members += len(keys)
+        self._settled += plan.settled
+        if plan.problems:
+            for severity, code, name, message in plan.problems:
+                self._say(severity, code, (place, name, None) if name else place, message)
+        if plans.is_reference:
+            self._frame.references.append((value, place, None))
+        elif plans.collected:
+            self._collect(plans.type.name, value, place)
+        for step, member, key in zip(plan.steps, value.values(), keys, strict=True):
+            kind = member.__class__
+            if kind is str:
+                if member in step.good:
+                    continue
+                self._text(step, member, place, key)
+            elif kind is dict and step.type is not None and not step.field.many:  # type: ignore[union-attr]
+                self._child(step, member, (place, key, None))
+            else:
+                self._other(step, member, place, key, value)
+        for rule in plan.invariants:
+            self._invariant(rule, value, place)
+
+    def _collect(self, name: str, value: dict[str, Any], place: Place) -> None:
+        document = self._document
+        if name == "Extension":
+            document.extensions.append((value, place, "", self._frame))
+        elif name == "Coding":
+            document.codings.append((value, place))
+        else:
+            document.typed.setdefault(name, []).append((value, place, self._frame))
+
+    def _child(self, step: Step, value: dict[str, Any], place: Place) -> None:
+        self._depth += 1
+        if self._depth > DEPTH_MAX:
+            self._say("critical", "fhir.structure.depth", place, f"nested deeper than {DEPTH_MAX} objects; not read further")
+        else:
+            plans = step.type
+            assert plans is not None
+            self._object(value, plans, place)
+            found = step.field
+            if found is not None and not step.beside:
+                if found.type == "Reference":
+                    self._frame.references[-1 if self._frame.references[-1][0] is value else self._find(value)] = (value, place, found)
+                if step.binding is not None:
+                    self._document.report.fired("bindings")
+                    step.binding.check(self._document, value, place)
+                for rule in found.invariants:
+                    self._invariant(rule, value, place)
+        self._depth -= 1
+
+    def _find(self, value: dict[str, Any]) -> int:
+        references = self._frame.references
+        return next(at for at in range(len(references) - 1, -1, -1) if references[at][0] is value)
+
+    def _text(self, step: Step, value: str, place: Place, key: str) -> None:
+        found = step.field
+        here: Place = (place, key, None)
+        if found is None:
+            return
+        if found.kind == "xhtml":
+            self._document.narratives.append((value, here, self._frame))
+        elif found.kind == "primitive" and not step.beside and not found.many:
+            self._value(step, found, value, here)
+        else:
+            self._other(step, value, place, key, {})
+
+    def _value(self, step: Step, found: Field, value: Any, here: Place) -> None:
+        problem = primitives.CHECKS[found.type](value)
+        if problem is not None:
+            self._say("major", problem[0], here, problem[1], value=value)
+            return
+        if step.binding is not None:
+            self._document.report.fired("bindings")
+            step.binding.check_code(self._document, value, here)
+        elif value.__class__ is str and not step.noted and len(value) <= GOOD_CHARS_MAX:
+            self._engine.remember(found.type, value)
+        if step.noted:
+            self._note(found, value, here)
+
+    def _note(self, found: Field, value: Any, here: Place) -> None:
+        if found.type == "canonical":
+            self._frame.canonicals.append((value, here, found))
+        elif found.type == "markdown":
+            self._document.markdowns.append((value, here))
+        elif found.name == "id":
+            self._frame.ids[value] = self._frame.ids.get(value, 0) + 1
+            if self._frame.ids[value] == 2:
+                self._say("major", "fhir.structure.duplicate-id", here, "this element id appears twice in one resource")
+        for rule in found.invariants:
+            self._invariant(rule, value, here)
+
+    def _other(self, step: Step, value: Any, place: Place, key: str, owner: dict[str, Any]) -> None:
+        """A member that is neither a plain text nor a single object: a list, a number, a boolean, null, or something wrong."""
+        found = step.field
+        here: Place = (place, key, None)
+        if value is None:
+            self._say("major", "fhir.structure.null", here if found is not None else place, "null is only allowed inside a list of primitives")
+        elif found is None:
+            if key == "resourceType":
+                self._say("major", "fhir.structure.resource-type", here, "resourceType must be text")
+        elif value.__class__ is list:
+            self._list(step, found, value, here, owner)
+        elif found.many:
+            self._say("major", "fhir.structure.list", here, "this element repeats, so it must be a JSON list")
+        elif step.beside or found.kind == "complex":
+            self._say("major", "fhir.structure.object", here, "must be a JSON object")
+        elif found.kind == "resource":
+            self._inner_resource(value, here, 0, owner, found)
+        elif found.kind == "xhtml":
+            self._say("major", "fhir.primitive.type", here, "the narrative must be a JSON string")
+        else:
+            self._value(step, found, value, here)
+
+    def _list(self, step: Step, found: Field, values: list[Any], here: Place, owner: dict[str, Any]) -> None:
+        if not found.many:
+            self._say("major", "fhir.structure.no-list", here, "this element does not repeat, so it must not be a JSON list")
+            return
+        if not values:
+            self._say("major", "fhir.structure.empty-list", here, "a list must not be empty")
+        outer, key, _ = here
+        beside = owner.get(step.beside or "_" + key)
+        for index, value in enumerate(values):
+            at: Place = (outer, key, index)
+            if value.__class__ is dict and step.type is not None:
+                self._child(step, value, at)
+            elif found.kind == "resource":
+                self._inner_resource(value, at, index, owner, found)
+            elif value is None and found.kind == "primitive":
+                other = beside[index] if isinstance(beside, list) and index < len(beside) else None
+                if other is None:
+                    self._say("major", "fhir.structure.null", at, "null in a list needs a value or an extension at the same index of the other list")
+            elif step.type is not None:
+                self._say("major", "fhir.structure.object", at, "must be a JSON object")
+            elif value.__class__ is not str or value not in step.good:
+                self._value(step, found, value, at)
+
+    def _inner_resource(self, value: Any, place: Place, index: int, owner: dict[str, Any], found: Field) -> None:
+        if value.__class__ is not dict:
+            self._say("major", "fhir.structure.object", place, "must be a resource: a JSON object")
+            return
+        self._depth += 1
+        if self._depth > DEPTH_MAX:
+            self._say("critical", "fhir.structure.depth", place, f"nested deeper than {DEPTH_MAX} objects; not read further")
+        elif found.name == "contained":
+            outer = self._frame
+            if outer.container is not None:
+                self._say("major", "fhir.invariant.dom-2", place, "a contained resource must not contain resources")
+            inner = self._resource(value, place, outer.root, outer.bundle)
+            if inner is not None:
+                outer.contained.append(inner)
+        elif self._frame.type == "Bundle" and found.name == "resource":
+            self._entry(value, place, owner)
+        else:
+            # Parameters.parameter.resource and the like: a resource of its own that shares nothing.
+            self._resource(value, place, None, self._frame.bundle)
+        self._depth -= 1
+
+    def _entry(self, value: dict[str, Any], place: Place, entry: dict[str, Any]) -> None:
+        bundle = self._frame
+        index = next((number for number, one in enumerate(bundle.resource["entry"]) if one is entry), 0) if not bundle.entries else -1
+        outer = place[0]
+        index = outer[2] if outer is not None and outer[2] is not None else index
+        inner = self._resource(value, place, None, bundle)
+        if inner is not None:
+            inner.entry, inner.entry_index = entry, index
+            bundle.entries.append(inner)
+
+    def _invariant(self, rule: Invariant, value: Any, place: Place) -> None:
+        self._fired += 1
+        frame = self._frame
+        verdict = rule.holds(value, Surroundings(frame.resource, frame.root.resource, value))
+        if verdict is False:
+            self._say(_LEVELS[rule.severity], f"fhir.invariant.{rule.key}", place, rule.human)
+        elif verdict is None:
+            self._undecided.add(rule.key)

@@ -1,0 +1,134 @@
+"""Extensions against their definitions: known, allowed in this place, of an allowed type (R4: extensibility.html)."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from scorers.clinical.formats.fhir.document import Document, Frame, Place
+from scorers.clinical.formats.fhir.references import is_absolute
+from scorers.clinical.formats.fhir.tables import definitions
+
+#: Namespaces in which anything goes: examples, the tooling's own extensions, and elements of other FHIR versions.
+_OPEN = re.compile(r"https?://(www\.)?(example\.(org|com)|acme\.com)/|http://hl7\.org/fhir/(tools/|[1-6]\.0/StructureDefinition/extension-)")
+_PRIMITIVE_BASES = {"code": "string", "id": "string", "markdown": "string", "canonical": "uri", "url": "uri", "oid": "uri", "uuid": "uri"} | {
+    "positiveInt": "integer",
+    "unsignedInt": "integer",
+}
+#: Contexts that name an interface, or all of something: not told apart by the table.
+_WIDE = frozenset({"Element", "Base", "*", "CanonicalResource", "MetadataResource", "ElementDefinition"})
+
+
+def check_extensions(document: Document) -> None:
+    """Check every extension of a document."""
+    told: set[tuple[Any, ...]] = set()
+    for value, place, _, frame in document.extensions:
+        document.report.fired("extensions")
+        url = value.get("url")
+        if not isinstance(url, str) or not url:
+            continue
+        names = _names(place, frame)
+        key = (url, frame.type, names, *value)
+        if key in told:
+            continue
+        if not _check(document, value, url, place, frame, names):
+            told.add(key)
+
+
+def _names(place: Place, frame: Frame) -> tuple[str, ...]:
+    """The keys from a resource down to an extension, without indices."""
+    names: list[str] = []
+    at: Place | None = place
+    while at is not None and at is not frame.place:
+        names.append(at[1])
+        at = at[0]
+    return tuple(reversed(names))
+
+
+def _check(document: Document, value: dict[str, Any], url: str, place: Place, frame: Frame, names: tuple[str, ...]) -> bool:
+    """Check one extension; return whether something was said."""
+    nested = len(names) > 1 and names[-2] in {"extension", "modifierExtension"}
+    if not is_absolute(url):
+        if not nested:
+            document.say("major", "fhir.extension.url", place, "the url of an extension must be absolute")
+            return True
+        return False
+    if "|" in url:
+        document.say("major", "fhir.extension.url", place, "the url of an extension must not hold a version")
+        return True
+    known = definitions().extensions.get(url) or document.options.definitions.get(url)
+    if known is None:
+        return _unknown(document, url, place)
+    return _defined(document, value, known, place, frame, names)
+
+
+def _unknown(document: Document, url: str, place: Place) -> bool:
+    if _OPEN.match(url):
+        return False
+    if document.options.extensions == "known":
+        document.say("major", "fhir.extension.unknown", place, "no definition of this extension is at hand", value=url)
+        return True
+    document.report.skip("extensions without a definition", "their definitions are not at hand")
+    return False
+
+
+def _defined(document: Document, value: dict[str, Any], known: dict[str, Any], place: Place, frame: Frame, names: tuple[str, ...]) -> bool:
+    said = False
+    if known["modifier"] != (names[-1] == "modifierExtension"):
+        kind = "modifierExtension" if known["modifier"] else "extension"
+        document.say("major", "fhir.extension.modifier", place, f"this extension must be used as {kind}")
+        said = True
+    held = next((key for key in value if key.startswith("value")), None)
+    if held is not None and (not known["values"] or not any(held[5:].lower() == one.lower() for one in known["values"])):
+        allowed = ", ".join(known["values"][:8]) or "none, only extensions"
+        document.say("major", "fhir.extension.type", place, f"this extension does not hold a value of this type; allowed: {allowed}")
+        said = True
+    inner = value.get("extension")
+    for part in inner if isinstance(inner, list) and known["parts"] else ():
+        name = part.get("url") if isinstance(part, dict) else None
+        if isinstance(name, str) and not is_absolute(name) and name not in known["parts"]:
+            document.say("major", "fhir.extension.part", place, "the definition of this extension has no such part")
+            said = True
+    if not _in_context(known["contexts"], frame, names):
+        allowed = ", ".join(one for _, one in known["contexts"][:6])
+        document.say("major", "fhir.extension.context", place, f"this extension is not allowed here; allowed on: {allowed}")
+        said = True
+    return said
+
+
+def _in_context(contexts: list[list[str]], frame: Frame, names: tuple[str, ...]) -> bool:
+    """Return whether an extension may stand where it stands; true also where that cannot be told."""
+    if not contexts or any(kind != "element" for kind, _ in contexts):
+        return True
+    wanted = {expression for _, expression in contexts}
+    if wanted & _WIDE:
+        return True
+    return bool(wanted & _places(frame.type, names[:-1]))
+
+
+def _places(root: str, names: tuple[str, ...]) -> set[str]:
+    """Every name under which a definition may speak of an element: its paths and its types."""
+    table = definitions()
+    places, at = {root}, root
+    paths = {root}
+    for name in names:
+        holder = table.types.get(at)
+        found = holder.fields.get(name.lstrip("_")) if holder is not None else None
+        if found is None:
+            return set(_WIDE) | {"*"}
+        element = found.element
+        options = {element, element.removesuffix("[x]"), found.name}
+        paths = {f"{path}.{option}" for path in {*paths, *_with_bases(at)} for option in options}
+        places, at = set(paths), found.type
+    return places | _with_bases(at)
+
+
+def _with_bases(name: str) -> set[str]:
+    found = {name, "Element"} if name[0].islower() else {name}
+    bases = definitions().bases
+    while bases.get(name):
+        name = bases[name]
+        found.add(name)
+    if name in _PRIMITIVE_BASES:
+        found.add(_PRIMITIVE_BASES[name])
+    return found

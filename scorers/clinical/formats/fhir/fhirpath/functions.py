@@ -1,0 +1,218 @@
+# ruff: noqa: ARG001, ARG005 - functions share one signature
+"""FHIRPath functions over collections (FHIRPath 2.0 section 5; FHIR R4, FHIRPath supplement)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+from scorers.clinical.formats.fhir.fhirpath.syntax import FhirPathError
+from scorers.clinical.formats.fhir.fhirpath.values import DESCENDANTS_MAX, Extended, Undecided, all_children, children, compare, descendants, plain, same
+
+#: A text longer than this is not matched against a pattern of a definition: a pattern may backtrack.
+MATCHED_CHARS_MAX = 4_000
+_CLASS = re.compile(r"\\([/\-'\"@])")
+
+
+@lru_cache(maxsize=1_000)
+def _pattern(text: str) -> re.Pattern[str]:
+    try:
+        return re.compile(_CLASS.sub(lambda m: "\\-" if m[1] == "-" else m[1], text), re.DOTALL)
+    except re.error as error:
+        raise FhirPathError("a pattern that cannot be read") from error
+
+
+def has_type(item: Any, wanted: str) -> bool:
+    """Return whether an item looks like a type; Undecided where its look does not tell."""
+    value = plain(item)
+    name = wanted[0].lower() + wanted[1:]
+    if isinstance(value, dict):
+        if "resourceType" in value:
+            return bool(value["resourceType"] == wanted) or wanted in {"Resource", "DomainResource"}
+        if wanted[0].islower():
+            return False
+        raise Undecided
+    if isinstance(value, bool):
+        return name == "boolean"
+    if isinstance(value, int | float):
+        return name in {"integer", "decimal", "positiveInt", "unsignedInt"} and (name == "decimal" or isinstance(value, int))
+    return name not in {"boolean", "integer", "decimal"}
+
+
+def distinct(items: list[Any]) -> list[Any]:
+    """Return items without repetitions, in their order."""
+    if all(isinstance(plain(item), str) for item in items):
+        return list({plain(item): item for item in reversed(items)}.values())[::-1]
+    if len(items) > 2_000:
+        raise Undecided
+    found: list[Any] = []
+    for item in items:
+        if not any(same(item, other) for other in found):
+            found.append(item)
+    return found
+
+
+def repeat(items: list[Any], step: Callable[[Any], list[Any]]) -> list[Any]:
+    """Return everything reached from some items by a step, bounded."""
+    found: list[Any] = []
+    while items := [reached for item in items for reached in step(item)]:
+        found.extend(items)
+        if len(found) > DESCENDANTS_MAX:
+            raise Undecided
+    return found
+
+
+def resolve(items: list[Any], find: Callable[[Any, str], Any] | None) -> list[Any]:
+    """Return the resources that references point to; Undecided where one is outside the document."""
+    found = []
+    for item in items:
+        value = plain(item)
+        reference = value.get("reference") if isinstance(value, dict) else value
+        target = find(value, reference) if find is not None and isinstance(reference, str) else None
+        if target is None:
+            raise Undecided
+        found.append(target)
+    return found
+
+
+def arithmetic(operator: str, left: list[Any], right: list[Any]) -> list[Any]:
+    """Return the result of + - * / div mod on two single values, or nothing."""
+    if len(left) != 1 or len(right) != 1:
+        return []
+    one, two = plain(left[0]), plain(right[0])
+    if operator == "+" and isinstance(one, str) and isinstance(two, str):
+        return [one + two]
+    if isinstance(one, bool) or isinstance(two, bool) or not (isinstance(one, int | float) and isinstance(two, int | float)):
+        raise Undecided
+    if operator in {"/", "div", "mod"} and two == 0:
+        return []
+    results: dict[str, Callable[[], int | float]] = {
+        "+": lambda: one + two,
+        "-": lambda: one - two,
+        "*": lambda: one * two,
+        "/": lambda: one / two,
+        "div": lambda: int(one / two),
+        "mod": lambda: one % two,
+    }
+    return [results[operator]()]
+
+
+def _text(items: list[Any]) -> str | None:
+    value = plain(items[0]) if len(items) == 1 else None
+    return value if isinstance(value, str) else None
+
+
+def _on_text(act: Callable[..., Any]) -> Callable[..., list[Any]]:
+    """A function of one text and texts: nothing where one of them is absent."""
+
+    def run(items: list[Any], *arguments: list[Any]) -> list[Any]:
+        texts = [_text(items), *(_text(argument) for argument in arguments)]
+        return [] if None in texts else [act(*texts)]
+
+    return run
+
+
+def _matches(text: str, pattern: str) -> bool:
+    if len(text) > MATCHED_CHARS_MAX:
+        raise Undecided
+    # R4 engines match the whole text; R5 made it a search.
+    return _pattern(pattern).fullmatch(text) is not None
+
+
+def _substring(items: list[Any], start: list[Any], length: list[Any] | None = None) -> list[Any]:
+    text = _text(items)
+    if text is None or not start or not 0 <= plain(start[0]) < max(len(text), 1):
+        return []
+    first = plain(start[0])
+    return [text[first:] if not length else text[first : first + plain(length[0])]]
+
+
+def _to_integer(items: list[Any]) -> list[Any]:
+    value = plain(items[0]) if len(items) == 1 else None
+    if isinstance(value, int):
+        return [int(value)]
+    return [int(value)] if isinstance(value, str) and re.fullmatch(r"[+-]?\d{1,18}", value) else []
+
+
+def _to_string(items: list[Any]) -> list[Any]:
+    value = plain(items[0]) if len(items) == 1 else None
+    if isinstance(value, bool):
+        return ["true" if value else "false"]
+    return [str(value)] if isinstance(value, str | int | float) else []
+
+
+def _not(items: list[Any]) -> list[Any]:
+    # FHIRPath says empty; bdl-8 and its like are only true of official examples where the negation of nothing is true.
+    if not items:
+        return [True]
+    value = plain(items[0])
+    return [not value if isinstance(value, bool) else False]
+
+
+def _has_value(items: list[Any]) -> list[Any]:
+    return [len(items) == 1 and isinstance(plain(items[0]), str | int | float)]
+
+
+def _extension(items: list[Any], url: list[Any]) -> list[Any]:
+    return [one for item in items for one in children(item, "extension") if url and isinstance(one, dict) and one.get("url") == plain(url[0])]
+
+
+def _undecided(items: list[Any], *arguments: list[Any]) -> list[Any]:
+    if not items:
+        return []
+    raise Undecided
+
+
+def _flags(items: list[Any]) -> list[bool]:
+    return [plain(item) is True for item in items]
+
+
+FUNCTIONS: dict[str, Callable[..., list[Any]]] = {
+    "empty": lambda items: [not items],
+    "exists": lambda items: [bool(items)],
+    "not": _not,
+    "count": lambda items: [len(items)],
+    "first": lambda items: items[:1],
+    "last": lambda items: items[-1:],
+    "tail": lambda items: items[1:],
+    "single": lambda items: items if len(items) == 1 else [],
+    "skip": lambda items, count: items[plain(count[0]) :],
+    "take": lambda items, count: items[: plain(count[0])],
+    "distinct": distinct,
+    "isDistinct": lambda items: [len(distinct(items)) == len(items)],
+    "combine": lambda items, others: [*items, *others],
+    "union": lambda items, others: distinct([*items, *others]),
+    "intersect": lambda items, others: [item for item in distinct(items) if any(same(item, other) for other in others)],
+    "exclude": lambda items, others: [item for item in items if not any(same(item, other) for other in others)],
+    "subsetOf": lambda items, others: [all(any(same(item, other) for other in others) for item in items)],
+    "allTrue": lambda items: [all(_flags(items))],
+    "anyTrue": lambda items: [any(_flags(items))],
+    "children": lambda items: [child for item in items for child in all_children(item)],
+    "descendants": descendants,
+    "trace": lambda items, *arguments: items,
+    "hasValue": _has_value,
+    "extension": _extension,
+    "startsWith": _on_text(lambda text, start: text.startswith(start)),
+    "endsWith": _on_text(lambda text, end: text.endswith(end)),
+    "contains": _on_text(lambda text, part: part in text),
+    "indexOf": _on_text(lambda text, part: text.find(part)),
+    "matches": _on_text(_matches),
+    "matchesFull": _on_text(_matches),
+    "replaceMatches": _on_text(lambda text, pattern, by: _pattern(pattern).sub(lambda match: by, text)),
+    "replace": _on_text(lambda text, part, by: text.replace(part, by)),
+    "upper": _on_text(lambda text: text.upper()),
+    "lower": _on_text(lambda text: text.lower()),
+    "length": _on_text(len),
+    "trim": _on_text(lambda text: text.strip()),
+    "substring": _substring,
+    "toInteger": _to_integer,
+    "toString": _to_string,
+    # Answered elsewhere (narrative rules) or only by a terminology service or another definition.
+    "htmlChecks": lambda items: [True],
+    "memberOf": _undecided,
+    "conformsTo": _undecided,
+    "elementDefinition": _undecided,
+}
+__all__ = ["FUNCTIONS", "Extended", "arithmetic", "compare", "distinct", "has_type", "repeat", "resolve"]

@@ -1,0 +1,189 @@
+"""Narrative XHTML: well-formed, only what R4 allows, nothing active (R4: narrative.html, txt-1, txt-2).
+
+The text is scanned once, left to right. No parser with entities is involved, so nothing can be expanded: a document type is refused
+where it is met, and an entity is one of XML's five or a number.
+"""
+
+from __future__ import annotations
+
+import re
+
+from scorers.clinical.formats.fhir.document import Document
+from scorers.clinical.formats.fhir.options import NARRATIVE_CHARS_MAX
+
+NAMESPACE = "http://www.w3.org/1999/xhtml"
+#: Tags of one narrative and how deep they may be nested.
+TAGS_MAX = 200_000
+TAG_DEPTH_MAX = 512
+
+_TOKEN = re.compile(
+    r"<!--(?P<comment>.*?)-->|<!\[CDATA\[(?P<data>.*?)\]\]>|<(?P<close>/?)(?P<name>[A-Za-z][\w:.\-]*)(?P<rest>(?:[^<>\"']|\"[^\"<]*\"|'[^'<]*')*+)>", re.DOTALL
+)
+_ATTRIBUTE = re.compile(r"\s+([A-Za-z_:][\w:.\-]*)\s*=\s*(?:\"([^\"<]*)\"|'([^'<]*)')")
+_ENTITY = re.compile(r"&(?:(#\d{1,7}|#x[0-9A-Fa-f]{1,6})|([A-Za-z][A-Za-z0-9]*))?(;?)")
+_XML_ENTITIES = frozenset({"amp", "lt", "gt", "quot", "apos"})
+_ELEMENTS = frozenset(
+    "p br div h1 h2 h3 h4 h5 h6 a span b em i strong small big tt dfn q var abbr acronym cite blockquote hr address bdo kbd sub sup ul ol li dl dt dd pre "  # noqa: SIM905
+    "table caption colgroup col thead tr tfoot tbody th td code samp img map area u s strike del ins center font".split()
+)
+_ELEMENTS_R4 = _ELEMENTS - {"u", "s", "strike", "center", "font"}
+_ATTRIBUTES = frozenset(
+    "title style class id idref lang xml:lang dir accesskey tabindex span width align valign char charoff abbr axis headers scope rowspan colspan "  # noqa: SIM905
+    "border cellpadding cellspacing frame rules summary href name rel rev charset hreflang type src alt longdesc height usemap ismap shape coords nohref "
+    "cite datetime xmlns nowrap compact start value clear noshade size bgcolor".split()
+)
+_ACTIVE = re.compile(r"\s*(javascript|vbscript|data\s*:\s*text/html)\b", re.IGNORECASE)
+
+
+def check_narratives(document: Document) -> None:
+    """Check every narrative of a document."""
+    anchors: list[set[str]] = []
+    links: list[list[str]] = []
+    for text, place, _ in document.narratives:
+        document.report.fired("narrative")
+        scan = Scan(text)
+        scan.run()
+        for code, message in scan.problems:
+            document.say("major", code, place, message)
+        anchors.append(scan.anchors)
+        links.append(scan.links)
+    _links(document, anchors, links)
+
+
+def _links(document: Document, anchors: list[set[str]], links: list[list[str]]) -> None:
+    """A link into the page must find an anchor in some narrative, an element id or a contained resource of the document."""
+    if not any(links):
+        return
+    known = set().union(*anchors)
+    for frame in document.frames:
+        known.update(frame.ids)
+        identity = frame.resource.get("id")
+        if isinstance(identity, str):
+            known.update({identity, f"{frame.type}/{identity}"} if frame.container is not None or frame.entry is not None else set())
+    for (_, place, _), found in zip(document.narratives, links, strict=True):
+        for link in found:
+            if link not in known:
+                document.say("major", "fhir.narrative.link", place, "a link into the narrative finds no anchor there")
+
+
+class Scan:
+    """One narrative: its problems, the anchors it offers and the links into the page that it makes."""
+
+    def __init__(self, text: str) -> None:
+        self.problems: list[tuple[str, str]] = []
+        self.anchors: set[str] = set()
+        self.links: list[str] = []
+        self._text = text
+        self._open: list[str] = []
+        self._content = False
+        self._tags = 0
+
+    def _say(self, code: str, message: str) -> None:
+        if (code, message) not in self.problems and len(self.problems) < 20:
+            self.problems.append((code, message))
+
+    def run(self) -> None:
+        """Scan the text."""
+        text = self._text
+        if len(text) > NARRATIVE_CHARS_MAX:
+            self._say("fhir.narrative.size", f"longer than {NARRATIVE_CHARS_MAX:,} characters: not read")
+            return
+        if re.search(r"<!(DOCTYPE|ENTITY)", text, re.IGNORECASE):
+            self._say("fhir.narrative.doctype", "a document type or entity declaration is refused: narrative must not declare anything")
+            return
+        place, roots = 0, 0
+        length = len(text)
+        while place < length:
+            start = text.find("<", place)
+            chars = text[place : length if start < 0 else start]
+            self._chars(chars, roots)
+            if start < 0:
+                break
+            match = _TOKEN.match(text, start)
+            if match is None:
+                self._say("fhir.narrative.malformed", "not well-formed XHTML")
+                return
+            place = match.end()
+            if match["name"]:
+                roots += not self._open and not match["close"]
+                if not self._tag(match["name"], bool(match["close"]), match["rest"]):
+                    return
+            elif match["data"] and match["data"].strip():
+                self._content = True
+        if self._open:
+            self._say("fhir.narrative.malformed", "a tag is not closed")
+        elif roots != 1:
+            self._say("fhir.narrative.malformed", "the narrative must be one div")
+        elif not self._content:
+            self._say("fhir.invariant.txt-2", "the narrative must have some content that is not whitespace")
+
+    def _chars(self, chars: str, roots: int) -> None:
+        if chars and not chars.isspace():
+            self._content = True
+            if not self._open:
+                self._say("fhir.narrative.malformed", "the narrative must be one div" if roots else "text outside the div")
+        if "&" in chars:
+            self._entities(chars)
+
+    def _entities(self, chars: str) -> None:
+        for match in _ENTITY.finditer(chars):
+            if not match[3] or (match[1] is None and match[2] not in _XML_ENTITIES):
+                self._say("fhir.narrative.entity", "an entity that XML does not define: use the character itself")
+
+    def _tag(self, name: str, closes: bool, rest: str) -> bool:
+        self._tags += 1
+        if self._tags > TAGS_MAX or len(self._open) > TAG_DEPTH_MAX:
+            self._say("fhir.narrative.size", "more tags than the bound: not read further")
+            return False
+        if closes:
+            if not self._open or self._open.pop() != name or rest.strip():
+                self._say("fhir.narrative.malformed", "a closing tag does not match the open one")
+                return False
+            return True
+        empty = rest.endswith("/")
+        if not self._open and name != "div":
+            self._say("fhir.narrative.root", "the narrative must be a div")
+        if name not in _ELEMENTS_R4:
+            self._say("fhir.invariant.txt-1", "the narrative holds an element that is not basic HTML formatting")
+        elif name == "img":
+            self._content = True
+        if not self._attributes(name, rest[:-1] if empty else rest):
+            return False
+        if not empty:
+            self._open.append(name)
+        return True
+
+    def _attributes(self, name: str, rest: str) -> bool:
+        place, seen = 0, set()
+        for match in _ATTRIBUTE.finditer(rest):
+            if match.start() != place:
+                break
+            place = match.end()
+            key, value = match[1], match[2] if match[2] is not None else match[3]
+            if key in seen:
+                self._say("fhir.narrative.malformed", "an attribute appears twice")
+            seen.add(key)
+            self._attribute(name, key, value)
+        if rest[place:].strip():
+            self._say("fhir.narrative.malformed", "not well-formed XHTML")
+            return False
+        if not self._open and name == "div" and "xmlns" not in seen:
+            self._say("fhir.narrative.namespace", "the div must be in the XHTML namespace")
+        return True
+
+    def _attribute(self, name: str, key: str, value: str) -> None:
+        if "&" in value:
+            self._entities(value)
+        if key == "xmlns":
+            if value != NAMESPACE:
+                self._say("fhir.narrative.namespace", "the div must be in the XHTML namespace")
+        elif key.startswith("xmlns:"):
+            return
+        elif key.startswith("on") or key not in _ATTRIBUTES:
+            self._say("fhir.invariant.txt-1", "the narrative holds an attribute that is not basic HTML formatting")
+        elif key in {"href", "src"} and _ACTIVE.match(value):
+            self._say("fhir.narrative.active", "a link that runs code")
+        elif key == "href" and value.startswith("#") and len(value) > 1:
+            self.links.append(value[1:])
+        if key == "id" or (key == "name" and name in {"a", "map"}):
+            self.anchors.add(value)

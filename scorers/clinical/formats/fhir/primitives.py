@@ -1,0 +1,180 @@
+"""Primitive values of FHIR R4: type of the JSON value, form, calendar, range (R4, datatypes: primitive types).
+
+Each check returns None for a good value, else (code, what is wrong). Values are never quoted here.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from calendar import monthrange
+from collections.abc import Callable
+from typing import Any
+
+Problem = tuple[str, str]
+#: R4, string: "Strings SHALL NOT exceed 1MB in size".
+STRING_CHARS_MAX = 1_048_576
+ID_CHARS_MAX = 64
+
+_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f]")
+_DATE = re.compile(r"(\d{4})(?:-(0[1-9]|1[0-2])(?:-(0[1-9]|[12]\d|3[01]))?)?")
+_DATE_TIME = re.compile(
+    r"(\d{4})(?:-(0[1-9]|1[0-2])(?:-(0[1-9]|[12]\d|3[01])(?:T([01]\d|2[0-3]):[0-5]\d:(?:[0-5]\d|60)(?:\.\d+)?(Z|[+-](?:(?:0\d|1[0-3]):[0-5]\d|14:00))?)?)?)?"
+)
+_TIME = re.compile(r"([01]\d|2[0-3]):[0-5]\d:([0-5]\d|60)(\.\d+)?")
+_CODE = re.compile(r"[^\s]+(\s[^\s]+)*")
+_ID = re.compile(r"[A-Za-z0-9\-.]{1,64}")
+_OID = re.compile(r"urn:oid:[0-2](\.(0|[1-9][0-9]*))+")
+_UUID = re.compile(r"urn:uuid:[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+_SPACE = re.compile(r"\s")
+_INTEGER_MAX = 2_147_483_647
+
+_WRONG_TYPE = "fhir.primitive.type"
+_FORM = "fhir.primitive.form"
+
+
+def _text(value: Any) -> Problem | None:
+    if not isinstance(value, str):
+        return _WRONG_TYPE, "must be a JSON string"
+    if not value:
+        return "fhir.primitive.empty", "must not be empty"
+    if not value.strip():
+        return "fhir.primitive.blank", "must hold more than whitespace"
+    if len(value) > STRING_CHARS_MAX:
+        return _FORM, "longer than the permitted 1 MB"
+    if _CONTROL.search(value):
+        return _FORM, "holds a control character that a FHIR string must not hold"
+    return None
+
+
+def _code(value: Any) -> Problem | None:
+    return _text(value) or (None if _CODE.fullmatch(value) else (_FORM, "a code has no leading or trailing whitespace and only single spaces inside"))
+
+
+def _uri(value: Any) -> Problem | None:
+    problem = _text(value)
+    if problem:
+        return problem
+    if _SPACE.search(value):
+        return _FORM, "a URI holds no whitespace"
+    if value.startswith("urn:oid:") and not _OID.fullmatch(value):
+        return _FORM, "urn:oid: is not followed by an OID"
+    if value.startswith("urn:uuid:") and not _UUID.fullmatch(value.split("#")[0].split("|")[0]):
+        return _FORM, "urn:uuid: is not followed by a lower-case UUID"
+    return None
+
+
+def _id(value: Any) -> Problem | None:
+    problem = _text(value)
+    if problem:
+        return problem
+    if len(value) > ID_CHARS_MAX:
+        return _FORM, "an id has at most 64 characters"
+    return None if _ID.fullmatch(value) else (_FORM, "an id holds only letters, digits, '-' and '.'")
+
+
+def _oid(value: Any) -> Problem | None:
+    return _text(value) or (None if _OID.fullmatch(value) else (_FORM, "an oid is urn:oid: and an OID"))
+
+
+def _uuid(value: Any) -> Problem | None:
+    return _text(value) or (None if _UUID.fullmatch(value) else (_FORM, "a uuid is urn:uuid: and a lower-case UUID"))
+
+
+def _calendar(match: re.Match[str]) -> Problem | None:
+    if match[1] == "0000":
+        return _FORM, "there is no year 0000"
+    if match[3] and int(match[3]) > monthrange(int(match[1]), int(match[2]))[1]:
+        return "fhir.primitive.calendar", "this day does not exist in that month"
+    return None
+
+
+def _date(value: Any) -> Problem | None:
+    problem = _text(value)
+    if problem:
+        return problem
+    match = _DATE.fullmatch(value)
+    return _calendar(match) if match else (_FORM, "a date is YYYY, YYYY-MM or YYYY-MM-DD")
+
+
+def _date_time(value: Any) -> Problem | None:
+    problem = _text(value)
+    if problem:
+        return problem
+    match = _DATE_TIME.fullmatch(value)
+    if match is None:
+        return _FORM, "a dateTime is YYYY, YYYY-MM, YYYY-MM-DD or YYYY-MM-DDThh:mm:ss+zz:zz"
+    if match[4] and not match[5]:
+        return "fhir.primitive.timezone", "a dateTime with a time must have a timezone"
+    return _calendar(match)
+
+
+def _instant(value: Any) -> Problem | None:
+    problem = _text(value)
+    if problem:
+        return problem
+    match = _DATE_TIME.fullmatch(value)
+    if match is None or not match[4]:
+        return _FORM, "an instant is YYYY-MM-DDThh:mm:ss.sss+zz:zz"
+    if not match[5]:
+        return "fhir.primitive.timezone", "an instant must have a timezone"
+    return _calendar(match)
+
+
+def _time(value: Any) -> Problem | None:
+    return _text(value) or (None if _TIME.fullmatch(value) else (_FORM, "a time is hh:mm:ss, with no timezone"))
+
+
+def _base64(value: Any) -> Problem | None:
+    if not isinstance(value, str):
+        return _WRONG_TYPE, "must be a JSON string"
+    if not value:
+        return "fhir.primitive.empty", "must not be empty"
+    try:
+        base64.b64decode("".join(value.split()) if _SPACE.search(value) else value, validate=True)
+    except (binascii.Error, ValueError):
+        return _FORM, "not base64"
+    return None
+
+
+def _boolean(value: Any) -> Problem | None:
+    return None if isinstance(value, bool) else (_WRONG_TYPE, "must be true or false, without quotes")
+
+
+def _integer(least: int) -> Callable[[Any], Problem | None]:
+    def check(value: Any) -> Problem | None:
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            return _WRONG_TYPE, "must be a JSON number, without quotes"
+        if not isinstance(value, int):
+            return _FORM, "must be a whole number of at most 32 bits"
+        return None if least <= value <= _INTEGER_MAX else (_FORM, f"must lie between {least} and {_INTEGER_MAX}")
+
+    return check
+
+
+def _decimal(value: Any) -> Problem | None:
+    return None if isinstance(value, int | float) and not isinstance(value, bool) else (_WRONG_TYPE, "must be a JSON number, without quotes")
+
+
+CHECKS: dict[str, Callable[[Any], Problem | None]] = {
+    "base64Binary": _base64,
+    "boolean": _boolean,
+    "canonical": _uri,
+    "code": _code,
+    "date": _date,
+    "dateTime": _date_time,
+    "decimal": _decimal,
+    "id": _id,
+    "instant": _instant,
+    "integer": _integer(-_INTEGER_MAX - 1),
+    "markdown": _text,
+    "oid": _oid,
+    "positiveInt": _integer(1),
+    "string": _text,
+    "time": _time,
+    "unsignedInt": _integer(0),
+    "uri": _uri,
+    "url": _uri,
+    "uuid": _uuid,
+}

@@ -1,0 +1,204 @@
+"""References and contained resources (R4: references.html, ref-1, dom-2 to dom-5; bundle.html: resolving references in Bundles)."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from scorers.clinical.formats.fhir.document import Document, Field, Frame, Place
+from scorers.clinical.formats.fhir.tables import definitions
+
+_RELATIVE = re.compile(r"([A-Z][A-Za-z]+)/([A-Za-z0-9\-.]{1,64})(?:/_history/[A-Za-z0-9\-.]{1,64})?(?:#.*)?")
+_CONDITIONAL = re.compile(r"([A-Z][A-Za-z]+)\?.*")
+_ABSOLUTE = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:")
+_REST = re.compile(r"(https?://.+/)([A-Z][A-Za-z]+)/([A-Za-z0-9\-.]{1,64})(?:/_history/([A-Za-z0-9\-.]{1,64}))?(?:#.*)?")
+_URN = re.compile(r"urn:(uuid|oid):")
+#: Requests and responses name what a server will know, so what they point to need not be there.
+EXCHANGES = frozenset({"batch", "transaction", "batch-response", "transaction-response"})
+
+
+def is_absolute(url: str) -> bool:
+    """Return whether a URL names its scheme."""
+    return _ABSOLUTE.match(url) is not None
+
+
+def rest_parts(url: str) -> tuple[str, str, str] | None:
+    """Return (base, type, id) of a RESTful URL of a FHIR resource, or None where it is no such thing."""
+    match = _REST.fullmatch(url)
+    if match is None or match[2] not in definitions().resources:
+        return None
+    return match[1], match[2], match[3]
+
+
+def _version(frame: Frame) -> str | None:
+    meta = frame.resource.get("meta")
+    version = meta.get("versionId") if isinstance(meta, dict) else None
+    return version if isinstance(version, str) else None
+
+
+class Resolver:
+    """Finds what references point to inside one document."""
+
+    def __init__(self, document: Document) -> None:
+        self._by_url: dict[int, dict[str, list[Frame]]] = {}
+        self._by_id: dict[str, Frame] = {}
+        for frame in document.frames:
+            if frame.container is not None:
+                continue
+            identity = frame.resource.get("id")
+            if isinstance(identity, str):
+                self._by_id.setdefault(f"{frame.type}/{identity}", frame)
+            if frame.entry is not None and frame.bundle is not None:
+                url = frame.entry.get("fullUrl")
+                if isinstance(url, str):
+                    self._by_url.setdefault(id(frame.bundle), {}).setdefault(url, []).append(frame)
+
+    def contained(self, frame: Frame, fragment: str) -> Frame | None:
+        """Return the contained resource of a fragment reference; '#' alone is the container itself."""
+        root = frame.root
+        if fragment == "#":
+            return root
+        return next((inner for inner in root.contained if inner.resource.get("id") == fragment[1:]), None)
+
+    def in_bundle(self, frame: Frame, reference: str) -> Frame | None:
+        """Return the entry that a reference points to by the rules of Bundles, or None."""
+        root = frame.root
+        if root.bundle is None:
+            return None
+        entries = self._by_url.get(id(root.bundle), {})
+        bare = reference.split("#", maxsplit=1)[0]
+        if not is_absolute(bare):
+            url = root.entry.get("fullUrl") if root.entry is not None else None
+            parts = rest_parts(url) if isinstance(url, str) else None
+            if parts is None:
+                return None
+            bare = parts[0] + bare
+        if bare in entries:
+            return entries[bare][0]
+        plain, _, version = bare.partition("/_history/")
+        return next((one for one in entries.get(plain, ()) if not version or _version(one) in {None, version}), None)
+
+    def anywhere(self, frame: Frame, reference: str) -> Frame | None:
+        """Return what a reference points to, also where only type and id match."""
+        if reference.startswith("#"):
+            return self.contained(frame, reference)
+        found = self.in_bundle(frame, reference)
+        if found is not None:
+            return found
+        match = _RELATIVE.fullmatch(reference)
+        return self._by_id.get(f"{match[1]}/{match[2]}") if match else None
+
+    def same_id(self, reference: str) -> bool:
+        """Return whether some resource of the document has the type and id of a relative reference."""
+        match = _RELATIVE.fullmatch(reference)
+        return match is not None and f"{match[1]}/{match[2]}" in self._by_id
+
+
+def check_references(document: Document, resolver: Resolver) -> None:
+    """Check every reference of a document: form, fragment, target type, and resolution where the document can answer."""
+    for frame in document.frames:
+        for value, place, found in frame.references:
+            reference = value.get("reference")
+            document.report.fired("references")
+            if isinstance(reference, str) and reference:
+                _reference(document, resolver, frame, value, reference, (place, "reference", None), found)
+        _contained(document, frame)
+
+
+def _reference(document: Document, resolver: Resolver, frame: Frame, value: dict[str, Any], reference: str, place: Place, found: Field | None) -> None:
+    stated = value.get("type")
+    target: str | None = None
+    if reference.startswith("#"):
+        inner = resolver.contained(frame, reference)
+        if inner is None:
+            document.say("major", "fhir.invariant.ref-1", place, "no contained resource has this id")
+            return
+        target = inner.type
+    else:
+        target = _outside(document, resolver, frame, reference, place)
+    if target is None:
+        return
+    if isinstance(stated, str) and stated.rsplit("/", 1)[-1] != target:
+        document.say("major", "fhir.reference.type", place, "the type stated beside the reference differs from the type it points to")
+    if found is not None and found.targets and "Resource" not in found.targets and target not in found.targets:
+        allowed = ", ".join(found.targets) if len(found.targets) < 12 else f"{len(found.targets)} types"
+        document.say("major", "fhir.reference.target", place, f"a reference to {target} is not allowed here; allowed: {allowed}")
+
+
+def _outside(document: Document, resolver: Resolver, frame: Frame, reference: str, place: Place) -> str | None:
+    """Check a reference that is no fragment; return the type that it points to, as far as that is known."""
+    resources = definitions().resources
+    hit = resolver.in_bundle(frame, reference)
+    if hit is not None:
+        return hit.type
+    conditional = _CONDITIONAL.fullmatch(reference)
+    if conditional:
+        return conditional[1] if conditional[1] in resources else None
+    if is_absolute(reference):
+        if _URN.match(reference) and frame.root.bundle is not None and not _lax(frame):
+            document.say("minor", "fhir.reference.urn", place, "no entry of the Bundle has this URN as its fullUrl")
+        parts = rest_parts(reference)
+        return parts[1] if parts else None
+    match = _RELATIVE.fullmatch(reference)
+    if match is None or match[1] not in resources:
+        document.say("major", "fhir.reference.form", place, "a relative reference is ResourceType/id")
+        return None
+    if frame.root.bundle is not None and frame.root.entry is not None and "fullUrl" not in frame.root.entry and not _lax(frame):
+        document.say("major", "fhir.reference.no-base", place, "a relative reference in an entry without a fullUrl cannot be resolved")
+    if document.options.references == "exists" and resolver.anywhere(frame, reference) is None:
+        document.say("major", "fhir.reference.unresolved", place, "nothing in the document has this type and id")
+    return match[1]
+
+
+def _lax(frame: Frame) -> bool:
+    bundle = frame.root.bundle
+    return bundle is None or bundle.resource.get("type") in EXCHANGES
+
+
+def _contained(document: Document, frame: Frame) -> None:
+    """dom-3, dom-4, dom-5, and ids of contained resources."""
+    if not frame.contained or frame.container is not None:
+        return
+    used = {value.get("reference") for one in (frame, *frame.contained) for value, _, _ in one.references}
+    used.update(value for one in (frame, *frame.contained) for value, _, _ in one.canonicals)
+    seen: set[str] = set()
+    scanned = False
+    for inner in frame.contained:
+        document.report.fired("contained")
+        identity = inner.resource.get("id")
+        if not isinstance(identity, str):
+            document.say("major", "fhir.invariant.dom-3", inner.place, "a contained resource needs an id to be referred to")
+            continue
+        if identity in seen:
+            document.say("major", "fhir.structure.duplicate-id", inner.place, "two contained resources have the same id")
+        seen.add(identity)
+        if "#" + identity not in used and not scanned:
+            used |= _fragments(frame.resource)
+            scanned = True
+        if "#" + identity not in used and not any(value.get("reference") == "#" for value, _, _ in inner.references) and not _names_container(inner):
+            document.say("major", "fhir.invariant.dom-3", inner.place, "nothing in the resource refers to this contained resource, nor it to the resource")
+        meta = inner.resource.get("meta")
+        if isinstance(meta, dict):
+            if "versionId" in meta or "lastUpdated" in meta:
+                document.say("major", "fhir.invariant.dom-4", inner.place, "a contained resource has no meta.versionId and no meta.lastUpdated")
+            if "security" in meta:
+                document.say("major", "fhir.invariant.dom-5", inner.place, "a contained resource has no security label")
+
+
+def _names_container(inner: Frame) -> bool:
+    return any(value == "#" for value, _, _ in inner.canonicals)
+
+
+def _fragments(resource: Any) -> set[str | None]:
+    """Return every text of a resource that begins with '#': uri and url elements may refer to contained resources too."""
+    found: set[str | None] = set()
+    waiting = [resource]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, dict):
+            waiting.extend(one.values())
+        elif isinstance(one, list):
+            waiting.extend(one)
+        elif isinstance(one, str) and one.startswith("#"):
+            found.add(one)
+    return found

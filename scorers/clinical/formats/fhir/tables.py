@@ -1,0 +1,167 @@
+"""The compiled FHIR R4 definitions, read once: types, fields, invariants, value sets, code systems, extensions.
+
+The tables are written by `python -m ops.fhir_tables` from hl7.fhir.r4.core 4.0.1 (HL7, CC0-1.0).
+"""
+
+from __future__ import annotations
+
+import json
+import lzma
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from scorers.clinical.formats.fhir.fhirpath import FhirPathError, Node, Surroundings, Undecided, compile_expression, parse, truth
+from scorers.clinical.formats.fhir.fhirpath.compiled import Compiled
+
+FOLDER = Path(__file__).parent / "tables"
+#: Rules that are evaluated by code of their own, where the whole document is in view.
+OWN_RULES = frozenset({"dom-2", "dom-3", "dom-4", "dom-5", "dom-6", "ref-1", "txt-1", "txt-2", "bdl-1", "bdl-7"})
+
+
+@dataclass(slots=True)
+class Invariant:
+    """One invariant: its key, severity (error or warning), what it asks for, and the compiled expression."""
+
+    key: str
+    severity: str
+    human: str
+    tree: Node
+    run: Compiled
+
+    def holds(self, item: Any, around: Surroundings) -> bool | None:
+        """Return whether the invariant holds for an item; None where the document alone cannot tell."""
+        try:
+            return truth(self.run(item, around))
+        except (Undecided, FhirPathError, RecursionError):
+            return None
+        except (TypeError, ValueError, OverflowError, AttributeError, IndexError, ZeroDivisionError):
+            return None  # Values of a wrong type are told by the structure rules.
+
+
+@dataclass(slots=True)
+class Field:
+    """One property that JSON may have: `name` is the key, `element` the element (value[x] for valueString)."""
+
+    name: str
+    element: str
+    type: str
+    many: bool
+    least: int
+    kind: str  # primitive, complex, resource, xhtml
+    binding: str | None = None
+    targets: tuple[str, ...] = ()
+    invariants: tuple[Invariant, ...] = ()
+
+
+@dataclass(slots=True)
+class Type:
+    """One type or backbone element. `required`: element → the keys of which one must be there; `choices`: element → keys of which one may be."""
+
+    name: str
+    kind: str
+    abstract: bool
+    fields: dict[str, Field] = field(default_factory=dict)
+    required: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    choices: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    invariants: tuple[Invariant, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Definitions:
+    """Everything that the definitions table says."""
+
+    types: dict[str, Type]
+    resources: frozenset[str]
+    primitives: frozenset[str]
+    values: dict[str, dict[str, frozenset[str]] | None]
+    extensions: dict[str, dict[str, Any]]
+    searches: dict[str, tuple[str, str, tuple[str, ...]]]
+    bases: dict[str, str]
+    value_sets: frozenset[str]
+    profiles: frozenset[str]
+    uncompiled: tuple[str, ...]
+
+
+def _read(name: str) -> dict[str, Any]:
+    with lzma.open(FOLDER / f"{name}.json.xz") as file:
+        table: dict[str, Any] = json.load(file)
+    return table
+
+
+@lru_cache(maxsize=1)
+def code_systems() -> dict[str, dict[str, str]]:
+    """Return code system URL → {code: display}, for the systems that FHIR R4 publishes completely."""
+    systems: dict[str, dict[str, str]] = _read("codes")["systems"]
+    return systems
+
+
+@lru_cache(maxsize=1)
+def definitions() -> Definitions:
+    """Return the R4 definitions."""
+    table = _read("definitions")
+    invariants, uncompiled = _invariants(table["invariants"])
+    types = {name: _type(name, facts, table, invariants) for name, facts in table["types"].items()}
+    resources = frozenset(name for name, one in types.items() if one.kind == "resource" and not one.abstract)
+    return Definitions(
+        types=types,
+        resources=resources,
+        primitives=frozenset(table["primitives"]),
+        values={url: None if sets is None else {system: frozenset(codes) for system, codes in sets.items()} for url, sets in table["values"].items()},
+        extensions=table["extensions"],
+        searches={url: (one[0], one[1], tuple(one[2])) for url, one in table["searches"].items()},
+        bases={name: facts["base"] for name, facts in table["types"].items()},
+        value_sets=frozenset("http://hl7.org/fhir/" + tail for tail in table["known"]["ValueSet"]),
+        profiles=frozenset(table["profiles"]),
+        uncompiled=tuple(uncompiled),
+    )
+
+
+def compile_invariant(key: str, severity: str, human: str, expression: str) -> Invariant:
+    """Return an invariant ready to evaluate; raise FhirPathError where its expression is not supported."""
+    tree = parse(expression)
+    return Invariant(key, severity, human, tree, compile_expression(tree))
+
+
+def _invariants(table: dict[str, list[str]]) -> tuple[dict[str, Invariant], list[str]]:
+    found, uncompiled = {}, []
+    for name, (severity, human, expression) in table.items():
+        key = name.split("@")[0]
+        if key in OWN_RULES:
+            continue
+        try:
+            found[name] = compile_invariant(key, severity, human, expression)
+        except FhirPathError:
+            uncompiled.append(key)
+    return found, uncompiled
+
+
+def _type(name: str, facts: dict[str, Any], table: dict[str, Any], invariants: dict[str, Invariant]) -> Type:
+    made = Type(name, facts["kind"], facts["abstract"], invariants=tuple(invariants[key] for key in facts["invariants"] if key in invariants))
+    for short, least, most, types, more in facts["fields"]:
+        choice = short.endswith("[x]")
+        keys = []
+        for code, targets, _ in types:
+            key = short[:-3] + code[0].upper() + code[1:] if choice else short
+            keys.append(key)
+            kind, type_name = _kind(code, table)
+            rules = tuple(invariants[one] for one in more.get("invariants", []) if one in invariants)
+            made.fields[key] = Field(key, short, type_name, most != "1", least, kind, more.get("binding"), tuple(targets), rules)
+        if least:
+            made.required[short] = tuple(keys)
+        if choice and len(keys) > 1:
+            made.choices[short] = tuple(keys)
+    return made
+
+
+def _kind(code: str, table: dict[str, Any]) -> tuple[str, str]:
+    if code.startswith("#"):
+        return "complex", code[1:]
+    if code == "xhtml":
+        return "xhtml", code
+    if code in table["primitives"]:
+        return "primitive", code
+    if code in {"Resource", "DomainResource"} or table["types"].get(code, {}).get("kind") == "resource":
+        return "resource", code
+    return "complex", code

@@ -1,0 +1,78 @@
+"""The FHIR R4 validator: bytes in, a report out, whatever the bytes are."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+from scorers.clinical.formats.fhir.bundles import check_bundles
+from scorers.clinical.formats.fhir.codings import check_codings
+from scorers.clinical.formats.fhir.conformance import check_definitions
+from scorers.clinical.formats.fhir.document import Document, Place, breaking
+from scorers.clinical.formats.fhir.engine import Engine, Walk
+from scorers.clinical.formats.fhir.extensions import check_extensions
+from scorers.clinical.formats.fhir.narrative import check_narratives
+from scorers.clinical.formats.fhir.options import Options
+from scorers.clinical.formats.fhir.reading import look_for_duplicates, parse
+from scorers.clinical.formats.fhir.references import Resolver, check_references
+from scorers.clinical.formats.fhir.scan import check_texts
+from scorers.clinical.formats.fhir.tables import definitions
+from scorers.clinical.report import Context, Report
+
+
+@lru_cache(maxsize=1)
+def engine() -> Engine:
+    """Return the shared engine."""
+    return Engine()
+
+
+def validate(data: bytes, context: Context | None = None, options: Options | None = None) -> Report:
+    """Validate one JSON document, or NDJSON, against FHIR R4; never raises for what the document holds."""
+    report = Report()
+    document = Document(report, context or Context(), options or Options())
+    parsed = parse(data, document)
+    if parsed is None:
+        return report
+    for number, (value, text) in enumerate(parsed):
+        one = Document(report, document.context, document.options, said=document.said)
+        _validate_value(value, text, one, None if len(parsed) == 1 else number)
+    return report
+
+
+def validate_resource(resource: dict[str, Any], context: Context | None = None, options: Options | None = None) -> Report:
+    """Validate a resource that is parsed already; duplicate members cannot be seen any more."""
+    report = Report()
+    _validate_value(resource, None, Document(report, context or Context(), options or Options()), None)
+    return report
+
+
+def is_valid(report: Report) -> bool:
+    """Return whether a report says valid FHIR R4: rules fired and none that a conformant resource must keep was broken."""
+    return any(report.rules_fired.values()) and not any(breaking(finding.code, finding.severity) for finding in report.findings)
+
+
+def _validate_value(value: Any, text: bytes | None, document: Document, number: int | None) -> None:
+    if not isinstance(value, dict):
+        document.say("critical", "fhir.json.object", None, "a FHIR document is a JSON object")
+        return
+    name = value.get("resourceType")
+    shown = name if isinstance(name, str) and name in definitions().resources else "Resource"
+    outer: Place | None = None if number is None else (None, "Line", number)
+    place: Place = (outer, shown, None)
+    frame = Walk(engine(), document).run(value, place)
+    if text is not None and not document.said["fhir.structure.depth"] and frame is not None:
+        look_for_duplicates(text, document.members, document)
+    if frame is not None:
+        _rules(document)
+
+
+def _rules(document: Document) -> None:
+    """Everything that needs more than one object in view."""
+    resolver = Resolver(document)
+    check_references(document, resolver)
+    check_bundles(document, resolver)
+    check_narratives(document)
+    check_extensions(document)
+    check_codings(document)
+    check_definitions(document)
+    check_texts(document)
