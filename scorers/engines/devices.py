@@ -50,7 +50,10 @@ def dtype_of(name: str, device: torch.device) -> torch.dtype:
 
 def is_out_of_memory(error: BaseException) -> bool:
     """Whether the memory was too small, by any of the names that torch gives it."""
-    return isinstance(error, (MemoryError, torch.OutOfMemoryError)) or (isinstance(error, RuntimeError) and "out of memory" in str(error).lower())
+    if isinstance(error, (MemoryError, torch.OutOfMemoryError)):
+        return True
+    said = str(error).lower() if isinstance(error, RuntimeError) else ""
+    return "out of memory" in said or "can't allocate memory" in said
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processor
 from transformers import (
     BertConfig,
     BertForSequenceClassification,
+    BertModel,
     PreTrainedTokenizerFast,
     RobertaConfig,
     RobertaForSequenceClassification,
@@ -149,5 +150,14 @@ def saved(folder: Path, kind: str = "bert", labels: tuple[str, ...] = NAMES, *, 
     """The same, as a folder."""
     model, tokenizer = classifier(kind, labels, seed=seed)
     model.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+def encoder(folder: Path) -> Path:
+    """A tiny BERT without a head, as a folder."""
+    torch.manual_seed(2)
+    tokenizer = bert_tokenizer()
+    BertModel(BertConfig(max_position_embeddings=96, **_sizes(tokenizer, NAMES))).save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return folder
