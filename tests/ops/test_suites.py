@@ -1,0 +1,31 @@
+"""Which suites can run in an environment, and what is said of those that cannot."""
+
+from importlib.util import find_spec
+from typing import Any
+
+import pytest
+
+from ops import suites
+
+
+def without(monkeypatch: pytest.MonkeyPatch, *missing: str) -> None:
+    def find(name: str) -> Any:
+        return None if name in missing else find_spec("json")
+
+    monkeypatch.setattr(suites, "find_spec", find)
+    monkeypatch.setattr(suites, "suite_entry_points", lambda: {"safe_v0": None, "summary_loss": None})
+
+
+def test_a_suite_without_its_libraries_names_the_extras_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    without(monkeypatch, "torch", "pysbd")
+    assert suites.why_not_here("summary_loss") == "its libraries are missing; install touchstone[nli,summary]"
+    assert suites.why_not_here("safe_v0") is None
+
+
+def test_a_suite_with_its_libraries_can_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    without(monkeypatch)
+    assert suites.why_not_here("summary_loss") is None
+
+
+def test_a_suite_that_is_not_installed_cannot_run() -> None:
+    assert "is not installed" in (suites.why_not_here("nonsense") or "")
