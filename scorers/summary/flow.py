@@ -1,0 +1,40 @@
+"""Structural monotonicity (Loss V3 §3.C): which outline points the summary visits, and whether in their order."""
+
+from collections.abc import Sequence
+from itertools import combinations
+
+import numpy as np
+
+from scorers.summary.facts import Matrix
+
+#: Windows whose support lies this close to the best are equally good; the shortest and earliest of them then tells the place. So a longer window
+#: around the telling sentence, which supports as much, does not move a point forward, and rounding on another device moves none.
+TIE = 0.01
+
+
+def nearest(support: Matrix) -> list[int]:
+    """The column of each row's best window: the first within `TIE` of the greatest (windows come shortest first, then in order)."""
+    if not support.shape[1]:
+        return []
+    return [int(np.argmax(row >= row.max() - TIE)) for row in support]
+
+
+def covered(support: Matrix, threshold: float) -> list[int]:
+    """Indices of the outline points that some window supports to the threshold."""
+    return [index for index, row in enumerate(support) if row.size and float(row.max()) >= threshold]
+
+
+def inversions(places: Sequence[int]) -> int:
+    """How many pairs of points come in the wrong order; two in the same place are none."""
+    return sum(first > second for first, second in combinations(places, 2))
+
+
+def order(places: Sequence[int], coverage: float) -> float:
+    """Order = 1 − inversions / (q(q−1)/2) of q covered points by their places; with fewer than two, Order = Coverage."""
+    q = len(places)
+    return 1.0 - inversions(places) / (q * (q - 1) / 2) if q > 1 else coverage
+
+
+def flow_loss(coverage: float, in_order: float, order_weight: float = 0.3) -> float:
+    """L_flow = 1 − (0.7·Coverage + 0.3·Order)."""
+    return min(1.0, max(0.0, 1.0 - ((1 - order_weight) * coverage + order_weight * in_order)))

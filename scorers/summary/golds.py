@@ -1,0 +1,77 @@
+"""The gold file: JSON or JSON lines of `GoldStandardDatum`, found by `entry.source_id`."""
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from schemas.gold import GoldStandardDatum
+from scorers.base import ConfigError
+
+PROBLEMS_TOLD_MAX = 3
+_EXPLAINED = {
+    "missing": "is missing",
+    "string_type": "is no string",
+    "string_pattern_mismatch": "is blank or holds control characters",
+    "too_short": "holds too few items (a gold has 10 to 20 key facts)",
+    "too_long": "holds too many items",
+}
+
+
+def load_golds(path: Path) -> Mapping[str, GoldStandardDatum]:
+    """Every gold of a file by its source id. Raises `ConfigError` that names line, field and what is expected; the gold's text is left out."""
+    try:
+        text = path.expanduser().read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError:
+        raise ConfigError(f"gold: {path}: is not UTF-8; save it as UTF-8") from None
+    except OSError as error:
+        raise ConfigError(f"gold: {path}: cannot be read ({error.strerror or type(error).__name__}); name a file of gold standards") from None
+    golds: dict[str, GoldStandardDatum] = {}
+    seen: dict[str, str] = {}
+    for where, value in _values(text, str(path)):
+        datum = _datum(where, value)
+        source_id = datum.entry.source_id
+        if source_id in golds:
+            raise ConfigError(f"gold: {where}: has the source_id of {seen[source_id]}; a source has one gold")
+        golds[source_id], seen[source_id] = datum, where
+    if not golds:
+        raise ConfigError(f"gold: {path}: holds no gold standard")
+    return golds
+
+
+def _values(text: str, path: str) -> Iterator[tuple[str, Any]]:
+    """Each value with its place: the items of one array, one object, or a value per line."""
+    try:
+        whole = json.loads(text)
+    except (ValueError, RecursionError):
+        yield from _lines(text, path)
+        return
+    if isinstance(whole, list):
+        yield from ((f"{path}[{place}]", value) for place, value in enumerate(whole))
+    else:
+        yield f"{path}:1", whole
+
+
+def _lines(text: str, path: str) -> Iterator[tuple[str, Any]]:
+    """JSON lines; blank ones are passed over."""
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.strip():
+            try:
+                yield f"{path}:{number}", json.loads(line)
+            except (ValueError, RecursionError) as error:
+                column = f", column {error.colno}" if isinstance(error, json.JSONDecodeError) else ""
+                raise ConfigError(f"gold: {path}:{number}{column}: is no JSON; write an array, or one gold per line") from None
+
+
+def _datum(where: str, value: Any) -> GoldStandardDatum:
+    """One gold. Raises `ConfigError`."""
+    try:
+        return GoldStandardDatum.model_validate(value)
+    except ValidationError as error:
+        problems = [
+            f"{'.'.join(map(str, item['loc'])) or 'it'} {_EXPLAINED.get(item['type']) or item['msg'][:1].lower() + item['msg'][1:]}"
+            for item in error.errors(include_input=False, include_url=False, include_context=False)[:PROBLEMS_TOLD_MAX]
+        ]
+        raise ConfigError(f"gold: {where}: {'; '.join(problems)}") from None

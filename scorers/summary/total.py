@@ -1,0 +1,26 @@
+"""The weighted sum of the components (Loss V3 §2) and the label."""
+
+from collections.abc import Mapping
+from typing import Literal
+
+from scorers.summary.settings import Labels, Weights
+
+COMPONENTS = ("facts", "entities", "flow", "semantic", "length")
+
+
+def total(losses: Mapping[str, float], weights: Weights) -> float:
+    """L: the mean of the components that are there, by their weights; a dropped one gives its weight to the others in proportion."""
+    counted: dict[str, float] = {name: getattr(weights, name) for name in losses}
+    return min(1.0, max(0.0, sum(counted[name] * loss for name, loss in losses.items()) / sum(counted.values())))
+
+
+def missing(losses: Mapping[str, float]) -> tuple[str, ...]:
+    """The components that were dropped."""
+    return tuple(name for name in COMPONENTS if name not in losses)
+
+
+def label_of(loss: float, labels: Labels) -> Literal["Pass", "Review", "Fail"]:
+    """Pass up to the first bound, Review up to the second, else Fail."""
+    if loss <= labels.pass_loss_max:
+        return "Pass"
+    return "Review" if loss <= labels.review_loss_max else "Fail"
