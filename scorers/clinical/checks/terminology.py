@@ -1,0 +1,205 @@
+"""Terminology: code systems by any of their names, the form of their codes, and whether a code is a member.
+
+Membership has three values; "not checked" comes with a reason and is never a fault (corrections, Clinical 6). ICD-10-CM is answered
+from a shipped table, any system by a `MembershipSource` such as a configured terminology server; SNOMED CT content cannot be shipped.
+"""
+
+from __future__ import annotations
+
+import lzma
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib import resources
+from typing import Final, Protocol
+
+from schemas.result import Finding
+from scorers.clinical.checks import code_forms
+from scorers.clinical.checks.parameters import property_of
+from scorers.clinical.checks.scalars import Membership, shown, text_of
+from scorers.clinical.checks.ucum import UCUM_SYSTEM, check_unit
+from scorers.clinical.checks.units import is_valid_unit, reader_installed
+from scorers.clinical.report import Context
+
+
+@dataclass(frozen=True, slots=True)
+class CodeSystem:
+    """A code system that we can say something of. `names`: other names by which documents know it (OIDs, HL7v2 table 0396), in upper case."""
+
+    key: str
+    url: str
+    title: str
+    names: tuple[str, ...]
+
+
+ICD10CM: Final = CodeSystem(
+    "icd-10-cm",
+    "http://hl7.org/fhir/sid/icd-10-cm",
+    "ICD-10-CM",
+    ("2.16.840.1.113883.6.90", "I10C", "ICD10CM", "ICD-10-CM", "ICD10-CM"),
+)
+RXNORM: Final = CodeSystem("rxnorm", "http://www.nlm.nih.gov/research/umls/rxnorm", "RxNorm", ("2.16.840.1.113883.6.88", "RXNORM", "RXN"))
+LOINC: Final = CodeSystem("loinc", "http://loinc.org", "LOINC", ("2.16.840.1.113883.6.1", "LN", "LOINC"))
+SNOMED: Final = CodeSystem(
+    "snomed-ct",
+    "http://snomed.info/sct",
+    "SNOMED CT",
+    ("2.16.840.1.113883.6.96", "SCT", "SNOMED-CT", "SNOMED CT", "SNOMEDCT", "SNOMEDCT_US"),
+)
+CVX: Final = CodeSystem("cvx", "http://hl7.org/fhir/sid/cvx", "CVX", ("2.16.840.1.113883.12.292", "CVX"))
+NDC: Final = CodeSystem("ndc", "http://hl7.org/fhir/sid/ndc", "NDC", ("2.16.840.1.113883.6.69", "NDC"))
+UCUM: Final = CodeSystem("ucum", UCUM_SYSTEM, "UCUM", ("2.16.840.1.113883.6.8", "UCUM"))
+CODE_SYSTEMS: Final = (ICD10CM, RXNORM, LOINC, SNOMED, CVX, NDC, UCUM)
+
+_FORMS: Final[Mapping[str, Callable[[str], str | None]]] = {
+    ICD10CM.key: code_forms.icd10cm_problem,
+    RXNORM.key: code_forms.rxnorm_problem,
+    LOINC.key: code_forms.loinc_problem,
+    SNOMED.key: code_forms.snomed_problem,
+    CVX.key: code_forms.cvx_problem,
+    NDC.key: code_forms.ndc_problem,
+}
+#: A slip of spelling leaves no doubt which code was meant; anything else does.
+_SPELLING: Final = frozenset({"ICD-10-CM codes are written in upper case", "ICD-10-CM codes have a dot after the third character"})
+_NAME_LENGTH_MAX: Final = 128
+
+
+class MembershipSource(Protocol):
+    """Something that knows the content of code systems: a terminology server, or a loaded table."""
+
+    def membership(self, system: str, code: str) -> tuple[Membership, str | None]:
+        """Whether a code system (by URL) holds a code, and the reason where that was not checked. Blocks; never raises."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class CodeCheck:
+    """What was found of one code. `reason` says why membership was not checked; `system` is None where the system is none of ours."""
+
+    findings: tuple[Finding, ...] = ()
+    membership: Membership = "not_checked"
+    reason: str | None = None
+    system: CodeSystem | None = None
+
+
+def code_system(name: object) -> CodeSystem | None:
+    """The code system of a URL, OID (bare or `urn:oid:`) or HL7v2 name; None for any other."""
+    text = text_of(name, _NAME_LENGTH_MAX)
+    if not text:
+        return None
+    found = _by_name().get(text)
+    if found is not None:
+        return found
+    upper = text.strip().upper()
+    return _by_name().get(upper.removeprefix("URN:OID:"))
+
+
+def check_code(system: object, code: object, path: str, context: Context, *, source: MembershipSource | None = None) -> CodeCheck:
+    """The form of a code, then its membership. A bad form is major (a slip of case or dot minor), as is a code that is no member."""
+    known = code_system(system)
+    text = text_of(code, code_forms.CODE_LENGTH_MAX)
+    if known is None:
+        # Length limits are the known systems'; another system's codes are only asked of the source.
+        if source is None or not isinstance(system, str) or text is None or len(system) > _NAME_LENGTH_MAX:
+            return CodeCheck(reason="no table or server for this code system")
+        membership, reason = source.membership(system, text)
+        return CodeCheck(_not_member(membership, "its code system", path, context, code), membership, reason)
+    if text is None:
+        finding = context.finding("major", "terminology.form", path, f"{known.title} code must be text of bearable length", value=shown(code))
+        return CodeCheck((finding,), "not_member", system=known)
+    if known is UCUM:
+        found = check_unit(text, path, context, system=UCUM_SYSTEM)
+        if not reader_installed():
+            return CodeCheck(tuple(found), reason="the UCUM reader is not installed (extra `clinical`)", system=known)
+        return CodeCheck(tuple(found), "member" if is_valid_unit(text) else "not_member", system=known)
+    problem = _FORMS[known.key](text)
+    if problem is not None and problem not in _SPELLING:
+        return CodeCheck((context.finding("major", "terminology.form", path, problem, value=shown(text)),), "not_member", system=known)
+    findings: tuple[Finding, ...] = ()
+    if problem is not None:
+        findings = (context.finding("minor", "terminology.spelling", path, problem, value=shown(text)),)
+    membership, reason = _membership(known, text, source)
+    findings += _not_member(membership, known.title, path, context, text)
+    if known is ICD10CM and membership == "member" and is_icd10cm_header(text):
+        message = "ICD-10-CM code is a category, not a billable code"
+        findings += (context.finding("info", "terminology.header", path, message, suggestion="Use a more specific code below it", value=shown(text)),)
+    return CodeCheck(findings, membership, reason, known)
+
+
+def in_icd10cm(code: str) -> bool:
+    """Whether the shipped edition of ICD-10-CM holds a code, header or billable, with or without its dot."""
+    return _plain_icd(code) in _icd10cm().codes
+
+
+def is_icd10cm_header(code: str) -> bool:
+    """Whether other codes of ICD-10-CM lie below this one."""
+    return _plain_icd(code) in _icd10cm().headers
+
+
+def icd10cm_edition() -> str:
+    """The name of the shipped edition."""
+    return _icd10cm().edition
+
+
+def _membership(system: CodeSystem, code: str, source: MembershipSource | None) -> tuple[Membership, str | None]:
+    if system is ICD10CM:
+        if in_icd10cm(code):
+            return "member", None
+        # An edition is a year's: a server may know of newer and older ones.
+        if source is not None:
+            answer, reason = source.membership(system.url, code)
+            if answer != "not_checked":
+                return answer, reason
+        return "not_member", None
+    if system is SNOMED and code_forms.is_snomed_expression(code):
+        return "not_checked", "post-coordinated expressions are not evaluated"
+    if system is LOINC and property_of(code) is not None:
+        return "member", None
+    if source is not None:
+        return source.membership(system.url, code)
+    return "not_checked", f"no table or server for {system.title}"
+
+
+def _not_member(membership: Membership, title: str, path: str, context: Context, code: object) -> tuple[Finding, ...]:
+    if membership != "not_member":
+        return ()
+    named = icd10cm_edition() if title == ICD10CM.title else title
+    return (context.finding("major", "terminology.membership", path, f"Code is not a member of {named}", value=shown(code)),)
+
+
+def _plain_icd(code: str) -> str:
+    return code[: code_forms.CODE_LENGTH_MAX].upper().replace(".", "", 1)
+
+
+@dataclass(frozen=True, slots=True)
+class _Icd10cm:
+    edition: str
+    codes: frozenset[str]
+    headers: frozenset[str]
+
+
+@lru_cache(maxsize=1)
+def _icd10cm() -> _Icd10cm:
+    """The table, decompressed by the first question (0.1 s, 10 MB)."""
+    data = resources.files("scorers.clinical.tables").joinpath("icd10cm.txt.xz").read_bytes()
+    edition, codes, headers = "", [], []
+    before = ""
+    for line in lzma.decompress(data).decode("ascii").split("\n"):
+        if line.startswith("#"):
+            edition = edition or line.removeprefix("# ").split(":", 1)[0]
+            continue
+        code = before[: int(line[0])] + line[1:]
+        # Sorted, so that a header's first child follows it.
+        if before and code.startswith(before):
+            headers.append(before)
+        codes.append(code)
+        before = code
+    return _Icd10cm(edition, frozenset(codes), frozenset(headers))
+
+
+@lru_cache(maxsize=1)
+def _by_name() -> Mapping[str, CodeSystem]:
+    names = {system.url: system for system in CODE_SYSTEMS}
+    names.update({system.url.upper(): system for system in CODE_SYSTEMS})
+    names.update({name: system for system in CODE_SYSTEMS for name in system.names})
+    return names
