@@ -19,23 +19,24 @@ _DISPLAY: dict[str, Severity] = {"error": "major", "warning": "minor"}
 
 def check_codings(document: Document) -> None:
     """Check every Coding and every canonical URL of a document."""
-    settled: set[tuple[Any, Any, Any]] = set()
+    settled = document.settled
+    document.report.fired("codings", len(document.codings))
     for coding, place in document.codings:
-        document.report.fired("codings")
-        key = (_plain(coding.get("system")), _plain(coding.get("code")), _plain(coding.get("display")))
-        if key in settled:
-            continue
-        if _coding(document, coding, place) and len(settled) < _SETTLED_MAX:
+        key = (coding.get("system"), coding.get("code"), coding.get("display"))
+        try:
+            if key in settled:
+                continue
+        except TypeError:
+            continue  # A list or object where text belongs: the structure rules told it.
+        if _coding(document, coding, place):
+            if len(settled) > _SETTLED_MAX:
+                settled.clear()
             settled.add(key)
     for frame in document.frames:
         for value, place, found in frame.canonicals:
             document.report.fired("canonicals")
             _canonical(document, value, place, found.targets, frame.container is not None and found.name == "url")
     _systems(document)
-
-
-def _plain(value: Any) -> Any:
-    return value if isinstance(value, str) else None
 
 
 def _coding(document: Document, coding: dict[str, Any], place: Place) -> bool:
@@ -65,9 +66,11 @@ def _coding(document: Document, coding: dict[str, Any], place: Place) -> bool:
 
 
 def _display(document: Document, display: Any, wanted: str, place: Place) -> bool:
-    level = _DISPLAY.get(document.options.displays)
-    if level is None or not isinstance(display, str) or not wanted or _fold(display) == _fold(wanted):
+    if not isinstance(display, str) or not wanted or _fold(display) == _fold(wanted):
         return True
+    level = _DISPLAY.get(document.options.displays)
+    if level is None:
+        return False
     document.say(level, "fhir.coding.display", (place, "display", None), "the display differs from the code system's", suggestion=f"Use {wanted[:100]!r}")
     return False
 

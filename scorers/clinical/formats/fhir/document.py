@@ -51,6 +51,7 @@ class Frame:
     contained: list[Frame] = field(default_factory=list)
     entries: list[Frame] = field(default_factory=list)
     ids: dict[str, int] = field(default_factory=dict)
+    numbers: dict[str, int] = field(default_factory=dict)
 
     @property
     def root(self) -> Frame:
@@ -60,17 +61,18 @@ class Frame:
 
 @dataclass(slots=True)
 class Document:
-    """The state of one validation."""
+    """The state of one validation. `settled`: codings about which there is nothing to say whatever the options, shared between documents."""
 
     report: Report
     context: Context
     options: Options
     frames: list[Frame] = field(default_factory=list)
-    extensions: list[tuple[dict[str, Any], Place, str, Frame]] = field(default_factory=list)
+    extensions: list[tuple[dict[str, Any], Place, Frame]] = field(default_factory=list)
     narratives: list[tuple[str, Place, Frame]] = field(default_factory=list)
     codings: list[tuple[dict[str, Any], Place]] = field(default_factory=list)
     markdowns: list[tuple[str, Place]] = field(default_factory=list)
     typed: dict[str, list[tuple[dict[str, Any], Place, Frame]]] = field(default_factory=dict)
+    settled: set[tuple[Any, Any, Any]] = field(default_factory=set)
     said: Counter[str] = field(default_factory=Counter)
     members: int = 0
 

@@ -34,11 +34,14 @@ class Step:
     """What to do with one member. `good`: string values known to be right."""
 
     field: Field | None
+    key: str
     good: Any = _NOTHING
     type: Plans | None = None
     binding: Binding | None = None
     beside: str = ""
     noted: bool = False
+    single: bool = False
+    checked: bool = False
 
 
 @dataclass(slots=True)
@@ -84,12 +87,11 @@ class Plans:
     def _make(self, keys: tuple[str, ...]) -> Plan:
         problems: list[tuple[Severity, str, str, str]] = []
         steps, present = [], set()
-        unknown = Step(None)
         for key in keys:
             step = self.step(key)
             if step is None:
                 problems.append(("major", "fhir.structure.unknown-element", shown_name(key), "this element does not exist here in FHIR R4"))
-                steps.append(unknown)
+                steps.append(Step(None, shown_name(key)))
                 continue
             steps.append(step)
             if step.field is not None:
@@ -129,6 +131,7 @@ class Engine:
         self.definitions = definitions()
         self._plans: dict[str, Plans] = {}
         self._good: dict[str, set[str]] = {}
+        self.settled: set[tuple[Any, Any, Any]] = set()
 
     def plans(self, name: str) -> Plans:
         """Return the plans of a type."""
@@ -140,18 +143,22 @@ class Engine:
     def make_step(self, of: Type, key: str) -> Step | None:
         """Return what to do with a member of a type."""
         if key == "resourceType":
-            return Step(None, good=frozenset({of.name})) if of.kind == "resource" else None
+            return Step(None, key, good=frozenset({of.name})) if of.kind == "resource" else None
         if key[:1] == "_":
             found = of.fields.get(key[1:])
-            return Step(found, type=self.plans("Element"), beside=key[1:]) if found is not None and found.kind == "primitive" else None
+            if found is None or found.kind != "primitive":
+                return None
+            return Step(found, key, type=self.plans("Element"), beside=key[1:], single=not found.many)
         found = of.fields.get(key)
         if found is None:
             return None
         if found.kind == "complex":
-            return Step(found, type=self.plans(found.type), binding=binding_of(found))
+            binding = binding_of(found)
+            checked = binding is not None or bool(found.invariants)
+            return Step(found, key, type=self.plans(found.type), binding=binding, single=not found.many, checked=checked)
         if found.kind == "primitive":
             return self._primitive(of, found)
-        return Step(found)
+        return Step(found, key)
 
     def _primitive(self, of: Type, found: Field) -> Step:
         binding = binding_of(found)
@@ -161,10 +168,10 @@ class Engine:
             or bool(found.invariants)
         )
         if noted:
-            return Step(found, binding=binding, noted=True)
+            return Step(found, found.name, binding=binding, noted=True)
         if binding is not None and binding.codes is not None:
-            return Step(found, good=binding.codes, binding=binding)
-        return Step(found, good=self._good.setdefault(found.type, set()), binding=binding)
+            return Step(found, found.name, good=binding.codes, binding=binding)
+        return Step(found, found.name, good=self._good.setdefault(found.type, set()), binding=binding)
 
     def remember(self, name: str, value: str) -> None:
         """Keep a value that was found good."""
@@ -172,6 +179,12 @@ class Engine:
         if len(good) >= GOOD_MAX:
             good.clear()
         good.add(value)
+
+
+def _patients(bundle: dict[str, Any]) -> int:
+    entries = bundle.get("entry")
+    resources = (one.get("resource") for one in entries if isinstance(one, dict)) if isinstance(entries, list) else ()
+    return sum(1 for one in resources if isinstance(one, dict) and one.get("resourceType") == "Patient")
 
 
 class Walk:
@@ -215,7 +228,7 @@ class Walk:
             self._frame = outer
         return frame
 
-    def _object(self, value: dict[str, Any], plans: Plans, place: Place) -> None:
+    def _object(self, value: dict[str, Any], plans: Plans, place: Place, found: Field | None = None) -> None:
         keys = (*value,)
         plan = plans.kept.get(keys) or plans.plan(keys)
         self._members += len(keys)
@@ -224,28 +237,32 @@ class Walk:
             for severity, code, name, message in plan.problems:
                 self._say(severity, code, (place, name, None) if name else place, message)
         if plans.is_reference:
-            self._frame.references.append((value, place, None))
+            self._frame.references.append((value, place, found))
         elif plans.collected:
             self._collect(plans.type.name, value, place)
-        for step, member, key in zip(plan.steps, value.values(), keys, strict=True):
+        for step, member in zip(plan.steps, value.values(), strict=False):
             kind = member.__class__
             if kind is str:
-                if member in step.good:
-                    continue
-                self._text(step, member, place, key)
-            elif kind is dict and step.type is not None and not step.field.many:  # type: ignore[union-attr]
-                self._child(step, member, (place, key, None))
+                if member not in step.good:
+                    self._text(step, member, place)
+            elif kind is list:
+                if step.field is None:
+                    self._other(step, member, place)
+                else:
+                    self._list(step, step.field, member, place, value)
+            elif kind is dict and step.single:
+                self._child(step, member, (place, step.key, None))
             else:
-                self._other(step, member, place, key, value)
+                self._other(step, member, place)
         for rule in plan.invariants:
             self._invariant(rule, value, place)
 
     def _collect(self, name: str, value: dict[str, Any], place: Place) -> None:
         document = self._document
-        if name == "Extension":
-            document.extensions.append((value, place, "", self._frame))
-        elif name == "Coding":
+        if name == "Coding":
             document.codings.append((value, place))
+        elif name == "Extension":
+            document.extensions.append((value, place, self._frame))
         else:
             document.typed.setdefault(name, []).append((value, place, self._frame))
 
@@ -255,26 +272,24 @@ class Walk:
             self._say("critical", "fhir.structure.depth", place, f"nested deeper than {DEPTH_MAX} objects; not read further")
         else:
             plans = step.type
-            assert plans is not None
-            self._object(value, plans, place)
-            found = step.field
-            if found is not None and not step.beside:
-                if found.type == "Reference":
-                    self._frame.references[-1 if self._frame.references[-1][0] is value else self._find(value)] = (value, place, found)
-                if step.binding is not None:
-                    self._document.report.fired("bindings")
-                    step.binding.check(self._document, value, place)
-                for rule in found.invariants:
-                    self._invariant(rule, value, place)
+            assert plans is not None  # noqa: S101 - the caller looked
+            self._object(value, plans, place, step.field)
+            if step.checked:
+                self._checked(step, value, place)
         self._depth -= 1
 
-    def _find(self, value: dict[str, Any]) -> int:
-        references = self._frame.references
-        return next(at for at in range(len(references) - 1, -1, -1) if references[at][0] is value)
-
-    def _text(self, step: Step, value: str, place: Place, key: str) -> None:
+    def _checked(self, step: Step, value: dict[str, Any], place: Place) -> None:
+        """What a field asks of its objects beside their type: a binding, and invariants of the element itself."""
         found = step.field
-        here: Place = (place, key, None)
+        if step.binding is not None:
+            self._document.report.fired("bindings")
+            step.binding.check(self._document, value, place)
+        for rule in found.invariants if found is not None else ():
+            self._invariant(rule, value, place)
+
+    def _text(self, step: Step, value: str, place: Place) -> None:
+        found = step.field
+        here: Place = (place, step.key, None)
         if found is None:
             return
         if found.kind == "xhtml":
@@ -282,7 +297,7 @@ class Walk:
         elif found.kind == "primitive" and not step.beside and not found.many:
             self._value(step, found, value, here)
         else:
-            self._other(step, value, place, key, {})
+            self._other(step, value, place)
 
     def _value(self, step: Step, found: Field, value: Any, here: Place) -> None:
         problem = primitives.CHECKS[found.type](value)
@@ -309,81 +324,96 @@ class Walk:
         for rule in found.invariants:
             self._invariant(rule, value, here)
 
-    def _other(self, step: Step, value: Any, place: Place, key: str, owner: dict[str, Any]) -> None:
-        """A member that is neither a plain text nor a single object: a list, a number, a boolean, null, or something wrong."""
+    def _other(self, step: Step, value: Any, place: Place) -> None:
+        """A member that is neither a plain text nor a well-placed object or list: a number, a boolean, null, a resource, or something wrong."""
         found = step.field
-        here: Place = (place, key, None)
+        here: Place = (place, step.key, None)
         if value is None:
             self._say("major", "fhir.structure.null", here if found is not None else place, "null is only allowed inside a list of primitives")
         elif found is None:
-            if key == "resourceType":
+            if step.key == "resourceType":
                 self._say("major", "fhir.structure.resource-type", here, "resourceType must be text")
-        elif value.__class__ is list:
-            self._list(step, found, value, here, owner)
         elif found.many:
             self._say("major", "fhir.structure.list", here, "this element repeats, so it must be a JSON list")
         elif step.beside or found.kind == "complex":
             self._say("major", "fhir.structure.object", here, "must be a JSON object")
         elif found.kind == "resource":
-            self._inner_resource(value, here, 0, owner, found)
+            self._inner_resource(value, here, found)
         elif found.kind == "xhtml":
             self._say("major", "fhir.primitive.type", here, "the narrative must be a JSON string")
         else:
             self._value(step, found, value, here)
 
-    def _list(self, step: Step, found: Field, values: list[Any], here: Place, owner: dict[str, Any]) -> None:
+    def _list(self, step: Step, found: Field, values: list[Any], place: Place, owner: dict[str, Any]) -> None:
+        key = step.key
         if not found.many:
-            self._say("major", "fhir.structure.no-list", here, "this element does not repeat, so it must not be a JSON list")
+            self._say("major", "fhir.structure.no-list", (place, key, None), "this element does not repeat, so it must not be a JSON list")
             return
         if not values:
-            self._say("major", "fhir.structure.empty-list", here, "a list must not be empty")
-        outer, key, _ = here
-        beside = owner.get(step.beside or "_" + key)
+            self._say("major", "fhir.structure.empty-list", (place, key, None), "a list must not be empty")
+        typed = step.type is not None
         for index, value in enumerate(values):
-            at: Place = (outer, key, index)
-            if value.__class__ is dict and step.type is not None:
-                self._child(step, value, at)
-            elif found.kind == "resource":
-                self._inner_resource(value, at, index, owner, found)
-            elif value is None and found.kind == "primitive":
-                other = beside[index] if isinstance(beside, list) and index < len(beside) else None
-                if other is None:
-                    self._say("major", "fhir.structure.null", at, "null in a list needs a value or an extension at the same index of the other list")
-            elif step.type is not None:
-                self._say("major", "fhir.structure.object", at, "must be a JSON object")
-            elif value.__class__ is not str or value not in step.good:
-                self._value(step, found, value, at)
+            kind = value.__class__
+            if kind is dict and typed:
+                self._child(step, value, (place, key, index))
+            elif kind is not str or value not in step.good:
+                self._item(step, found, value, (place, key, index), owner)
 
-    def _inner_resource(self, value: Any, place: Place, index: int, owner: dict[str, Any], found: Field) -> None:
+    def _item(self, step: Step, found: Field, value: Any, at: Place, owner: dict[str, Any]) -> None:
+        """One item of a list that is neither an object in its place nor a text known to be good."""
+        if found.kind == "resource":
+            self._inner_resource(value, at, found)
+        elif value is None and found.kind == "primitive":
+            beside = owner.get(step.beside or "_" + step.key)
+            index = at[2] or 0
+            if not isinstance(beside, list) or index >= len(beside) or beside[index] is None:
+                self._say("major", "fhir.structure.null", at, "null in a list needs a value or an extension at the same index of the other list")
+        elif step.type is not None:
+            self._say("major", "fhir.structure.object", at, "must be a JSON object")
+        else:
+            self._value(step, found, value, at)
+
+    def _inner_resource(self, value: Any, place: Place, found: Field) -> None:
         if value.__class__ is not dict:
             self._say("major", "fhir.structure.object", place, "must be a resource: a JSON object")
             return
         self._depth += 1
+        outer = self._frame
         if self._depth > DEPTH_MAX:
             self._say("critical", "fhir.structure.depth", place, f"nested deeper than {DEPTH_MAX} objects; not read further")
         elif found.name == "contained":
-            outer = self._frame
             if outer.container is not None:
                 self._say("major", "fhir.invariant.dom-2", place, "a contained resource must not contain resources")
             inner = self._resource(value, place, outer.root, outer.bundle)
             if inner is not None:
                 outer.contained.append(inner)
-        elif self._frame.type == "Bundle" and found.name == "resource":
-            self._entry(value, place, owner)
+        elif outer.type == "Bundle" and found.name == "resource":
+            self._entry(value, place)
         else:
             # Parameters.parameter.resource and the like: a resource of its own that shares nothing.
-            self._resource(value, place, None, self._frame.bundle)
+            self._resource(value, place, None, outer.bundle)
         self._depth -= 1
 
-    def _entry(self, value: dict[str, Any], place: Place, entry: dict[str, Any]) -> None:
-        bundle = self._frame
-        index = next((number for number, one in enumerate(bundle.resource["entry"]) if one is entry), 0) if not bundle.entries else -1
-        outer = place[0]
-        index = outer[2] if outer is not None and outer[2] is not None else index
-        inner = self._resource(value, place, None, bundle)
-        if inner is not None:
-            inner.entry, inner.entry_index = entry, index
+    def _entry(self, value: dict[str, Any], place: Place) -> None:
+        bundle, outer = self._frame, place[0]
+        index = outer[2] if outer is not None and outer[1] == "entry" else None
+        entries = bundle.resource.get("entry")
+        inner = self._resource(value, self._entry_place(value, place), None, bundle)
+        if inner is not None and index is not None and isinstance(entries, list):
+            inner.entry, inner.entry_index = entries[index], index
             bundle.entries.append(inner)
+
+    def _entry_place(self, value: dict[str, Any], place: Place) -> Place:
+        """An entry's resource is shown by its type and its number among those of its type, as the specification's examples do."""
+        name = value.get("resourceType")
+        if not isinstance(name, str) or name not in self._engine.definitions.resources:
+            return place
+        bundle = self._frame
+        number = bundle.numbers.get(name, 0)
+        bundle.numbers[name] = number + 1
+        only = name == "Patient" and number == 0 and _patients(bundle.resource) == 1
+        outer = bundle.place if bundle.place[0] is not None or bundle.bundle is not None else None
+        return (outer, name, None if only else number)
 
     def _invariant(self, rule: Invariant, value: Any, place: Place) -> None:
         self._fired += 1

@@ -22,7 +22,7 @@ _WIDE = frozenset({"Element", "Base", "*", "CanonicalResource", "MetadataResourc
 def check_extensions(document: Document) -> None:
     """Check every extension of a document."""
     told: set[tuple[Any, ...]] = set()
-    for value, place, _, frame in document.extensions:
+    for value, place, frame in document.extensions:
         document.report.fired("extensions")
         url = value.get("url")
         if not isinstance(url, str) or not url:

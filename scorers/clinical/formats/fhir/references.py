@@ -97,9 +97,9 @@ class Resolver:
 def check_references(document: Document, resolver: Resolver) -> None:
     """Check every reference of a document: form, fragment, target type, and resolution where the document can answer."""
     for frame in document.frames:
+        document.report.fired("references", len(frame.references))
         for value, place, found in frame.references:
             reference = value.get("reference")
-            document.report.fired("references")
             if isinstance(reference, str) and reference:
                 _reference(document, resolver, frame, value, reference, (place, "reference", None), found)
         _contained(document, frame)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import lzma
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -14,6 +15,7 @@ from typing import Any
 
 from scorers.clinical.formats.fhir.fhirpath import FhirPathError, Node, Surroundings, Undecided, compile_expression, parse, truth
 from scorers.clinical.formats.fhir.fhirpath.compiled import Compiled
+from scorers.clinical.formats.fhir.hot import HOT
 
 FOLDER = Path(__file__).parent / "tables"
 #: Rules that are evaluated by code of their own, where the whole document is in view.
@@ -29,11 +31,12 @@ class Invariant:
     human: str
     tree: Node
     run: Compiled
+    quick: Callable[[dict[str, Any], Surroundings], bool] | None = None
 
     def holds(self, item: Any, around: Surroundings) -> bool | None:
         """Return whether the invariant holds for an item; None where the document alone cannot tell."""
         try:
-            return truth(self.run(item, around))
+            return self.quick(item, around) if self.quick is not None else truth(self.run(item, around))
         except (Undecided, FhirPathError, RecursionError):
             return None
         except (TypeError, ValueError, OverflowError, AttributeError, IndexError, ZeroDivisionError):
@@ -121,7 +124,7 @@ def definitions() -> Definitions:
 def compile_invariant(key: str, severity: str, human: str, expression: str) -> Invariant:
     """Return an invariant ready to evaluate; raise FhirPathError where its expression is not supported."""
     tree = parse(expression)
-    return Invariant(key, severity, human, tree, compile_expression(tree))
+    return Invariant(key, severity, human, tree, compile_expression(tree), HOT.get(key))
 
 
 def _invariants(table: dict[str, list[str]]) -> tuple[dict[str, Invariant], list[str]]:

@@ -34,7 +34,7 @@ def validate(data: bytes, context: Context | None = None, options: Options | Non
     if parsed is None:
         return report
     for number, (value, text) in enumerate(parsed):
-        one = Document(report, document.context, document.options, said=document.said)
+        one = Document(report, document.context, document.options, settled=engine().settled, said=document.said)
         _validate_value(value, text, one, None if len(parsed) == 1 else number)
     return report
 
@@ -42,7 +42,7 @@ def validate(data: bytes, context: Context | None = None, options: Options | Non
 def validate_resource(resource: dict[str, Any], context: Context | None = None, options: Options | None = None) -> Report:
     """Validate a resource that is parsed already; duplicate members cannot be seen any more."""
     report = Report()
-    _validate_value(resource, None, Document(report, context or Context(), options or Options()), None)
+    _validate_value(resource, None, Document(report, context or Context(), options or Options(), settled=engine().settled), None)
     return report
 
 
