@@ -1,0 +1,147 @@
+"""From findings to numbers: check, dimension and overall scores, 0–100, and their label (specification, Scoring Approach).
+
+A check starts at 100 and loses a penalty per finding, never below 0. A dimension is the plain mean of its checks; overall is the weighted
+mean of the dimensions that exist, and names those that do not (corrections, Clinical 5 and 7). What fired no rule is unvalidated and has
+no score; that is never a pass.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Final, Literal
+
+from schemas.result import Finding, Label, Severity
+from scorers.clinical.report import Report
+
+Dimension = Literal["format", "terminology", "clinical"]
+
+PENALTIES: Final[Mapping[Severity, float]] = MappingProxyType({"critical": 20.0, "major": 10.0, "minor": 2.0, "info": 0.0})
+WEIGHTS: Final[Mapping[Dimension, float]] = MappingProxyType({"format": 0.25, "terminology": 0.25, "clinical": 0.50})
+#: Weights of the clinical judge's dimensions.
+CLINICAL_WEIGHTS: Final[Mapping[str, float]] = MappingProxyType(
+    {
+        "medication_condition_alignment": 0.25,
+        "lab_value_plausibility": 0.20,
+        "narrative_coherence": 0.25,
+        "temporal_consistency": 0.15,
+        "demographic_appropriateness": 0.15,
+    },
+)
+PASS_MIN: Final = 80.0
+WARN_MIN: Final = 60.0
+#: The checks (finding codes up to their first dot, and groups of rules) of the dimension Terminology; all others are of Format.
+TERMINOLOGY_CHECKS: Final = frozenset({"terminology"})
+#: Formats begin their codes with their own name.
+FORMATS: Final = frozenset({"fhir", "hl7v2", "ccda"})
+_RATING_MIN, _RATING_MAX = 1.0, 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class CheckScore:
+    """One check of one document: its score, how many rules it applied, and how many findings of each severity it made."""
+
+    name: str
+    score: float
+    rules_fired: int
+    findings: Mapping[Severity, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """The scores of one document; None where there is nothing to score by. `components_missing` names those dimensions."""
+
+    format: float | None
+    terminology: float | None
+    clinical: float | None
+    overall: float | None
+    label: Label
+    components_missing: tuple[Dimension, ...] = ()
+    checks: tuple[CheckScore, ...] = field(default=())
+
+    @property
+    def values(self) -> dict[str, float]:
+        """The scores that exist, as a Scorecard's values."""
+        named = {"overall": self.overall, "format": self.format, "terminology": self.terminology, "clinical": self.clinical}
+        return {name: score for name, score in named.items() if score is not None}
+
+
+def check_score(findings: Iterable[Finding]) -> float:
+    """100 less the findings' penalties, floored at 0."""
+    return max(0.0, 100.0 - sum(PENALTIES[finding.severity] for finding in findings))
+
+
+def check_of(finding: Finding) -> str:
+    """The check that a finding belongs to: the first part of its code that is no format's name (`fhir.json.syntax` → json)."""
+    first, _, rest = finding.code.partition(".")
+    return rest.partition(".")[0] if first in FORMATS and rest else first
+
+
+def score_checks(report: Report) -> tuple[CheckScore, ...]:
+    """The checks that applied a rule or found something, by name."""
+    by_check: dict[str, list[Finding]] = {name: [] for name, times in report.rules_fired.items() if times > 0}
+    for finding in report.findings:
+        by_check.setdefault(check_of(finding), []).append(finding)
+    scored = []
+    for name, found in sorted(by_check.items()):
+        counts: Mapping[Severity, int] = Counter(finding.severity for finding in found)
+        scored.append(CheckScore(name, check_score(found), report.rules_fired[name], counts))
+    return tuple(scored)
+
+
+def dimension_score(checks: Iterable[CheckScore]) -> float | None:
+    """The plain mean of the checks' scores; None without a check."""
+    scores = [check.score for check in checks]
+    return sum(scores) / len(scores) if scores else None
+
+
+def clinical_score(ratings: Mapping[str, float]) -> float | None:
+    """The judge's ratings (1–5 per dimension of `CLINICAL_WEIGHTS`) as 0–100; ratings that are absent drop out of the weights."""
+    known = {name: min(max(rating, _RATING_MIN), _RATING_MAX) for name, rating in ratings.items() if name in CLINICAL_WEIGHTS}
+    weight = sum(CLINICAL_WEIGHTS[name] for name in known)
+    if not known:
+        return None
+    return sum(CLINICAL_WEIGHTS[name] * (rating - _RATING_MIN) * 25.0 for name, rating in known.items()) / weight
+
+
+def overall_score(format_score: float | None, terminology: float | None, clinical: float | None) -> tuple[float | None, tuple[Dimension, ...]]:
+    """The weighted mean of the dimensions that exist, and the names of the others."""
+    named: dict[Dimension, float | None] = {"format": format_score, "terminology": terminology, "clinical": clinical}
+    present = {name: score for name, score in named.items() if score is not None}
+    missing = tuple(name for name in named if name not in present)
+    if not present:
+        return None, missing
+    return sum(WEIGHTS[name] * score for name, score in present.items()) / sum(WEIGHTS[name] for name in present), missing
+
+
+def label_of(score: float | None) -> Label:
+    """Pass from 80, Warn from 60, Fail below; `unscored` without a score."""
+    if score is None:
+        return "unscored"
+    if score >= PASS_MIN:
+        return "Pass"
+    return "Warn" if score >= WARN_MIN else "Fail"
+
+
+def is_validated(report: Report) -> bool:
+    """Whether any rule fired; where none did, the document was not validated, whatever was found."""
+    return any(times > 0 for times in report.rules_fired.values())
+
+
+def score_report(report: Report, clinical: float | None = None) -> Scores:
+    """The scores of one document.
+
+    Where no rule fired nothing was validated: there is then no Format, no Terminology and no overall score, whatever a judge says, and
+    the label is `unscored`; or Fail where a critical finding says that the document could not be read.
+    """
+    if not is_validated(report):
+        label: Label = "Fail" if any(finding.severity == "critical" for finding in report.findings) else "unscored"
+        missing = overall_score(None, None, clinical)[1]
+        return Scores(None, None, clinical, None, label, missing, score_checks(report))
+    checks = score_checks(report)
+    format_score = dimension_score(check for check in checks if check.name not in TERMINOLOGY_CHECKS)
+    terminology = dimension_score(check for check in checks if check.name in TERMINOLOGY_CHECKS)
+    overall, missing = overall_score(format_score, terminology, clinical)
+    return Scores(format_score, terminology, clinical, overall, label_of(overall), missing, checks)
