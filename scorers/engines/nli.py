@@ -81,6 +81,7 @@ class NliEngine:
         self._columns = columns_of(model.config.id2label)
         self._template = template_of(tokenizer, pair=True)
         self._window = window_of(model, tokenizer)
+        self._room = self._window - self._template.specials
         self._tokenizer = Tokenizer(tokenizer, settings.text_cache_items)
         self._model = model.eval().requires_grad_(False).to(device=place.device, dtype=place.dtype)
         self._place = place
@@ -140,16 +141,19 @@ class NliEngine:
             self._forward(self._prepare([Piece(words, 0, 16, words)] * count))
 
     def _works(self, premise: Tokens, hypothesis: Tokens) -> list[Work[Piece]]:
-        room = self._window - self._template.specials - len(hypothesis)
-        if len(premise) <= room:
-            spans = [(0, len(premise))]
-        else:
-            least = max(1, int(self._window * PREMISE_SHARE_MIN))
-            if room < least:
-                raise TextTooLong(len(hypothesis), self._window - self._template.specials - least)
-            spans = _chunks(len(premise), room)
-        rest = self._template.specials + len(hypothesis)
-        return [Work((premise.number, start, stop, hypothesis.number), Piece(premise, start, stop, hypothesis), stop - start + rest) for start, stop in spans]
+        length, rest = len(premise.ids), len(hypothesis.ids)
+        fixed = self._template.specials + rest
+        if length + rest <= self._room:
+            return [Work((premise.number, 0, hypothesis.number), Piece(premise, 0, length, hypothesis), length + fixed)]
+        room = self._room - rest
+        least = max(1, int(self._window * PREMISE_SHARE_MIN))
+        if room < least:
+            raise TextTooLong(rest, self._room - least)
+        # Chunks of one premise start at the same places only beside hypotheses of the same length; the hypothesis is in the key.
+        return [
+            Work((premise.number, start, hypothesis.number), Piece(premise, start, stop, hypothesis), stop - start + fixed)
+            for start, stop in _chunks(length, room)
+        ]
 
     def _prepare(self, pieces: Sequence[Piece]) -> dict[str, torch.Tensor]:
         return self._place.inputs(self.layout(pieces))

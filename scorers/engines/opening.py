@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import atexit
+import gc
 import json
 import os
 import warnings
@@ -66,6 +68,7 @@ def open_engines(settings: EngineSettings) -> OpenEngines:
         if settings.warm_up:
             nli.warm_up()
             embedder.warm_up()
+    _set_libraries_aside()
     return OpenEngines(nli, embedder)
 
 
@@ -79,6 +82,8 @@ def open_nli(settings: EngineSettings, place: Place) -> NliEngine:
         raise ConfigError(NO_EXTRA) from None
     offline = hub_is_off(settings.offline)
     folder = DEFAULT_ADAPTER if settings.nli_model == "default" else folder_of(settings.nli_model, settings.nli_revision, offline=offline, setting="nli_model")
+    if settings.nli_model == "default" and not (folder / ADAPTER_CONFIG).is_file():
+        raise ConfigError(f"nli_model: the default model is not in this installation ({folder}); install touchstone again, or give a folder or a hub name")
     with _readable("nli_model", folder):
         # Sequences this short are quickest with plain attention on a CPU; a GPU has fused kernels.
         attention = "eager" if place.device.type == "cpu" else None
@@ -138,6 +143,15 @@ def _name(model: str, folder: Path) -> str:
     if model == "default":
         return folder.name
     return folder.resolve().name if Path(model).expanduser().is_dir() else model
+
+
+def _set_libraries_aside() -> None:
+    """Keep the garbage collector off what the libraries made: it lives as long as the process, and looking through it doubles the cost of a pair."""
+    gc.unfreeze()
+    gc.collect()
+    gc.freeze()
+    atexit.unregister(gc.unfreeze)
+    atexit.register(gc.unfreeze)  # some libraries complain at the end of what was never collected
 
 
 @contextmanager

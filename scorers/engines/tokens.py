@@ -102,17 +102,13 @@ def _sound(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """Where a tokenizer puts its special tokens around one text or a pair, and the type ids of the parts (None: it has none)."""
+    """Where a tokenizer puts its special tokens (`specials` in all) around one text or a pair, and the parts' type ids (None: it has none)."""
 
     before: tuple[int, ...]
     between: tuple[int, ...]
     after: tuple[int, ...]
     types: tuple[int, int] | None
-
-    @property
-    def specials(self) -> int:
-        """How many special tokens it adds."""
-        return len(self.before) + len(self.between) + len(self.after)
+    specials: int
 
 
 def template_of(tokenizer: Any, *, pair: bool) -> Template:
@@ -132,7 +128,8 @@ def template_of(tokenizer: Any, *, pair: bool) -> Template:
 
     last = second[0] if pair else first[0]
     between = specials(first[0] + 1, second[0]) if pair else ()
-    return Template(specials(0, first[0]), between, specials(last + 1, len(parts)), _types(tokenizer, probe, parts, last))
+    before, after = specials(0, first[0]), specials(last + 1, len(parts))
+    return Template(before, between, after, _types(tokenizer, probe, parts, last), len(before) + len(between) + len(after))
 
 
 def _types(tokenizer: Any, probe: Any, parts: list[tuple[int | None, list[int]]], last: int) -> tuple[int, int] | None:
