@@ -10,11 +10,13 @@ from scorers.clinical.formats.hl7v2 import coded, shared
 from scorers.clinical.formats.hl7v2.escapes import has_stray, unescape
 from scorers.clinical.formats.hl7v2.lexer import FIELDS_MAX, PARTS_MAX, Segment
 from scorers.clinical.formats.hl7v2.notes import Notes
-from scorers.clinical.formats.hl7v2.patterns import LEVELS, UNSTRUCTURED, compiled
+from scorers.clinical.formats.hl7v2.patterns import LEVELS, UNSTRUCTURED, codes_accepted, compiled
 from scorers.clinical.formats.hl7v2.primitives import LENGTHS_END, PRIMITIVES
 from scorers.clinical.formats.hl7v2.tables import Element, Version, load
 
 NULL = '""'
+#: What most set ids are: looked up, not matched.
+SEQUENCE_NUMBERS = frozenset(str(number) for number in range(1_000))
 #: Positions with rules of their own (`header.py`), and the value that another field types.
 OWN_RULES = frozenset({("MSH", 1), ("MSH", 2), ("FHS", 1), ("FHS", 2), ("BHS", 1), ("BHS", 2)})
 
@@ -54,6 +56,10 @@ class Checker:
                 accepts = _anything
             elif element is None or element.most == 0:
                 accepts = lambda _: False  # noqa: E731
+            elif element.most == 1 and element.datatype == "SI":
+                accepts = SEQUENCE_NUMBERS.__contains__
+            elif element.most == 1 and element.datatype == "ID" and (codes := codes_accepted(self.version, element.table, "ID")) is not None:
+                accepts = (codes | {NULL}).__contains__
             else:
                 accepts = compiled(self.version.name, element.datatype, element.table, repeats=element.most != 1).fullmatch
             self.accepts[position] = accepts
@@ -191,7 +197,10 @@ def check_primitive(version: Version, element: Element, value: str, path: str, n
         return
     if primitive.pattern is not None and not compiled(version.name, datatype, None, repeats=False).fullmatch(value):
         if datatype in {"DT", "DTM"}:
-            notes.shared(shared.time(value, path, notes.context))
+            found = shared.time(value, path, notes.context)
+            notes.shared(found)
+            if not found:  # a time where only a day may stand
+                notes.add("major", "data_types.datatype", path, f"{element.title}: not {primitive.form}", value=value)
         elif datatype == "NM" and compiled(version.name, "NM", None, repeats=False).fullmatch(value.strip()):
             notes.add("minor", "data_types.number", path, "Blanks stand around the number", value=value)
         else:

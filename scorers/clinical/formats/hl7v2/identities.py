@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Literal
 
 from scorers.clinical.formats.hl7v2 import shared
 from scorers.clinical.formats.hl7v2.lexer import Segment, part
 from scorers.clinical.formats.hl7v2.notes import Notes
+from scorers.clinical.report import Context
 
 Kind = Literal["CX", "XCN", "XON", "HD"]
 #: Segment → fields whose authority is looked at, and where their data type keeps it.
@@ -22,9 +24,12 @@ AUTHORITIES: Mapping[str, tuple[tuple[int, Kind], ...]] = {
 }
 #: Data type → components of the identifier, the authority and the identifier's type.
 PLACES: Mapping[Kind, tuple[int, int, int]] = {"CX": (1, 4, 5), "XCN": (1, 9, 13), "XON": (10, 6, 7)}
+#: Components of a value that are looked at.
+COMPONENTS_MAX = 24
 REPETITIONS_MAX = 50
 #: Table 0200: names that are withheld, so that none of their parts is asked for.
 WITHHELD_NAMES = frozenset({"U", "S"})
+NPI_OID = "2.16.840.1.113883.4.6"
 UNITED_STATES = frozenset({"", "US", "USA", "840"})
 STATE = re.compile(r"[A-Za-z]{2}")
 ZIP = re.compile(r"\d{5}(?:-?\d{4})?")
@@ -32,7 +37,7 @@ ZIP = re.compile(r"\d{5}(?:-?\d{4})?")
 
 def repetitions(segment: Segment, position: int) -> list[tuple[str, str]]:
     """(path, text) of each repetition of a field that holds something."""
-    value = segment.field(position)
+    value = segment.fields[position] if position < len(segment.fields) else ""
     if not value or value == '""':
         return []
     path = f"{segment.path}-{position}"
@@ -41,26 +46,40 @@ def repetitions(segment: Segment, position: int) -> list[tuple[str, str]]:
     return [(f"{path}[{index}]", text) for index, text in enumerate(value.split("~", REPETITIONS_MAX)[:REPETITIONS_MAX], start=1) if text and text != '""']
 
 
+@lru_cache(maxsize=4_096)
+def is_known_oid(universal_id: str) -> bool:
+    """Whether an OID is sound and of a known root, so that nothing is to be said of it."""
+    return len(universal_id) <= 64 and not shared.authority("", Context(), identifier="", universal_id=universal_id, universal_id_type="ISO", type_code="")
+
+
 def check_authorities(segment: Segment, notes: Notes) -> int:
     """Note malformed universal ids and provider numbers; how many values were looked at."""
     checked = 0
+    fields = segment.fields
+    size = len(fields)
     for position, kind in AUTHORITIES[segment.name]:
+        if position >= size or not fields[position]:
+            continue
         for path, text in repetitions(segment, position):
             checked += 1
             if kind == "HD":
                 authority, identifier, type_code, separator = text, "", "", "^"
             else:
                 at_identifier, at_authority, at_type = PLACES[kind]
-                parts = text.split("^", 24)
-                size = len(parts)
-                identifier = parts[at_identifier - 1] if size >= at_identifier else ""
-                authority = parts[at_authority - 1] if size >= at_authority else ""
-                type_code = parts[at_type - 1] if size >= at_type else ""
+                parts = text.split("^", COMPONENTS_MAX)
+                count = len(parts)
+                identifier = parts[at_identifier - 1] if count >= at_identifier else ""
+                authority = parts[at_authority - 1] if count >= at_authority else ""
+                type_code = parts[at_type - 1] if count >= at_type else ""
                 separator = "&"
+            if separator not in authority and type_code != "NPI":
+                continue
             universal_id, universal_type = part(authority, separator, 2), part(authority, separator, 3)
             if universal_type and not universal_id:
                 message = "The authority has a universal id type (HD.3) and no universal id (HD.2); they go together"
                 notes.add("major", "identifiers.universal-id", path, message, suggestion="Give the OID in HD.2")
+            if type_code != "NPI" and universal_id != NPI_OID and universal_type == "ISO" and is_known_oid(universal_id):
+                continue
             if universal_id or type_code == "NPI":
                 notes.shared(
                     shared.authority(
@@ -76,7 +95,7 @@ def check_patient(segment: Segment, notes: Notes) -> int:
     for position, check in ((3, check_cx), (5, check_xpn), (11, check_xad), (13, check_xtn)):
         for path, text in repetitions(segment, position):
             checked += 1
-            check(path, text.split("^", 24), notes)
+            check(path, text.split("^", COMPONENTS_MAX), notes)
     return checked
 
 

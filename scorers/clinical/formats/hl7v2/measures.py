@@ -1,24 +1,100 @@
-"""Units and values of numeric observations, through the shared checks."""
+"""Units and values of numeric observations, through the shared checks (specification, Priorities 8 and 9)."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+from datetime import date
 
+from scorers.clinical.checks.parameters import Sex, sex_of
+from scorers.clinical.formats.hl7v2 import shared
+from scorers.clinical.formats.hl7v2.escapes import unescape
 from scorers.clinical.formats.hl7v2.lexer import Segment
 from scorers.clinical.formats.hl7v2.notes import Notes
 
+#: OBX-7 as an interval: `3.5-5.5`, `3.5 - 5.5`, `-2 to 2`.
+INTERVAL = re.compile(r"\s*([+-]?\d{1,12}(?:\.\d{1,12})?)\s*(?:-|–|to)\s*([+-]?\d{1,12}(?:\.\d{1,12})?)\s*")
+NUMBER = re.compile(r"[+-]?(?:\d{1,20}(?:\.\d{0,20})?|\.\d{1,20})")
+DAY = re.compile(r"\d{8}")
+LOINC_SYSTEMS = frozenset({"LN", "LOINC", "2.16.840.1.113883.6.1"})
+DAYS_PER_YEAR = 365.25
 
-@dataclass(slots=True)
+
+@dataclass(frozen=True, slots=True)
 class Patient:
-    """What the checks of values may know of the patient."""
+    """What the checks of values may know of the patient: PID-7 and PID-8 as they are written."""
 
     birth: str = ""
     sex: str = ""
 
+    def age_years(self, on: str) -> float | None:
+        """The age on a day (`YYYYMMDD…`); None where either day is not known to the day."""
+        born, then = _day(self.birth), _day(on)
+        if born is None or then is None or then < born:
+            return None
+        return (then - born).days / DAYS_PER_YEAR
+
+    def sex_known(self) -> Sex | None:
+        """The sex that ranges are chosen by."""
+        return sex_of(self.sex)
+
+
+def _day(written: str) -> date | None:
+    if DAY.match(written) is None:
+        return None
+    try:
+        return date(int(written[:4]), int(written[4:6]), int(written[6:8]))
+    except ValueError:
+        return None
+
+
+def loinc_of(parts: list[str]) -> str | None:
+    """The LOINC code of OBX-3's components, from the identifier or the alternate one."""
+    for code, system in ((0, 2), (3, 5)):
+        if len(parts) > system and parts[system] in LOINC_SYSTEMS and parts[code]:
+            return parts[code]
+    return None
+
+
+def _number(value: str, kind: str) -> tuple[str, str | None]:
+    """The number of an NM or SN value and its comparator; empty where it has none, or is a ratio or an interval."""
+    if kind == "NM":
+        return value.split("~", 1)[0].strip(), None
+    parts = value.split("~", 1)[0].split("^")
+    if len(parts) > 2 and parts[2]:
+        return "", None
+    return (parts[1].strip() if len(parts) > 1 else ""), parts[0] or None
+
 
 def check_observation(segment: Segment, patient: Patient, notes: Notes) -> None:
-    """Unit and value of one numeric observation."""
+    """Check the unit, the value and the reference range of one NM or SN observation."""
+    fields = segment.fields
+    size = len(fields)
+    identifier = fields[3].split("^", 6) if size > 3 else [""]
+    loinc = loinc_of(identifier)
+    unit_parts = fields[6].split("~", 1)[0].split("^", 4) if size > 6 else [""]
+    unit = unescape(unit_parts[0])
+    if unit and unit != '""':
+        system = unit_parts[2] if len(unit_parts) > 2 else ""
+        notes.report.fired("units")
+        notes.shared(shared.unit(unit, f"{segment.path}-6", notes, loinc=loinc, system=system or None))
+    number, comparator = _number(fields[5], segment.component(2, 1)) if size > 5 else ("", None)
+    if NUMBER.fullmatch(number):
+        name = identifier[1] if loinc is None and len(identifier) > 1 else None
+        age = patient.age_years(segment.field(14) or segment.field(19)) if patient.birth else None
+        found = shared.value(
+            number, f"{segment.path}-5", notes, unit=unit or None, loinc=loinc, name=name, age_years=age, sex=patient.sex_known(), comparator=comparator
+        )
+        notes.shared(found)
+    interval = INTERVAL.fullmatch(fields[7]) if size > 7 and fields[7] else None
+    if interval:
+        notes.report.fired("plausibility")
+        notes.shared(shared.reference_range(interval[1], interval[2], f"{segment.path}-7", notes))
 
 
 def check_pressures(segment: Segment, systolic: str, diastolic: str, notes: Notes) -> None:
-    """Systolic against diastolic."""
+    """Check the two blood pressures of one group against each other; the finding stands at the systolic one."""
+    above, below = systolic.strip(), diastolic.strip()
+    if NUMBER.fullmatch(above) and NUMBER.fullmatch(below):
+        notes.report.fired("plausibility")
+        notes.shared(shared.blood_pressure(above, below, f"{segment.path}-5", notes))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from schemas.result import Severity
-from scorers.clinical.formats.hl7v2 import coded, measures
+from scorers.clinical.formats.hl7v2 import coded, measures, shared
 from scorers.clinical.formats.hl7v2.escapes import unescape
 from scorers.clinical.formats.hl7v2.fields import NULL, check_value
 from scorers.clinical.formats.hl7v2.lexer import PARTS_MAX, Segment
@@ -41,21 +41,32 @@ class Observations:
     def take(self, segment: Segment) -> None:
         """Check one OBX."""
         self.checked += 1
-        self._value(segment)
-        identifier = segment.component(3, 1) or segment.component(3, 4)
-        if identifier:
-            system = segment.component(3, 3) or segment.component(3, 6)
+        fields = segment.fields
+        if len(fields) < 12:
+            fields = fields + [""] * (12 - len(fields))
+        _, set_id, kind, code, _, value, *_ = fields
+        if "^" in kind:
+            kind = kind.split("^", 1)[0]
+        if value and value != NULL:
+            self._value(segment, kind, value)
+        else:
+            self._absent(segment, fields)
+        parts = code.split("^", 6)
+        identifier = parts[0]
+        if code:
+            system = parts[2] if len(parts) > 2 else ""
+            if not identifier and len(parts) > 5:
+                identifier, system = parts[3], parts[5]
             self.seen.setdefault((identifier, system), []).append(segment)
-        set_id = segment.field(1)
         if set_id:
             if set_id in self.set_ids:
                 severity: Severity = "major" if self.is_strict else "minor"
                 self.notes.add(severity, "observations.set-id", f"{segment.path}-1", "The set id was used before in this group of observations")
             self.set_ids[set_id] = segment
-        if segment.field(2) in {"NM", "SN"}:
+        if kind in {"NM", "SN"}:
             measures.check_observation(segment, self.patient, self.notes)
             if identifier in {SYSTOLIC, DIASTOLIC}:
-                self.pressures[identifier] = (segment, segment.field(5))
+                self.pressures[identifier] = (segment, value)
 
     def end(self) -> None:
         """Close a group: results given twice, and the two blood pressures against each other."""
@@ -68,14 +79,8 @@ class Observations:
         if self.seen or self.set_ids:
             self.seen, self.set_ids, self.pressures = {}, {}, {}
 
-    def _value(self, segment: Segment) -> None:
+    def _value(self, segment: Segment, kind: str, value: str) -> None:
         """OBX-2 and OBX-5."""
-        kind = segment.component(2, 1)
-        value = segment.field(5)
-        if not value or value == NULL:
-            self._absent(segment, kind)
-            return
-        path = f"{segment.path}-5"
         if not kind:
             self.notes.add("major", "observations.type-missing", f"{segment.path}-2", "The value type is required where OBX-5 holds a value")
             return
@@ -86,13 +91,13 @@ class Observations:
                 return  # OBX-2's own check tells that there is no such type
         if compiled(version.name, kind, None, repeats=True).fullmatch(value):
             if kind == "SN" and segment.component(5, 1) not in COMPARATORS:
-                self.notes.add("minor", "observations.comparator", path, "SN.1 is none of >, <, >=, <=, = and <>")
+                self.notes.add("minor", "observations.comparator", f"{segment.path}-5", "SN.1 is none of >, <, >=, <=, = and <>")
             return
         self._disagreement(segment, version, kind, value)
 
-    def _absent(self, segment: Segment, kind: str) -> None:
+    def _absent(self, segment: Segment, fields: list[str]) -> None:
         """An observation without a value: right where the status says that there is none."""
-        if segment.field(11) in {"F", "C"} and not segment.field(8):
+        if fields[11] in {"F", "C"} and not fields[8]:
             message = "A final result without a value, and without an interpretation that stands for it"
             self.notes.add("minor", "observations.value-missing", f"{segment.path}-5", message)
 
@@ -136,13 +141,15 @@ class Observations:
             self.notes.add("major", "observations.sub-id", f"{blank.path}-4", message, suggestion="Number them in OBX-4")
 
 
-def check_bound(version: Version, segment: Segment, position: int, table: str, notes: Notes) -> bool:
+def check_bound(version: Version, segment: Segment, position: int, table: str, severity: Severity, notes: Notes) -> bool:
     """Note a code of a field that the specification binds to an HL7 table; whether there was one to check."""
-    value = segment.field(position)
+    value = segment.fields[position] if position < len(segment.fields) else ""
     if not value or value == NULL:
         return False
     codes = version.codes(table)
     known = code_tables()[table]
+    if value in known.codes:
+        return True
     for index, repetition in enumerate(value.split("~", 20)[:20], start=1):
         parts = repetition.split("^", 3)
         code = unescape(parts[0])
@@ -150,15 +157,9 @@ def check_bound(version: Version, segment: Segment, position: int, table: str, n
         if not code or code == NULL or (system and system not in {table, f"L{table}"}):
             continue
         # A version whose table is not carried takes any version's codes: what none of them lists, none allows.
-        if (codes is not None and code in codes) or known.matches(code):
+        if (codes is not None and code in codes) or known.matches(code) or code in shared.codes(table):
             continue
         path = f"{segment.path}-{position}" + (f"[{index}]" if "~" in value else "")
-        notes.add(
-            "major",
-            "valuesets.code",
-            path,
-            f"Invalid code (HL7 table {table[3:]})",
-            suggestion=f"Valid values: {coded.examples(version, table, 40)}",
-            value=code,
-        )
+        suggestion = f"Valid values: {coded.examples(version, table, 40)}"
+        notes.add(severity, "valuesets.code", path, f"Invalid code (HL7 table {table[3:]})", suggestion=suggestion, value=code)
     return True

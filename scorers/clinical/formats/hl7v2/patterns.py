@@ -29,8 +29,6 @@ def codes_accepted(version: Version, table: str | None, datatype: str) -> frozen
 
 def _primitive(version: Version, datatype: str, table: str | None) -> str:
     """The pattern of a primitive that is not empty."""
-    if datatype == "WD":
-        return "(?!)"
     primitive = PRIMITIVES.get(datatype)
     if primitive is None:
         return text_pattern(None)
@@ -83,4 +81,5 @@ def compiled(version_name: str, datatype: str, table: str | None, *, repeats: bo
     """The pattern of a field of this data type, bound to this table; use with fullmatch."""
     version = load(version_name)
     repetition = f"(?>{NULL}(?=~|\\Z)|{_guard(version, datatype, table)}{_value(version, datatype, table, 0)})"
-    return re.compile(rf"(?:(?:\A|~){repetition})*+" if repeats else repetition)
+    # A pass of the loop that matches nothing ends it: an empty first repetition is begun by the ~ that follows it.
+    return re.compile(rf"(?:(?:\A(?!~)|~){repetition})*+" if repeats else repetition)

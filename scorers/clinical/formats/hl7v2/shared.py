@@ -1,25 +1,15 @@
-"""The shared clinical checks, as the HL7 v2 rules call them: loaded on first use, `None` where a check is not installed."""
+"""The shared clinical checks as the HL7 v2 rules call them, loaded on first use: one place that knows their signatures."""
 
 from __future__ import annotations
 
-import importlib
-from functools import lru_cache
-from types import ModuleType
 from typing import Literal
 
 from schemas.result import Finding
+from scorers.clinical.checks.parameters import Sex
+from scorers.clinical.formats.hl7v2.notes import Notes
 from scorers.clinical.report import Context
 
 Zone = Literal["required", "recommended", "none"]
-
-
-@lru_cache(maxsize=16)
-def module(name: str) -> ModuleType | None:
-    """One module of the shared checks; None where it, or what it needs, is not installed."""
-    try:
-        return importlib.import_module(f"scorers.clinical.checks.{name}")
-    except ImportError:
-        return None
 
 
 def time(value: str, path: str, context: Context, *, zone: Zone = "none") -> list[Finding]:
@@ -34,3 +24,57 @@ def authority(path: str, context: Context, *, identifier: str, universal_id: str
     from scorers.clinical.checks.identifiers import check_assigning_authority
 
     return check_assigning_authority(path, context, identifier=identifier, universal_id=universal_id, universal_id_type=universal_id_type, type_code=type_code)
+
+
+def unit(unit_written: str, path: str, notes: Notes, *, loinc: str | None, system: str | None) -> list[Finding]:
+    """What is wrong with a unit, by itself and for its LOINC code."""
+    from scorers.clinical.checks.ucum import NOT_INSTALLED, check_unit
+    from scorers.clinical.checks.units import reader_installed
+
+    if not reader_installed():
+        notes.report.skip("units", NOT_INSTALLED)
+    return check_unit(unit_written, path, notes.context, loinc=loinc, system=system)
+
+
+def value(
+    number: str,
+    path: str,
+    notes: Notes,
+    *,
+    unit: str | None,
+    loinc: str | None,
+    name: str | None,
+    age_years: float | None,
+    sex: Sex | None,
+    comparator: str | None,
+) -> list[Finding]:
+    """What is implausible about a value; a value that was not judged is named as not checked."""
+    from scorers.clinical.checks.plausibility import judge_value
+
+    judged = judge_value(float(number), path, notes.context, unit=unit, loinc=loinc, name=name, age_years=age_years, sex=sex, comparator=comparator)
+    if judged.judged:
+        notes.report.fired("plausibility")
+    elif judged.reason:
+        notes.report.skip("plausibility", judged.reason)
+    return list(judged.findings)
+
+
+def reference_range(low: str, high: str, path: str, notes: Notes) -> list[Finding]:
+    """What is wrong with a reference range."""
+    from scorers.clinical.checks.plausibility import check_reference_range
+
+    return check_reference_range(float(low), float(high), path, notes.context)
+
+
+def blood_pressure(systolic: str, diastolic: str, path: str, notes: Notes) -> list[Finding]:
+    """What is wrong between two blood pressures."""
+    from scorers.clinical.checks.plausibility import check_blood_pressure
+
+    return check_blood_pressure(float(systolic), float(diastolic), path, notes.context)
+
+
+def codes(table: str) -> frozenset[str]:
+    """The codes that the shared value sets list for an HL7 table; empty where they list none."""
+    from scorers.clinical.checks.valuesets import codes_of
+
+    return codes_of(table) or frozenset()

@@ -54,20 +54,16 @@ class CodeTable:
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """Everything one HL7 version says. `bit`: its place in the code tables."""
+    """Everything one HL7 version says. `number`: the version as numbers that compare; `bit`: its place in the code tables."""
 
     name: str
+    number: tuple[int, ...]
     bit: int
     segments: Mapping[str, tuple[Element, ...]]
     datatypes: Mapping[str, tuple[Element, ...]]
     groups: Mapping[str, Any]
     messages: Mapping[str, Any]
     listed: dict[str, frozenset[str] | None] = field(default_factory=dict)
-
-    @property
-    def number(self) -> tuple[int, ...]:
-        """The version as numbers that compare."""
-        return tuple(int(part) for part in self.name.split("."))
 
     def codes(self, table: str | None) -> frozenset[str] | None:
         """The codes this version lists in a table; None where it lists none or leaves the table open: membership is then not checked."""
@@ -122,6 +118,7 @@ def load(name: str) -> Version:
     content = _read(f"v{name}.json.z")
     return Version(
         name=name,
+        number=tuple(int(part) for part in name.split(".")),
         bit=VERSIONS.index(name),
         segments={segment: _elements(rows, numbered=True) for segment, rows in content["segments"].items()},
         datatypes={datatype: _elements(rows, numbered=False) for datatype, rows in content["datatypes"].items()},

@@ -33,9 +33,15 @@ def past_limit(notes: Notes) -> str:
 def check_times(segment: Segment, notes: Notes, past: str) -> int:
     """Note what is wrong with a segment's times; how many it has. `past`: see past_limit."""
     checked = 0
+    fields = segment.fields
+    size = len(fields)
     for position, zone in TIMES[segment.name]:
-        value = segment.component(position, 1)
-        if not value or WELL_FORMED.fullmatch(value) is None:
+        if position >= size or not fields[position]:
+            continue
+        value = fields[position]
+        if "^" in value or "~" in value:
+            value = segment.component(position, 1)
+        if WELL_FORMED.fullmatch(value) is None:
             continue  # the data type's own check tells what is malformed
         checked += 1
         day = value[:_DAY_LENGTH]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from schemas.result import Severity
 from scorers.clinical.formats.hl7v2.charset import decode
 from scorers.clinical.formats.hl7v2.envelope import check_envelope
 from scorers.clinical.formats.hl7v2.fields import checker
@@ -18,12 +19,13 @@ from scorers.clinical.formats.hl7v2.times import TIMES, check_order, check_times
 from scorers.clinical.report import Context, Report
 
 #: Fields that the specification binds to an HL7 table, whatever their type says.
-BOUND = {
-    "PID": ((8, "HL70001"),),
-    "PV1": ((2, "HL70004"), (36, "HL70112")),
-    "OBX": ((8, "HL70078"), (11, "HL70085")),
-    "RXR": ((1, "HL70162"),),
+BOUND: dict[str, tuple[tuple[int, str, Severity], ...]] = {
+    "PID": ((8, "HL70001", "major"), (16, "HL70002", "minor")),
+    "PV1": ((2, "HL70004", "major"), (36, "HL70112", "minor")),
+    "OBX": ((8, "HL70078", "major"),),
+    "RXR": ((1, "HL70162", "minor"),),
 }
+MEANINGFUL = frozenset({*BOUND, *TIMES, *AUTHORITIES})
 WITHOUT_TABLES = (2, 3)
 
 
@@ -136,16 +138,18 @@ def _check_meaning(message: Message, version: Version, notes: Notes, *, is_stric
     counts = {"identifiers": 0, "datetimes": 0, "valuesets": 0, "data_types": 0}
     for segment in message.segments:
         name = segment.name
-        if name in TIMES:
-            counts["datetimes"] += check_times(segment, notes, past)
-        if name in AUTHORITIES:
-            counts["identifiers"] += check_authorities(segment, notes)
-        for position, table in BOUND.get(name, ()):
-            counts["valuesets"] += check_bound(version, segment, position, table, notes)
         if name == "OBX":
             observations.take(segment)
         elif name not in WITHIN_GROUP:
             observations.end()
+        if name not in MEANINGFUL:
+            continue
+        if name in TIMES:
+            counts["datetimes"] += check_times(segment, notes, past)
+        if name in AUTHORITIES:
+            counts["identifiers"] += check_authorities(segment, notes)
+        for position, table, severity in BOUND.get(name, ()):
+            counts["valuesets"] += check_bound(version, segment, position, table, severity, notes)
         if name == "PID":
             counts["data_types"] += check_patient(segment, notes)
             check_order(segment, 7, 29, "The patient died before birth", notes)
