@@ -1,1 +1,89 @@
-"""Loss V3 for generated summaries. See docs/summary-loss.md."""
+"""Loss V3 for generated summaries: facts, entities, flow, meaning and length against a gold standard. See docs/summary-loss.md.
+
+Importing this package loads no model library; building a scorer does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+from schemas.summary import SummaryCase
+from scorers.base import ConfigError, Suite
+from scorers.summary.settings import DOCUMENT_NAME, ENV_PREFIX, SummarySettings, fingerprint, resolve
+
+if TYPE_CHECKING:
+    from schemas.gold import GoldStandardDatum
+    from schemas.result import Scorecard
+    from scorers.engines.base import Engines
+    from scorers.summary.scorer import SummaryLossScorer
+
+NAME = "summary_loss"
+VERSION = "3.0"
+METRICS = ("loss", "facts_loss", "recall", "precision", "entities_loss", "flow_loss", "coverage", "order", "semantic_loss", "cosine", "length_loss")
+NEEDED = ("numpy", "pysbd", "rapidfuzz")
+
+
+def build(settings: SummarySettings) -> SummaryLossScorer:
+    """Read the golds and open the engines; some seconds. Raises `ConfigError`."""
+    return _scorer(settings, None)
+
+
+def score_summary(
+    datum: GoldStandardDatum,
+    generated: str,
+    *,
+    structured_output_requested: bool = False,
+    engines: Engines | None = None,
+    settings: SummarySettings | None = None,
+) -> Scorecard:
+    """Score one generated summary against its gold, and wait for it; not to be called in a running event loop (await a `SummaryLossScorer` there).
+
+    `engines`: opened once by the caller and kept (`scorers.engines.opening.open_engines`); without them they are opened, which takes seconds, and
+    closed again. Raises `ConfigError`, `Unavailable`.
+    """
+
+    async def once() -> Scorecard:
+        scorer = _scorer(settings or SummarySettings(), engines)
+        try:
+            return await scorer.score(SummaryCase(datum=datum, generated=generated, structured_output_requested=structured_output_requested))
+        finally:
+            if engines is None:
+                await scorer.close()
+
+    return asyncio.run(once())
+
+
+def _scorer(settings: SummarySettings, engines: Engines | None) -> SummaryLossScorer:
+    """A scorer over given or new engines. What can be wrong is found before models are loaded."""
+    if absent := [name for name in NEEDED if find_spec(name) is None]:
+        raise ConfigError(f"summary_loss: no module {absent[0]!r} here; install touchstone[nli,summary]")
+    from scorers.engines.opening import open_engines
+    from scorers.summary.golds import load_golds
+    from scorers.summary.scorer import SummaryLossScorer
+    from scorers.summary.support import default_calibration
+
+    golds = load_golds(settings.gold) if settings.gold is not None else {}
+    calibration = None
+    if settings.support != "nli":
+        if settings.engines.nli_model != "default":
+            raise ConfigError("support: nli+lexical is calibrated for the default model; set support to nli, or nli_model to default")
+        if (calibration := default_calibration()) is None:
+            raise ConfigError("support: nli+lexical needs calibration.json beside the default model; set support to nli")
+    return SummaryLossScorer(engines or open_engines(settings.engines), settings, golds, calibration)
+
+
+SUITE = Suite(
+    name=NAME,
+    version=VERSION,
+    topics=("generations",),
+    cases={"summary": SummaryCase},
+    resolve=resolve,
+    build=build,
+    fingerprint=fingerprint,
+    document_name=DOCUMENT_NAME,
+    env_prefix=ENV_PREFIX,
+    inline=False,
+    metrics=METRICS,
+)

@@ -1,0 +1,120 @@
+"""Phase 1 of Loss V3 and what the later ones need: the text, its sentences and windows, hard fails, entities found by their letters."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from schemas.gold import GoldStandardDatum
+from schemas.summary import SummaryCase
+from scorers.summary.entities import Mention, Sought, Words, seek
+from scorers.summary.guardrails import JSON, Breach, Generation, Unreadable, breaches, read_generation
+from scorers.summary.sentences import Span, Window, split, windows
+from scorers.summary.settings import SummarySettings
+
+NO_GOLD, GOLD_NOT_FOUND = "no_gold", "gold_not_found"
+GOLD_EMPTY, GOLD_TOO_LONG = "gold_empty", "gold_too_long"
+EMPTY_GENERATION, GENERATION_TOO_LONG, TOO_MANY_PAIRS = "empty_generation", "generation_too_long", "too_many_pairs"
+STATEMENT_TOO_LONG = "statement_too_long"
+
+
+class Unscored(Exception):
+    """A case that gets a named outcome in place of a number."""
+
+    def __init__(self, code: str) -> None:
+        super().__init__(code)
+        self.code = code
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """A text in sentences and windows."""
+
+    text: str
+    spans: tuple[Span, ...]
+    windows: tuple[Window, ...]
+
+    @classmethod
+    def of(cls, text: str, sizes: Sequence[int]) -> "Split":
+        """Split a text."""
+        spans = split(text)
+        return cls(text, tuple(spans), tuple(windows(spans, sizes)))
+
+    @property
+    def sentences(self) -> list[str]:
+        """The texts of the sentences."""
+        return [self.text[span.start : span.end] for span in self.spans]
+
+    @property
+    def premises(self) -> list[str]:
+        """The texts of the windows."""
+        return [self.text[window.start : window.end] for window in self.windows]
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A case that can be scored, or that failed hard (`breaches`; the rest is then not looked at)."""
+
+    datum: GoldStandardDatum
+    generated: Split
+    breaches: tuple[Breach, ...]
+    gold: Split
+    entities: tuple[str, ...] = ()
+    sought: tuple[Sought, ...] = ()
+    words: tuple[Words, Words] | None = None
+
+    def contexts(self, side: int, mentions: Sequence[Mention], words: int) -> list[str]:
+        """The contexts of mentions; `side` 0: in the generated summary, 1: in the gold narrative."""
+        assert self.words is not None
+        return [self.words[side].context(mention, words) for mention in mentions]
+
+
+def prepare(case: SummaryCase, datum: GoldStandardDatum, settings: SummarySettings) -> Prepared:
+    """Check, read, split, guard, and look for entities. Raises `Unscored`. Pure work of some milliseconds."""
+    limits = settings.limits
+    if len(case.generated) > limits.generated_chars_max:
+        raise Unscored(GENERATION_TOO_LONG)
+    if not any(map(str.isalnum, case.generated)):
+        raise Unscored(EMPTY_GENERATION)
+    nothing = Split("", (), ())
+    try:
+        generation = read_generation(case.generated, case.structured_output_requested)
+    except Unreadable:
+        return Prepared(datum, nothing, (Breach(JSON),), nothing)
+    if not any(map(str.isalnum, generation.text)):
+        raise Unscored(EMPTY_GENERATION)
+    generated = Split.of(generation.text, settings.windows)
+    if len(generated.spans) > limits.sentences_max:
+        raise Unscored(GENERATION_TOO_LONG)
+    if found := breaches(generation, generated.spans):
+        return Prepared(datum, generated, tuple(found), nothing)
+    return _with_gold(datum, generation, generated, settings)
+
+
+def _with_gold(datum: GoldStandardDatum, generation: Generation, generated: Split, settings: SummarySettings) -> Prepared:
+    """The same with the gold's narrative split and the entities sought."""
+    limits, narrative = settings.limits, datum.summary.summary
+    if not any(map(str.isalnum, narrative)):
+        raise Unscored(GOLD_EMPTY)
+    if len(narrative) > limits.gold_chars_max:
+        raise Unscored(GOLD_TOO_LONG)
+    gold = Split.of(narrative, settings.windows)
+    if len(gold.spans) > limits.sentences_max:
+        raise Unscored(GOLD_TOO_LONG)
+    if pair_count(datum, generated, gold, settings.prefilter_top_k) > limits.pairs_max:
+        raise Unscored(TOO_MANY_PAIRS)
+    words = (Words(generation.text), Words(narrative))
+    entities = distinct(datum.summary.entity_list)
+    sought = seek(entities, *words, settings.thresholds.fuzzy)
+    return Prepared(datum, generated, (), gold, entities, tuple(sought), words)
+
+
+def pair_count(datum: GoldStandardDatum, generated: Split, gold: Split, top_k: int) -> int:
+    """Upper bound of the pairs to ask: facts and outline of the generated windows, sentences of facts and gold windows."""
+    of_generated, of_gold = len(generated.windows), len(gold.windows) + len(datum.summary.key_facts)
+    if top_k:
+        of_generated, of_gold = min(of_generated, top_k), min(of_gold, top_k)
+    return (len(datum.summary.key_facts) + len(datum.summary.logical_outline)) * of_generated + len(generated.spans) * of_gold
+
+
+def distinct(entities: Sequence[str]) -> tuple[str, ...]:
+    """Entities in their order; what is written twice counts twice only if it is spelt apart."""
+    return tuple(dict.fromkeys(entities))

@@ -1,0 +1,145 @@
+"""Loss V3, asked of one case: guardrails first and alone, then vectors, then one NLI round, then the weighted sum (§5)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
+
+from schemas.result import Failure, NotChecked, Scorecard
+from scorers.base import Reading
+from scorers.engines.base import TextTooLong
+from scorers.summary import NAME, VERSION
+from scorers.summary.components import Questions, Vectors, ask, texts_to_embed, weigh
+from scorers.summary.length import same_tokenizer
+from scorers.summary.preparing import GOLD_NOT_FOUND, NO_GOLD, STATEMENT_TOO_LONG, Prepared, Unscored, prepare
+from scorers.summary.reporting import details_of, findings_of, hard_fail_details
+from scorers.summary.total import label_of, missing
+
+if TYPE_CHECKING:
+    from schemas.gold import GoldStandardDatum
+    from schemas.summary import SummaryCase
+    from scorers.engines.base import Engines
+    from scorers.summary.settings import SummarySettings
+    from scorers.summary.support import Calibration
+
+
+class SummaryLossScorer:
+    """Loss V3 with one set of settings. `golds`: by source id, for cases that refer to theirs; `calibration`: for the support `nli+lexical`."""
+
+    def __init__(
+        self, engines: Engines, settings: SummarySettings, golds: Mapping[str, GoldStandardDatum] | None = None, calibration: Calibration | None = None
+    ) -> None:
+        self._engines = engines
+        self._settings = settings
+        self._golds = golds or {}
+        if settings.support != "nli" and calibration is None:
+            raise ValueError("the support nli+lexical needs a calibration")
+        self._calibration = calibration if settings.support != "nli" else None
+
+    @property
+    def name(self) -> str:
+        """The suite's name."""
+        return NAME
+
+    @property
+    def version(self) -> str:
+        """The suite's version."""
+        return VERSION
+
+    def readings(self) -> Iterable[Reading]:
+        """What the engines count."""
+        return self._engines.readings()
+
+    async def close(self) -> None:
+        """Let the engines finish and go."""
+        await self._engines.close()
+
+    async def score(self, case: SummaryCase) -> Scorecard:
+        """Score one case. Raises `Unavailable` where an engine is down.
+
+        `values`: loss, the components' losses and their parts, each in [0, 1], lower is better for what ends in `loss`; a hard fail has the loss
+        alone. A case that cannot be scored has no value, and a failure of kind `input` that says why.
+        """
+        datum: GoldStandardDatum | None = None
+        try:
+            datum = self._datum_of(case)
+            prepared = await asyncio.to_thread(prepare, case, datum, self._settings)
+            if prepared.breaches:
+                return self._failed_hard(case, prepared)
+            return await self._scored(case, prepared)
+        except Unscored as error:
+            return self._unscored(case, datum, error.code)
+        except TextTooLong:
+            return self._unscored(case, datum, STATEMENT_TOO_LONG)
+
+    def _datum_of(self, case: SummaryCase) -> GoldStandardDatum:
+        """The gold of a case: its own, else the one it refers to. Raises `Unscored`."""
+        if case.datum is not None:
+            return case.datum
+        if case.gold_ref is None:
+            raise Unscored(NO_GOLD)
+        datum = self._golds.get(case.gold_ref)
+        if datum is None:
+            raise Unscored(GOLD_NOT_FOUND)
+        return datum
+
+    async def _scored(self, case: SummaryCase, prepared: Prepared) -> Scorecard:
+        """Phases 2 to 4."""
+        settings, embedder = self._settings, self._engines.embedder
+        questions = Questions.of(prepared)
+        texts = texts_to_embed(prepared, questions, settings)
+        values, (tokens,) = await asyncio.gather(embedder.embed(texts), embedder.count_tokens([prepared.generated.text]))
+        vectors = Vectors({text: row for row, text in enumerate(texts)}, values)
+        asked = await asyncio.to_thread(ask, questions, vectors, settings)
+        probabilities = await self._engines.nli.entail(asked.pairs)
+        components = await asyncio.to_thread(weigh, prepared, asked, probabilities, vectors, tokens, settings, self._calibration)
+        return Scorecard(
+            label=label_of(components.values["loss"], settings.labels),
+            values=components.values,
+            components_missing=missing(components.losses),
+            not_checked=self._not_checked(prepared),
+            details=details_of(prepared, asked, components, settings),
+            attributes=_attributes(case, prepared.datum),
+            models=self._models(),
+        )
+
+    def _not_checked(self, prepared: Prepared) -> tuple[NotChecked, ...]:
+        """What was measured with another ruler than the gold's."""
+        if same_tokenizer(prepared.datum.entry.tokenizer, self._engines.embedder.model):
+            return ()
+        return (NotChecked(check="length.tokenizer", reason="the gold's tokenizer is not at hand; the embedder's counted the generated text"),)
+
+    def _failed_hard(self, case: SummaryCase, prepared: Prepared) -> Scorecard:
+        """The greatest loss, and which rule gave it."""
+        return Scorecard(
+            label="Fail",
+            values={"loss": 1.0},
+            findings=findings_of(prepared.breaches),
+            details=hard_fail_details(prepared, quote=self._settings.quote),
+            attributes=_attributes(case, prepared.datum),
+            models=self._models(),
+        )
+
+    def _unscored(self, case: SummaryCase, datum: GoldStandardDatum | None, code: str) -> Scorecard:
+        """A named outcome."""
+        return Scorecard(
+            label="unscored",
+            values={},
+            failures=(Failure(component=NAME, kind="input", code=code),),
+            attributes=_attributes(case, datum),
+            models=self._models(),
+        )
+
+    def _models(self) -> dict[str, str]:
+        """What answers."""
+        return {"nli": self._engines.nli.model, "embedder": self._engines.embedder.model}
+
+
+def _attributes(case: SummaryCase, datum: GoldStandardDatum | None) -> dict[str, str | int | float | bool | None]:
+    """What results are grouped by."""
+    return {
+        "source_id": datum.entry.source_id if datum is not None else case.gold_ref,
+        "category": datum.entry.category if datum is not None else None,
+        "model": case.model,
+    }
