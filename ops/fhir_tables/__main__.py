@@ -15,7 +15,7 @@ import tarfile
 from pathlib import Path
 from typing import Any
 
-from ops.fhir_tables.definitions import add_extensions, definitions_table
+from ops.fhir_tables.definitions import add_extensions, definitions_table, profiles_table
 from ops.fhir_tables.terminology import codes_table
 
 OUT = Path(__file__).resolve().parents[2] / "scorers/clinical/formats/fhir/tables"
@@ -68,7 +68,7 @@ def main(arguments: list[str] | None = None) -> int:
     structures = definitions_table(package)
     if options.extensions:
         add_extensions(structures, read_package(options.extensions))
-    for name, table in (("definitions", structures), ("codes", codes_table(package))):
+    for name, table in (("definitions", structures), ("codes", codes_table(package)), ("profiles", profiles_table(package))):
         size = write_table(options.out / f"{name}.json.xz", table)
         sys.stdout.write(f"{name}: {size:,} bytes\n")
     return 0

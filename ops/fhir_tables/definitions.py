@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ops.fhir_tables.terminology import expand_value_sets
+from scorers.clinical.formats.fhir.profiles.tree import extension_facts
 
 Json = dict[str, Any]
 
@@ -29,7 +30,7 @@ def definitions_table(package: dict[str, list[Json]]) -> Json:
     for definition in package["StructureDefinition"]:
         kind, derived = definition["kind"], definition.get("derivation") == "constraint"
         if definition["type"] == "Extension" and derived:
-            table["extensions"][definition["url"]] = _extension(definition)
+            table["extensions"][definition["url"]] = extension_facts(definition)
         elif kind == "primitive-type":
             table["primitives"][definition["type"]] = _regex(definition)
         elif kind in {"resource", "complex-type"} and not derived:
@@ -45,7 +46,7 @@ def add_extensions(table: Json, package: dict[str, list[Json]]) -> None:
     """Add the extension definitions of another package; where both define one, the later package's holds."""
     for definition in package["StructureDefinition"]:
         if definition["type"] == "Extension" and "snapshot" in definition:
-            table["extensions"][definition["url"]] = _extension(definition)
+            table["extensions"][definition["url"]] = extension_facts(definition)
 
 
 def _tail(resource: Json) -> str:
@@ -122,17 +123,27 @@ def _more(element: Json, bound: set[str], keys: list[str]) -> Json:
     return more
 
 
-def _extension(definition: Json) -> Json:
-    """One extension definition: where it may stand, what it may hold, and its nested extensions with their cardinalities."""
-    elements = definition["snapshot"]["element"]
-    contexts = [[one["type"], one["expression"]] for one in definition.get("context", [])]
-    root = elements[0]
-    found: Json = {"contexts": contexts, "max": root["max"], "values": [], "modifier": bool(root.get("isModifier", False)), "parts": {}, "required": False}
-    for element in elements:
-        identity = element["id"]
-        if identity == "Extension.value[x]" and element["max"] != "0":
-            found["values"] = sorted({one["code"] for one in element.get("type", [])})
-            found["required"] = element["min"] > 0
-        elif ":" in identity and identity.count(".") == 1:
-            found["parts"][identity.rsplit(":", 1)[1]] = [element["min"], element["max"]]
-    return found
+#: What of an element a profile's check reads.
+_READ = ("id", "path", "min", "max", "type", "binding", "mustSupport", "slicing", "constraint")
+
+
+def profiles_table(package: dict[str, list[Json]]) -> Json:
+    """Return the profiles that FHIR R4 itself publishes (vital signs and others), with only what a check reads of each element."""
+    found = {}
+    for definition in package["StructureDefinition"]:
+        if definition.get("derivation") == "constraint" and definition["type"] != "Extension" and definition["kind"] in {"resource", "complex-type"} and "snapshot" in definition:
+            elements = [_slim(element) for element in definition["snapshot"]["element"]]
+            facts = {key: definition[key] for key in ("resourceType", "url", "version", "type", "baseDefinition", "kind", "derivation")}
+            found[definition["url"]] = facts | {"snapshot": {"element": elements}}
+    return {"profiles": found}
+
+
+def _slim(element: Json) -> Json:
+    slim = {key: value for key, value in element.items() if key in _READ or key.startswith(("fixed", "pattern"))}
+    if "binding" in slim:
+        slim["binding"] = {key: slim["binding"][key] for key in ("strength", "valueSet") if key in slim["binding"]}
+    if "constraint" in slim:
+        slim["constraint"] = [
+            {key: one[key] for key in ("key", "severity", "expression") if key in one} for one in slim["constraint"] if one["key"] not in EVERYWHERE
+        ]
+    return slim

@@ -272,7 +272,7 @@ class Walk:
             self._say("critical", "fhir.structure.depth", place, f"nested deeper than {DEPTH_MAX} objects; not read further")
         else:
             plans = step.type
-            assert plans is not None  # noqa: S101 - the caller looked
+            assert plans is not None  # the caller looked
             self._object(value, plans, place, step.field)
             if step.checked:
                 self._checked(step, value, place)

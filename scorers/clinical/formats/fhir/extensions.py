@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 from scorers.clinical.formats.fhir.document import Document, Frame, Place
@@ -19,8 +20,8 @@ _PRIMITIVE_BASES = {"code": "string", "id": "string", "markdown": "string", "can
 _WIDE = frozenset({"Element", "Base", "*", "CanonicalResource", "MetadataResource", "ElementDefinition"})
 
 
-def check_extensions(document: Document) -> None:
-    """Check every extension of a document."""
+def check_extensions(document: Document, installed: Callable[[str], dict[str, Any] | None]) -> None:
+    """Check every extension of a document. `installed`: what the packages on this machine say of an extension, by URL."""
     told: set[tuple[Any, ...]] = set()
     for value, place, frame in document.extensions:
         document.report.fired("extensions")
@@ -31,7 +32,7 @@ def check_extensions(document: Document) -> None:
         key = (url, frame.type, names, *value)
         if key in told:
             continue
-        if not _check(document, value, url, place, frame, names):
+        if not _check(document, value, url, place, frame, names, installed):
             told.add(key)
 
 
@@ -45,7 +46,15 @@ def _names(place: Place, frame: Frame) -> tuple[str, ...]:
     return tuple(reversed(names))
 
 
-def _check(document: Document, value: dict[str, Any], url: str, place: Place, frame: Frame, names: tuple[str, ...]) -> bool:
+def _check(
+    document: Document,
+    value: dict[str, Any],
+    url: str,
+    place: Place,
+    frame: Frame,
+    names: tuple[str, ...],
+    installed: Callable[[str], dict[str, Any] | None],
+) -> bool:
     """Check one extension; return whether something was said."""
     nested = len(names) > 1 and names[-2] in {"extension", "modifierExtension"}
     if not is_absolute(url):
@@ -56,7 +65,7 @@ def _check(document: Document, value: dict[str, Any], url: str, place: Place, fr
     if "|" in url:
         document.say("major", "fhir.extension.url", place, "the url of an extension must not hold a version")
         return True
-    known = definitions().extensions.get(url) or document.options.definitions.get(url)
+    known = definitions().extensions.get(url) or installed(url)
     if known is None:
         return _unknown(document, url, place)
     return _defined(document, value, known, place, frame, names)

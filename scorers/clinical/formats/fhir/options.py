@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 #: Bytes of one document.
 BYTES_MAX = 100 * 1024 * 1024
@@ -27,7 +27,6 @@ class Options:
     `markdown_html`: markdown may hold HTML tags. `comments`: JSON comments are tolerated. `experimental`: experimental definitions may appear.
     `displays`: how a display that differs from its code system's is told. `profiles`: canonical URLs to validate every resource of that type against,
     beside those in meta.profile. `packages`: folders or .tgz files with FHIR packages, beside ~/.fhir/packages.
-    `definitions`: further extension definitions by URL, in the form of the table.
     `clinical`: also run the shared checks (identifiers, units, plausibility, times). `marks`: tell where no synthetic-data mark is found.
     """
 
@@ -46,4 +45,3 @@ class Options:
     clinical: bool = True
     marks: bool = True
     bytes_max: int = BYTES_MAX
-    definitions: dict[str, dict[str, Any]] = field(default_factory=dict)

@@ -101,6 +101,13 @@ def code_systems() -> dict[str, dict[str, str]]:
 
 
 @lru_cache(maxsize=1)
+def own_profiles() -> dict[str, dict[str, Any]]:
+    """Return the profiles that FHIR R4 itself publishes, as slim StructureDefinitions by URL."""
+    profiles: dict[str, dict[str, Any]] = _read("profiles")["profiles"]
+    return profiles
+
+
+@lru_cache(maxsize=1)
 def definitions() -> Definitions:
     """Return the R4 definitions."""
     table = _read("definitions")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
@@ -13,6 +14,7 @@ from scorers.clinical.formats.fhir.engine import Engine, Walk
 from scorers.clinical.formats.fhir.extensions import check_extensions
 from scorers.clinical.formats.fhir.narrative import check_narratives
 from scorers.clinical.formats.fhir.options import Options
+from scorers.clinical.formats.fhir.profiles.checking import check_profiles, library
 from scorers.clinical.formats.fhir.reading import look_for_duplicates, parse
 from scorers.clinical.formats.fhir.references import Resolver, check_references
 from scorers.clinical.formats.fhir.scan import check_texts
@@ -67,12 +69,21 @@ def _validate_value(value: Any, text: bytes | None, document: Document, number: 
 
 
 def _rules(document: Document) -> None:
-    """Everything that needs more than one object in view."""
+    """Everything that needs more than one object in view. A rule that fails is told as not checked; the others still run."""
     resolver = Resolver(document)
-    check_references(document, resolver)
-    check_bundles(document, resolver)
-    check_narratives(document)
-    check_extensions(document)
-    check_codings(document)
-    check_definitions(document)
-    check_texts(document)
+    at_hand = library(document.options.packages, document.options.installed_packages)
+    rules: dict[str, Callable[[], None]] = {
+        "references": lambda: check_references(document, resolver),
+        "bundle": lambda: check_bundles(document, resolver),
+        "narrative": lambda: check_narratives(document),
+        "extensions": lambda: check_extensions(document, at_hand.extension),
+        "codings": lambda: check_codings(document),
+        "definitions": lambda: check_definitions(document),
+        "texts": lambda: check_texts(document),
+        "profiles": lambda: check_profiles(document, resolver, at_hand),
+    }
+    for name, rule in rules.items():
+        try:
+            rule()
+        except Exception as error:  # noqa: BLE001 - a rule of ours that fails must not cost the others, nor the caller
+            document.report.skip(name, f"the rule failed: {type(error).__name__}")

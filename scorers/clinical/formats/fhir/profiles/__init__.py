@@ -1,0 +1,1 @@
+"""Profiles of installed FHIR packages (US Core and others): loaded, compiled and checked."""

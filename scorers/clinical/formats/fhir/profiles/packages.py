@@ -1,0 +1,124 @@
+"""FHIR packages on this machine: folders `<id>#<version>/package`, .tgz files, or single definition files. Nothing is fetched."""
+
+from __future__ import annotations
+
+import json
+import tarfile
+from collections.abc import Iterator
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from scorers.clinical.formats.fhir.tables import own_profiles
+
+Json = dict[str, Any]
+#: Bytes of one definition, and definitions read out of one archive.
+FILE_BYTES_MAX = 32 * 1024 * 1024
+ARCHIVE_FILES_MAX = 20_000
+#: Answers kept: documents may claim any number of URLs.
+KEPT_MAX = 5_000
+_KINDS = ("StructureDefinition", "ValueSet", "CodeSystem", "Questionnaire", "Measure")
+
+
+def home() -> Path:
+    """Where FHIR tools keep packages by convention."""
+    return Path.home() / ".fhir" / "packages"
+
+
+class Packages:
+    """Definitions by canonical URL, out of some packages; later versions win where a URL names none."""
+
+    def __init__(self, sources: tuple[Path, ...]) -> None:
+        self._sources = [one for source in sources for one in _roots(source)]
+        self._found: dict[tuple[str, str], Json | None] = {}
+
+    def find(self, kind: str, canonical: str) -> Json | None:
+        """Return the definition of a canonical URL (with or without |version), or None where no package has it."""
+        key = (kind, canonical)
+        if key not in self._found:
+            if len(self._found) >= KEPT_MAX:
+                self._found.clear()
+            self._found[key] = self._search(kind, canonical)
+        return self._found[key]
+
+    def _search(self, kind: str, canonical: str) -> Json | None:
+        url, _, version = canonical.partition("|")
+        best: Json | None = own_profiles().get(url) if kind == "StructureDefinition" and version in {"", "4.0.1"} else None
+        for source in self._sources:
+            for definition in _candidates(source, kind, url):
+                if version and definition.get("version") != version:
+                    continue
+                if best is None or _order(definition) > _order(best):
+                    best = definition
+        return best
+
+
+def _order(definition: Json) -> tuple[tuple[int, ...], str]:
+    version = str(definition.get("version", ""))
+    return tuple(int(part) if part.isdigit() else 0 for part in version.partition("-")[0].split(".")), version
+
+
+def _roots(source: Path) -> Iterator[Path]:
+    """A package folder, an archive, a definition file, or a folder that holds packages."""
+    if source.is_file():
+        yield source
+    elif (source / "package").is_dir():
+        yield source / "package"
+    elif source.is_dir():
+        inner = sorted(one / "package" for one in source.iterdir() if (one / "package").is_dir())
+        archives = sorted(source.glob("*.tgz"))
+        yield from [*inner, *archives] or [source]
+
+
+def _candidates(source: Path, kind: str, url: str) -> list[Json]:
+    if source.suffix == ".json":
+        definition = _file(source, _stamp(source))
+        return [definition] if definition is not None and definition.get("resourceType") == kind and definition.get("url") == url else []
+    if source.is_file():
+        definition = _archive(source, _stamp(source)).get((kind, url))
+        return [definition] if definition is not None else []
+    path = source / f"{kind}-{url.rsplit('/', 1)[-1]}.json"
+    definition = _file(path, _stamp(path)) if path.is_file() else None
+    return [definition] if definition is not None and definition.get("url") == url else []
+
+
+def _stamp(path: Path) -> int:
+    return path.stat().st_mtime_ns
+
+
+@lru_cache(maxsize=256)
+def _file(path: Path, stamp: int) -> Json | None:
+    """Read one definition. `stamp`: when it changed, so that a change is seen."""
+    if stamp < 0 or path.stat().st_size > FILE_BYTES_MAX:
+        return None
+    try:
+        definition = json.loads(path.read_bytes())
+    except (ValueError, OSError, RecursionError):
+        return None
+    return definition if isinstance(definition, dict) else None
+
+
+def _is_definition(name: Path) -> bool:
+    return len(name.parts) == 2 and name.suffix == ".json" and name.name.startswith(_KINDS)
+
+
+@lru_cache(maxsize=8)
+def _archive(path: Path, stamp: int) -> dict[tuple[str, str], Json]:
+    """Read the definitions of one archive, by kind and URL."""
+    found: dict[tuple[str, str], Json] = {}
+    if stamp < 0:
+        return found
+    try:
+        with tarfile.open(path) as archive:
+            for number, member in enumerate(archive):
+                if number > ARCHIVE_FILES_MAX:
+                    break
+                if not member.isfile() or member.size > FILE_BYTES_MAX or not _is_definition(Path(member.name)):
+                    continue
+                file = archive.extractfile(member)
+                definition = json.load(file) if file is not None else None
+                if isinstance(definition, dict) and isinstance(definition.get("url"), str):
+                    found[str(definition.get("resourceType")), definition["url"]] = definition
+    except (tarfile.TarError, ValueError, OSError):
+        return found
+    return found

@@ -1,0 +1,127 @@
+"""A StructureDefinition made into a tree of constraints: cardinality, types, fixed and pattern values, bindings, invariants, slices."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from scorers.clinical.formats.fhir.fhirpath import FhirPathError
+from scorers.clinical.formats.fhir.tables import Invariant, compile_invariant
+
+Json = dict[str, Any]
+#: Elements of one definition.
+ELEMENTS_MAX = 20_000
+
+
+@dataclass(slots=True)
+class Constraint:
+    """One element of a profile. `slices` constrain some of its occurrences; `marks` are the discriminators that tell which."""
+
+    name: str
+    label: str
+    least: int = 0
+    most: int | None = None
+    types: tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...] = ()
+    fixed: Any = None
+    pattern: Any = None
+    binding: tuple[str, str] | None = None
+    must_support: bool = False
+    invariants: tuple[Invariant, ...] = ()
+    marks: tuple[tuple[str, str], ...] = ()
+    closed: bool = False
+    children: dict[str, Constraint] = field(default_factory=dict)
+    slices: dict[str, Constraint] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Profile:
+    """One profile, ready to check. `unread`: keys of invariants whose expression is not supported."""
+
+    url: str
+    type: str
+    base: str
+    root: Constraint
+    unread: tuple[str, ...]
+    whole: bool
+
+
+def compile_profile(definition: Json, base_keys: frozenset[str]) -> Profile | None:
+    """Return the profile of a definition, or None where it is none. `base_keys`: invariants that the base engine evaluates."""
+    part = "snapshot" if definition.get("snapshot") else "differential"
+    elements = (definition.get(part) or {}).get("element")
+    kind = definition.get("type")
+    if not isinstance(elements, list) or not isinstance(kind, str) or len(elements) > ELEMENTS_MAX:
+        return None
+    unread: list[str] = []
+    root = Constraint(kind, kind)
+    for element in elements:
+        if isinstance(element, dict) and isinstance(element.get("path"), str):
+            _place(root, element, base_keys, unread)
+    return Profile(str(definition.get("url")), kind, str(definition.get("baseDefinition", "")), root, tuple(sorted(set(unread))), part == "snapshot")
+
+
+def _place(root: Constraint, element: Json, base_keys: frozenset[str], unread: list[str]) -> None:
+    at = root
+    identity = element.get("id")
+    for part in (identity if isinstance(identity, str) else str(element["path"])).split(".")[1:]:
+        name, _, cut = part.partition(":")
+        at = at.children.setdefault(name, Constraint(name, name))
+        for slice_name in cut.split("/") if cut else ():
+            at = at.slices.setdefault(slice_name, Constraint(name, f"{name}:{slice_name}"))
+    _fill(at, element, base_keys, unread)
+
+
+def _fill(at: Constraint, element: Json, base_keys: frozenset[str], unread: list[str]) -> None:
+    if isinstance(element.get("min"), int):
+        at.least = element["min"]
+    most = element.get("max")
+    if isinstance(most, str):
+        at.most = None if most == "*" else int(most) if most.isdigit() else None
+    at.types = tuple(_type(one) for one in element.get("type") or () if isinstance(one, dict))
+    for key, value in element.items():
+        if key.startswith("fixed"):
+            at.fixed = value
+        elif key.startswith("pattern"):
+            at.pattern = value
+    binding = element.get("binding")
+    if isinstance(binding, dict) and isinstance(binding.get("valueSet"), str):
+        at.binding = (str(binding.get("strength")), binding["valueSet"])
+    at.must_support = element.get("mustSupport") is True
+    slicing = element.get("slicing")
+    if isinstance(slicing, dict):
+        at.marks = tuple((str(one.get("type")), str(one.get("path"))) for one in slicing.get("discriminator") or () if isinstance(one, dict))
+        at.closed = slicing.get("rules") == "closed"
+    at.invariants = tuple(_invariants(element, base_keys, unread))
+
+
+def _type(one: Json) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
+    return str(one.get("code")), tuple(map(str, one.get("profile") or ())), tuple(map(str, one.get("targetProfile") or ()))
+
+
+def _invariants(element: Json, base_keys: frozenset[str], unread: list[str]) -> list[Invariant]:
+    found = []
+    for one in element.get("constraint") or ():
+        key, expression = one.get("key"), one.get("expression")
+        if key in base_keys or not isinstance(key, str):
+            continue
+        try:
+            found.append(compile_invariant(key, str(one.get("severity")), "a constraint of the profile does not hold", str(expression or "")))
+        except FhirPathError:
+            unread.append(key)
+    return found
+
+
+def extension_facts(definition: Json) -> Json:
+    """Return what an extension's definition says: where it may stand, what it may hold, and its parts with their cardinalities."""
+    elements = definition["snapshot"]["element"]
+    contexts = [[one["type"], one["expression"]] for one in definition.get("context", [])]
+    root = elements[0]
+    found: Json = {"contexts": contexts, "max": root["max"], "values": [], "modifier": bool(root.get("isModifier", False)), "parts": {}, "required": False}
+    for element in elements:
+        identity = element["id"]
+        if identity == "Extension.value[x]" and element["max"] != "0":
+            found["values"] = sorted({one["code"] for one in element.get("type", [])})
+            found["required"] = element["min"] > 0
+        elif ":" in identity and identity.count(".") == 1:
+            found["parts"][identity.rsplit(":", 1)[1]] = [element["min"], element["max"]]
+    return found

@@ -1,0 +1,106 @@
+"""Value sets out of packages and the R4 tables: member, not a member, or not known."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from scorers.clinical.formats.fhir.profiles.packages import Json, Packages
+from scorers.clinical.formats.fhir.tables import code_systems, definitions
+
+#: Value sets inside value sets.
+DEPTH_MAX = 8
+#: system → codes; None as codes means every code of the system.
+Members = dict[str, set[str] | None]
+
+
+class ValueSets:
+    """Expands value sets as far as what is on this machine allows."""
+
+    def __init__(self, packages: Packages) -> None:
+        self._packages = packages
+        self._expanded: dict[str, Members | None] = {}
+
+    def holds(self, canonical: str, system: str | None, code: str) -> bool | None:
+        """Return whether a code is in a value set; None where that cannot be told. `system` None: the element is a bare code."""
+        url = canonical.partition("|")[0]
+        if url not in self._expanded:
+            self._expanded[url] = self._expand(canonical, 0)
+        members = self._expanded[url]
+        if members is None:
+            return None
+        if system is None:
+            return any(codes is None or code in codes for codes in members.values())
+        codes = members.get(system, set())
+        return True if codes is None else code in codes
+
+    def _expand(self, canonical: str, depth: int) -> Members | None:
+        known = definitions().values.get(canonical.partition("|")[0])
+        if known is not None:
+            return {system: set(codes) for system, codes in known.items()}
+        definition = self._packages.find("ValueSet", canonical)
+        if definition is None or depth > DEPTH_MAX:
+            return None
+        compose = definition.get("compose")
+        if not isinstance(compose, dict) or compose.get("exclude"):
+            return _expansion(definition)
+        members: Members = {}
+        for include in compose.get("include") or ():
+            part = self._include(include, depth) if isinstance(include, dict) else None
+            if part is None:
+                return _expansion(definition)
+            for system, codes in part.items():
+                held = members.get(system, set())
+                members[system] = None if codes is None or held is None else held | codes
+        return members
+
+    def _include(self, include: Json, depth: int) -> Members | None:
+        if include.get("filter"):
+            return None
+        system, concepts = include.get("system"), include.get("concept")
+        if isinstance(concepts, list) and isinstance(system, str):
+            return {system: {one["code"] for one in concepts if isinstance(one, dict) and isinstance(one.get("code"), str)}}
+        others = include.get("valueSet")
+        if isinstance(others, list) and system is None:
+            members: Members = {}
+            for other in others[:1] if len(others) == 1 else ():
+                inner = self._expand(str(other), depth + 1)
+                if inner is None:
+                    return None
+                members |= inner
+            return members if len(others) == 1 else None
+        if isinstance(system, str) and others is None:
+            return self._system(system)
+        return None
+
+    def _system(self, system: str) -> Members:
+        known = code_systems().get(system)
+        if known is not None:
+            return {system: set(known)}
+        definition = self._packages.find("CodeSystem", system)
+        if definition is not None and definition.get("content") == "complete":
+            codes: set[str] = set()
+            waiting = list(definition.get("concept") or ())
+            while waiting:
+                concept = waiting.pop()
+                codes.add(str(concept.get("code")))
+                waiting.extend(concept.get("concept") or ())
+            return {system: codes}
+        return {system: None}  # Any code of that system: whether it exists is another question.
+
+
+def _expansion(definition: Json) -> Members | None:
+    """A published expansion, where it is not a part of one."""
+    expansion = definition.get("expansion")
+    if not isinstance(expansion, dict) or not isinstance(expansion.get("contains"), list):
+        return None
+    members: Members = {}
+    waiting: list[Any] = list(expansion["contains"])
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, dict):
+            waiting.extend(one.get("contains") or ())
+            codes = members.setdefault(str(one.get("system")), set())
+            if codes is not None and isinstance(one.get("code"), str):
+                codes.add(one["code"])
+    total = expansion.get("total")
+    return members if total is None or sum(len(codes or ()) for codes in members.values()) >= total else None
