@@ -197,7 +197,7 @@ def _result(scored: Scored) -> LossResult:
         where=scored.entry.where,
         event_id=scored.entry.event_id,
         case_id=case.case_id,
-        category=case.datum.entry.category if case.datum else None,
+        category=_text(card.attributes.get("category")) or (case.datum.entry.category if case.datum else None),
         model=case.model,
         label=card.label,
         values=card.values,
@@ -207,3 +207,8 @@ def _result(scored: Scored) -> LossResult:
         not_checked=card.not_checked,
         details=card.details,
     )
+
+
+def _text(value: object) -> str | None:
+    """An attribute that is a text."""
+    return value if isinstance(value, str) else None

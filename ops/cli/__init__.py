@@ -26,7 +26,10 @@ _UsageError: Any = typer.BadParameter.__base__
 _ClickException: Any = _UsageError.__base__
 
 #: Modules of this package; each registers its commands on import, in the order in which help shows them.
-COMMANDS = ("demo", "up", "safe", "topics", "produce", "tail", "dlq", "explain", "config", "doctor", "worker", "projector", "report", "reconcile", "kafka")
+COMMANDS = (
+    "demo", "up", "safe", "loss", "topics", "produce", "tail", "dlq", "explain", "config", "doctor", "worker", "projector", "report", "reconcile",
+    "kafka",
+)  # fmt: skip
 
 
 EXIT_INTERNAL = 70  # sysexits.h EX_SOFTWARE

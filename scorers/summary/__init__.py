@@ -86,4 +86,5 @@ SUITE = Suite(
     env_prefix=ENV_PREFIX,
     inline=False,
     metrics=METRICS,
+    window_cases=64,
 )

@@ -1,0 +1,139 @@
+"""Loss V3 live: summaries beside SAFE cases on one topic, with the real default model, on the embedded broker and with both runners."""
+
+import asyncio
+import json
+import re
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from ops.batches import given_files
+from ops.demo_summaries import differs, unexpected
+from ops.loss_batches import SummarySelection, completed
+from ops.loss_scoring import close, score_entries
+from ops.samples import expected_summaries, golds, summaries
+from ops.suites import suite_settings
+from schemas.result import Scorecard, ScoreResult
+from scorers.summary import SUITE
+from tests.integration.brokers import Broker, Namespace
+from tests.integration.workers import Outcomes, Worker, committed, produce, reading
+from tests.ops.loss_cases import CANARY, gold, summary
+from tests.streams.fakes import safe_event
+
+# A worker loads its model in seconds, on a busy machine in many.
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+PATIENCE_S = 150.0
+Start = Callable[..., Worker]
+
+
+@pytest.fixture(params=["direct", "faust"])
+def runner(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def start(shared_embedded: Broker, namespace: Namespace, runner: str) -> Iterator[Start]:
+    """Starts workers of the suite, with the samples' golds."""
+    shared_embedded.create_topics(namespace.topics())
+    workers: list[Worker] = []
+
+    def begin(suite: str = "summary_loss", **env: str) -> Worker:
+        workers.append(Worker(runner, namespace.environment(shared_embedded) | {"SUMMARY_LOSS_GOLD": str(golds())} | env, suite=suite))
+        return workers[-1]
+
+    yield begin
+    for worker in workers:
+        worker.close()
+
+
+def samples() -> list[dict[str, Any]]:
+    return [json.loads(line) for path in sorted(summaries().glob("*.jsonl")) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+async def send(broker: Broker, namespace: Namespace, events: list[Any]) -> None:
+    values = [event if isinstance(event, bytes) else json.dumps(event).encode() for event in events]
+    await produce(broker, namespace.topic("generations"), [(number % 4, value, ()) for number, value in enumerate(values)])
+
+
+def cards(outcomes: Outcomes) -> dict[str, Scorecard]:
+    """Event id → what its last result says."""
+    parsed = {event_id: ScoreResult.model_validate(results[-1]) for event_id, results in outcomes.results.items()}
+    return {event_id: Scorecard(**{name: getattr(result, name) for name in Scorecard.model_fields}) for event_id, result in parsed.items()}
+
+
+async def scored_in_batch() -> dict[str, Scorecard]:
+    scorer = await asyncio.to_thread(SUITE.build, suite_settings(SUITE, env={"SUMMARY_LOSS_GOLD": str(golds())}))
+    try:
+        scored = await score_entries(scorer, SummarySelection().entries(given_files([summaries()])))
+    finally:
+        await close(scorer)
+    return {each.entry.event_id: each.card for each in scored}
+
+
+async def test_every_event_ends_in_its_outcome_live_as_in_batch(shared_embedded: Broker, namespace: Namespace, start: Start) -> None:
+    nine_facts = summary("nine", datum=gold(key_facts=[f"{CANARY} {number}." for number in range(9)]))
+    poison: list[Any] = [nine_facts, {"kind": "summary", "id": "no-text", "generated": [CANARY]}, b'{"generated": "' + CANARY.encode()]
+    # The first SAFE case says its kind; of the second one, and of every sample, the kind is seen by its keys.
+    others = [safe_event("s1"), {key: value for key, value in safe_event("s2").items() if key != "kind"}]
+    await send(shared_embedded, namespace, [*samples(), *poison, *others])
+    worker, safe = start(TOUCHSTONE_LOG_LEVEL="debug"), start("safe_v0")
+    wanted = expected_summaries()
+    async with reading(shared_embedded, namespace) as until:
+        # Both suites read all: each skips what is the other's, and what nobody can read is a dead letter of both.
+        outcomes = await until(
+            lambda seen: len(seen.results) == len(wanted) + 2 and len(seen.dead) == 4 and seen.told("skipped") == 2 + len(wanted) + 2, PATIENCE_S
+        )
+    live = {event_id: card for event_id, card in cards(outcomes).items() if event_id in wanted}
+    assert unexpected(live, wanted) == []
+    assert sorted(dict(record.headers)["__streams.errors.exception"] for record in outcomes.dead) == [
+        b"not_json", b"not_json", b"schema_string_type", b"schema_too_short",
+    ]  # fmt: skip
+    metrics = worker.page("/metrics")[1]
+    assert worker.page("/readyz") == (200, "ok\n")
+    assert worker.end(60) == 0, worker.log
+    assert safe.end() == 0
+    for text in (metrics, worker.log, *(json.dumps(results) for results in outcomes.results.values())):
+        assert CANARY not in text
+        assert "Wierzba" not in text
+    total = len(samples()) + len(poison) + len(others)
+    for suite in ("summary_loss", "safe_v0"):
+        assert sum(await committed(shared_embedded, namespace.group(suite), namespace.topic("generations"))) == total
+    batch = await scored_in_batch()
+    assert {event_id: differs(live[event_id], card) for event_id, card in batch.items()} == dict.fromkeys(wanted, "")
+    check_metrics(metrics)
+
+
+def check_metrics(text: str) -> None:
+    """The engine's own families, in the form of all others."""
+    families = {family.name: family for family in text_string_to_metric_families(text)}
+    engine = {name: family for name, family in families.items() if re.match(r"touchstone_(nli|embed|engine)", name)}
+    assert {family.type for family in engine.values()} >= {"counter", "gauge"}
+    for name, family in engine.items():
+        assert re.fullmatch(r"touchstone_[a-z0-9_]+", name)
+        assert family.documentation
+        assert all(sample.labels["suite"] == "summary_loss" for sample in family.samples)
+    assert any(sample.value > 0 for family in engine.values() if family.type == "counter" for sample in family.samples)
+
+
+async def test_a_shutdown_amid_work_is_bounded_and_the_next_worker_scores_the_rest(shared_embedded: Broker, namespace: Namespace, start: Start) -> None:
+    base = next(event for event in samples() if event["id"] == "summary-report-good")
+    count = 48
+    events = [completed(base | {"id": f"e{number}", "generated": f"{base['generated']} It was outage number {number}."}) for number in range(count)]
+    await send(shared_embedded, namespace, events)
+    worker = start(TOUCHSTONE_WORKER_DRAIN_TIMEOUT_S="1")
+    async with reading(shared_embedded, namespace) as until:
+        await until(lambda seen: len(seen.results) >= 4, PATIENCE_S)
+        began = time.monotonic()
+        assert worker.end(60) == 0, worker.log
+        assert time.monotonic() - began < 30
+        assert sum(await committed(shared_embedded, namespace.group("summary_loss"), namespace.topic("generations"))) < count
+        second = start()
+        outcomes = await until(lambda seen: len(seen.results) == count, PATIENCE_S)
+    assert second.end(60) == 0, second.log
+    assert sum(await committed(shared_embedded, namespace.group("summary_loss"), namespace.topic("generations"))) == count
+    for results in outcomes.results.values():
+        assert len({result["result_id"] for result in results}) == 1
+        assert len({round(result["values"]["loss"], 3) for result in results}) == 1

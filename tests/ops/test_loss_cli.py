@@ -1,0 +1,166 @@
+"""`touchstone loss score`: options, exit codes, streams and errors, as a user meets them."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ops.demo_summaries import unexpected
+from ops.samples import expected_summaries, golds, summaries
+from schemas.loss_report import LossReport
+from schemas.result import Scorecard
+from scorers.summary import SUITE
+from tests.ops.commands import Commands, Ran
+from tests.ops.loss_cases import CANARY, TableScorer, card, gold, hard_fail, summary, unscored
+
+Run = Callable[..., Ran]
+MIXED: dict[str, Scorecard] = {"a": card(0.1), "b": card(0.5, "Review"), "c": hard_fail("truncated")}
+
+
+@pytest.fixture
+def commands(capfdbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Commands:
+    monkeypatch.chdir(tmp_path)
+    return Commands(capfdbinary, monkeypatch)
+
+
+@pytest.fixture
+def run(commands: Commands, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """`run(table, *arguments)`: scores a file of one case per entry of the table, with the table's answers in the model's place."""
+
+    def score(table: Mapping[str, Any], *arguments: object, extra: str = "", **options: Any) -> Ran:
+        lines = [json.dumps(summary(event_id)) for event_id in table]
+        Path("cases.jsonl").write_text("\n".join(lines) + "\n" + extra, encoding="utf-8")
+        monkeypatch.setattr("scorers.summary.SUITE", replace(SUITE, build=lambda _: TableScorer(table)))
+        return commands("loss", "score", *(arguments or ("cases.jsonl",)), **options)
+
+    return score
+
+
+@pytest.mark.parametrize(
+    ("table", "arguments", "code", "told"),
+    [
+        ({"a": card(0.1)}, [], 0, "Loss V3 PASS: 1 case passed (exit 0)\n"),
+        (MIXED, [], 1, "Loss V3 FAIL: 1 of 3 cases failed (exit 1)\n"),
+        ({"a": card(0.1), "b": card(0.5, "Review")}, [], 2, "Loss V3 REVIEW: 1 of 2 cases to review, none failed (exit 2)\n"),
+        ({"a": card(0.1), "b": unscored("no_gold")}, [], 3, "Loss V3 ERROR: 1 of 2 cases not scored (no_gold 1) (exit 3)\n"),
+        ({"a": card(0.1), "b": unscored("no_gold")}, ["--allow-unscored"], 0, "Loss V3 PASS: 1 case passed (exit 0)\n"),
+        (MIXED, ["--max-mean-loss", "0.6"], 0, "Loss V3 PASS: mean loss 0.5333 of 3 cases, at most 0.6 asked (exit 0)\n"),
+        (MIXED, ["--max-mean-loss", "0.5"], 1, "Loss V3 FAIL: mean loss 0.5333 of 3 cases, at most 0.5 asked (exit 1)\n"),
+    ],
+)
+def test_the_printed_verdict_is_the_exit_code(run: Run, table: dict[str, Scorecard], arguments: list[str], code: int, told: str) -> None:
+    ran = run(table, "cases.jsonl", *arguments)
+    assert (ran.code, ran.err) == (code, told)
+
+
+def test_json_on_standard_output_is_exactly_one_document(run: Run) -> None:
+    report = LossReport.model_validate_json(run(MIXED, "cases.jsonl", "--format", "json", "--worst", "1").out)
+    assert [case.event_id for case in report.worst] == ["c"]
+    assert [result.where for result in report.results] == [f"cases.jsonl, line {number}" for number in (1, 2, 3)]
+    assert report.results[0].details == {"length": {"target": 300}}
+    assert report.configuration
+
+
+@pytest.mark.parametrize(("form", "begins"), [("console", "Loss V3 (summary_loss"), ("markdown", "# Loss V3"), ("junit", "<?xml")])
+def test_other_formats_go_to_standard_output(run: Run, form: str, begins: str) -> None:
+    assert run(MIXED, "cases.jsonl", "--format", form).out.startswith(begins)
+
+
+def test_a_report_goes_whole_to_its_file(run: Run) -> None:
+    ran = run(MIXED, "cases.jsonl", "--format", "json", "--output", "out/report.json")
+    assert (ran.out, "wrote out/report.json" in ran.err) == ("", True)
+    assert LossReport.model_validate_json(Path("out/report.json").read_bytes()).total_cases == 3
+
+
+def test_standard_input_and_directories_are_read(run: Run) -> None:
+    assert run(MIXED, "-", stdin=json.dumps([summary("a"), summary("b")]).encode()).code == 2
+    assert "3 cases" in run(MIXED, ".").out
+
+
+def test_bad_cases_are_listed_by_file_and_line_and_spare_the_others(run: Run) -> None:
+    bad = json.dumps(summary("x", datum=gold(key_facts=[CANARY] * 9))) + "\n{" + CANARY + "\n"
+    ran = run(MIXED, "cases.jsonl", "--format", "json", extra=bad)
+    assert ran.code == 3
+    assert LossReport.model_validate_json(ran.out).scored_cases == 3
+    assert "touchstone: cases.jsonl, line 4: datum.summary.key_facts holds too few items" in ran.err
+    assert "touchstone: cases.jsonl, line 5: is not valid JSON" in ran.err
+    assert CANARY not in ran.out + ran.err
+
+
+def test_many_bad_cases_are_cut_short_on_standard_error(run: Run) -> None:
+    assert "and 10 more; the JSON report lists all" in run(MIXED, extra="nonsense\n" * 30).err
+
+
+def test_a_repeated_event_counts_once_and_is_told(run: Run) -> None:
+    ran = run(MIXED, "cases.jsonl", extra=json.dumps(summary("a")) + "\n")
+    assert "1 repeated event id, counted once (first repeat: cases.jsonl, line 4)" in ran.err
+    assert "3 cases" in ran.out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["absent.json"], "absent.json: no such file"),
+        (["cases.jsonl", "--config", "absent.json"], "absent.json: cannot be read"),
+        (["cases.jsonl", "--config", "bad.json"], "bad.json"),
+        (["cases.jsonl", "--output", "."], "is a directory"),
+        (["cases.jsonl", "--output", "cases.jsonl/x"], "cannot be written"),
+        (["cases.jsonl", "--format", "pdf"], "--format"),
+        (["cases.jsonl", "--support", "hope"], "--support"),
+        (["cases.jsonl", "--max-mean-loss", "2"], "--max-mean-loss"),
+        ([], "FILES"),
+        (["empty"], "holds no batch file"),
+    ],
+)
+def test_every_mistake_is_told_and_exits_3(run: Run, arguments: list[str], told: str) -> None:
+    Path("empty").mkdir()
+    Path("bad.json").write_text('{"nonsense": true}')
+    ran = run(MIXED, *(arguments or ["--worst", "3"]))
+    assert (ran.code, ran.out) == (3, "")
+    assert told.casefold() in ran.err.casefold()
+    assert "Traceback" not in ran.err
+
+
+def test_without_the_models_libraries_one_line_says_what_to_install(commands: Commands, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in sys.modules if name.partition(".")[0] == "torch" or name.startswith("scorers.engines.")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "torch", None)
+    Path("cases.jsonl").write_text(json.dumps(summary("a")))
+    ran = commands("loss", "score", "cases.jsonl")
+    assert ran.code == 3
+    assert "install touchstone[" in ran.one_line
+
+
+def test_help_has_an_example_and_imports_no_model_library() -> None:
+    program = "import sys; sys.argv = ['touchstone', 'loss', 'score', '--help']\ntry:\n    from ops.cli import main; main()\nexcept SystemExit:\n    pass\n"
+    heavy = ["torch", "numpy", "transformers", "sentence_transformers", "rapidfuzz", "pysbd", "scorers.summary"]
+    program += f"print([name for name in {heavy} if name in sys.modules], file=sys.stderr)"
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, env={"COLUMNS": "160", "PATH": ""})
+    assert "Example: touchstone loss score" in ran.stdout
+    assert ran.stderr.strip() == "[]"
+
+
+@pytest.mark.slow
+def test_the_samples_get_what_they_were_written_for(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "ops.cli", "loss", "score", str(summaries()), "--gold", str(golds()), "--format", "json"]
+    ran = subprocess.run(command, capture_output=True, text=True, check=False, timeout=110, cwd=tmp_path, env=_environment())
+    report = LossReport.model_validate_json(ran.stdout)
+    cards = {
+        result.event_id: Scorecard(label=result.label, values=result.values, findings=result.findings, failures=result.failures) for result in report.results
+    }
+    assert unexpected(cards, expected_summaries()) == []
+    assert ran.returncode == 3
+    assert "no_gold 1" in ran.stderr
+    assert not report.errors
+
+
+def _environment() -> dict[str, str]:
+    """This process's, from which the package can be imported anywhere."""
+    import os
+
+    return os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])}
