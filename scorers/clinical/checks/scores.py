@@ -33,7 +33,7 @@ CLINICAL_WEIGHTS: Final[Mapping[str, float]] = MappingProxyType(
 PASS_MIN: Final = 80.0
 WARN_MIN: Final = 60.0
 #: The checks (finding codes up to their first dot, and groups of rules) of the dimension Terminology; all others are of Format.
-TERMINOLOGY_CHECKS: Final = frozenset({"terminology"})
+TERMINOLOGY_CHECKS: Final = frozenset({"terminology", "codings"})
 #: Formats begin their codes with their own name.
 FORMATS: Final = frozenset({"fhir", "hl7v2", "ccda"})
 _RATING_MIN, _RATING_MAX = 1.0, 5.0
