@@ -34,9 +34,6 @@ VITAL_SIGNS = {
     "29463-7": "bodyweight",
     "39156-5": "bmi",
     "85354-9": "bp",
-    "8480-6": "vitalsigns",
-    "8462-4": "vitalsigns",
-    "8478-0": "vitalsigns",
 }
 
 
