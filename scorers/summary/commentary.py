@@ -42,7 +42,7 @@ _ABOUT = (
 _AUTHORS_OF = rf"(?: of (?:this|the) {_SOURCE})?"
 _SUMMARY = r"(?:summary|summari[sz]ation|overview|synopsis|recap|breakdown|tl;?dr)"
 _POINTS = (
-    r"(?:key|main|central|primary|core|most important|major) "
+    r"(?:key|main|central|primary|core|major) "
     r"(?:points?|takeaways?|ideas?|themes?|topics?|arguments?|messages?|facts?|details?|purpose|focus|subject)"
 )
 _TELLING = r"(?:summary|overview|account|description|discussion|analysis|outline)"
@@ -60,26 +60,26 @@ _RULES = (
     rf"the {_SOURCE} {_HOW}(?:is about|is an? (?:\w+ ){{0,3}}{_TELLING} of|aims to|seeks to|serves (?:as|to))\b",
     rf"the {_SOURCE} {_HOW}(?:provides|offers|presents|gives) (?:an? |the )?(?:\w+ ){{0,2}}(?:{_TELLING}|information|insights?|details)\b",
     rf"{_THE} {_SOURCE} (?:begins|starts|opens|ends|closes|concludes|continues) by \w+ing\b",
-    rf"{_THE} {_SOURCE} goes on to\b",
+    rf"{_THE} {_SOURCE} (?:then |also )?goes on to\b",
     # its author speaks
     rf"(?:the|this) (?:author|writer){_AUTHORS_OF} {_HOW}(?:{_SAYS}|believes|thinks|writes|wants|begins by|starts by|goes on)\b",
-    rf"the (?:authors|writers){_AUTHORS_OF} {_HOW}(?:{_SAY}(?:e|y)?|say|tell|believe|write|go on)\b(?! (?:of|and)\b)",
-    r"the (?:author|writer)(?:'s|s'|’s|s’) (?:(?:main|central|primary|key|overall) )?"
-    r"(?:point|argument|purpose|message|thesis|claim|goal|aim|view|conclusion)\b",
+    rf"the authors{_AUTHORS_OF} {_HOW}(?:{_SAY}(?:e|y)?|say|tell|believe|write|go on)\b(?! (?:of|and)\b)",
+    (r"the (?:author|writer)(?:'s|s'|’s|s’) (?:(?:main|central|primary|key|overall) )?"
+    r"(?:point|argument|purpose|message|thesis|claim|goal|aim|view|conclusion)\b"),
     # the source as a place
     rf"in (?:this|the (?:above|given|provided|following|present|attached|source|original)) (?:{_SOURCE}|essay|blog post|piece),",
     rf"in the {_SOURCE},",
     rf"in (?:this|the) {_SOURCE},? (?:the (?:authors?|writers?|reader)|we (?:learn|read|are told|see)|you (?:will )?(?:learn|read|find))\b",
     rf"according to (?:{_THE} {_SOURCE}|the authors?|the writers?){_AUTHORS_OF}(?:,|[.!]$|$)",
-    r"(?:as|it is|it was) (?:\w+ly )?(?:stated|mentioned|described|noted|discussed|outlined|explained|said|indicated|detailed|written) "
-    rf"(?:in|by) {_THE} {_SOURCE}(?! of\b)",
+    (r"(?:as|it is|it was) (?:\w+ly )?(?:stated|mentioned|described|noted|discussed|outlined|explained|said|indicated|detailed|written) "
+    rf"(?:in|by) {_THE} {_SOURCE}(?! of\b)"),
     rf"throughout {_THE} {_SOURCE},",
     # its theme, named as such
     rf"(?:the|some|several) {_POINTS}(?: (?:discussed|covered|presented|mentioned|made|described))? (?:of|from|in|by) {_THE} (?:{_SOURCE}|authors?)(?! of\b)",
     rf"the (?:purpose|aim|goal|topic|subject|theme|point|message|focus|tone|scope) of {_THE} {_SOURCE} (?:is|was|are)\b",
     # an announcement
-    r"(?:here(?: is|'s|’s| are)|below (?:is|are)|(?:the )?following (?:is|are)|what follows (?:is|are)) (?:(?:an?|the|my|your|some|one) )?"
-    rf"(?:[\w-]+,? ){{0,3}}(?:{_SUMMARY}\b(?! judge?ment)|{_POINTS}\b|bullet points|highlights of|summari[sz]ed (?:version|text))",
+    (r"(?:here(?: is|'s|’s| are)|below (?:is|are)|(?:the )?following (?:is|are)|what follows (?:is|are)) (?:(?:an?|the|my|your|some|one) )?"
+    rf"(?:[\w-]+,? ){{0,3}}(?:{_SUMMARY}\b(?! judge?ment)|{_POINTS}\b|bullet points|highlights of|summari[sz]ed (?:version|text))"),
     r"(?:here(?: is|'s|’s)) (?:the|a|my|your) (?:requested|revised|updated|json|final|condensed|shortened|rewritten)\b",
     rf"(?:this|that|it) is (?:an?|the|my) (?:[\w-]+ ){{0,3}}{_SUMMARY} (?:of|for) ",
     rf"(?:an?|the) (?:(?:brief|short|concise|quick|detailed) )?summary of {_THE} (?:document|article|text|passage|excerpt|report|paper)\b",
@@ -92,9 +92,12 @@ _RULES = (
     rf"as an? {_MODEL}(?: (?:language )?(?:model|assistant|system|chatbot))?(?: (?:developed|created|trained) by [\w ]{{1,30}})?, ?(?:i|my)\b",
     rf"i(?: am|'m|’m) (?:an? {_MODEL}\b|unable to (?:summari[sz]e|provide|access|read|open|fulfil|help|generate|assist))",
     r"i(?: am|'m|’m) sorry,? (?:but )?(?:i|as an ai|the (?:text|document|article))\b",
-    r"(?:unfortunately, )?i (?:cannot|can't|can’t|can not|do not|don't|don’t) (?:summari[sz]e|provide|access|fulfil|help with|assist"
-    r"|have (?:access|enough|the (?:text|document|article)))\b",
-    r"(?:sure|certainly|of course|absolutely|no problem)(?: thing)?[,!.:–—-]+ ?(?:here|below|i|the following|let)\b",
+    (r"(?:unfortunately, )?i (?:cannot|can't|can’t|can not|do not|don't|don’t) (?:summari[sz]e|provide|access|fulfil|help with|assist"
+    r"|have (?:access|enough (?:information|context|text)|the (?:text|document|article)))\b"),
+    (
+        r"(?:sure|certainly|of course|absolutely|no problem)(?: thing)?[,!.:–—-]+ ?"
+        r"(?:here|below (?:is|are)|i(?:'ll|’ll| will| can| have|'ve|’ve) (?:summari|provide|give|be)|the following (?:is|are)|let me)"
+    ),
     r"(?:sure(?: thing)?|certainly|of course|absolutely)!+$",
     rf"i hope (?:this|that|the)(?: {_SUMMARY})? (?:helps|is helpful|was helpful|meets)\b",
     r"(?:please )?let me know if you(?:'d|’d)? (?:need|want|would like|like|have)\b",

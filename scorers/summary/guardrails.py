@@ -21,7 +21,7 @@ FINDINGS_MAX = 20
 
 _FENCED = re.compile(r"\s*```[\w+-]*[ \t]*\r?\n(.*?)\r?\n?[ \t]*```\s*", re.DOTALL)
 _TERMINAL = frozenset(".!?。！？｡．؟۔।॥።፧։៕။…")
-_CLOSING = frozenset("\"'”’»›」』）)]}>*_`|~")
+_CLOSING = frozenset("\"'”’“‘»›«‹」』）)]}>*_`|~")
 _OPENED_BY = {")": "(", "]": "[", "}": "{", "）": "("}
 _REFERENCE = re.compile(r"(?:\[[\d,;\s–-]{1,40}\]|\(\d{1,3}\)|[\u00b9\u00b2\u00b3\u2070-\u2079]+)$")
 _ITEM = re.compile(r"\s*(?:[-*+•◦▪‣·–—]|\(?(?:\d{1,3}|[a-zA-Z]|[ivx]{1,5})[.)])\s+\S")

@@ -54,7 +54,7 @@ def details_of(prepared: Prepared, asked: Asked, components: Components, setting
     if settings.evidence == "ids" or settings.quote:
         told["evidence"] = _evidence(prepared, components)
     if settings.quote:
-        told["quoted"] = _quoted(prepared, components)
+        told["quoted"] = _quoted(prepared)
     return told
 
 
@@ -62,9 +62,7 @@ def _evidence(prepared: Prepared, components: Components) -> dict[str, Any]:
     """Which window supports each fact and outline point best, and which unit of the gold each sentence."""
     count = len(prepared.datum.summary.key_facts)
     generated, gold = prepared.generated.windows, prepared.gold.windows
-    borne = []
-    for column in flow.nearest(components.sentence_support):
-        borne.append({"fact": column} if column < count else {"gold": _window(gold[column - count])})
+    borne = [{"fact": column} if column < count else {"gold": _window(gold[column - count])} for column in flow.nearest(components.sentence_support)]
     return {
         "facts": [_window(generated[column]) for column in flow.nearest(components.fact_support)],
         "outline": [_window(generated[column]) for column in flow.nearest(components.outline_support)],
@@ -76,7 +74,7 @@ def _evidence(prepared: Prepared, components: Components) -> dict[str, Any]:
     }
 
 
-def _quoted(prepared: Prepared, components: Components) -> dict[str, Any]:
+def _quoted(prepared: Prepared) -> dict[str, Any]:
     """The texts behind the indices."""
     summary = prepared.datum.summary
     return {

@@ -8,6 +8,7 @@ import warnings
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ BLOCK_CHARS = 2_000
 
 _TERMINAL = ".!?…。！？｡．؟۔।॥"
 _FULL_WIDTH = "。！？｡．"
-_CLOSING = "\"'”’»›」』）)]}*_`"
+_CLOSING = "\"'”’“‘»›」』）)]}*_`"
 _ENDS = re.compile(rf"[{re.escape(_TERMINAL)}][{re.escape(_CLOSING)}]*$")
 _CLOSING_ONLY = re.compile(rf"[{re.escape(_CLOSING + _TERMINAL)}]+$")
 _BULLET = re.compile(r"(?:[-*+•◦▪‣–—·]|\(?(?:\d{1,3}|[a-zA-Z]|[ivxIVX]{1,5})[.)])\s+\S")
@@ -59,11 +60,11 @@ class Window(NamedTuple):
 def split(text: str) -> list[Span]:
     """The sentences of a text, in order, without the white space around them; every other character is in exactly one.
 
-    Time grows linearly with the text, about 2 s per megabyte. Never raises.
+    Time grows linearly with the text, some seconds per megabyte. Never raises.
     """
     boundaries = [boundary for block in _blocks(text) for boundary in _boundaries(text, block)]
     spans: list[Span] = []
-    for start, end in zip(boundaries, [*boundaries[1:], len(text)], strict=True):
+    for start, end in pairwise([*boundaries, len(text)]):
         span = _trimmed(text, start, end)
         if span is None:
             continue

@@ -1,0 +1,119 @@
+import json
+
+import pytest
+
+from scorers.summary.guardrails import Generation, Unreadable, breaches, ends_whole, read_generation
+from scorers.summary.sentences import split
+
+WHOLE = [
+    "He went home.",
+    "Is he home?",
+    "He is home!",
+    'She said "he is home."',
+    "She said “he is home.”",
+    "(He is home.)",
+    "He is home (since May).",
+    "He is home.)",
+    "He is home.**",
+    "He is home.[3]",
+    "He is home. [1, 2]",
+    "He is home.¹²",
+    "He took 5 mg b.i.d.",
+    "He lives in the U.S.",
+    "It ended. (Source: ministry)",
+    "- first\n- oral potassium",
+    "1. Take the pan\n2. Heat it",
+    "a) the pan\nb) the lid",
+    "• bisoprolol 2.5 mg",
+    "He is home.\n```",
+    "```\n- the pan\n```",
+    "See https://example.org/a?b=c",
+    "Write to ward@example.org",
+    "| drug | dose |\n|---|---|\n| apixaban | 5 mg |",
+    "彼は帰宅した。",
+    "他回家了！",
+    "वह घर गया।",
+    "هل هو في البيت؟",
+    "เขากลับบ้านแล้ว",
+    "He is home 🎉",
+    "He is home.  \n\n",
+    "„Er ist zu Hause.“",
+    "« Il est chez lui. »",
+]
+CUT = [
+    "He went",
+    "His potassium fell to",
+    "He was seen by Dr.",
+    "He went home...",
+    "He went home…",
+    "He went home, ",
+    "The drugs were:",
+    "- bisoprolol\n- ramipril and",
+    "- bisoprolol,",
+    'She said "he is',
+    "He went home. Then he (the",
+    "He went home. The next day he was",
+    "He is home (since May",
+    "drugs, e.g.",
+    "彼は帰宅し",
+    "He went home. # Notes",
+]
+
+
+@pytest.mark.parametrize("text", WHOLE)
+def test_a_whole_text_is_whole(text: str) -> None:
+    assert ends_whole(text)
+
+
+@pytest.mark.parametrize("text", CUT)
+def test_a_text_that_ends_mid_sentence_does_not(text: str) -> None:
+    assert not ends_whole(text)
+
+
+@pytest.mark.parametrize(
+    ("generated", "text"),
+    [
+        ('"He is home."', "He is home."),
+        ('{"summary": "He is home.", "title": "Home"}', "He is home."),
+        ('{"title": "Home", "points": ["one", {"b": "two", "a": 3}], "n": null}', "Home\none\ntwo"),
+        ('```json\n{"summary": "He is home."}\n```', "He is home."),
+        ('  ```\n["a", "b"]\n```  \n', "a\nb"),
+        ("[]", ""),
+        ("12", ""),
+    ],
+)
+def test_structured_output_is_read_as_its_text(generated: str, text: str) -> None:
+    assert read_generation(generated, True).text == text
+
+
+@pytest.mark.parametrize(
+    "generated",
+    ['{"summary": "He is', "He is home.", "", "{'summary': 'x'}", '{"a": NaN}', "[" * 100_000, '```json\n{"a": "b"}\n``` and more', '{"a": 1} {"b": 2}'],
+)
+def test_what_is_no_json_is_unreadable_where_structure_was_requested(generated: str) -> None:
+    with pytest.raises(Unreadable):
+        read_generation(generated, True)
+
+
+def test_what_lies_too_deep_is_left_out() -> None:
+    deep: object = "deep"
+    for _ in range(40):
+        deep = [deep]
+    assert read_generation(json.dumps(["near", deep]), True).text == "near"
+
+
+def test_plain_text_loses_an_enclosing_fence_only() -> None:
+    assert read_generation("```text\nHe is home.\n```", False).text == "He is home."
+    assert read_generation("Run:\n```\nmake\n```", False).text == "Run:\n```\nmake\n```"
+
+
+def test_breaches_name_rule_and_sentence() -> None:
+    text = "He was ill. This summary covers May. He went"
+    found = breaches(Generation(text), split(text))
+    assert [(breach.rule, breach.path) for breach in found] == [("meta_commentary", "generated.sentences[1]"), ("truncated", "generated.sentences[2]")]
+
+
+def test_strings_of_a_structure_need_no_full_stop() -> None:
+    text = "fracture of the hip\nbisoprolol"
+    assert not breaches(Generation(text, leaves=True), split(text))
+    assert [breach.rule for breach in breaches(Generation(text), split(text))] == ["truncated"]
