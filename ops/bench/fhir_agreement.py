@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -31,9 +32,9 @@ class Tally:
     missed: int = 0
     disagreements: list[dict[str, Any]] = field(default_factory=list)
 
-    def count(self, name: str, expected: bool, report: Report, told: str = "") -> None:
-        """Count one file."""
-        ours = is_valid(report)
+    def count(self, name: str, expected: bool, report: Report, told: str = "", ours: bool | None = None) -> None:
+        """Count one file. `ours`: our verdict, where it is not the validity of the whole."""
+        ours = is_valid(report) if ours is None else ours
         self.cases += 1
         self.valid += expected
         if ours == expected:
@@ -133,6 +134,20 @@ def primitives(folder: Path) -> Tally:
     return tally
 
 
+def us_core(folder: Path, package: Path) -> Tally:
+    """Return the agreement over files named KEY-NUMBER-fail.yml or -pass.yml: whether we say that the invariant KEY is broken."""
+    import yaml  # a development dependency
+
+    tally = Tally()
+    for path in sorted(folder.glob("*.yml")):
+        key, expected = re.sub(r"-[fp]\d+-(fail|pass)$", "", path.stem), path.stem.endswith("-pass")
+        resource = yaml.safe_load(path.read_text())
+        report = validate(json.dumps(resource, default=str).encode(), options=Options(clinical=False, packages=(package,), installed_packages=False))
+        broken = any(finding.code == f"fhir.invariants.{key}" for finding in report.findings)
+        tally.count(path.name, expected, report, ours=not broken)
+    return tally
+
+
 def measure(folder: Path) -> dict[str, Any]:
     """Return every tally that the folder has data for."""
     found: dict[str, Any] = {}
@@ -145,6 +160,9 @@ def measure(folder: Path) -> dict[str, Any]:
             found[name] = examples(folder / name).as_json()
     if (folder / "primitives").is_dir():
         found["primitives"] = primitives(folder / "primitives").as_json()
+    package = folder.parent / "packages" / "us_core_610.tgz"
+    if (folder / "us-core-invariants").is_dir() and package.is_file():
+        found["us-core-invariants"] = us_core(folder / "us-core-invariants", package).as_json()
     return found
 
 

@@ -131,7 +131,12 @@ def profiles_table(package: dict[str, list[Json]]) -> Json:
     """Return the profiles that FHIR R4 itself publishes (vital signs and others), with only what a check reads of each element."""
     found = {}
     for definition in package["StructureDefinition"]:
-        if definition.get("derivation") == "constraint" and definition["type"] != "Extension" and definition["kind"] in {"resource", "complex-type"} and "snapshot" in definition:
+        if (
+            definition.get("derivation") == "constraint"
+            and definition["type"] != "Extension"
+            and definition["kind"] in {"resource", "complex-type"}
+            and "snapshot" in definition
+        ):
             elements = [_slim(element) for element in definition["snapshot"]["element"]]
             facts = {key: definition[key] for key in ("resourceType", "url", "version", "type", "baseDefinition", "kind", "derivation")}
             found[definition["url"]] = facts | {"snapshot": {"element": elements}}

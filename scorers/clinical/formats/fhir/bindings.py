@@ -42,7 +42,7 @@ class Binding:
             if form is None:
                 document.report.skip(f"binding {self.value_set}", "the code system is not in the tables")
             elif not form[0].fullmatch(value):
-                document.say("major", "fhir.binding.required", place, f"not {form[1]}", value=value)
+                document.say("major", "fhir.bindings.required", place, f"not {form[1]}", value=value)
         elif value not in self.codes:
             document.say(self.severity, self.rule, place, f"not one of the codes of the required value set{self.named}", value=value)
 
@@ -71,7 +71,7 @@ def _binding(value_set: str, element: str, bare: bool) -> Binding:
     named = ""
     if codes is not None:
         named = ": " + ", ".join(sorted(codes)) if len(codes) <= NAMED_MAX else f" ({len(codes)} codes)"
-    rule: tuple[Severity, str] = ("minor", "fhir.binding.status") if status else ("major", "fhir.binding.required")
+    rule: tuple[Severity, str] = ("minor", "fhir.bindings.status") if status else ("major", "fhir.bindings.required")
     return Binding(value_set, systems, rule[0], rule[1], codes if bare else None, named)
 
 

@@ -74,11 +74,11 @@ def _entries(document: Document, bundle: Frame) -> None:
         version = meta.get("versionId") if isinstance(meta, dict) else None
         key = (url, version if isinstance(version, str) else None)
         if key in seen and kind != "history":
-            document.say("major", "fhir.invariant.bdl-7", (place, "fullUrl", None), "two entries have the same fullUrl and version")
+            document.say("major", "fhir.invariants.bdl-7", (place, "fullUrl", None), "two entries have the same fullUrl and version")
         seen.add(key)
     total = bundle.resource.get("total")
     if total is not None and kind not in {"searchset", "history"}:
-        document.say("major", "fhir.invariant.bdl-1", bundle.place, "total belongs only to a searchset or a history")
+        document.say("major", "fhir.invariants.bdl-1", bundle.place, "total belongs only to a searchset or a history")
 
 
 def _search(document: Document, bundle: Frame) -> None:

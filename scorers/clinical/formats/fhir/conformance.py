@@ -20,7 +20,7 @@ def check_definitions(document: Document) -> None:
             document.report.fired("definitions")
             rule(document, frame)
         if not document.options.experimental and frame.resource.get("experimental") is True:
-            document.say("major", "fhir.definition.experimental", frame.place, "experimental definitions are not allowed here")
+            document.say("major", "fhir.definitions.experimental", frame.place, "experimental definitions are not allowed here")
 
 
 def dicts(owner: Any, name: str) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -34,18 +34,18 @@ def dicts(owner: Any, name: str) -> Iterator[tuple[int, dict[str, Any]]]:
 def _search_parameter(document: Document, frame: Frame) -> None:
     resource, kind = frame.resource, frame.resource.get("type")
     if kind == "composite" and sum(1 for _ in dicts(resource, "component")) < 2:
-        document.say("major", "fhir.definition.search", frame.place, "a composite search parameter must define two or more components")
+        document.say("major", "fhir.definitions.search", frame.place, "a composite search parameter must define two or more components")
     origin = resource.get("derivedFrom")
     known = definitions().searches.get(origin.split("|")[0]) if isinstance(origin, str) else None
     if known is None:
         return
     if isinstance(kind, str) and kind != known[1]:
-        document.say("major", "fhir.definition.search", (frame.place, "type", None), "differs from the type of the search parameter it is derived from")
+        document.say("major", "fhir.definitions.search", (frame.place, "type", None), "differs from the type of the search parameter it is derived from")
     if isinstance(resource.get("code"), str) and resource["code"] != known[0]:
-        document.say("minor", "fhir.definition.search", (frame.place, "code", None), "differs from the code of the search parameter it is derived from")
+        document.say("minor", "fhir.definitions.search", (frame.place, "code", None), "differs from the code of the search parameter it is derived from")
     bases = resource.get("base")
     if isinstance(bases, list) and not set(filter(lambda one: isinstance(one, str), bases)) <= {*known[2]} and not {"Resource", "DomainResource"} & {*known[2]}:
-        document.say("major", "fhir.definition.search", (frame.place, "base", None), "not among the bases of the search parameter it is derived from")
+        document.say("major", "fhir.definitions.search", (frame.place, "base", None), "not among the bases of the search parameter it is derived from")
 
 
 def _capabilities(document: Document, frame: Frame) -> None:
@@ -57,7 +57,7 @@ def _capabilities(document: Document, frame: Frame) -> None:
                 known = definitions().searches.get(url.split("|")[0]) if isinstance(url, str) else None
                 if known is not None and isinstance(search.get("type"), str) and search["type"] != known[1]:
                     place = ((rest_place, "resource", index), "searchParam", number)
-                    document.say("major", "fhir.definition.search", place, f"the search parameter it names is of type {known[1]}")
+                    document.say("major", "fhir.definitions.search", place, f"the search parameter it names is of type {known[1]}")
 
 
 def _code_system(document: Document, frame: Frame) -> None:
@@ -71,12 +71,14 @@ def _code_system(document: Document, frame: Frame) -> None:
         code = concept.get("code")
         if isinstance(code, str):
             if code in seen:
-                document.say("major", "fhir.definition.code", frame.place, "two concepts have the same code")
+                document.say("major", "fhir.definitions.code", frame.place, "two concepts have the same code")
             seen.add(code)
         waiting.extend(inner for _, inner in dicts(concept, "concept"))
     count = resource.get("count")
     if resource.get("content") == "complete" and isinstance(count, int) and not isinstance(count, bool) and count != total:
-        document.say("major", "fhir.definition.count", (frame.place, "count", None), "the code system is complete, and its count is not its number of concepts")
+        document.say(
+            "major", "fhir.definitions.count", (frame.place, "count", None), "the code system is complete, and its count is not its number of concepts"
+        )
 
 
 def _structure(document: Document, frame: Frame) -> None:
@@ -91,9 +93,9 @@ def _structure(document: Document, frame: Frame) -> None:
             if not isinstance(path, str):
                 continue
             if root is not None and path.split(".")[0] != root:
-                document.say("major", "fhir.definition.path", place, "an element's path must begin with the type of the structure")
+                document.say("major", "fhir.definitions.path", place, "an element's path must begin with the type of the structure")
             if part == "differential" and index == 0 and "." not in path and "slicing" in element:
-                document.say("major", "fhir.definition.slicing", place, "slicing is not allowed at the root of a profile")
+                document.say("major", "fhir.definitions.slicing", place, "slicing is not allowed at the root of a profile")
             for number, kinds in dicts(element.get("slicing"), "discriminator"):
                 if not isinstance(kinds.get("path"), str):
                     document.say("major", "fhir.structure.missing", ((place, "slicing", None), "discriminator", number), "path is required and absent")
@@ -104,7 +106,7 @@ def _structure(document: Document, frame: Frame) -> None:
 def _known_type(document: Document, frame: Frame, root: str, kind: str) -> None:
     table = definitions()
     if root not in table.types and root not in table.primitives and "/" not in kind:
-        document.say("major", "fhir.definition.type", (frame.place, "type", None), "not a type of FHIR R4")
+        document.say("major", "fhir.definitions.type", (frame.place, "type", None), "not a type of FHIR R4")
 
 
 def _questionnaire(document: Document, frame: Frame) -> None:
@@ -125,9 +127,9 @@ def _questionnaire(document: Document, frame: Frame) -> None:
                 continue
             here: Place = (place, "enableWhen", index)
             if question not in ancestors:
-                document.say("major", "fhir.questionnaire.enable", here, "no item of the questionnaire has this linkId")
+                document.say("major", "fhir.questionnaires.enable", here, "no item of the questionnaire has this linkId")
             elif item.get("linkId") in ancestors[question] or item.get("linkId") == question:
-                document.say("major", "fhir.questionnaire.enable", here, "a condition cannot refer to the item itself or to one inside it")
+                document.say("major", "fhir.questionnaires.enable", here, "a condition cannot refer to the item itself or to one inside it")
 
 
 _RULES: dict[str, Callable[[Document, Frame], None]] = {

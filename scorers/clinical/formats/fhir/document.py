@@ -17,7 +17,7 @@ Place = tuple[Any, str, int | None]
 
 _NAME = re.compile(r"[A-Za-z0-9_\-]{1,64}")
 #: Rules whose breach is told as minor (the specification says so) and yet makes a resource invalid.
-BREAKING_MINOR = frozenset({"fhir.binding.status"})
+BREAKING_MINOR = frozenset({"fhir.bindings.status"})
 
 
 def shown_name(name: str) -> str:
@@ -86,8 +86,8 @@ class Document:
 
 
 def breaking(code: str, severity: str) -> bool:
-    """Return whether a finding means that the document is not valid FHIR."""
-    return severity in {"critical", "major"} or code in BREAKING_MINOR
+    """Return whether a finding means that the document is not valid FHIR; what the shared checks find is another matter."""
+    return code.startswith("fhir.") and (severity in {"critical", "major"} or code in BREAKING_MINOR)
 
 
 __all__ = ["BREAKING_MINOR", "Document", "Field", "Frame", "Place", "Type", "breaking", "shown_name", "shown_place"]

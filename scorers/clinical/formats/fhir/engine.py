@@ -97,7 +97,7 @@ class Plans:
             if step.field is not None:
                 present.add(step.field.element)
         if not keys or set(keys) <= {"id"}:
-            problems.append(("major", "fhir.invariant.ele-1", "", "an element must have a value or children"))
+            problems.append(("major", "fhir.invariants.ele-1", "", "an element must have a value or children"))
         self._cardinality(set(keys), problems)
         rules, settled = self._invariants(frozenset(name.removesuffix("[x]") for name in present), problems)
         return Plan(tuple(steps), tuple(problems), rules, settled)
@@ -111,14 +111,14 @@ class Plans:
             if len(here.intersection(options)) > 1:
                 problems.append(("major", "fhir.structure.choice", element, "only one type of this choice may be present"))
         if self.type.name == "Extension" and ("extension" in here) == any(name.startswith("value") for name in here):
-            problems.append(("major", "fhir.invariant.ext-1", "", "an extension must have either extensions or a value, not both"))
+            problems.append(("major", "fhir.invariants.ext-1", "", "an extension must have either extensions or a value, not both"))
 
     def _invariants(self, present: frozenset[str], problems: list[tuple[Severity, str, str, str]]) -> tuple[tuple[Invariant, ...], int]:
         left = []
         for rule in self.type.invariants:
             verdict = decide(rule.tree, present)
             if verdict in {Verdict.FALSE, Verdict.EMPTY}:
-                problems.append((_LEVELS[rule.severity], f"fhir.invariant.{rule.key}", "", rule.human))
+                problems.append((_LEVELS[rule.severity], f"fhir.invariants.{rule.key}", "", rule.human))
             elif verdict is not Verdict.TRUE:
                 left.append(rule)
         return tuple(left), len(self.type.invariants) + 1
@@ -206,6 +206,7 @@ class Walk:
         frame = self._resource(resource, place, None, None)
         document = self._document
         document.report.fired("structure", self._members)
+        document.report.fired("primitives", self._members)
         document.report.fired("invariants", self._settled + self._fired)
         document.members += self._members
         for key in sorted(self._undecided):
@@ -340,7 +341,7 @@ class Walk:
         elif found.kind == "resource":
             self._inner_resource(value, here, found)
         elif found.kind == "xhtml":
-            self._say("major", "fhir.primitive.type", here, "the narrative must be a JSON string")
+            self._say("major", "fhir.primitives.type", here, "the narrative must be a JSON string")
         else:
             self._value(step, found, value, here)
 
@@ -383,7 +384,7 @@ class Walk:
             self._say("critical", "fhir.structure.depth", place, f"nested deeper than {DEPTH_MAX} objects; not read further")
         elif found.name == "contained":
             if outer.container is not None:
-                self._say("major", "fhir.invariant.dom-2", place, "a contained resource must not contain resources")
+                self._say("major", "fhir.invariants.dom-2", place, "a contained resource must not contain resources")
             inner = self._resource(value, place, outer.root, outer.bundle)
             if inner is not None:
                 outer.contained.append(inner)
@@ -420,6 +421,6 @@ class Walk:
         frame = self._frame
         verdict = rule.holds(value, Surroundings(frame.resource, frame.root.resource, value))
         if verdict is False:
-            self._say(_LEVELS[rule.severity], f"fhir.invariant.{rule.key}", place, rule.human)
+            self._say(_LEVELS[rule.severity], f"fhir.invariants.{rule.key}", place, rule.human)
         elif verdict is None:
             self._undecided.add(rule.key)

@@ -59,11 +59,11 @@ def _check(
     nested = len(names) > 1 and names[-2] in {"extension", "modifierExtension"}
     if not is_absolute(url):
         if not nested:
-            document.say("major", "fhir.extension.url", place, "the url of an extension must be absolute")
+            document.say("major", "fhir.extensions.url", place, "the url of an extension must be absolute")
             return True
         return False
     if "|" in url:
-        document.say("major", "fhir.extension.url", place, "the url of an extension must not hold a version")
+        document.say("major", "fhir.extensions.url", place, "the url of an extension must not hold a version")
         return True
     known = definitions().extensions.get(url) or installed(url)
     if known is None:
@@ -75,7 +75,7 @@ def _unknown(document: Document, url: str, place: Place) -> bool:
     if _OPEN.match(url):
         return False
     if document.options.extensions == "known":
-        document.say("major", "fhir.extension.unknown", place, "no definition of this extension is at hand", value=url)
+        document.say("major", "fhir.extensions.unknown", place, "no definition of this extension is at hand", value=url)
         return True
     document.report.skip("extensions without a definition", "their definitions are not at hand")
     return False
@@ -85,22 +85,22 @@ def _defined(document: Document, value: dict[str, Any], known: dict[str, Any], p
     said = False
     if known["modifier"] != (names[-1] == "modifierExtension"):
         kind = "modifierExtension" if known["modifier"] else "extension"
-        document.say("major", "fhir.extension.modifier", place, f"this extension must be used as {kind}")
+        document.say("major", "fhir.extensions.modifier", place, f"this extension must be used as {kind}")
         said = True
     held = next((key for key in value if key.startswith("value")), None)
     if held is not None and (not known["values"] or not any(held[5:].lower() == one.lower() for one in known["values"])):
         allowed = ", ".join(known["values"][:8]) or "none, only extensions"
-        document.say("major", "fhir.extension.type", place, f"this extension does not hold a value of this type; allowed: {allowed}")
+        document.say("major", "fhir.extensions.type", place, f"this extension does not hold a value of this type; allowed: {allowed}")
         said = True
     inner = value.get("extension")
     for part in inner if isinstance(inner, list) and known["parts"] else ():
         name = part.get("url") if isinstance(part, dict) else None
         if isinstance(name, str) and not is_absolute(name) and name not in known["parts"]:
-            document.say("major", "fhir.extension.part", place, "the definition of this extension has no such part")
+            document.say("major", "fhir.extensions.part", place, "the definition of this extension has no such part")
             said = True
     if not _in_context(known["contexts"], frame, names):
         allowed = ", ".join(one for _, one in known["contexts"][:6])
-        document.say("major", "fhir.extension.context", place, f"this extension is not allowed here; allowed on: {allowed}")
+        document.say("major", "fhir.extensions.context", place, f"this extension is not allowed here; allowed on: {allowed}")
         said = True
     return said
 

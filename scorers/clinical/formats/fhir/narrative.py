@@ -125,7 +125,7 @@ class Scan:
         elif roots != 1:
             self._say("fhir.narrative.malformed", "the narrative must be one div")
         elif not self._content:
-            self._say("fhir.invariant.txt-2", "the narrative must have some content that is not whitespace")
+            self._say("fhir.invariants.txt-2", "the narrative must have some content that is not whitespace")
 
     def _chars(self, chars: str, roots: int) -> None:
         if chars and not chars.isspace():
@@ -154,7 +154,7 @@ class Scan:
         if not self._open and name != "div":
             self._say("fhir.narrative.root", "the narrative must be a div")
         if name not in _ELEMENTS:
-            self._say("fhir.invariant.txt-1", "the narrative holds an element that is not basic HTML formatting")
+            self._say("fhir.invariants.txt-1", "the narrative holds an element that is not basic HTML formatting")
         elif name == "img":
             self._content = True
         if not self._attributes(name, rest[:-1] if empty else rest):
@@ -190,7 +190,7 @@ class Scan:
         elif key.startswith("xmlns:"):
             return
         elif key not in _ATTRIBUTES and key not in _ATTRIBUTES_OF.get(name, ()):
-            self._say("fhir.invariant.txt-1", "the narrative holds an attribute that is not basic HTML formatting")
+            self._say("fhir.invariants.txt-1", "the narrative holds an attribute that is not basic HTML formatting")
         elif key in {"href", "src"} and _ACTIVE.match(value):
             self._say("fhir.narrative.active", "a link that runs code")
         elif key == "href" and value.startswith("#") and len(value) > 1:

@@ -30,17 +30,17 @@ _UUID = re.compile(r"urn:uuid:[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0
 _SPACE = re.compile(r"\s")
 _INTEGER_MAX = 2_147_483_647
 
-_WRONG_TYPE = "fhir.primitive.type"
-_FORM = "fhir.primitive.form"
+_WRONG_TYPE = "fhir.primitives.type"
+_FORM = "fhir.primitives.form"
 
 
 def _text(value: Any) -> Problem | None:
     if not isinstance(value, str):
         return _WRONG_TYPE, "must be a JSON string"
     if not value:
-        return "fhir.primitive.empty", "must not be empty"
+        return "fhir.primitives.empty", "must not be empty"
     if not value.strip():
-        return "fhir.primitive.blank", "must hold more than whitespace"
+        return "fhir.primitives.blank", "must hold more than whitespace"
     if len(value) > STRING_CHARS_MAX:
         return _FORM, "longer than the permitted 1 MB"
     if _CONTROL.search(value):
@@ -86,7 +86,7 @@ def _calendar(match: re.Match[str]) -> Problem | None:
     if match[1] == "0000":
         return _FORM, "there is no year 0000"
     if match[3] and int(match[3]) > monthrange(int(match[1]), int(match[2]))[1]:
-        return "fhir.primitive.calendar", "this day does not exist in that month"
+        return "fhir.primitives.calendar", "this day does not exist in that month"
     return None
 
 
@@ -106,7 +106,7 @@ def _date_time(value: Any) -> Problem | None:
     if match is None:
         return _FORM, "a dateTime is YYYY, YYYY-MM, YYYY-MM-DD or YYYY-MM-DDThh:mm:ss+zz:zz"
     if match[4] and not match[5]:
-        return "fhir.primitive.timezone", "a dateTime with a time must have a timezone"
+        return "fhir.primitives.timezone", "a dateTime with a time must have a timezone"
     return _calendar(match)
 
 
@@ -118,7 +118,7 @@ def _instant(value: Any) -> Problem | None:
     if match is None or not match[4]:
         return _FORM, "an instant is YYYY-MM-DDThh:mm:ss.sss+zz:zz"
     if not match[5]:
-        return "fhir.primitive.timezone", "an instant must have a timezone"
+        return "fhir.primitives.timezone", "an instant must have a timezone"
     return _calendar(match)
 
 
@@ -130,7 +130,7 @@ def _base64(value: Any) -> Problem | None:
     if not isinstance(value, str):
         return _WRONG_TYPE, "must be a JSON string"
     if not value:
-        return "fhir.primitive.empty", "must not be empty"
+        return "fhir.primitives.empty", "must not be empty"
     try:
         base64.b64decode("".join(value.split()) if _SPACE.search(value) else value, validate=True)
     except (binascii.Error, ValueError):

@@ -111,7 +111,7 @@ def _reference(document: Document, resolver: Resolver, frame: Frame, value: dict
     if reference.startswith("#"):
         inner = resolver.contained(frame, reference)
         if inner is None:
-            document.say("major", "fhir.invariant.ref-1", place, "no contained resource has this id")
+            document.say("major", "fhir.invariants.ref-1", place, "no contained resource has this id")
             return
         target = inner.type
     else:
@@ -119,10 +119,10 @@ def _reference(document: Document, resolver: Resolver, frame: Frame, value: dict
     if target is None:
         return
     if isinstance(stated, str) and stated.rsplit("/", 1)[-1] != target:
-        document.say("major", "fhir.reference.type", place, "the type stated beside the reference differs from the type it points to")
+        document.say("major", "fhir.references.type", place, "the type stated beside the reference differs from the type it points to")
     if found is not None and found.targets and "Resource" not in found.targets and target not in found.targets:
         allowed = ", ".join(found.targets) if len(found.targets) < 12 else f"{len(found.targets)} types"
-        document.say("major", "fhir.reference.target", place, f"a reference to {target} is not allowed here; allowed: {allowed}")
+        document.say("major", "fhir.references.target", place, f"a reference to {target} is not allowed here; allowed: {allowed}")
 
 
 def _outside(document: Document, resolver: Resolver, frame: Frame, reference: str, place: Place) -> str | None:
@@ -136,17 +136,17 @@ def _outside(document: Document, resolver: Resolver, frame: Frame, reference: st
         return conditional[1] if conditional[1] in resources else None
     if is_absolute(reference):
         if _URN.match(reference) and frame.root.bundle is not None and not _lax(frame):
-            document.say("minor", "fhir.reference.urn", place, "no entry of the Bundle has this URN as its fullUrl")
+            document.say("minor", "fhir.references.urn", place, "no entry of the Bundle has this URN as its fullUrl")
         parts = rest_parts(reference)
         return parts[1] if parts else None
     match = _RELATIVE.fullmatch(reference)
     if match is None or match[1] not in resources:
-        document.say("major", "fhir.reference.form", place, "a relative reference is ResourceType/id")
+        document.say("major", "fhir.references.form", place, "a relative reference is ResourceType/id")
         return None
     if frame.root.bundle is not None and frame.root.entry is not None and "fullUrl" not in frame.root.entry and not _lax(frame):
-        document.say("major", "fhir.reference.no-base", place, "a relative reference in an entry without a fullUrl cannot be resolved")
+        document.say("major", "fhir.references.no-base", place, "a relative reference in an entry without a fullUrl cannot be resolved")
     if document.options.references == "exists" and resolver.anywhere(frame, reference) is None:
-        document.say("major", "fhir.reference.unresolved", place, "nothing in the document has this type and id")
+        document.say("major", "fhir.references.unresolved", place, "nothing in the document has this type and id")
     return match[1]
 
 
@@ -167,7 +167,7 @@ def _contained(document: Document, frame: Frame) -> None:
         document.report.fired("contained")
         identity = inner.resource.get("id")
         if not isinstance(identity, str):
-            document.say("major", "fhir.invariant.dom-3", inner.place, "a contained resource needs an id to be referred to")
+            document.say("major", "fhir.invariants.dom-3", inner.place, "a contained resource needs an id to be referred to")
             continue
         if identity in seen:
             document.say("major", "fhir.structure.duplicate-id", inner.place, "two contained resources have the same id")
@@ -176,13 +176,13 @@ def _contained(document: Document, frame: Frame) -> None:
             used |= _fragments(frame.resource)
             scanned = True
         if "#" + identity not in used and not any(value.get("reference") == "#" for value, _, _ in inner.references) and not _names_container(inner):
-            document.say("major", "fhir.invariant.dom-3", inner.place, "nothing in the resource refers to this contained resource, nor it to the resource")
+            document.say("major", "fhir.invariants.dom-3", inner.place, "nothing in the resource refers to this contained resource, nor it to the resource")
         meta = inner.resource.get("meta")
         if isinstance(meta, dict):
             if "versionId" in meta or "lastUpdated" in meta:
-                document.say("major", "fhir.invariant.dom-4", inner.place, "a contained resource has no meta.versionId and no meta.lastUpdated")
+                document.say("major", "fhir.invariants.dom-4", inner.place, "a contained resource has no meta.versionId and no meta.lastUpdated")
             if "security" in meta:
-                document.say("major", "fhir.invariant.dom-5", inner.place, "a contained resource has no security label")
+                document.say("major", "fhir.invariants.dom-5", inner.place, "a contained resource has no security label")
 
 
 def _names_container(inner: Frame) -> bool:

@@ -23,7 +23,7 @@ def check_texts(document: Document) -> None:
         match = _TAG.search(text)
         if match is not None and not options.security:
             level = "minor" if options.markdown_html else "major"
-            document.say("minor" if level == "minor" else "major", "fhir.text.markdown-html", place, "this markdown holds what looks like an HTML tag")
+            document.say("minor" if level == "minor" else "major", "fhir.texts.markdown-html", place, "this markdown holds what looks like an HTML tag")
     if not options.security and options.example_urls:
         return
     for frame in document.frames:
@@ -46,6 +46,6 @@ def _scan(document: Document, resource: dict[str, Any], place: Place) -> None:
 def _text(document: Document, value: str, place: Place, key: str) -> None:
     options = document.options
     if options.security and key not in _XHTML and _TAG.search(value):
-        document.say("major", "fhir.text.html", place, "this text holds what looks like an HTML tag, which is not allowed here for security")
+        document.say("major", "fhir.texts.html", place, "this text holds what looks like an HTML tag, which is not allowed here for security")
     if not options.example_urls and key in _LINKS and _EXAMPLE.match(value):
-        document.say("major", "fhir.text.example-url", place, "example URLs are not allowed here")
+        document.say("major", "fhir.texts.example-url", place, "example URLs are not allowed here")

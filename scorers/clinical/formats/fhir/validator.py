@@ -12,12 +12,14 @@ from scorers.clinical.formats.fhir.conformance import check_definitions
 from scorers.clinical.formats.fhir.document import Document, Place, breaking
 from scorers.clinical.formats.fhir.engine import Engine, Walk
 from scorers.clinical.formats.fhir.extensions import check_extensions
+from scorers.clinical.formats.fhir.marks import check_marks
 from scorers.clinical.formats.fhir.narrative import check_narratives
 from scorers.clinical.formats.fhir.options import Options
 from scorers.clinical.formats.fhir.profiles.checking import check_profiles, library
 from scorers.clinical.formats.fhir.reading import look_for_duplicates, parse
 from scorers.clinical.formats.fhir.references import Resolver, check_references
 from scorers.clinical.formats.fhir.scan import check_texts
+from scorers.clinical.formats.fhir.shared import check_shared
 from scorers.clinical.formats.fhir.tables import definitions
 from scorers.clinical.report import Context, Report
 
@@ -82,6 +84,10 @@ def _rules(document: Document) -> None:
         "texts": lambda: check_texts(document),
         "profiles": lambda: check_profiles(document, resolver, at_hand),
     }
+    if document.options.clinical:
+        rules["shared checks"] = lambda: check_shared(document)
+    if document.options.marks:
+        rules["watermarks"] = lambda: check_marks(document)
     for name, rule in rules.items():
         try:
             rule()

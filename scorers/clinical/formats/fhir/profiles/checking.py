@@ -122,7 +122,7 @@ class Checker:
             return
         if profile.type != frame.type:
             if not asked:
-                self._document.say("major", "fhir.profile.type", frame.place, "the profile it claims is for another type of resource")
+                self._document.say("major", "fhir.profiles.type", frame.place, "the profile it claims is for another type of resource")
             return
         self._document.report.fired("profiles")
         self._frame = frame
@@ -149,9 +149,9 @@ class Checker:
         document = self._document
         document.report.fired("profiles")
         if rule.fixed is not None and not _equal(value, rule.fixed):
-            document.say("major", "fhir.profile.fixed", place, "not the value that the profile fixes")
+            document.say("major", "fhir.profiles.fixed", place, "not the value that the profile fixes")
         if rule.pattern is not None and not _fits(value, rule.pattern):
-            document.say("major", "fhir.profile.pattern", place, "does not hold the pattern that the profile demands")
+            document.say("major", "fhir.profiles.pattern", place, "does not hold the pattern that the profile demands")
         if rule.binding is not None:
             self._binding(rule.binding, value, place)
         for invariant in rule.invariants:
@@ -171,7 +171,7 @@ class Checker:
         around = Surroundings(frame.resource, frame.root.resource, value, self._resolve)
         verdict = invariant.holds(value, around)
         if verdict is False:
-            self._document.say(_LEVELS.get(invariant.severity, "minor"), f"fhir.invariant.{_shown(invariant.key)}", place, invariant.human)
+            self._document.say(_LEVELS.get(invariant.severity, "minor"), f"fhir.invariants.{_shown(invariant.key)}", place, invariant.human)
         elif verdict is None:
             self._document.report.skip(f"invariant {_shown(invariant.key)}", "the document alone cannot tell")
 
@@ -197,9 +197,9 @@ class Checker:
     def _count(self, rule: Constraint, count: int, place: Place, name: str) -> None:
         at: Place = (place, name, None)
         if count < rule.least:
-            self._document.say("major", "fhir.profile.missing", at, f"the profile asks for at least {rule.least}; found {count}")
+            self._document.say("major", "fhir.profiles.missing", at, f"the profile asks for at least {rule.least}; found {count}")
         elif rule.most is not None and count > rule.most:
-            self._document.say("major", "fhir.profile.too-many", at, f"the profile allows at most {rule.most}; found {count}")
+            self._document.say("major", "fhir.profiles.too-many", at, f"the profile allows at most {rule.most}; found {count}")
 
     def _type(self, rule: Constraint, value: Any, place: Place, depth: int) -> None:
         """Check which type a choice has, what a reference points to, and profiles on the type."""
@@ -209,7 +209,7 @@ class Checker:
             actual = key[len(name) :]
             if not any(_capital(code) == actual for code, _, _ in rule.types):
                 allowed = ", ".join(code for code, _, _ in rule.types)
-                self._document.say("major", "fhir.profile.type", place, f"the profile does not allow this type here; allowed: {allowed}")
+                self._document.say("major", "fhir.profiles.type", place, f"the profile does not allow this type here; allowed: {allowed}")
                 return
         inner = value.beside if value.__class__ is Extended else value
         for code, profiles, targets in rule.types:
@@ -238,7 +238,7 @@ class Checker:
             allowed.add(profile.type if profile is not None else tail)
         if actual is not None and "Resource" not in allowed and actual not in allowed:
             told = ", ".join(sorted(allowed))
-            self._document.say("major", "fhir.profile.target", place, f"the profile does not allow a reference to {actual}; allowed: {told}")
+            self._document.say("major", "fhir.profiles.target", place, f"the profile does not allow a reference to {actual}; allowed: {told}")
 
     def _binding(self, binding: tuple[str, str], value: Any, place: Place) -> None:
         strength, value_set = binding
@@ -251,9 +251,9 @@ class Checker:
         if None in verdicts:
             self._document.report.skip(f"binding {_shown(value_set)}", "the value set cannot be expanded from what is installed")
         elif strength == "required" and (codes or isinstance(value, dict)) and not _absent(value):
-            self._document.say("major", "fhir.profile.binding", place, "no code of the value set that the profile requires")
+            self._document.say("major", "fhir.profiles.binding", place, "no code of the value set that the profile requires")
         elif strength == "extensible" and codes:
-            self._document.say("info", "fhir.profile.binding-extensible", place, "not a code of the extensible value set of the profile")
+            self._document.say("info", "fhir.profiles.binding-extensible", place, "not a code of the extensible value set of the profile")
 
     def _slices(self, rule: Constraint, occurrences: list[tuple[Any, Place]], place: Place, depth: int) -> None:
         """Tell which occurrences belong to which slice, count them, and check them against it."""
@@ -273,7 +273,7 @@ class Checker:
             if hit is None:
                 loose += 1
                 if rule.closed:
-                    self._document.say("major", "fhir.profile.slice", at, "matches no slice, and the profile allows no others")
+                    self._document.say("major", "fhir.profiles.slice", at, "matches no slice, and the profile allows no others")
                 continue
             counts[hit] += 1
             self._constraint(rule.slices[hit], value, at, depth)
@@ -283,9 +283,9 @@ class Checker:
                 self._supported[key] = self._supported.get(key, False) or counts[name] > 0
             at = (place, rule.name.removesuffix("[x]"), None)
             if counts[name] < cut.least:
-                self._document.say("major", "fhir.profile.slice-missing", at, f"the profile asks for at least {cut.least} of the slice {_shown(name)}")
+                self._document.say("major", "fhir.profiles.slice-missing", at, f"the profile asks for at least {cut.least} of the slice {_shown(name)}")
             elif cut.most is not None and counts[name] > cut.most:
-                self._document.say("major", "fhir.profile.slice-too-many", at, f"the profile allows at most {cut.most} of the slice {_shown(name)}")
+                self._document.say("major", "fhir.profiles.slice-too-many", at, f"the profile allows at most {cut.most} of the slice {_shown(name)}")
 
     def _matches(self, cut: Constraint, value: Any, at: Place, marks: tuple[tuple[str, str], ...]) -> bool | None:
         """Return whether an occurrence belongs to a slice; None where the discriminator is beyond this implementation."""
@@ -347,7 +347,7 @@ class Checker:
             self._document.report.fired("must-support")
             if not seen:
                 tail = _shown(url.rsplit("/", 1)[-1])
-                self._document.say("info", "fhir.profile.must-support", (None, path, None), f"must-support in the profile {tail}, and nowhere in the document")
+                self._document.say("info", "fhir.profiles.must-support", (None, path, None), f"must-support in the profile {tail}, and nowhere in the document")
 
 
 def shown(place: Place, frame: Frame) -> str:
