@@ -183,7 +183,7 @@ def check_fhir_identifier(identifier: object, path: str, context: Context) -> li
         # An extension may say why there is none (data-absent-reason).
         if "_value" not in identifier and "extension" not in identifier:
             found.append(context.finding("minor", "identifiers.value-missing", f"{path}.value", "Identifier has no value"))
-    elif system in {NPI_SYSTEM, f"urn:oid:{NPI_OID}"}:
+    elif system in (NPI_SYSTEM, f"urn:oid:{NPI_OID}"):  # a set would hash what may be a list
         found += check_npi(value, f"{path}.value", context)
     elif system == URI_SYSTEM:
         found += check_uri(value, f"{path}.value", context, severity="major")

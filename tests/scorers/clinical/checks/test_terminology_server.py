@@ -1,0 +1,249 @@
+import json
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+from scorers.base import ConfigError
+from scorers.clinical.checks.terminology_server import ANSWER_BYTES_MAX, UMLS_BASE_URL, TerminologyServer, umls_server
+
+SNOMED = "http://snomed.info/sct"
+MEMBERS = {SNOMED: {"73211009"}, "http://loinc.org": {"8867-4"}}
+
+
+def parameters(**values: Any) -> bytes:
+    fields = {bool: "valueBoolean", str: "valueString", dict: "resource"}
+    listed = [{"name": name.replace("_", "-"), fields[type(value)]: value} for name, value in values.items()]
+    return json.dumps({"resourceType": "Parameters", "parameter": listed}).encode()
+
+
+class Server:
+    """A terminology server that speaks `$validate-code`, and misbehaves on demand."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[str, dict[str, list[str]], dict[str, str]]] = []
+        self.misbehave: Callable[[BaseHTTPRequestHandler], None] | None = None
+        outer = self
+
+        class Answers(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_GET(self) -> None:
+                parts = urlsplit(self.path)
+                outer.asked.append((parts.path, parse_qs(parts.query), dict(self.headers)))
+                if outer.misbehave is not None:
+                    outer.misbehave(self)
+                else:
+                    outer.answer(self, parse_qs(parts.query))
+
+            def log_message(self, *_: Any) -> None:
+                pass
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Answers)
+        self._server.daemon_threads = True
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True)
+        self._thread.start()
+        self.url = f"http://127.0.0.1:{self._server.server_address[1]}/fhir/"
+
+    def answer(self, handler: BaseHTTPRequestHandler, query: dict[str, list[str]]) -> None:
+        members = MEMBERS.get(query["url"][0])
+        if members is None:
+            issue = {"severity": "error", "code": "not-found", "details": {"coding": [{"code": "not-found"}]}}
+            reply(handler, 200, parameters(result=False, issues={"resourceType": "OperationOutcome", "issue": [issue]}))
+        else:
+            reply(handler, 200, parameters(result=query["code"][0] in members, message="…"))
+
+    def close(self) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+
+def reply(handler: BaseHTTPRequestHandler, status: int, body: bytes, **headers: str) -> None:
+    handler.send_response(status)
+    for name, value in headers.items():
+        handler.send_header(name, value)
+    handler.send_header("Content-Length", str(len(body)))
+    handler.end_headers()
+    handler.wfile.write(body)
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    started = Server()
+    yield started
+    started.close()
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_members_and_others_are_told_apart(server: Server) -> None:
+    client = TerminologyServer(server.url)
+    assert client.membership(SNOMED, "73211009") == ("member", None)
+    assert client.membership(SNOMED, "404684003") == ("not_member", None)
+    path, query, headers = server.asked[0]
+    assert path == "/fhir/CodeSystem/$validate-code"
+    assert query == {"url": [SNOMED], "code": ["73211009"]}
+    assert headers["Accept"] == "application/fhir+json"
+    assert "Authorization" not in headers
+
+
+def test_answers_are_cached_until_they_are_old_or_too_many(server: Server) -> None:
+    clock = Clock()
+    client = TerminologyServer(server.url, cache_max=2, cache_s=60, clock=clock)
+    for _ in range(3):
+        client.membership(SNOMED, "73211009")
+    assert len(server.asked) == 1
+    clock.now += 61
+    client.membership(SNOMED, "73211009")
+    assert len(server.asked) == 2
+    client.membership(SNOMED, "1")
+    client.membership(SNOMED, "2")
+    client.membership(SNOMED, "73211009")
+    assert len(server.asked) == 5
+
+
+def test_an_unknown_code_system_is_asked_for_once_and_never_a_fault(server: Server) -> None:
+    client = TerminologyServer(server.url)
+    for code in ("a", "b", "c"):
+        assert client.membership("http://example.org/own", code) == ("not_checked", "the terminology server does not know this code system")
+    assert len(server.asked) == 1
+
+
+@pytest.mark.parametrize("status", [404, 422])
+def test_a_server_may_say_unknown_by_its_status(server: Server, status: int) -> None:
+    server.misbehave = lambda handler: reply(handler, status, b'{"resourceType": "OperationOutcome"}')
+    assert TerminologyServer(server.url).membership(SNOMED, "1") == ("not_checked", "the terminology server does not know this code system")
+
+
+def test_a_server_may_say_unknown_by_a_parameter(server: Server) -> None:
+    body = json.dumps(
+        {"parameter": [{"name": "result", "valueBoolean": False}, {"name": "x-caused-by-unknown-system", "valueCanonical": SNOMED}]},
+    ).encode()
+    server.misbehave = lambda handler: reply(handler, 200, body)
+    assert TerminologyServer(server.url).membership(SNOMED, "1")[0] == "not_checked"
+
+
+def garbage(handler: BaseHTTPRequestHandler) -> None:
+    handler.wfile.write(b"\x00\x01 not http at all\r\n\r\n")
+    handler.close_connection = True
+
+
+def hang_up(handler: BaseHTTPRequestHandler) -> None:
+    handler.close_connection = True
+    handler.connection.shutdown(socket.SHUT_RDWR)
+
+
+def cut_short(handler: BaseHTTPRequestHandler) -> None:
+    handler.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n{")
+    handler.close_connection = True
+
+
+def endless(handler: BaseHTTPRequestHandler) -> None:
+    handler.wfile.write(b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n" + b"x" * (ANSWER_BYTES_MAX + 1))
+    handler.close_connection = True
+
+
+@pytest.mark.parametrize(
+    "misbehave",
+    [
+        garbage,
+        hang_up,
+        cut_short,
+        endless,
+        lambda handler: reply(handler, 500, b""),
+        lambda handler: reply(handler, 503, b"", **{"Retry-After": "1"}),
+        lambda handler: reply(handler, 401, b""),
+        lambda handler: reply(handler, 429, b""),
+        lambda handler: reply(handler, 302, b"", Location="http://elsewhere.example/"),
+        lambda handler: reply(handler, 200, b"<html>"),
+        lambda handler: reply(handler, 200, b"[" * 100_000),
+        lambda handler: reply(handler, 200, b"[]"),
+        lambda handler: reply(handler, 200, b'{"parameter": 5}'),
+        lambda handler: reply(handler, 200, b'{"parameter": [{"name": "result", "valueBoolean": "yes"}]}'),
+    ],
+)
+def test_no_misbehaviour_of_the_server_becomes_a_verdict(server: Server, misbehave: Callable[[BaseHTTPRequestHandler], None]) -> None:
+    server.misbehave = misbehave
+    client = TerminologyServer(server.url, timeout_s=2)
+    membership, reason = client.membership(SNOMED, "73211009")
+    assert membership == "not_checked"
+    assert reason is not None
+    assert "73211009" not in reason
+    server.misbehave = None
+    assert client.membership(SNOMED, "73211009") == ("member", None)
+
+
+def test_a_silent_server_is_given_up_on_in_time(server: Server) -> None:
+    released = threading.Event()
+    server.misbehave = lambda _: released.wait(10) and None
+    try:
+        assert TerminologyServer(server.url, timeout_s=0.2).membership(SNOMED, "1") == ("not_checked", "the terminology server is too slow")
+    finally:
+        released.set()
+
+
+def test_an_absent_server_is_not_checked() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        client = TerminologyServer(f"http://127.0.0.1:{taken.getsockname()[1]}", timeout_s=1)
+        assert client.membership(SNOMED, "1") == ("not_checked", "the terminology server cannot be reached (ConnectionRefusedError)")
+
+
+def test_the_breaker_leaves_a_failing_server_alone_then_lets_one_question_through(server: Server) -> None:
+    clock = Clock()
+    client = TerminologyServer(server.url, failures_max=3, pause_s=30, clock=clock)
+    server.misbehave = lambda handler: reply(handler, 500, b"")
+    for number in range(10):
+        client.membership(SNOMED, str(number))
+    assert len(server.asked) == 3
+    clock.now += 31
+    client.membership(SNOMED, "10")
+    assert "left alone" in (client.membership(SNOMED, "11")[1] or "")
+    assert len(server.asked) == 4
+    clock.now += 31
+    server.misbehave = None
+    assert client.membership(SNOMED, "73211009") == ("member", None)
+    assert client.membership(SNOMED, "1") == ("not_member", None)
+
+
+def test_what_cannot_be_encoded_is_no_member_and_is_not_asked(server: Server) -> None:
+    assert TerminologyServer(server.url).membership(SNOMED, "\udc80") == ("not_member", None)
+    assert server.asked == []
+
+
+@pytest.mark.parametrize(
+    ("credentials", "header"),
+    [({"token": "t0ken-secret"}, "Bearer t0ken-secret"), ({"umls_api_key": "k3y-secret"}, "Basic YXBpa2V5OmszeS1zZWNyZXQ=")],
+)
+def test_credentials_travel_in_a_header_and_show_nowhere(server: Server, credentials: dict[str, str], header: str) -> None:
+    client = TerminologyServer(server.url, **credentials)  # type: ignore[arg-type]
+    server.misbehave = lambda handler: reply(handler, 401, b"")
+    answer = client.membership(SNOMED, "73211009")
+    assert server.asked[0][2]["Authorization"] == header
+    assert "secret" not in repr(client) + str(answer) + server.asked[0][0] + str(server.asked[0][1])
+
+
+@pytest.mark.parametrize("url", ["ftp://tx.example/fhir", "tx.example/fhir", "http://", "https://user:pw@tx.example/fhir", "https://tx.example/fhir?x=1"])
+def test_a_base_url_that_cannot_be_used_is_a_configuration_error(url: str) -> None:
+    with pytest.raises(ConfigError, match="terminology server"):
+        TerminologyServer(url)
+
+
+def test_credentials_never_travel_unencrypted_to_another_machine() -> None:
+    with pytest.raises(ConfigError, match="https"):
+        TerminologyServer("http://tx.example/fhir", token="secret")
+    with pytest.raises(ConfigError, match="no header can carry"):
+        TerminologyServer("https://tx.example/fhir", token="se\r\ncret")
+    assert "secret" not in repr(umls_server("secret"))
+    assert UMLS_BASE_URL.startswith("https://")
