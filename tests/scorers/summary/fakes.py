@@ -1,16 +1,21 @@
 """Engines whose answers are written in the test."""
 
+from __future__ import annotations
+
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from schemas.gold import GoldStandardDatum
 from schemas.summary import SummaryCase
 from scorers.base import Reading
-from scorers.engines.base import Floats
 from scorers.summary.scorer import SummaryLossScorer
 from scorers.summary.settings import resolve
+
+if TYPE_CHECKING:
+    from scorers.engines.base import Floats
 
 Answer = Callable[[str, str], tuple[float, float]]
 

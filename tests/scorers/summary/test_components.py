@@ -92,8 +92,10 @@ def test_a_longer_window_that_supports_as_much_does_not_move_a_point() -> None:
 @pytest.mark.parametrize(
     ("tokens", "target"),
     # the specification's own table: its ratios are 60, 20, 10, 6.7, 5 and 2.5 %
-    [(0, 300), (500, 300), (1500, 300), (2000, 300), (2001, 400), (5000, 500), (10_000, 1000), (10_001, 1000), (15_000, 1000), (30_000, 1500), (40_000, 2000)]
-    + [(40_001, 2500), (50_000, 2500), (100_000, 2500)],
+    [
+        *((0, 300), (500, 300), (1500, 300), (2000, 300), (2001, 400), (5000, 500), (10_000, 1000), (10_001, 1000)),
+        *((15_000, 1000), (30_000, 1500), (40_000, 2000), (40_001, 2500), (50_000, 2500), (100_000, 2500)),
+    ],
 )
 def test_target_length_by_the_schedule(tokens: int, target: int) -> None:
     assert get_target_summary_length(tokens) == target

@@ -1,4 +1,5 @@
 import time
+from itertools import pairwise
 
 import pytest
 from hypothesis import given, settings
@@ -59,7 +60,7 @@ def test_spans_are_ordered_apart_and_hold_every_character_but_white_space(parts:
     text = "".join(parts)
     spans = split(text)
     assert all(span.start < span.end for span in spans)
-    assert all(first.end <= second.start for first, second in zip(spans, spans[1:], strict=False))
+    assert all(first.end <= second.start for first, second in pairwise(spans))
     assert all(text[span.start : span.end].strip() == text[span.start : span.end] for span in spans)
     assert "".join("".join(text[span.start : span.end].split()) for span in spans) == "".join(text.split())
 
