@@ -6,8 +6,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 PYTEST_ARGS ?=
+BENCH_ARGS ?=
 
-.PHONY: help setup lock demo test test-quick check format bench chaos clean
+.PHONY: help setup lock demo test test-quick check format bench bench-nli chaos clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -48,6 +49,10 @@ format: $(READY) ## format and mend what can be mended
 
 bench: $(READY) ## measure: ratios against baselines of the same run
 	@$(BIN)/python -m ops.bench
+
+bench-nli: $(READY) ## measure the NLI engine and the summary suite; the GPU part where there is one
+	@$(BIN)/python -m ops.bench.nli $(BENCH_ARGS)
+	@$(BIN)/python -m ops.bench.nli_gpu
 
 chaos: $(READY) ## kill workers and brokers while 20,000 events flow; prints lost, doubled, dead, duplicates, lag
 	@$(BIN)/python -m ops.chaos
