@@ -75,6 +75,22 @@ async def test_a_long_text_is_the_mean_of_its_chunks_weighted_by_tokens(folder: 
     await made.close()
 
 
+async def test_a_larger_chunk_weighs_more(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = engine(folder)
+    text = " ".join(SENTENCES[:4])
+    length = len(made._tokenizer.tokens([text])[text])
+    halves = [(0, 3), (3, length)]
+    monkeypatch.setattr(made, "_chunks", lambda _: halves)
+    [row] = await made.embed([text])
+    parts = []
+    for start, stop in halves:
+        monkeypatch.setattr(made, "_chunks", lambda _, span=(start, stop): [span])
+        made._vectors = type(made._vectors)(0)
+        parts.append((await made.embed([text]))[0] * (stop - start))
+    np.testing.assert_allclose(row, sum(parts) / np.linalg.norm(sum(parts)), atol=1e-5)
+    await made.close()
+
+
 async def test_the_end_of_a_long_text_counts(folder: Path) -> None:
     made = engine(folder)
     first, second = await made.embed([LONG, LONG + " A red dog runs quickly over the wet grass!" * 5])
