@@ -10,88 +10,22 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections import defaultdict, deque
+from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, TypeVar
 
 from scorers.base import Reading, Unavailable
+from scorers.engines.calls import Call, Entry, ItemFailed, ItemT, ItemTooLarge, Limits, Work, answer, answer_all, come_in, post
 from scorers.engines.counts import Counts
 from scorers.engines.lookahead import LookAhead, rounded
 
-ItemT = TypeVar("ItemT")
 PreparedT = TypeVar("PreparedT")
 RowT = TypeVar("RowT")
 
+__all__ = ["RECOVER_AFTER_BATCHES", "Batcher", "ItemFailed", "ItemTooLarge", "Limits", "Work"]
+
 RECOVER_AFTER_BATCHES = 16
 RECOVER_BY = 1.25
-
-
-class ItemFailed(Exception):
-    """The model failed on one item by itself; `kind` is the type of what it raised, never its words."""
-
-    def __init__(self, kind: str) -> None:
-        super().__init__(f"the model failed on an input of this call ({kind})")
-        self.kind = kind
-
-
-class ItemTooLarge(ItemFailed):
-    """One item alone is more than the device's memory holds."""
-
-    def __init__(self, tokens: int) -> None:
-        super().__init__("OutOfMemory")
-        self.args = (f"an input of {tokens} tokens does not fit the device's memory; use a device with more, or a smaller model",)
-        self.tokens = tokens
-
-
-class Work(NamedTuple, Generic[ItemT]):
-    """One item to compute. `key`: items of the same key are the same computation; `length`: its tokens."""
-
-    key: Hashable
-    item: ItemT
-    length: int
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """The bounds of one batcher. `step`: lengths are padded to multiples of it; `deaths_max`: threads lost in a row before it stays down."""
-
-    batch_tokens: int
-    wait_s: float = 0.02
-    look_ahead_items: int = 4096
-    queue_items_max: int = 65_536
-    step: int = 1
-    deaths_max: int = 3
-
-
-class _Call:
-    """One caller's question: its rows so far, and how many are missing."""
-
-    __slots__ = ("error", "future", "gone", "left", "loop", "rows", "turn")
-
-    def __init__(self, loop: asyncio.AbstractEventLoop, count: int) -> None:
-        self.loop = loop
-        self.future: asyncio.Future[list[Any]] = loop.create_future()
-        self.turn: asyncio.Future[None] = loop.create_future()
-        self.rows: list[Any] = [None] * count
-        self.left = count
-        self.gone = False  # answered, failed or given up: nothing more is owed to it
-        self.error: BaseException | None = None
-
-
-class _Entry:
-    """One queued computation and who waits for it."""
-
-    __slots__ = ("arrived", "item", "key", "length", "taken", "waiters")
-
-    def __init__(self, work: Work[Any], arrived: float) -> None:
-        self.key, self.item, self.length = work
-        self.arrived = arrived
-        self.taken = False
-        self.waiters: list[tuple[_Call, int]] = []
-
-    def unwanted(self) -> bool:
-        return all(call.gone for call, _ in self.waiters)
 
 
 class _Crew:
@@ -99,9 +33,9 @@ class _Crew:
 
     def __init__(self) -> None:
         self.threads: list[threading.Thread] = []
-        self.slot: tuple[list[_Entry], Any] | None = None  # closed and prepared, not yet started
-        self.flying: list[_Entry] = []
-        self.collecting: list[_Entry] = []
+        self.slot: tuple[list[Entry], Any] | None = None  # closed and prepared, not yet started
+        self.flying: list[Entry] = []
+        self.collecting: list[Entry] = []
         self.finished = False
 
     def alive(self) -> bool:
@@ -139,10 +73,10 @@ class Batcher(Generic[ItemT, PreparedT, RowT]):
         self._release = release
         self._clock = clock
         self._changed = threading.Condition()
-        self._queue: LookAhead[_Entry] = LookAhead(limits.look_ahead_items, step=limits.step)
-        self._known: dict[Hashable, _Entry] = {}  # queued or in flight
+        self._queue: LookAhead[Entry] = LookAhead(limits.look_ahead_items, step=limits.step)
+        self._known: dict[Hashable, Entry] = {}  # queued or in flight
         # Callers that wait for room, in turn; one line per event loop, for a loop that stopped must not hold up the others.
-        self._lines: dict[asyncio.AbstractEventLoop, deque[_Call]] = {}
+        self._lines: dict[asyncio.AbstractEventLoop, deque[Call]] = {}
         self._someone_left = False
         self._closing = False
         self._crew: _Crew | None = None
@@ -159,7 +93,7 @@ class Batcher(Generic[ItemT, PreparedT, RowT]):
         if not works:
             return []
         loop = asyncio.get_running_loop()
-        call = _Call(loop, len(works))
+        call = Call(loop, len(works))
         try:
             await self._admit(call, works)
             return await call.future
@@ -193,7 +127,7 @@ class Batcher(Generic[ItemT, PreparedT, RowT]):
 
     # The callers' side: any event loop's thread.
 
-    async def _admit(self, call: _Call, works: Sequence[Work[ItemT]]) -> None:
+    async def _admit(self, call: Call, works: Sequence[Work[ItemT]]) -> None:
         with self._changed:
             if self._closing:
                 raise Unavailable("engine_closed")
@@ -225,7 +159,7 @@ class Batcher(Generic[ItemT, PreparedT, RowT]):
                 self._call_next()
                 self._changed.notify_all()
 
-    def _push(self, call: _Call, works: Sequence[Work[ItemT]], start: int) -> int:
+    def _push(self, call: Call, works: Sequence[Work[ItemT]], start: int) -> int:
         """Queue what there is room for, and say where to go on."""
         now = self._clock()
         for position in range(start, len(works)):
@@ -234,14 +168,14 @@ class Batcher(Generic[ItemT, PreparedT, RowT]):
             if entry is None:
                 if len(self._queue) >= self._limits.queue_items_max:
                     return position
-                entry = self._known[work.key] = _Entry(work, now)
+                entry = self._known[work.key] = Entry(work, now)
                 self._queue.add(entry)
             else:
                 self._counts.collapsed += 1
             entry.waiters.append((call, position))
         return len(works)
 
-    def _leave(self, call: _Call) -> None:
+    def _leave(self, call: Call) -> None:
         """The caller has its answer, or was cancelled, or never admitted."""
         if not call.future.cancel() and not call.future.cancelled():
             call.future.exception()  # seen, so that a cancelled caller's failure is not reported as forgotten
@@ -259,7 +193,7 @@ class Batcher(Generic[ItemT, PreparedT, RowT]):
         if len(self._queue) >= self._limits.queue_items_max:
             return
         for loop, line in list(self._lines.items()):
-            if not _post(loop, _set, line[0]):
+            if not post(loop, come_in, line[0]):
                 del self._lines[loop]
                 for call in line:
                     call.gone = self._someone_left = True
@@ -306,7 +240,7 @@ class Batcher(Generic[ItemT, PreparedT, RowT]):
         for line in self._lines.values():
             for call in line:
                 call.error, call.gone = Unavailable(code), True
-                _post(call.loop, _answer, [call])
+                post(call.loop, answer, [call])
         self._lines.clear()
         self._changed.notify_all()
 
@@ -327,7 +261,7 @@ class Batcher(Generic[ItemT, PreparedT, RowT]):
                 crew.slot, crew.collecting = (entries, prepared), []
                 self._changed.notify_all()
 
-    def _close_batch(self, crew: _Crew) -> list[_Entry]:
+    def _close_batch(self, crew: _Crew) -> list[Entry]:
         """Sleep until a batch is due; none when it is over. The lock is held, and given up while asleep."""
         while self._crew is crew:
             self._sweep()
@@ -364,11 +298,11 @@ class Batcher(Generic[ItemT, PreparedT, RowT]):
         if not self._someone_left:
             return
         self._someone_left = False
-        for entry in self._queue.purge(_Entry.unwanted):
+        for entry in self._queue.purge(Entry.unwanted):
             self._forget(entry)
         self._call_next()
 
-    def _forget(self, entry: _Entry) -> None:
+    def _forget(self, entry: Entry) -> None:
         self._counts.dropped += 1
         self._known.pop(entry.key, None)
 
@@ -396,9 +330,9 @@ class Batcher(Generic[ItemT, PreparedT, RowT]):
                 crew.flying = []
                 self._changed.notify_all()
 
-    def _compute(self, entries: list[_Entry], prepared: PreparedT | None) -> None:
+    def _compute(self, entries: list[Entry], prepared: PreparedT | None) -> None:
         """Run a batch; in halves where it fails, so that only the item at fault has no answer."""
-        todo: list[tuple[list[_Entry], PreparedT | None]] = [(entries, prepared)] if entries else []
+        todo: list[tuple[list[Entry], PreparedT | None]] = [(entries, prepared)] if entries else []
         while todo:
             entries, prepared = todo.pop()
             # The pieces are tried outside of the handler of the failure, whose traceback holds the memory that they need.
@@ -416,7 +350,7 @@ class Batcher(Generic[ItemT, PreparedT, RowT]):
             else:
                 self._blame(entries, error, memory=memory)
 
-    def _blame(self, entries: list[_Entry], error: Exception, *, memory: bool) -> None:
+    def _blame(self, entries: list[Entry], error: Exception, *, memory: bool) -> None:
         with self._changed:
             if isinstance(error, Unavailable):
                 code = error.code
@@ -426,7 +360,7 @@ class Batcher(Generic[ItemT, PreparedT, RowT]):
             kind, tokens = type(error).__name__, entries[0].length
             self._fail(entries, lambda: ItemTooLarge(tokens) if memory else ItemFailed(kind))
 
-    def _attempt(self, entries: list[_Entry], prepared: PreparedT | None) -> tuple[Sequence[RowT], Exception | None]:
+    def _attempt(self, entries: list[Entry], prepared: PreparedT | None) -> tuple[Sequence[RowT], Exception | None]:
         rows: Sequence[RowT] = ()
         began = time.perf_counter()
         failure: Exception | None = None
@@ -450,7 +384,7 @@ class Batcher(Generic[ItemT, PreparedT, RowT]):
             counts.padding_tokens += padded - real
         return rows, failure
 
-    def _lower_budget(self, entries: list[_Entry]) -> None:
+    def _lower_budget(self, entries: list[Entry]) -> None:
         self._release()
         padded = rounded(entries[-1].length, self._limits.step) * len(entries)
         with self._changed:
@@ -459,9 +393,9 @@ class Batcher(Generic[ItemT, PreparedT, RowT]):
                 self._budget = max(1, min(self._budget, padded) // 2)
             self._good_batches = 0
 
-    def _settle(self, entries: list[_Entry], rows: Sequence[RowT]) -> None:
+    def _settle(self, entries: list[Entry], rows: Sequence[RowT]) -> None:
         """Answer who waits for these; a call is told once, when its last row is there."""
-        ready: list[_Call] = []
+        ready: list[Call] = []
         with self._changed:
             self._deaths_in_a_row = 0
             self._good_batches += 1
@@ -476,53 +410,21 @@ class Batcher(Generic[ItemT, PreparedT, RowT]):
                     if not call.left:
                         call.gone = True
                         ready.append(call)
-        _answer_all(ready)
+        answer_all(ready)
 
-    def _fail(self, entries: Iterable[_Entry], error: Callable[[], Exception]) -> None:
+    def _fail(self, entries: Iterable[Entry], error: Callable[[], Exception]) -> None:
         """Fail the calls that wait for any of these. The lock is held."""
-        failed: list[_Call] = []
+        failed: list[Call] = []
         for entry in entries:
             for call, _ in self._release_entry(entry):
                 if not call.gone:
                     call.gone, call.error = True, error()
                     failed.append(call)
         self._someone_left = self._someone_left or bool(failed)
-        _answer_all(failed)
+        answer_all(failed)
 
-    def _release_entry(self, entry: _Entry) -> list[tuple[_Call, int]]:
+    def _release_entry(self, entry: Entry) -> list[tuple[Call, int]]:
         if self._known.get(entry.key) is entry:
             del self._known[entry.key]
         waiters, entry.waiters = entry.waiters, []
         return waiters
-
-
-def _answer_all(calls: list[_Call]) -> None:
-    """One message per event loop, however many calls are ready."""
-    by_loop: defaultdict[asyncio.AbstractEventLoop, list[_Call]] = defaultdict(list)
-    for call in calls:
-        by_loop[call.loop].append(call)
-    for loop, ready in by_loop.items():
-        _post(loop, _answer, ready)
-
-
-def _post(loop: asyncio.AbstractEventLoop, function: Callable[[Any], None], argument: object) -> bool:
-    try:
-        loop.call_soon_threadsafe(function, argument)
-    except RuntimeError:
-        return False  # the loop is closed; nobody is left to hear it
-    return True
-
-
-def _answer(calls: list[_Call]) -> None:
-    for call in calls:
-        if call.future.done():
-            continue
-        if call.error is not None:
-            call.future.set_exception(call.error)
-        else:
-            call.future.set_result(call.rows)
-
-
-def _set(call: _Call) -> None:
-    if not call.turn.done():
-        call.turn.set_result(None)
