@@ -50,7 +50,8 @@ NPI_OID: Final = "2.16.840.1.113883.4.6"
 _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _UUID: Final = re.compile(r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}")
 _RUID: Final = re.compile(r"[A-Za-z][A-Za-z0-9-]{0,63}")
-_FORBIDDEN_IN_URI: Final = re.compile(r"[\x00-\x20\x7f<>\"{}|\\^`\ud800-\udfff]")
+_BLANK_IN_URI: Final = re.compile(r"[\x00-\x20\x7f\ud800-\udfff]")
+_UNESCAPED_IN_URI: Final = re.compile(r"[<>\"{}|\\^`]")
 
 
 def oid_problem(value: object) -> str | None:
@@ -150,7 +151,7 @@ def check_uuid(value: object, path: str, context: Context, *, severity: Severity
 
 
 def check_uri(value: object, path: str, context: Context, *, severity: Severity = "minor") -> list[Finding]:
-    """A scheme is wanted and no forbidden character; `urn:oid:` and `urn:uuid:` must carry a sound OID or UUID (major)."""
+    """A scheme is wanted, no blank (major) and no character that must be encoded (minor); `urn:oid:` and `urn:uuid:` must carry a sound OID or UUID (major)."""
     text = text_of(value, URI_LENGTH_MAX)
     if text is None:
         message = f"URI must be text of at most {URI_LENGTH_MAX} characters"
@@ -158,9 +159,13 @@ def check_uri(value: object, path: str, context: Context, *, severity: Severity 
     if _SCHEME.match(text) is None:
         message = "URI must contain a scheme (e.g., http:, urn:, oid:)"
         return [context.finding(severity, "identifiers.uri-scheme", path, message, suggestion="Give an absolute URI", value=shown(text))]
-    if _FORBIDDEN_IN_URI.search(text):
-        message = "URI holds a space or another character that must be percent-encoded"
+    if _BLANK_IN_URI.search(text):
+        message = "URI holds a space or a control character"
         return [context.finding("major", "identifiers.uri", path, message, value=shown(text))]
+    if _UNESCAPED_IN_URI.search(text):
+        # FHIR's own pattern lets them pass; RFC 3986 does not.
+        message = "URI holds a character that must be percent-encoded"
+        return [context.finding("minor", "identifiers.uri-characters", path, message, value=shown(text))]
     lowered = text[:9].casefold()
     if lowered.startswith("urn:oid:"):
         return check_oid(text[8:], path, context, label="urn:oid:")

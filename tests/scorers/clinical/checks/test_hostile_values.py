@@ -51,8 +51,8 @@ TEXT_CHECKS: dict[str, Callable[[str, Context], Any]] = {
     "code of a value": lambda text, context: plausibility.check_value(5, "p", context, unit="mg/dL", loinc=text),
     "range units": lambda text, context: plausibility.check_reference_range(1, 2, "p", context, low_unit=text, high_unit="g"),
     "system of a unit": lambda text, context: ucum.check_unit("x", "p", context, system=text, loinc=text),
-    "normalised": lambda text, _: [] if ucum.normalize_ucum_unit(text) else [],
-    "suggested": lambda text, _: [] if ucum.suggest_unit(text, text) else [],
+    "normalised": lambda text, _: [][: len(ucum.normalize_ucum_unit(text))],
+    "suggested": lambda text, _: [][: len(ucum.suggest_unit(text, text) or "")],
     "value set's name": lambda text, context: valuesets.check_code(text, text, "p", context),
 }
 TEN_MEGABYTES = 10_000_000

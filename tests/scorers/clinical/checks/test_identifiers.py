@@ -123,6 +123,7 @@ def test_sound_uris_pass(uri: str) -> None:
         ("", "minor", "identifiers.uri-scheme"),
         ("http://hospital.example/a b", "major", "identifiers.uri"),
         ("http://a/\x00", "major", "identifiers.uri"),
+        ("urn:example:10|10", "minor", "identifiers.uri-characters"),
         ("urn:oid:3.1", "major", "identifiers.oid"),
         ("urn:oid:", "major", "identifiers.oid"),
         ("urn:uuid:f47ac10b", "major", "identifiers.uuid"),

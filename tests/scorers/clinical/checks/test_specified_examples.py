@@ -24,8 +24,7 @@ PRIORITY_3 = [
     (valuesets.check_code("HL70078", "AB", "OBX[1]-8", CONTEXT), "[major] OBX[1]-8: Invalid code for Interpretation codes. Valid values: <, >, A, AA,"),
     (
         valuesets.check_code("condition-clinical", "current", "Condition[0].clinicalStatus", CONTEXT),
-        "[minor] Condition[0].clinicalStatus: Invalid code for Condition clinical status. Valid values: active, recurrence, relapse, inactive, "
-        "remission, resolved",
+        "[minor] Condition[0].clinicalStatus: Invalid code for Condition clinical status. Valid values: active, recurrence, relapse,",
     ),
 ]
 PRIORITY_5 = [

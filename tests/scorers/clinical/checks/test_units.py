@@ -1,6 +1,8 @@
 import os
 import subprocess
 import sys
+from importlib.util import find_spec
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -43,6 +45,17 @@ def test_valid_ucum_is_read(unit: str) -> None:
 )
 def test_what_is_not_ucum_is_not_read(unit: str) -> None:
     assert not is_valid_unit(unit)
+
+
+def test_every_published_example_of_ucum_is_read_but_one_that_is_none() -> None:
+    spec = find_spec("ucumvert")
+    assert spec is not None
+    assert spec.origin is not None
+    lines = (Path(spec.origin).parent / "vendor" / "ucum_examples.tsv").read_text("utf-8").splitlines()
+    examples = [line.split("\t")[1] for line in lines[1:] if line]
+    assert len(examples) > 800
+    # The list holds Torr, which is no atom of UCUM's.
+    assert [example for example in examples if not is_valid_unit(example)] == ["Torr"]
 
 
 def test_dimensions_are_worked_out_and_special_units_have_none() -> None:
