@@ -19,7 +19,7 @@ from ops.hl7v2_tables.events import EVENTS
 
 VERSIONS = ("2.1", "2.2", "2.3", "2.3.1", "2.4", "2.5", "2.5.1", "2.6", "2.7", "2.8", "2.8.1", "2.8.2")
 FOLDER = Path("scorers/clinical/formats/hl7v2/tables")
-ELLIPSES = {"...", "…"}
+ELLIPSES = ("...", "…")
 #: A row of prose that slipped into a code column.
 CODE_CHARACTERS_MAX = 24
 #: hl7apy types the time of a TS as plain text before 2.5; the standard gives it the format of a time stamp in every version.
@@ -100,8 +100,8 @@ def cleaned(codes: tuple[str, ...]) -> tuple[set[str], set[str], bool]:
     is_open = False
     for written in codes:
         code = re.sub(r"\s*\((?:obsolete|deprecated)\)$", "", written.strip())
-        span = re.fullmatch(r"([A-Z]*)(\d+)\s*(?:\.\.\.|…|_)\s*([A-Z]*)(\d+)", code)
-        if code in ELLIPSES or "<" in code[1:]:
+        span = re.fullmatch(r"([A-Z]*)(\d+)\s*(?:\.\.\.|…|(?<=\s)_)\s*([A-Z]*)(\d+)", code)
+        if code.endswith(ELLIPSES) or "<" in code[1:]:
             is_open = True
         elif span:
             kept.update(f"{span[1]}{number:0{len(span[2])}d}" for number in range(int(span[2]), int(span[4]) + 1))

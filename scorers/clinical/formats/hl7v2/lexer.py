@@ -18,6 +18,8 @@ SEGMENTS_MAX = 100_000
 FIELDS_MAX = 1_000
 #: Repetitions, components or subcomponents of one value that are looked at.
 PARTS_MAX = 2_000
+#: What stands in for a usual delimiter that a message uses in another place.
+SPARE = "!$%*@"
 WRITE_USUAL = "Write MSH|^~\\&|"
 LINE = re.compile(r"[A-Z][A-Z0-9]{2}")
 ENVELOPE = frozenset({"FHS", "BHS", "BTS", "FTS"})
@@ -119,6 +121,13 @@ def lines_of(text: str, problems: list[Problem]) -> list[str]:
     return text.split("\r")
 
 
+def filled(delimiters: str) -> str:
+    """Five delimiters from those that could be read, with the usual ones, or others, in the places of the rest."""
+    for place in range(len(delimiters), len(USUAL)):
+        delimiters += USUAL[place] if USUAL[place] not in delimiters else next(sign for sign in SPARE if sign not in delimiters)
+    return delimiters
+
+
 def delimiters_of(line: str, name: str, problems: list[Problem]) -> str:
     """The delimiters a header line declares; the usual ones, with a finding, where those cannot be."""
     if len(line) < 4 or line[3].isalnum() or line[3] <= " " or line[3] > "~":
@@ -128,17 +137,16 @@ def delimiters_of(line: str, name: str, problems: list[Problem]) -> str:
     encoding = line[4:16].split(separator, 1)[0]
     if not encoding:
         problems.append(Problem("critical", "structure.encoding-characters", f"{name}-2", "The encoding characters are missing", WRITE_USUAL))
-        return separator + USUAL[1:] if separator not in USUAL[1:] else USUAL
+        return filled(separator)
     declared = separator + encoding[:5]
     if len(set(declared)) < len(declared) or any(sign.isalnum() or sign <= " " or sign > "~" for sign in encoding):
         problems.append(
             Problem("critical", "structure.encoding-characters", f"{name}-2", "The encoding characters are not distinct delimiters", "Write MSH|^~\\&|")
         )
-        return separator + USUAL[1:] if separator not in USUAL[1:] else USUAL
+        return filled(separator)
     if not 4 <= len(encoding) <= 5:
         problems.append(Problem("major", "structure.encoding-characters", f"{name}-2", "Four encoding characters, or five, must be declared"))
-        missing = [sign for sign in USUAL[1:] if sign not in declared]
-        return (declared + "".join(missing))[:5]
+        return filled(declared)
     return declared
 
 

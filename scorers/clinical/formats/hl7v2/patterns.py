@@ -59,7 +59,7 @@ def _value(version: Version, datatype: str, table: str | None, level: int) -> st
     whole = ""
     for element in reversed(components):
         made = _component(version, element, level + 1)
-        made = made if element.least else f"(?:{made})?+"
+        made = f"(?=[^\\^~&]){made}" if element.least else f"(?:{made})?+"
         tail = f"{separator}{whole}" if element.position < required else f"(?:{separator}{whole})?+"
         whole = made if element.position == len(components) else made + tail
     return whole
