@@ -1,0 +1,96 @@
+"""Code systems from files that an operator has: RxNorm, LOINC, CVX releases, or a plain list. None of them ships with us.
+
+NLM publishes RxNorm's Current Prescribable Content without a licence agreement; LOINC and CVX are free of charge. A table answers
+"not a member" for its whole code system, so load complete releases.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Final, Literal
+
+from scorers.base import ConfigError
+from scorers.clinical.checks.code_forms import CODE_LENGTH_MAX
+from scorers.clinical.checks.scalars import Membership
+from scorers.clinical.checks.terminology import MembershipSource
+
+#: rxnorm: RXNCONSO.RRF; loinc: LoincTableCore.csv (or Loinc.csv); cvx: CDC's pipe-separated cvx.txt; list: one code a line, # comments.
+Layout = Literal["rxnorm", "loinc", "cvx", "list"]
+#: RxNorm's own sources; the others of a full release need a UMLS licence to be used.
+_RXNORM_SOURCES: Final = frozenset({"RXNORM", "MTHSPL"})
+_RXCUI, _SOURCE, _SUPPRESSED = 0, 11, 16
+
+
+class CodeTables:
+    """Membership from tables in memory: code system URL → its codes. It is a `MembershipSource`."""
+
+    def __init__(self, tables: Mapping[str, frozenset[str]]) -> None:
+        """Keeps the tables as they are."""
+        self._tables = dict(tables)
+
+    def membership(self, system: str, code: str) -> tuple[Membership, str | None]:
+        """Whether a loaded table holds a code, and the reason where no table is loaded."""
+        codes = self._tables.get(system)
+        if codes is None:
+            return "not_checked", "no table or server for this code system"
+        return ("member" if code in codes else "not_member"), None
+
+
+class FirstAnswer:
+    """Several sources as one: the first that knows the code system answers."""
+
+    def __init__(self, *sources: MembershipSource) -> None:
+        """Asks in the order given."""
+        self._sources = sources
+
+    def membership(self, system: str, code: str) -> tuple[Membership, str | None]:
+        """The first answer that is one, else the last source's reason."""
+        answer: tuple[Membership, str | None] = ("not_checked", "no table or server for this code system")
+        for source in self._sources:
+            answer = source.membership(system, code)
+            if answer[0] != "not_checked":
+                break
+        return answer
+
+
+def read_code_table(path: Path, layout: Layout) -> frozenset[str]:
+    """The codes of a file. Raises `ConfigError` where it cannot be read or holds no code of that layout."""
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as lines:
+            codes = frozenset(code for code in _CODES[layout](lines) if 0 < len(code) <= CODE_LENGTH_MAX)
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be read ({error.strerror}); check the path and its permissions") from None
+    except (UnicodeDecodeError, csv.Error):
+        raise ConfigError(f"{path}: is not UTF-8 text of the layout {layout}; name the release's own file") from None
+    if not codes:
+        raise ConfigError(f"{path}: holds no code in the layout {layout}; name the release's own file, or another layout")
+    return codes
+
+
+def _rxnorm(lines: Iterable[str]) -> Iterator[str]:
+    for line in lines:
+        fields = line.split("|")
+        if len(fields) > _SUPPRESSED and fields[_SOURCE] in _RXNORM_SOURCES and fields[_SUPPRESSED] != "O":
+            yield fields[_RXCUI]
+
+
+def _loinc(lines: Iterable[str]) -> Iterator[str]:
+    for row in csv.DictReader(lines):
+        yield row.get("LOINC_NUM") or ""
+
+
+def _cvx(lines: Iterable[str]) -> Iterator[str]:
+    for line in lines:
+        code, separator, _ = line.partition("|")
+        if separator and code.strip().isdigit():
+            yield code.strip().zfill(2)
+
+
+def _list(lines: Iterable[str]) -> Iterator[str]:
+    for line in lines:
+        yield line.partition("#")[0].strip()
+
+
+_CODES: Final = {"rxnorm": _rxnorm, "loinc": _loinc, "cvx": _cvx, "list": _list}
