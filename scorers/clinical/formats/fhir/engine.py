@@ -303,7 +303,8 @@ class Walk:
     def _value(self, step: Step, found: Field, value: Any, here: Place) -> None:
         problem = primitives.CHECKS[found.type](value)
         if problem is not None:
-            self._say("major", problem[0], here, problem[1], value=value)
+            level: Severity = "minor" if problem[0] == primitives.BLANK and found.type in {"string", "markdown"} else "major"
+            self._say(level, problem[0], here, problem[1], value=value)
             return
         if step.binding is not None:
             self._document.report.fired("bindings")

@@ -30,6 +30,8 @@ _UUID = re.compile(r"urn:uuid:[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0
 _SPACE = re.compile(r"\s")
 _INTEGER_MAX = 2_147_483_647
 
+#: R4: strings SHOULD hold something else than whitespace; in other types it breaks the form.
+BLANK = "fhir.primitives.blank"
 _WRONG_TYPE = "fhir.primitives.type"
 _FORM = "fhir.primitives.form"
 
@@ -40,7 +42,7 @@ def _text(value: Any) -> Problem | None:
     if not value:
         return "fhir.primitives.empty", "must not be empty"
     if not value.strip():
-        return "fhir.primitives.blank", "must hold more than whitespace"
+        return BLANK, "must hold more than whitespace"
     if len(value) > STRING_CHARS_MAX:
         return _FORM, "longer than the permitted 1 MB"
     if _CONTROL.search(value):

@@ -105,6 +105,14 @@ def check_references(document: Document, resolver: Resolver) -> None:
         _contained(document, frame)
 
 
+def check_identifiers(document: Document) -> None:
+    """The system of an Identifier is an absolute URI: as minor as the specification tells it, and not valid R4 all the same."""
+    for value, place, _ in document.typed.get("Identifier", ()):
+        system = value.get("system")
+        if isinstance(system, str) and not is_absolute(system):
+            document.say("minor", "fhir.structure.identifier-system", (place, "system", None), "URI must contain a scheme (e.g., http:, urn:, oid:)")
+
+
 def _reference(document: Document, resolver: Resolver, frame: Frame, value: dict[str, Any], reference: str, place: Place, found: Field | None) -> None:
     stated = value.get("type")
     target: str | None = None
@@ -137,8 +145,7 @@ def _outside(document: Document, resolver: Resolver, frame: Frame, reference: st
     if is_absolute(reference):
         if _URN.match(reference) and frame.root.bundle is not None and not _lax(frame):
             document.say("minor", "fhir.references.urn", place, "no entry of the Bundle has this URN as its fullUrl")
-        parts = rest_parts(reference)
-        return parts[1] if parts else None
+        return None  # What stands at another address is not ours to say, whatever its URL looks like.
     match = _RELATIVE.fullmatch(reference)
     if match is None or match[1] not in resources:
         document.say("major", "fhir.references.form", place, "a relative reference is ResourceType/id")

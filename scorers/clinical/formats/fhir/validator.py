@@ -17,7 +17,7 @@ from scorers.clinical.formats.fhir.narrative import check_narratives
 from scorers.clinical.formats.fhir.options import Options
 from scorers.clinical.formats.fhir.profiles.checking import check_profiles, library
 from scorers.clinical.formats.fhir.reading import look_for_duplicates, parse
-from scorers.clinical.formats.fhir.references import Resolver, check_references
+from scorers.clinical.formats.fhir.references import Resolver, check_identifiers, check_references
 from scorers.clinical.formats.fhir.scan import check_texts
 from scorers.clinical.formats.fhir.shared import check_shared
 from scorers.clinical.formats.fhir.tables import definitions
@@ -76,6 +76,7 @@ def _rules(document: Document) -> None:
     at_hand = library(document.options.packages, document.options.installed_packages)
     rules: dict[str, Callable[[], None]] = {
         "references": lambda: check_references(document, resolver),
+        "identifiers": lambda: check_identifiers(document),
         "bundle": lambda: check_bundles(document, resolver),
         "narrative": lambda: check_narratives(document),
         "extensions": lambda: check_extensions(document, at_hand.extension),
