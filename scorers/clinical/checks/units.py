@@ -37,6 +37,7 @@ class Unit:
     prefixes: frozenset[str]
 
 
+@lru_cache(maxsize=1)
 def reader_installed() -> bool:
     """Whether the parser is installed (extra `clinical`); without it no unit can be read."""
     return find_spec("ucumvert") is not None

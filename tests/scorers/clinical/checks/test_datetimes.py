@@ -138,6 +138,12 @@ def test_only_what_is_ahead_in_every_timezone_is_in_the_future() -> None:
     assert datetimes.check_fhir("2026", "date", "p", CONTEXT) == []
 
 
+def test_at_new_year_a_time_of_the_old_year_may_still_lie_ahead() -> None:
+    new_year = Context(now=lambda: datetime(2027, 1, 1, 0, 1, tzinfo=UTC))
+    assert told(datetimes.check_fhir("2026-12-31T23:59:00-10:00", "dateTime", "p", new_year)) == [("minor", "datetimes.future")]
+    assert datetimes.check_fhir("2026-12-31T23:59:00Z", "dateTime", "p", new_year) == []
+
+
 def test_a_date_before_1900_is_unreasonably_old() -> None:
     assert told(datetimes.check_hl7v2("18991231", "PID-7", CONTEXT)) == [("minor", "datetimes.old")]
     assert datetimes.check_hl7v2("19000101", "PID-7", CONTEXT) == []
