@@ -166,6 +166,7 @@ class Demo:
         """Generated summaries, beside the SAFE cases on the same topic; returns what that has shown."""
         begun = time.monotonic()
         self._say(f"\n7. Generated summaries: a worker of {SUMMARY_SUITE} loads its models and joins …")
+        self._say("   In float32: bfloat16 is quicker, and its scores differ in the third decimal from batch to batch.")
         await live.add(SUMMARY_SUITE)
         suite = load_suite(SUMMARY_SUITE)
         samples = await asyncio.to_thread(Summaries.read, suite)

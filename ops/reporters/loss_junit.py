@@ -7,7 +7,7 @@ import io
 
 from junitparser import Error, Failure, JUnitXml, Skipped, TestCase, TestSuite
 
-from ops.reporters.loss_table import COLUMNS, name_of, number, reason
+from ops.reporters.loss_table import COLUMNS, number, reason
 from ops.reporters.text import visible
 from schemas.loss_report import LossReport, LossResult
 from schemas.report import utc_text
@@ -39,8 +39,8 @@ def render_junit(report: LossReport) -> str:
 
 
 def _test(result: LossResult) -> TestCase:
-    """One case; its event id is in the name, because a source has many generated summaries."""
-    name = name_of(result) if name_of(result) == result.event_id else f"{name_of(result)} [{result.event_id}]"
+    """One case. The whole event id is in its name: a source has many generated summaries."""
+    name = f"{result.case_id} [{result.event_id}]" if result.case_id else result.event_id
     classname = ".".join(filter(None, ("summary_loss", result.category, result.model)))
     test = TestCase(visible(name), visible(classname), 0.0)
     told = ", ".join(f"{heading.lower()} {number(result.values.get(value))}" for value, heading in COLUMNS if value in result.values)

@@ -1,5 +1,6 @@
 """What the tables of a loss report hold, for every format that has tables."""
 
+import re
 from collections.abc import Sequence
 
 from schemas.loss_report import LossCase, LossReport
@@ -18,6 +19,7 @@ COLUMNS = (
 HIGHER_IS_BETTER = frozenset({"recall", "precision", "coverage", "order", "cosine"})
 ABSENT = "–"
 REASONS_SHOWN_MAX = 3
+_UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _LABELS: tuple[Label, ...] = ("Pass", "Review", "Fail", "unscored")
 
 
@@ -27,8 +29,10 @@ def number(value: float | None) -> str:
 
 
 def name_of(case: LossCase) -> str:
-    """What people call the case: its source, else its event."""
-    return case.case_id or case.event_id
+    """What people call the case: the event's own id; where that is a UUID, its source and the id's beginning."""
+    if not _UUID.fullmatch(case.event_id):
+        return case.event_id
+    return f"{case.case_id or 'event'} {case.event_id[:8]}"
 
 
 def reason(case: LossCase) -> str:

@@ -23,7 +23,7 @@ def golds() -> Path:
 def expected_summaries() -> dict[str, dict[str, Any]]:
     """Event id of each generated summary → what is expected of it.
 
-    `good`: no hard fail, and the lowest loss of its gold. `worse_than`, `in`: the values that are worse than another
+    `good`: scored, without a hard fail. `worse_than`, `in`: the values that are worse than another
     sample's of the same gold. `rule`: the hard fail. `unscored`: the named outcome.
     """
     document: dict[str, dict[str, Any]] = json.loads((golds().parent / "expected.json").read_text(encoding="utf-8"))

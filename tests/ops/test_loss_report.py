@@ -105,7 +105,12 @@ def test_console_names_components_rules_and_codes() -> None:
     assert "Worst 2 of 5:" in text
     assert "a.jsonl, line 9: is not valid JSON" in text
     (row,) = [line for line in text.splitlines() if "no_gold" in line and "Unscored" not in line]
-    assert row.split() == ["doc-1", "m<1>", "unscored", *["–"] * 6, "no_gold"]
+    assert row.split() == ["4", "m<1>", "unscored", *["–"] * 6, "no_gold"]
+
+
+def test_a_case_with_an_id_made_by_a_machine_is_called_by_its_source() -> None:
+    made = build_report([Scored(entry("7c95680d-4c49-5b57-a4da-4ece13fbb018"), card(0.1))], ORIGIN, generated_at=NOW)
+    assert "  doc-1 7c95680d  Pass" in render(made, "console", loss_verdict(made))
 
 
 def test_markdown_shows_names_as_they_are() -> None:
@@ -113,7 +118,7 @@ def test_markdown_shows_names_as_they_are() -> None:
     text = render(made, "markdown", loss_verdict(made))
     assert text.startswith("# Loss V3\n\n**ERROR**")
     assert "m\\<1\\>" in text
-    assert text.count("\n| doc\\-1 |") == 7
+    assert text.count(" | m\\<1\\> | ") == 7
 
 
 def test_junit_has_a_test_per_case() -> None:
