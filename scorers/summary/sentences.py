@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import threading
 import warnings
-from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import pairwise
@@ -180,8 +179,3 @@ def _segmenter() -> Callable[[str], list[int]]:
         return found
 
     return places
-
-
-def sentence_at(spans: Sequence[Span], place: int) -> int:
-    """Index of the sentence that holds, or follows, a character."""
-    return min(bisect_left(spans, place, key=lambda span: span.end - 1), len(spans) - 1)
