@@ -22,8 +22,8 @@ from scorers.base import ConfigError, Unavailable
 from streams.logreader import LogReader
 from streams.topics import create_topics
 
-#: A worker that loads a model takes seconds, on a busy machine many.
-READY_TIMEOUT_S = 120.0
+#: A worker that loads a model takes seconds, on a very busy machine minutes; one that ends meanwhile is noticed at once.
+READY_TIMEOUT_S = 300.0
 PROJECTOR_GRACE_S = 15.0
 PROJECTED_TIMEOUT_S = 10.0
 PROJECTED_POLL_S = 0.1
