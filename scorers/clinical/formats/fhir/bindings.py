@@ -40,7 +40,7 @@ class Binding:
         if self.codes is None:
             form = _FORMS.get(self.value_set)
             if form is None:
-                document.report.skip(f"binding {self.value_set}", "the code system is not in the tables")
+                document.skip(f"binding {self.value_set}", "the code system is not in the tables")
             elif not form[0].fullmatch(value):
                 document.say("major", "fhir.bindings.required", place, f"not {form[1]}", value=value)
         elif value not in self.codes:
@@ -49,7 +49,7 @@ class Binding:
     def check(self, document: Document, value: dict[str, Any], place: Place) -> None:
         """Check a Coding, CodeableConcept or Quantity."""
         if self.systems is None:
-            document.report.skip(f"binding {self.value_set}", "the code system is not in the tables")
+            document.skip(f"binding {self.value_set}", "the code system is not in the tables")
             return
         codings = value.get("coding") if "coding" in value else [value]
         if not isinstance(codings, list):

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from schemas.result import Severity
-from scorers.clinical.formats.fhir.options import PER_CODE_MAX, Options
+from scorers.clinical.formats.fhir.options import NOT_CHECKED_MAX, PER_CODE_MAX, Options
 from scorers.clinical.formats.fhir.tables import Field, Type
 from scorers.clinical.report import Context, Report
 
@@ -74,6 +74,7 @@ class Document:
     typed: dict[str, list[tuple[dict[str, Any], Place, Frame]]] = field(default_factory=dict)
     settled: set[tuple[Any, Any, Any]] = field(default_factory=set)
     said: Counter[str] = field(default_factory=Counter)
+    skipped: set[tuple[str, str]] = field(default_factory=set)
     members: int = 0
 
     def say(self, severity: Severity, code: str, place: Place | None, message: str, *, suggestion: str | None = None, value: object = None) -> None:
@@ -83,6 +84,12 @@ class Document:
             self.report.dropped += 1
             return
         self.report.add(self.context.finding(severity, code, shown_place(place), message, suggestion=suggestion, value=value))
+
+    def skip(self, check: str, reason: str) -> None:
+        """Name a rule that was not applied, once; a document can name any number of things that nobody knows, so the list is bounded."""
+        if (check, reason) not in self.skipped and len(self.skipped) < NOT_CHECKED_MAX:
+            self.skipped.add((check, reason))
+            self.report.skip(check, reason)
 
 
 def breaking(code: str, severity: str) -> bool:

@@ -210,7 +210,7 @@ class Walk:
         document.report.fired("invariants", self._settled + self._fired)
         document.members += self._members
         for key in sorted(self._undecided):
-            document.report.skip(f"invariant {key}", "the document alone cannot tell")
+            document.skip(f"invariant {key}", "the document alone cannot tell")
         return frame
 
     def _resource(self, resource: dict[str, Any], place: Place, container: Frame | None, bundle: Frame | None) -> Frame | None:

@@ -77,7 +77,7 @@ def _unknown(document: Document, url: str, place: Place) -> bool:
     if document.options.extensions == "known":
         document.say("major", "fhir.extensions.unknown", place, "no definition of this extension is at hand", value=url)
         return True
-    document.report.skip("extensions without a definition", "their definitions are not at hand")
+    document.skip("extensions without a definition", "their definitions are not at hand")
     return False
 
 

@@ -12,6 +12,10 @@ BYTES_MAX = 100 * 1024 * 1024
 DEPTH_MAX = 200
 #: Findings of one code that are told; the rest is counted.
 PER_CODE_MAX = 40
+#: Rules that a report names as not checked.
+NOT_CHECKED_MAX = 200
+#: Profiles that one resource may claim and have checked.
+PROFILES_MAX = 50
 #: Characters of one narrative.
 NARRATIVE_CHARS_MAX = 4 * 1024 * 1024
 

@@ -93,4 +93,4 @@ def look_for_duplicates(data: bytes, members: int, document: Document) -> None:
     try:
         json.loads(data, object_pairs_hook=note)
     except (ValueError, RecursionError):
-        document.report.skip("duplicate members", "the document could not be read a second time")
+        document.skip("duplicate members", "the document could not be read a second time")

@@ -42,6 +42,7 @@ class Resolver:
     def __init__(self, document: Document) -> None:
         self._by_url: dict[int, dict[str, list[Frame]]] = {}
         self._by_id: dict[str, Frame] = {}
+        self._inside: dict[int, dict[str, Frame]] = {}
         for frame in document.frames:
             if frame.container is not None:
                 continue
@@ -58,7 +59,11 @@ class Resolver:
         root = frame.root
         if fragment == "#":
             return root
-        return next((inner for inner in root.contained if inner.resource.get("id") == fragment[1:]), None)
+        inside = self._inside.get(id(root))
+        if inside is None:
+            ids = ((inner.resource.get("id"), inner) for inner in root.contained)
+            inside = self._inside[id(root)] = {identity: inner for identity, inner in ids if isinstance(identity, str)}
+        return inside.get(fragment[1:])
 
     def in_bundle(self, frame: Frame, reference: str) -> Frame | None:
         """Return the entry that a reference points to by the rules of Bundles, or None."""

@@ -146,7 +146,7 @@ def _plausible(document: Document, value: dict[str, Any], place: Place, loinc: s
     if judged.judged:
         document.report.fired("plausibility")
     elif judged.parameter is not None:
-        document.report.skip(f"plausibility of {judged.parameter.name}", str(judged.reason))
+        document.skip(f"plausibility of {judged.parameter.name}", str(judged.reason))
     _tell(document, judged.findings)
 
 
@@ -239,4 +239,4 @@ def _codes(document: Document) -> None:
         checked = terminology.check_code(system, code, shown_place((place, "code", None)), document.context)
         _tell(document, checked.findings)
         if checked.membership == "not_checked" and checked.reason and checked.system is not None:
-            document.report.skip(f"membership in {checked.system.title}", checked.reason)
+            document.skip(f"membership in {checked.system.title}", checked.reason)

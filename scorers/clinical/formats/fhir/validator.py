@@ -38,7 +38,7 @@ def validate(data: bytes, context: Context | None = None, options: Options | Non
     if parsed is None:
         return report
     for number, (value, text) in enumerate(parsed):
-        one = Document(report, document.context, document.options, settled=engine().settled, said=document.said)
+        one = Document(report, document.context, document.options, settled=engine().settled, said=document.said, skipped=document.skipped)
         _validate_value(value, text, one, None if len(parsed) == 1 else number)
     return report
 
@@ -93,4 +93,4 @@ def _rules(document: Document) -> None:
         try:
             rule()
         except Exception as error:  # noqa: BLE001 - a rule of ours that fails must not cost the others, nor the caller
-            document.report.skip(name, f"the rule failed: {type(error).__name__}")
+            document.skip(name, f"the rule failed: {type(error).__name__}")

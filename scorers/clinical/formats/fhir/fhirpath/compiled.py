@@ -8,13 +8,15 @@ module does not know raises FhirPathError when compiled, so that a caller can sa
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from scorers.clinical.formats.fhir.fhirpath import functions
 from scorers.clinical.formats.fhir.fhirpath.syntax import FhirPathError, Node
 from scorers.clinical.formats.fhir.fhirpath.values import Undecided, children, compare, plain, same
 
+#: Items that the evaluation of one invariant may visit: `all()` over a list inside `all()` over a list is quadratic.
+STEPS_MAX = 2_000_000
 UCUM = "http://unitsofmeasure.org"
 _CONSTANTS = {"ucum": UCUM, "loinc": "http://loinc.org", "sct": "http://snomed.info/sct"}
 _LAMBDAS = frozenset({"where", "select", "all", "exists", "repeat", "iif"})
@@ -22,12 +24,23 @@ _LAMBDAS = frozenset({"where", "select", "all", "exists", "repeat", "iif"})
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What variables mean while one invariant is evaluated. `resolve`: reference string → resource, or None where it is not in the document."""
+    """What variables mean while one invariant is evaluated.
+
+    `resolve`: reference string → resource, or None where it is not in the document. `steps`: how many items were visited so far.
+    """
 
     resource: Any
     root: Any
     context: Any
     resolve: Callable[[Any, str], Any] | None = None
+    steps: list[int] = field(default_factory=lambda: [0])
+
+    def count(self, items: list[Any]) -> list[Any]:
+        """Count visited items; Undecided where one evaluation visits more than the bound."""
+        self.steps[0] += len(items)
+        if self.steps[0] > STEPS_MAX:
+            raise Undecided
+        return items
 
 
 Compiled = Callable[[Any, Surroundings], list[Any]]
@@ -95,9 +108,9 @@ def _member(node: Node) -> Compiled:
     if base is None:
         if name[0].isupper():
             return lambda item, around: [item] if item.__class__ is dict and item.get("resourceType", name) == name else []
-        return lambda item, around: children(item, name)
+        return lambda item, around: around.count(children(item, name))
     of = compile_expression(base)
-    return lambda item, around: [child for one in of(item, around) for child in children(one, name)]
+    return lambda item, around: around.count([child for one in of(item, around) for child in children(one, name)])
 
 
 def _index(node: Node) -> Compiled:

@@ -13,6 +13,8 @@ from scorers.clinical.formats.fhir.fhirpath.values import DESCENDANTS_MAX, Exten
 
 #: A text longer than this is not matched against a pattern of a definition: a pattern may backtrack.
 MATCHED_CHARS_MAX = 4_000
+#: Pairs of items that one set operation may compare.
+PAIRS_MAX = 2_000
 _CLASS = re.compile(r"\\([/\-'\"@])")
 
 
@@ -52,6 +54,13 @@ def distinct(items: list[Any]) -> list[Any]:
         if not any(same(item, other) for other in found):
             found.append(item)
     return found
+
+
+def _among(item: Any, others: list[Any], count: int) -> bool:
+    """Return whether an item is among others; Undecided where `count` such questions would take too long."""
+    if count * len(others) > PAIRS_MAX:
+        raise Undecided
+    return any(same(item, other) for other in others)
 
 
 def repeat(items: list[Any], step: Callable[[Any], list[Any]]) -> list[Any]:
@@ -184,9 +193,9 @@ FUNCTIONS: dict[str, Callable[..., list[Any]]] = {
     "isDistinct": lambda items: [len(distinct(items)) == len(items)],
     "combine": lambda items, others: [*items, *others],
     "union": lambda items, others: distinct([*items, *others]),
-    "intersect": lambda items, others: [item for item in distinct(items) if any(same(item, other) for other in others)],
-    "exclude": lambda items, others: [item for item in items if not any(same(item, other) for other in others)],
-    "subsetOf": lambda items, others: [all(any(same(item, other) for other in others) for item in items)],
+    "intersect": lambda items, others: [item for item in distinct(items) if _among(item, others, len(items))],
+    "exclude": lambda items, others: [item for item in items if not _among(item, others, len(items))],
+    "subsetOf": lambda items, others: [all(_among(item, others, len(items)) for item in items)],
     "allTrue": lambda items: [all(_flags(items))],
     "anyTrue": lambda items: [any(_flags(items))],
     "children": lambda items: [child for item in items for child in all_children(item)],

@@ -11,7 +11,9 @@ from schemas.result import Severity
 from scorers.clinical.formats.fhir.document import Document, Frame, Place
 from scorers.clinical.formats.fhir.fhirpath import Surroundings
 from scorers.clinical.formats.fhir.fhirpath.values import CHOICE_TYPES, Extended, children, plain
+from scorers.clinical.formats.fhir.options import PROFILES_MAX
 from scorers.clinical.formats.fhir.profiles.packages import KEPT_MAX, Packages, home
+from scorers.clinical.formats.fhir.profiles.pruning import prune
 from scorers.clinical.formats.fhir.profiles.tree import Constraint, Profile, compile_profile, extension_facts
 from scorers.clinical.formats.fhir.profiles.values import ValueSets
 from scorers.clinical.formats.fhir.references import Resolver, rest_parts
@@ -52,7 +54,10 @@ class Library:
         if url not in self._profiles:
             _bound(self._profiles)
             definition = self.packages.find("StructureDefinition", url)
-            self._profiles[url] = None if definition is None else compile_profile(definition, self._base_keys)
+            profile = None if definition is None else compile_profile(definition, self._base_keys)
+            if profile is not None:
+                prune(profile.root, profile.type)
+            self._profiles[url] = profile
         return self._profiles[url]
 
     def extension(self, url: str) -> dict[str, Any] | None:
@@ -90,7 +95,7 @@ def check_profiles(document: Document, resolver: Resolver, definitions_at_hand: 
 def _claimed(frame: Frame) -> list[str]:
     meta = frame.resource.get("meta")
     profiles = meta.get("profile") if isinstance(meta, dict) else None
-    return [one for one in profiles if isinstance(one, str)] if isinstance(profiles, list) else []
+    return [one for one in profiles[:PROFILES_MAX] if isinstance(one, str)] if isinstance(profiles, list) else []
 
 
 def _vital(frame: Frame) -> list[str]:
@@ -109,7 +114,7 @@ class Checker:
         self._resolver = resolver
         self._values = definitions_at_hand.values
         self.find = definitions_at_hand.profile
-        self._supported: dict[tuple[str, str], bool] = {}
+        self._supported: dict[int, tuple[str, str, bool]] = {}
         self._frame: Frame
         self._profile: Profile
 
@@ -118,7 +123,7 @@ class Checker:
         profile = self.find(url)
         if profile is None:
             if not _is_base(url):
-                self._document.report.skip(f"profile {_shown(url)}", "no installed package has it")
+                self._document.skip(f"profile {_shown(url)}", "no installed package has it")
             return
         if profile.type != frame.type:
             if not asked:
@@ -133,14 +138,14 @@ class Checker:
         outer = getattr(self, "_profile", None)
         self._profile = profile
         for key in profile.unread:
-            self._document.report.skip(f"invariant {_shown(key)}", "its expression is not supported")
+            self._document.skip(f"invariant {_shown(key)}", "its expression is not supported")
         self._constraint(profile.root, value, place, depth)
         if not profile.whole and depth < NESTED_MAX and not _is_base(profile.base):
             base = self.find(profile.base)
             if base is not None:
                 self._against(base, value, place, depth + 1)
             else:
-                self._document.report.skip(f"profile {_shown(profile.base)}", "no installed package has it")
+                self._document.skip(f"profile {_shown(profile.base)}", "no installed package has it")
         if outer is not None:
             self._profile = outer
 
@@ -173,7 +178,7 @@ class Checker:
         if verdict is False:
             self._document.say(_LEVELS.get(invariant.severity, "minor"), f"fhir.invariants.{_shown(invariant.key)}", place, invariant.human)
         elif verdict is None:
-            self._document.report.skip(f"invariant {_shown(invariant.key)}", "the document alone cannot tell")
+            self._document.skip(f"invariant {_shown(invariant.key)}", "the document alone cannot tell")
 
     def _resolve(self, _: Any, reference: str) -> Any:
         target = self._resolver.anywhere(self._frame, reference)
@@ -187,8 +192,7 @@ class Checker:
         occurrences = list(_occurrences(owner, name, place))
         self._count(rule, len(occurrences), place, name)
         if rule.must_support:
-            key = (self._profile.url, f"{shown(place, self._frame)}{rule.label}")
-            self._supported[key] = self._supported.get(key, False) or bool(occurrences)
+            self._support(rule, place, bool(occurrences))
         for value, at in occurrences:
             self._constraint(rule, value, at, depth)
         if rule.slices:
@@ -220,7 +224,7 @@ class Checker:
                 if nested is not None:
                     self._against(nested, inner, place, depth + 1)
                 else:
-                    self._document.report.skip(f"profile {_shown(profiles[0])}", "no installed package has it")
+                    self._document.skip(f"profile {_shown(profiles[0])}", "no installed package has it")
 
     def _target(self, value: dict[str, Any], targets: tuple[str, ...], place: Place) -> None:
         reference = value.get("reference")
@@ -249,7 +253,7 @@ class Checker:
         if True in verdicts:
             return
         if None in verdicts:
-            self._document.report.skip(f"binding {_shown(value_set)}", "the value set cannot be expanded from what is installed")
+            self._document.skip(f"binding {_shown(value_set)}", "the value set cannot be expanded from what is installed")
         elif strength == "required" and (codes or isinstance(value, dict)) and not _absent(value):
             self._document.say("major", "fhir.profiles.binding", place, "no code of the value set that the profile requires")
         elif strength == "extensible" and codes:
@@ -265,7 +269,7 @@ class Checker:
             for name, cut in rule.slices.items():
                 match = self._matches(cut, value, at, marks)
                 if match is None:
-                    self._document.report.skip(f"slices of {rule.name}", "the discriminator is not supported")
+                    self._document.skip(f"slices of {rule.name}", "the discriminator is not supported")
                     return
                 if match:
                     hit = name
@@ -279,8 +283,7 @@ class Checker:
             self._constraint(rule.slices[hit], value, at, depth)
         for name, cut in rule.slices.items():
             if cut.must_support:
-                key = (self._profile.url, f"{shown(place, self._frame)}{cut.label}")
-                self._supported[key] = self._supported.get(key, False) or counts[name] > 0
+                self._support(cut, place, counts[name] > 0)
             at = (place, rule.name.removesuffix("[x]"), None)
             if counts[name] < cut.least:
                 self._document.say("major", "fhir.profiles.slice-missing", at, f"the profile asks for at least {cut.least} of the slice {_shown(name)}")
@@ -341,9 +344,17 @@ class Checker:
             return any(all(self._value_matches(child, children(one, child.name.removesuffix("[x]"))) for child in nested) for one in values)
         return None
 
+    def _support(self, rule: Constraint, place: Place, present: bool) -> None:
+        """Note whether a must-support element was there. Rules live as long as the library, so their identity names them."""
+        known = self._supported.get(id(rule))
+        if known is None:
+            self._supported[id(rule)] = (self._profile.url, f"{shown(place, self._frame)}{rule.label}", present)
+        elif present and not known[2]:
+            self._supported[id(rule)] = (*known[:2], True)
+
     def tell_must_support(self) -> None:
         """Tell the must-support elements that appear nowhere in the document."""
-        for (url, path), seen in sorted(self._supported.items()):
+        for url, path, seen in sorted(self._supported.values()):
             self._document.report.fired("must-support")
             if not seen:
                 tail = _shown(url.rsplit("/", 1)[-1])

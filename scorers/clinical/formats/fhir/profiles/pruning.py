@@ -1,0 +1,49 @@
+"""Snapshots repeat everything that the base says; what a profile does not narrow is dropped, for the base engine has checked it."""
+
+from __future__ import annotations
+
+from scorers.clinical.formats.fhir.profiles.tree import Constraint
+from scorers.clinical.formats.fhir.tables import Field, Type, definitions
+
+_BASE = "http://hl7.org/fhir/StructureDefinition/"
+
+
+def prune(root: Constraint, type_name: str) -> None:
+    """Drop, below the root of a profile, every element that adds nothing to the base type."""
+    _prune(root, definitions().types.get(type_name))
+
+
+def _prune(rule: Constraint, base: Type | None) -> None:
+    for name, child in list(rule.children.items()):
+        fields = _fields(base, name)
+        inner = definitions().types.get(fields[0].type) if fields and len({one.type for one in fields}) == 1 else None
+        for one in (child, *child.slices.values()):
+            _prune(one, inner)
+        if fields and _adds_nothing(child, fields):
+            del rule.children[name]
+
+
+def _fields(base: Type | None, name: str) -> list[Field]:
+    return [one for one in base.fields.values() if one.element == name] if base is not None else []
+
+
+def _adds_nothing(rule: Constraint, fields: list[Field]) -> bool:
+    if rule.children or rule.slices or rule.invariants or rule.must_support or rule.fixed is not None or rule.pattern is not None:
+        return False
+    first = fields[0]
+    if rule.least > first.least or (rule.most is not None and (first.many or rule.most == 0)):
+        return False
+    if rule.binding is not None and rule.binding[0] in {"required", "extensible"} and first.binding != rule.binding[1].partition("|")[0]:
+        return False
+    return _same_types(rule, fields)
+
+
+def _same_types(rule: Constraint, fields: list[Field]) -> bool:
+    if any(profiles for _, profiles, _ in rule.types):
+        return False
+    allowed = {one.type for one in fields}
+    if len(fields) > 1 and rule.types and not allowed <= {code for code, _, _ in rule.types}:
+        return False
+    targets = {target.removeprefix(_BASE) for _, _, found in rule.types for target in found}
+    base = {target for one in fields for target in one.targets}
+    return not targets or base <= targets or "Resource" in targets
