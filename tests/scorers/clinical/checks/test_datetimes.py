@@ -161,6 +161,17 @@ def test_a_period_that_certainly_ends_before_it_starts_is_major() -> None:
     assert period("not a time", "2024") == []
 
 
+def test_what_was_left_unwritten_is_never_held_against_a_period() -> None:
+    half_past, whole_minute = read_compact("20240201100030+0000"), read_compact("202402011000+0000")
+    assert datetimes.check_period(half_past, whole_minute, "p", CONTEXT) == []
+    assert told(datetimes.check_period(read_compact("20240201100100+0000"), whole_minute, "p", CONTEXT)) == [("major", "datetimes.period-order")]
+
+
+@pytest.mark.parametrize(("year", "leaps"), [(1900, False), (2000, True), (2023, False), (2024, True), (2100, False), (2400, True)])
+def test_leap_years_are_those_of_the_gregorian_calendar(year: int, leaps: bool) -> None:
+    assert isinstance(read_fhir(f"{year}-02-29", "date"), Moment) is leaps
+
+
 @given(st.datetimes(min_value=datetime(1, 1, 3), max_value=datetime(9999, 12, 28)), st.integers(-14 * 60, 14 * 60))  # noqa: DTZ001  # an offset is added
 def test_a_moment_s_bounds_hold_the_instant_it_was_written_for(at: datetime, offset_min: int) -> None:
     aware = at.replace(microsecond=0, tzinfo=timezone(timedelta(minutes=offset_min)))
