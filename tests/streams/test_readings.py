@@ -8,6 +8,7 @@ from prometheus_client.exposition import generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 
 from scorers.base import Reading
+from scorers.engines.counts import Counts
 from streams.metrics import WorkerMetrics
 
 READINGS = (
@@ -60,3 +61,17 @@ def test_a_defect_in_the_readings_costs_no_other_metric() -> None:
 def test_every_family_name_is_one_that_prometheus_takes() -> None:
     for family in text_string_to_metric_families(scraped(READINGS)):
         assert re.fullmatch(r"touchstone_[a-z][a-z0-9_]*", family.name)
+
+
+def test_everything_that_an_engine_counts_is_read_back_by_prometheus() -> None:
+    counts = Counts("nli")
+    counts.forward_s.observe(0.3)
+    counts.flushes["idle"] += 2
+    readings = list(counts.readings(depth=3, budget=8_192, up=True))
+    families = {family.name: family for family in text_string_to_metric_families(scraped(readings))}
+    for reading in readings:
+        family = families[f"touchstone_{reading.name}"]
+        assert family.type == reading.kind
+        assert all({"suite", "engine"} <= sample.labels.keys() for sample in family.samples)
+    flushes = families["touchstone_engine_flushes"].samples
+    assert {sample.labels["reason"]: sample.value for sample in flushes}["idle"] == 2
