@@ -96,7 +96,7 @@ def _engine_settings(model: str | None = None, device: str | None = None, dtype:
         given["nli_revision"] = None
     changed = {name: value for name, value in given.items() if value is not None or (name == "nli_revision" and model is not None)}
     try:
-        return EngineSettings.model_validate(own.engines.model_dump() | changed), str(own.support)
+        return EngineSettings.model_validate(own.engines.model_dump() | changed), str(own.supported_by)
     except ValidationError as error:
         names = ", ".join(f"--{str(item['loc'][0]).removeprefix('nli_')}" for item in error.errors(include_input=False))
         fail(f"{names}: not usable; see touchstone models evaluate --help")

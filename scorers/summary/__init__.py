@@ -66,7 +66,7 @@ def _scorer(settings: SummarySettings, engines: Engines | None) -> SummaryLossSc
 
     golds = load_golds(settings.gold) if settings.gold is not None else {}
     calibration = None
-    if settings.support != "nli":
+    if settings.supported_by != "nli":
         if settings.engines.nli_model != "default":
             raise ConfigError("support: nli+lexical is calibrated for the default model; set support to nli, or nli_model to default")
         if (calibration := default_calibration()) is None:

@@ -67,14 +67,14 @@ class Questions:
         return [*self.windows, *self.facts, *self.outline, *self.sentences, *self.units]
 
 
-def texts_to_embed(prepared: Prepared, questions: Questions, settings: SummarySettings) -> list[str]:
+def texts_to_embed(prepared: Prepared, questions: Questions, settings: SummarySettings, calibration: Calibration | None) -> list[str]:
     """Distinct texts whose vectors are needed: both narratives, the contexts of entities, and every question's where it is filtered or combined."""
     texts = [prepared.generated.text, prepared.gold.text]
     for sought in prepared.sought:
         if sought.needs_context:
             texts += prepared.contexts(0, sought.generated, settings.context_words)
             texts += prepared.contexts(1, sought.gold, settings.context_words)
-    if settings.prefilter_top_k or settings.support != "nli":
+    if settings.prefilter_top_k or (calibration is not None and calibration.needs_vectors):
         texts += questions.texts
     return list(dict.fromkeys(texts))
 
@@ -106,7 +106,7 @@ def support_of(block: Block, probabilities: Floats, vectors: Vectors, calibratio
     if calibration is None or not entailment.size:
         return entailment
     contained = np.asarray(shares([words(text) for text in block.premises], [words(text) for text in block.hypotheses]))
-    cosines = vectors.cosines(block.premises, block.hypotheses)
+    cosines = vectors.cosines(block.premises, block.hypotheses) if calibration.needs_vectors else 0.0
     combined = calibration.support(entailment, block.contradiction(probabilities), contained, cosines)
     return np.asarray(np.where(block.numbers >= 0, combined, 0.0), dtype=np.float64)
 
@@ -158,7 +158,8 @@ def weigh(
 ) -> Components:
     """Aggregate (§5, phase 4). Components without anything to ask for (no entities, no outline) are left out of `losses`."""
     fact_support = support_of(asked.facts, probabilities, vectors, calibration)
-    sentence_support = support_of(asked.sentences, probabilities, vectors, calibration)
+    # Words tell whether a statement is present, not whether it is true: precision stays the model's own.
+    sentence_support = support_of(asked.sentences, probabilities, vectors, None)
     contradiction = asked.sentences.contradiction(probabilities)
     faithful = facts.faithfulness(sentence_support, contradiction, settings.precision)
     recall, precision = facts.mean(facts.best(fact_support)), facts.mean(faithful)

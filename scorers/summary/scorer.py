@@ -33,9 +33,9 @@ class SummaryLossScorer:
         self._engines = engines
         self._settings = settings
         self._golds = golds or {}
-        if settings.support != "nli" and calibration is None:
+        if settings.supported_by != "nli" and calibration is None:
             raise ValueError("the support nli+lexical needs a calibration")
-        self._calibration = calibration if settings.support != "nli" else None
+        self._calibration = calibration if settings.supported_by != "nli" else None
 
     @property
     def name(self) -> str:
@@ -88,7 +88,7 @@ class SummaryLossScorer:
         """Phases 2 to 4."""
         settings, embedder = self._settings, self._engines.embedder
         questions = Questions.of(prepared)
-        texts = texts_to_embed(prepared, questions, settings)
+        texts = texts_to_embed(prepared, questions, settings, self._calibration)
         values, (tokens,) = await asyncio.gather(embedder.embed(texts), embedder.count_tokens([prepared.generated.text]))
         vectors = Vectors({text: row for row, text in enumerate(texts)}, values)
         asked = await asyncio.to_thread(ask, questions, vectors, settings)

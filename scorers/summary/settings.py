@@ -108,7 +108,10 @@ class SummarySettings(Section):
     context_words: Annotated[int, Field(ge=1, le=200)] = Field(12, description="words on each side of a mention")
     windows: tuple[Annotated[int, Field(ge=1, le=50)], ...] = Field((1, 2, 5), min_length=1, max_length=8)
     precision: Literal["e-c", "e"] = Field("e-c", description="e-c: entailment less contradiction; e: entailment alone")
-    support: Literal["nli", "nli+lexical"] = Field("nli", description="what counts as entailment: the model's word, or a calibrated combination")
+    support: Literal["auto", "nli", "nli+lexical"] = Field(
+        "auto",
+        description="what counts as presence in recall and coverage: the model's entailment, or its combination with words; auto: the latter for the default model",
+    )
     prefilter_top_k: Annotated[int, Field(ge=0, le=1_000)] = Field(0, description="windows asked per statement, nearest by cosine first; 0: all")
     compression: Compression = Compression()
     limits: Limits = Limits()
@@ -117,6 +120,13 @@ class SummarySettings(Section):
     evidence: Literal["none", "ids"] = Field("none", description="ids: which window supported which fact, point and sentence")
     quote: bool = Field(False, description="results may carry facts, entities and sentences as they were written")
     engines: EngineSettings = EngineSettings()
+
+    @property
+    def supported_by(self) -> Literal["nli", "nli+lexical"]:
+        """`support`, with `auto` settled: the combination was measured for the default model, and for no other."""
+        if self.support != "auto":
+            return self.support
+        return "nli+lexical" if self.engines.nli_model == "default" else "nli"
 
 
 #: Keys that change no score: what results show, and how the engines run.
@@ -146,7 +156,8 @@ def fingerprint(settings: SummarySettings) -> dict[str, Any]:
     """
     engines = settings.engines
     return settings.model_dump(mode="json", exclude=set(SHOWN_ONLY)) | {
-        "nli": _named(engines.nli_model, engines.nli_revision, calibrated=settings.support != "nli"),
+        "support": settings.supported_by,
+        "nli": _named(engines.nli_model, engines.nli_revision, calibrated=settings.supported_by != "nli"),
         "embedder": _named(engines.embedder_model, engines.embedder_revision),
         "gold": _digest(settings.gold.expanduser()) if settings.gold else None,
     }

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from scorers.base import ConfigError
 
@@ -16,33 +16,44 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import ArrayLike, NDArray
 
-FEATURES = ("entailment_logit", "contradiction", "containment", "cosine")
+#: What a combination may use of a pair.
+FEATURES = ("entailment", "entailment_logit", "contradiction", "containment", "cosine")
 #: Probabilities are kept this far from 0 and 1 before their logit, which has no value there.
 EDGE = 1e-4
+
+Link = Literal["identity", "logistic"]
 
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """A logistic combination over `FEATURES`. `fitted_on`: the data, for people."""
+    """A weighted sum of `features`, through `link` into [0, 1] (identity: cut off there). `fitted_on`: the data, for people."""
 
-    weights: tuple[float, float, float, float]
+    features: tuple[str, ...]
+    weights: tuple[float, ...]
     bias: float
+    link: Link = "logistic"
     fitted_on: str = ""
 
-    def support(self, entailment: ArrayLike, contradiction: ArrayLike, containment: ArrayLike, cosine: ArrayLike) -> NDArray[np.float64]:
-        """The probability that the premise supports the hypothesis; arrays of one shape, or numbers."""
+    @property
+    def needs_vectors(self) -> bool:
+        """Whether both texts' embeddings are needed."""
+        return "cosine" in self.features
+
+    def support(self, entailment: ArrayLike, contradiction: ArrayLike, containment: ArrayLike, cosine: ArrayLike = 0.0) -> NDArray[np.float64]:
+        """How far the premise supports the hypothesis, in [0, 1]; arrays of one shape, or numbers."""
         import numpy as np
 
-        e = np.clip(np.asarray(entailment, dtype=np.float64), EDGE, 1 - EDGE)
-        w = self.weights
-        z = (
-            w[0] * np.log(e / (1 - e))
-            + w[1] * np.asarray(contradiction, dtype=np.float64)
-            + w[2] * np.asarray(containment)
-            + w[3] * np.asarray(cosine)
-            + self.bias
-        )
-        return np.asarray(1 / (1 + np.exp(-np.clip(z, -60, 60))), dtype=np.float64)
+        e = np.asarray(entailment, dtype=np.float64)
+        inner = np.clip(e, EDGE, 1 - EDGE)
+        known = {
+            "entailment": e,
+            "entailment_logit": np.log(inner / (1 - inner)),
+            "contradiction": np.asarray(contradiction, dtype=np.float64),
+            "containment": np.asarray(containment, dtype=np.float64),
+            "cosine": np.asarray(cosine, dtype=np.float64),
+        }
+        z = sum((weight * known[name] for name, weight in zip(self.features, self.weights, strict=True)), start=np.float64(self.bias))
+        return np.asarray(np.clip(z, 0, 1) if self.link == "identity" else 1 / (1 + np.exp(-np.clip(z, -60, 60))), dtype=np.float64)
 
 
 def default_calibration() -> Calibration | None:
@@ -55,16 +66,20 @@ def default_calibration() -> Calibration | None:
 
 @lru_cache(maxsize=4)
 def load_calibration(path: Path) -> Calibration:
-    """Read `{"features": […], "weights": […], "bias": …, "fitted_on": "…"}`. Raises `ConfigError`."""
+    """Read `{"features": […], "weights": […], "bias": …, "link": "identity"|"logistic", "fitted_on": "…"}`. Raises `ConfigError`."""
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
-        if tuple(document["features"]) != FEATURES:
-            raise ConfigError(f"{path.name}: features are not {', '.join(FEATURES)}; fit it again")
+        features = tuple(document["features"])
+        link = document.get("link", "logistic")
+        if not features or not set(features) <= set(FEATURES) or len(set(features)) != len(features) or link not in get_args(Link):
+            raise ConfigError(f"{path.name}: features are some of {', '.join(FEATURES)}, and link is identity or logistic; write it again")
         weights = _numbers(document["weights"])
         (bias,) = _numbers([document["bias"]])
-        return Calibration((weights[0], weights[1], weights[2], weights[3]), bias, str(document.get("fitted_on", "")))
-    except (OSError, ValueError, KeyError, TypeError, IndexError) as error:
-        raise ConfigError(f"{path.name}: is no calibration ({type(error).__name__}); it has features, weights, bias") from None
+        if len(weights) != len(features):
+            raise ConfigError(f"{path.name}: has {len(weights)} weights for {len(features)} features; write it again")
+        return Calibration(features, tuple(weights), bias, link, str(document.get("fitted_on", "")))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise ConfigError(f"{path.name}: is no calibration ({type(error).__name__}); it has features, weights, bias and link") from None
 
 
 def _numbers(values: Sequence[Any]) -> list[float]:

@@ -107,7 +107,7 @@ def gold(**changed: object) -> GoldStandardDatum:
 
 
 def scorer(engines: TableEngines | None = None, **document: object) -> SummaryLossScorer:
-    return SummaryLossScorer(engines or TableEngines(same_words), resolve({}, document))
+    return SummaryLossScorer(engines or TableEngines(same_words), resolve({}, {"support": "nli"} | document))
 
 
 def case(generated: str, **changed: object) -> SummaryCase:

@@ -181,7 +181,7 @@ async def test_an_engine_that_is_down_is_the_worlds_fault() -> None:
 
 
 async def test_a_gold_is_found_by_its_source() -> None:
-    one = SummaryLossScorer(TableEngines(same_words), resolve({}, None), {"source-1": gold()})
+    one = SummaryLossScorer(TableEngines(same_words), resolve({}, {"support": "nli"}), {"source-1": gold()})
     referring = await one.score(case(ALL, datum=None, gold_ref="source-1"))
     assert referring == await one.score(case(ALL))
 
@@ -223,7 +223,7 @@ async def test_a_prefilter_asks_fewer_pairs_and_never_gives_more_support() -> No
 
 async def test_calibrated_support_combines_model_words_and_vectors() -> None:
     """With weights (0, 0, 10, 0) and bias −5 support is 1 / (1 + e^(5 − 10·containment)): 5/5 of a fact's words → .9933."""
-    calibration = Calibration((0.0, 0.0, 10.0, 0.0), -5.0)
+    calibration = Calibration(("containment",), (10.0,), -5.0)
     engines = TableEngines(lambda premise, hypothesis: (0.0, 0.0))
     lexical = SummaryLossScorer(engines, resolve({}, {"support": "nli+lexical"}), calibration=calibration)
     card = await lexical.score(case(ALL))

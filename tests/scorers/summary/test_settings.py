@@ -154,13 +154,39 @@ def test_a_calibration_is_read_and_used(tmp_path: Path) -> None:
     features = ["entailment_logit", "contradiction", "containment", "cosine"]
     path.write_text(json.dumps({"features": features, "weights": [1, -2, 3, 0.5], "bias": -1, "fitted_on": "ours"}))
     calibration = load_calibration(path)
-    assert calibration == Calibration((1.0, -2.0, 3.0, 0.5), -1.0, "ours")
+    assert calibration == Calibration(tuple(features), (1.0, -2.0, 3.0, 0.5), -1.0, "logistic", "ours")
+    assert calibration.needs_vectors
     # logit(.5) = 0: z = −2·.25 + 3·.5 + .5·1 − 1 = .5
     assert float(calibration.support(0.5, 0.25, 0.5, 1.0)) == pytest.approx(1 / (1 + 2.718281828**-0.5))
     assert 0 <= float(calibration.support(0.0, 0, 0, 0)) < float(calibration.support(1.0, 0, 0, 0)) <= 1
 
 
-@pytest.mark.parametrize("document", [{}, [], {"features": ["cosine"], "weights": [1], "bias": 0}, {"features": [], "weights": ["x"], "bias": 0}])
+def test_a_plain_mean_is_a_calibration_too(tmp_path: Path) -> None:
+    path = tmp_path / "calibration.json"
+    path.write_text(json.dumps({"features": ["entailment", "containment"], "weights": [0.5, 0.5], "bias": 0, "link": "identity"}))
+    calibration = load_calibration(path)
+    assert float(calibration.support(0.9, 0.0, 0.5)) == pytest.approx(0.7)
+    assert not calibration.needs_vectors
+
+
+def test_the_combination_is_the_default_for_the_default_model_only() -> None:
+    assert resolve({}, {}).supported_by == "nli+lexical"
+    assert resolve({}, {"engines": {"nli_model": "a/b"}}).supported_by == "nli"
+    assert resolve({}, {"support": "nli"}).supported_by == "nli"
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        {},
+        [],
+        {"features": ["cosine", "cosine"], "weights": [1, 1], "bias": 0},
+        {"features": ["cosine"], "weights": [1, 2], "bias": 0},
+        {"features": ["cosine"], "weights": [1], "bias": 0, "link": "cubic"},
+        {"features": ["mood"], "weights": [1], "bias": 0},
+        {"features": ["cosine"], "weights": ["x"], "bias": 0},
+    ],
+)
 def test_a_calibration_that_cannot_be_used_is_refused(tmp_path: Path, document: object) -> None:
     path = tmp_path / "calibration.json"
     path.write_text(json.dumps(document))
