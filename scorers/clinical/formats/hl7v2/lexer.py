@@ -24,6 +24,7 @@ WRITE_USUAL = "Write MSH|^~\\&|"
 LINE = re.compile(r"[A-Z][A-Z0-9]{2}")
 ENVELOPE = frozenset({"FHS", "BHS", "BTS", "FTS"})
 HEADERS = frozenset({"MSH", "FHS", "BHS"})
+OUTSIDE = ENVELOPE | HEADERS
 #: Segments that a message holds once: their path needs no number.
 SINGLE = frozenset({"MSH", "EVN", "PID", "PD1", "PV1", "PV2", "MSA", "QRD", "QRF", "QPD", "RCP", "QAK", "SCH", "TXA", "MRG", "FHS", "BHS", "BTS", "FTS", "MFI"})
 PATH = re.compile(r"([A-Z][A-Z0-9]{2})(?:\[(\d{1,6})\])?-(\d{1,4})(?:\[(\d{1,6})\])?(?:\.(\d{1,4}))?(?:\.(\d{1,4}))?")
@@ -173,18 +174,19 @@ def segment_of(line: str, number: int, separator: str, table: dict[int, str] | N
     else:
         fields = (line if table is None else line.translate(table)).split("|", FIELDS_MAX)
         fields[0] = name
-    return Segment(name, fields, number, raw=line)
+    return Segment(name, fields, number, 1, True, line)  # by place: this is the lexer's inner loop
 
 
 def numbered(segments: list[Segment]) -> None:
     """Give segments of one name their numbers."""
     last: dict[str, Segment] = {}
     for segment in segments:
-        earlier = last.get(segment.name)
-        if earlier is not None:
+        name = segment.name
+        if name in last:
+            earlier = last[name]
             segment.number = earlier.number + 1
             segment.is_alone = earlier.is_alone = False
-        last[segment.name] = segment
+        last[name] = segment
 
 
 class _Reader:
@@ -213,10 +215,11 @@ class _Reader:
     def line(self, line: str, number: int) -> None:
         """Place one line."""
         name = line[:3]
-        if name in HEADERS and not line[3:4].isalnum():
+        is_outside = name in OUTSIDE
+        if is_outside and name in HEADERS and not line[3:4].isalnum():
             self.header(line, name)
         segment = segment_of(line, number, self.separator, self.table)
-        if segment.name in ENVELOPE:
+        if is_outside and segment.name in ENVELOPE:
             self.document.envelope.append(segment)
             if segment.name in {"BTS", "FTS"}:
                 self.message = None

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date
 
-from scorers.clinical.checks.parameters import Sex, sex_of
+from scorers.clinical.checks.parameters import Sex
 from scorers.clinical.formats.hl7v2 import shared
 from scorers.clinical.formats.hl7v2.escapes import unescape
 from scorers.clinical.formats.hl7v2.lexer import Segment
@@ -22,21 +22,19 @@ DAYS_PER_YEAR = 365.25
 
 @dataclass(frozen=True, slots=True)
 class Patient:
-    """What the checks of values may know of the patient: PID-7 and PID-8 as they are written."""
+    """What the checks of values may know of the patient: PID-7 as it is written, and the sex that ranges are chosen by."""
 
     birth: str = ""
-    sex: str = ""
+    sex: Sex | None = None
+    ages: dict[str, float | None] = field(default_factory=dict)
 
     def age_years(self, on: str) -> float | None:
         """The age on a day (`YYYYMMDD…`); None where either day is not known to the day."""
-        born, then = _day(self.birth), _day(on)
-        if born is None or then is None or then < born:
-            return None
-        return (then - born).days / DAYS_PER_YEAR
-
-    def sex_known(self) -> Sex | None:
-        """The sex that ranges are chosen by."""
-        return sex_of(self.sex)
+        day = on[:8]
+        if day not in self.ages:
+            born, then = _day(self.birth), _day(day)
+            self.ages[day] = None if born is None or then is None or then < born else (then - born).days / DAYS_PER_YEAR
+        return self.ages[day]
 
 
 def _day(written: str) -> date | None:
@@ -77,15 +75,19 @@ def check_observation(segment: Segment, patient: Patient, notes: Notes) -> None:
     if unit and unit != '""':
         system = unit_parts[2] if len(unit_parts) > 2 else ""
         notes.report.fired("units")
-        notes.shared(shared.unit(unit, f"{segment.path}-6", notes, loinc=loinc, system=system or None))
+        if not shared.is_good_unit(unit, loinc, system):
+            notes.shared(shared.unit(unit, f"{segment.path}-6", notes, loinc=loinc, system=system or None))
     number, comparator = _number(fields[5], segment.component(2, 1)) if size > 5 else ("", None)
     if NUMBER.fullmatch(number):
-        name = identifier[1] if loinc is None and len(identifier) > 1 else None
         age = patient.age_years(segment.field(14) or segment.field(19)) if patient.birth else None
-        found = shared.value(
-            number, f"{segment.path}-5", notes, unit=unit or None, loinc=loinc, name=name, age_years=age, sex=patient.sex_known(), comparator=comparator
-        )
-        notes.shared(found)
+        if loinc is not None and comparator is None and shared.is_usual_value(float(number), loinc, unit, age, patient.sex):
+            notes.report.fired("plausibility")
+        else:
+            name = identifier[1] if loinc is None and len(identifier) > 1 else None
+            found = shared.value(
+                number, f"{segment.path}-5", notes, unit=unit or None, loinc=loinc, name=name, age_years=age, sex=patient.sex, comparator=comparator
+            )
+            notes.shared(found)
     interval = INTERVAL.fullmatch(fields[7]) if size > 7 and fields[7] else None
     if interval:
         notes.report.fired("plausibility")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from schemas.result import Finding, Severity
+from schemas.result import Finding, NotChecked, Severity
 from scorers.clinical.report import FINDINGS_MAX, Context, Report
 
 
@@ -40,6 +40,11 @@ class Notes:
             self.report.dropped += 1
         else:
             self.report.findings.append(self.context.finding(severity, code, self.prefix + path, message, suggestion=suggestion, value=value))
+
+    def not_checked(self, rule: NotChecked) -> None:
+        """Name a rule that was not applied, once; made beforehand, since most messages name the same ones."""
+        if not any(known is rule or known == rule for known in self.report.not_checked):
+            self.report.not_checked.append(rule)
 
     def take(self, problems: tuple[Problem, ...] | list[Problem]) -> None:
         """Note what a reader found on its way."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from schemas.result import NotChecked
 from scorers.clinical.formats.hl7v2.coded import CODED
 from scorers.clinical.formats.hl7v2.identities import repetitions
 from scorers.clinical.formats.hl7v2.lexer import Message, Segment
@@ -27,6 +28,8 @@ ELR_REQUIRED: Mapping[str, tuple[int, ...]] = {
     "OBX": (3, 11, 23, 24),
     "SPM": (4,),
 }
+PARTLY = NotChecked(check="hl7v2.profile", reason="of the laboratory report's guide, MSH and the required fields of results are checked")
+NOT_CARRIED = NotChecked(check="hl7v2.profile", reason="the profile that MSH-21 declares is not carried")
 
 
 def declares_elr(header: Segment) -> bool:
@@ -77,12 +80,12 @@ def check_profiles(message: Message, header: Segment, version: Version, notes: N
     """Note what declared profiles require; whether the laboratory report's rules apply."""
     if declares_elr(header):
         notes.report.fired("profile", check_elr(message, version, notes))
-        notes.report.skip("hl7v2.profile", "of the laboratory report's guide, MSH and the required fields of results are checked")
+        notes.not_checked(PARTLY)
         return True
     if looks_like_elr(message, header):
         notes.report.fired("profile")
         text = "A laboratory report to public health must name its profile, and MSH-21 is empty"
         notes.add("major", "profile.undeclared", "MSH-21", text, suggestion="For example PHLabReport-NoAck^ELR251R1_Rcvr_Prof^2.16.840.1.113883.9.11^ISO")
     elif header.field(21):
-        notes.report.skip("hl7v2.profile", "the profile that MSH-21 declares is not carried")
+        notes.not_checked(NOT_CARRIED)
     return False

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Literal
 
 from schemas.result import Finding
-from scorers.clinical.checks.parameters import Sex
+from scorers.clinical.checks.parameters import Parameter, Sex
 from scorers.clinical.formats.hl7v2.notes import Notes
 from scorers.clinical.report import Context
 
+#: Longer units are looked at each time.
+_REMEMBERED_LENGTH_MAX = 40
 Zone = Literal["required", "recommended", "none"]
 
 
@@ -26,6 +29,15 @@ def authority(path: str, context: Context, *, identifier: str, universal_id: str
     return check_assigning_authority(path, context, identifier=identifier, universal_id=universal_id, universal_id_type=universal_id_type, type_code=type_code)
 
 
+@lru_cache(maxsize=2_048)
+def is_good_unit(written: str, loinc: str | None, system: str) -> bool:
+    """Whether nothing is to be said of a unit beside a LOINC code; remembered, since few units make up most results."""
+    from scorers.clinical.checks.ucum import check_unit
+    from scorers.clinical.checks.units import reader_installed
+
+    return reader_installed() and len(written) <= _REMEMBERED_LENGTH_MAX and not check_unit(written, "", Context(), loinc=loinc, system=system or None)
+
+
 def unit(unit_written: str, path: str, notes: Notes, *, loinc: str | None, system: str | None) -> list[Finding]:
     """What is wrong with a unit, by itself and for its LOINC code."""
     from scorers.clinical.checks.ucum import NOT_INSTALLED, check_unit
@@ -34,6 +46,29 @@ def unit(unit_written: str, path: str, notes: Notes, *, loinc: str | None, syste
     if not reader_installed():
         notes.report.skip("units", NOT_INSTALLED)
     return check_unit(unit_written, path, notes.context, loinc=loinc, system=system)
+
+
+@lru_cache(maxsize=2_048)
+def _line(loinc: str, unit: str) -> tuple[Parameter, float, float] | None:
+    """The parameter of a LOINC code, and the scale and offset that lead a unit into the parameter's; None where there is no way."""
+    from scorers.clinical.checks.parameters import find_parameter
+    from scorers.clinical.checks.plausibility import convert
+
+    parameter = find_parameter(loinc)
+    if parameter is None or len(unit) > _REMEMBERED_LENGTH_MAX:
+        return None
+    zero, one = convert(0.0, unit, parameter, loinc), convert(1.0, unit, parameter, loinc)
+    return None if zero is None or one is None else (parameter, one - zero, zero)
+
+
+def is_usual_value(number: float, loinc: str, unit: str, age_years: float | None, sex: Sex | None) -> bool:
+    """Whether a value lies in its usual range, so that nothing is to be said of it."""
+    line = _line(loinc, unit)
+    if line is None:
+        return False
+    parameter, scale, offset = line
+    low, high = parameter.ranges(age_years, sex)[1]
+    return low <= number * scale + offset <= high
 
 
 def value(

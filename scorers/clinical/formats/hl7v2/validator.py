@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from schemas.result import Severity
+from schemas.result import NotChecked, Severity
+from scorers.clinical.checks.parameters import sex_of
 from scorers.clinical.formats.hl7v2.charset import decode
 from scorers.clinical.formats.hl7v2.envelope import check_envelope
 from scorers.clinical.formats.hl7v2.fields import checker
@@ -26,6 +27,10 @@ BOUND: dict[str, tuple[tuple[int, str, Severity], ...]] = {
     "RXR": ((1, "HL70162", "minor"),),
 }
 MEANINGFUL = frozenset({*BOUND, *TIMES, *AUTHORITIES})
+USER_TABLES = NotChecked(
+    check="hl7v2.user-tables", reason="codes of user-defined tables (IS, and most CWE) are a site's own, save those the specification names"
+)
+LOCAL_SEGMENTS = NotChecked(check="hl7v2.local-segments", reason="local (Z) segments have no published definition")
 WITHOUT_TABLES = (2, 3)
 
 
@@ -81,7 +86,7 @@ def check_message(message: Message, notes: Notes) -> None:
     is_strict = check_profiles(message, header, version, notes)
     if version.number <= WITHOUT_TABLES:
         report.skip("hl7v2.tables", f"the source has no code tables for HL7 {version.name}")
-    report.skip("hl7v2.user-tables", "codes of user-defined tables (IS, and most CWE) are a site's own, save those the specification names")
+    notes.not_checked(USER_TABLES)
     fields_checked = 0
     for segment in message.segments:
         check = checker(version.name, segment.name)
@@ -90,7 +95,7 @@ def check_message(message: Message, notes: Notes) -> None:
         elif segment.name == "?":
             notes.add("major", "structure.segment-name", f"line {segment.line}", "A line is no segment: it begins with no segment name and field separator")
         elif segment.name[0] == "Z":
-            report.skip("hl7v2.local-segments", "local (Z) segments have no published definition")
+            notes.not_checked(LOCAL_SEGMENTS)
         else:
             notes.add("major", "structure.unknown-segment", segment.path, f"HL7 {version.name} defines no such segment")
     report.fired("structure", len(message.segments))
@@ -127,7 +132,7 @@ def _patient(message: Message) -> Patient:
     """The patient the message is about."""
     for segment in message.segments:
         if segment.name == "PID":
-            return Patient(birth=segment.component(7, 1), sex=segment.component(8, 1))
+            return Patient(birth=segment.component(7, 1), sex=sex_of(segment.component(8, 1)))
     return Patient()
 
 
