@@ -166,10 +166,8 @@ def main() -> None:
     ):
         if f"{name}_per_s" in figures:
             print(f"| {title} | {figures[f'{name}_per_s']:,.0f} | {figures[f'over_{name}']:,.2f} |")
-    print(
     print(f"\nFirst message of a process: {figures['first_message_ms']:.0f} ms.", end=" ")
     print(f"Peak memory on a 10 MiB field: {figures['peak_over_size_of_10_mib_field']:.1f} × its size.")
-    )
 
 
 if __name__ == "__main__":
