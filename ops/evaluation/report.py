@@ -6,8 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
+from ops.evaluation.measures import Vector
 from ops.evaluation.run import PREMISES_MAX, evaluate, load
 from ops.evaluation.sets import SETS, Answer, Support
 from scorers.base import ConfigError
@@ -15,8 +14,21 @@ from scorers.engines.base import Engines
 from scorers.summary.lexical import containment
 from scorers.summary.sentences import split, windows
 
-PLAIN = Support("nli", lambda answer: answer.entailment, contradicts=True)
-FLOORS = (Support("lexical", lambda answer: answer.containment, contradicts=False), Support("cosine", lambda answer: answer.cosine, contradicts=False))
+
+def _entailment(answer: Answer) -> Vector:
+    return answer.entailment
+
+
+def _containment(answer: Answer) -> Vector:
+    return answer.containment
+
+
+def _cosine(answer: Answer) -> Vector:
+    return answer.cosine
+
+
+PLAIN = Support("nli", _entailment, _entailment, contradicts=True)
+FLOORS = (Support("lexical", _containment, _containment, contradicts=False), Support("cosine", _cosine, _cosine, contradicts=False))
 
 
 def window_texts(text: str, sizes: tuple[int, ...] = (1, 2, 5)) -> list[str]:
@@ -60,7 +72,8 @@ def _calibrated(*, default_model: bool) -> list[Support]:
     if not default_model or (calibration := default_calibration()) is None:
         return []
 
-    def combined(answer: Answer) -> Any:
-        return np.asarray(calibration.support(answer.entailment, answer.contradiction, answer.containment, answer.cosine))
+    def combined(answer: Answer) -> Vector:
+        return calibration.support(answer.entailment, answer.contradiction, answer.containment, answer.cosine)
 
-    return [Support("nli+lexical", combined, contradicts=True)]
+    # As the scorer has it: words tell whether something is present, only the model whether it is true.
+    return [Support("nli+lexical", combined, _entailment, contradicts=True)]

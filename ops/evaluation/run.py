@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ops.evaluation.sets import SETS, Answer, Figures, LabelledSet, Question, Support, find_sets, rows, sample
+from scorers.base import ConfigError
 from scorers.engines.base import CONTRADICTION, ENTAILMENT, Engines
 
 #: Pairs asked for at once: enough for the batcher to sort, little enough to show progress.
@@ -29,7 +30,11 @@ def load(folder: Path, *, size: int | None, windows: Callable[..., list[str]]) -
     for kind in SETS:
         if kind.prefix in found:
             chosen = sample(list(rows(found[kind.prefix])), size, SAMPLED_BY.get(kind.prefix))
-            loaded[kind.prefix] = kind(chosen, windows)
+            try:
+                loaded[kind.prefix] = kind(chosen, windows)
+            except (KeyError, TypeError, ValueError, AttributeError) as error:
+                what = f"a row has no {error}" if isinstance(error, KeyError) else f"a row has a field of another type ({type(error).__name__})"
+                raise ConfigError(f"{found[kind.prefix]}: {what}; a {kind.prefix} set is laid out otherwise") from None
     return loaded, [kind.prefix for kind in SETS if kind.prefix not in found]
 
 

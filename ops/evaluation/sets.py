@@ -48,10 +48,11 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Support:
-    """How features become a degree of support; `contradicts`: whether precision subtracts the contradiction that the model sees."""
+    """How features become a degree of support: `present` in recall, `true` in precision, where `contradicts` subtracts the model's contradiction."""
 
     name: str
-    of: Callable[[Answer], Vector]
+    present: Callable[[Answer], Vector]
+    true: Callable[[Answer], Vector]
     contradicts: bool
 
 
@@ -113,7 +114,7 @@ def _best(values: Vector) -> float:
 
 def _faithful(answer: Answer, support: Support) -> float:
     """The best support less the best contradiction, over the premises of one sentence."""
-    return _best(support.of(answer)) - (_best(answer.contradiction) if support.contradicts else 0.0)
+    return _best(support.true(answer)) - (_best(answer.contradiction) if support.contradicts else 0.0)
 
 
 class ThreeWay(LabelledSet):
@@ -154,7 +155,7 @@ class Units(LabelledSet):
 
     def figures(self, answers: Sequence[Answer], support: Support) -> Figures:
         """AUROC of the best window's support, intervals over documents."""
-        scores = np.array([_best(support.of(answer)) for answer in answers])
+        scores = np.array([_best(support.present(answer)) for answer in answers])
         labels = np.array(self._labels)
         n = len(labels)
         return {"n": n, **_with_interval("auroc", lambda chosen: auroc(scores[chosen], labels[chosen]), n, _groups(self._documents))}
@@ -167,7 +168,7 @@ class Recalls(Units):
 
     def figures(self, answers: Sequence[Answer], support: Support) -> Figures:
         """Pearson and Spearman over all summaries; and Pearson within each document over its systems, averaged."""
-        best = iter([_best(support.of(answer)) for answer in answers])
+        best = iter([_best(support.present(answer)) for answer in answers])
         ours = np.array([np.mean([next(best) for _ in row["scus"]]) for row in self.rows])
         human = np.array([np.mean(row["scu_labels"]) for row in self.rows])
         groups = _groups([row["doc_id"] for row in self.rows])
@@ -246,7 +247,7 @@ class Claims(LabelledSet):
 
     def figures(self, answers: Sequence[Answer], support: Support) -> Figures | None:
         """AUROC of supported against partly and not supported."""
-        scores = np.array([_faithful(answer, support) for answer in answers])
+        scores = np.array([_best(support.present(answer)) for answer in answers])
         labels = np.array([float(row["label"] == "supported") for row in self.rows])
         return {"n": len(labels), **_with_interval("auroc", lambda chosen: auroc(scores[chosen], labels[chosen]), len(labels))}
 
