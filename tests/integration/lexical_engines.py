@@ -70,7 +70,8 @@ class LexicalEngines:
 
 
 def build(settings: Any) -> SummaryLossScorer:
-    return SummaryLossScorer(LexicalEngines(), settings, load_golds(settings.gold) if settings.gold else {})
+    plain = settings.model_copy(update={"support": "nli"})  # a calibration belongs to a model
+    return SummaryLossScorer(LexicalEngines(), plain, load_golds(plain.gold) if plain.gold else {})
 
 
 SUITE = replace(REAL, name="summary_lexical", build=build)
