@@ -8,6 +8,7 @@ work on the machine only ever makes a round slower. `--memory MB` validates one 
 from __future__ import annotations
 
 import argparse
+import importlib
 import json
 import resource
 import sys
@@ -35,10 +36,10 @@ def read(paths: list[Path]) -> list[bytes]:
 def baseline() -> Callable[[bytes], Any] | None:
     """Return the baseline, or None where fhir.resources is not installed."""
     try:
-        from fhir.resources.R4B.bundle import Bundle
+        bundle = importlib.import_module("fhir.resources.R4B.bundle")
     except ImportError:
         return None
-    parse: Callable[[bytes], Any] = Bundle.model_validate_json
+    parse: Callable[[bytes], Any] = bundle.Bundle.model_validate_json
     return parse
 
 

@@ -1,0 +1,64 @@
+"""Required bindings and codings."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from scorers.clinical.formats.fhir import is_valid
+from tests.scorers.clinical.fhir.resources import PLAIN, codes, found, observation, patient, report
+
+ACTIVE = "http://terminology.hl7.org/CodeSystem/condition-clinical"
+
+
+def condition(code: str, system: str = ACTIVE) -> dict[str, object]:
+    return {"resourceType": "Condition", "subject": {"reference": "Patient/p"}, "clinicalStatus": {"coding": [{"system": system, "code": code}]}}
+
+
+def test_a_code_outside_its_required_value_set_is_told_with_the_valid_ones() -> None:
+    finding = found(patient(gender="X"), "fhir.bindings.required")
+    assert (finding.severity, finding.path) == ("major", "Patient.gender")
+    assert "female, male, other, unknown" in finding.message
+
+
+def test_codes_are_case_sensitive() -> None:
+    assert codes(observation(status="Final")) == {"fhir.bindings.required"}
+
+
+def test_a_clinical_status_outside_its_set_is_minor_as_specified_and_still_not_valid() -> None:
+    finding = found(condition("current"), "fhir.bindings.status")
+    assert (finding.severity, finding.path) == ("minor", "Condition.clinicalStatus")
+    assert not is_valid(report(condition("current")))
+
+
+def test_the_system_counts_as_well_as_the_code() -> None:
+    assert is_valid(report(condition("active")))
+    assert not is_valid(report(condition("active", "http://example.org/other")))
+
+
+def test_a_mime_type_has_the_form_of_one() -> None:
+    photo = [{"contentType": "image/png", "url": "http://a.example/x"}]
+    assert is_valid(report(patient(photo=photo)))
+    assert codes(patient(photo=[photo[0] | {"contentType": "picture"}])) == {"fhir.bindings.required"}
+
+
+def test_the_system_of_a_coding_is_absolute_and_no_value_set() -> None:
+    assert codes(observation(code={"coding": [{"system": "loinc", "code": "1"}]})) == {"fhir.codings.system"}
+    assert codes(observation(code={"coding": [{"system": "http://hl7.org/fhir/ValueSet/observation-codes", "code": "1"}]})) == {"fhir.codings.value-set"}
+
+
+def test_an_unknown_code_of_fhirs_own_systems_is_told_once() -> None:
+    bad = {"coding": [{"system": "http://hl7.org/fhir/publication-status", "code": "nope"}]}
+    told = [one.code for one in report(patient(maritalStatus=bad, contact=[{"name": {"text": "x"}, "relationship": [bad]}])).findings]
+    assert told.count("fhir.codings.unknown") == 1
+
+
+def test_a_display_that_differs_is_minor_or_an_error_as_asked() -> None:
+    wrong = patient(maritalStatus={"coding": [{"system": "http://terminology.hl7.org/CodeSystem/v3-MaritalStatus", "code": "M", "display": "Divorced"}]})
+    assert found(wrong, "fhir.codings.display").severity == "minor"
+    assert codes(wrong, replace(PLAIN, displays="error")) == {"fhir.codings.display"}
+    assert is_valid(report(wrong, replace(PLAIN, displays="ignore")))
+
+
+def test_an_identifier_system_without_a_scheme_is_told() -> None:
+    finding = found(patient(identifier=[{"system": "mrn", "value": "1"}]), "fhir.structure.identifier-system")
+    assert (finding.severity, finding.path) == ("minor", "Patient.identifier[0].system")

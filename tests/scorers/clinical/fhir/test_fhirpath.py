@@ -1,0 +1,144 @@
+"""FHIRPath: reading, evaluating, and deciding from the names of elements alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scorers.clinical.formats.fhir.fhirpath import FhirPathError, Surroundings, Undecided, Verdict, compile_expression, decide, parse, truth
+from scorers.clinical.formats.fhir.hot import HOT
+from scorers.clinical.formats.fhir.tables import Invariant, definitions
+
+ITEM: dict[str, Any] = {
+    "resourceType": "Observation",
+    "status": "final",
+    "valueQuantity": {"value": 5, "code": "mg"},
+    "code": {"coding": [{"system": "a", "code": "1"}, {"system": "b", "code": "2"}]},
+    "given": ["x", None],
+    "_given": [None, {"extension": [{"url": "u", "valueString": "v"}]}],
+    "low": {"value": 1, "code": "mg"},
+}
+
+
+def value(expression: str, item: Any = ITEM) -> list[Any]:
+    return compile_expression(parse(expression))(item, Surroundings(item, item, item))
+
+
+@pytest.mark.parametrize(
+    ("expression", "expected"),
+    [
+        ("status", ["final"]),
+        ("status = 'final' and code.exists()", [True]),
+        ("value.exists()", [True]),
+        ("value.ofType(Quantity).value", [5]),
+        ("value is Quantity", [True]),
+        ("(value as string).exists()", [False]),
+        ("code.coding.where(system = 'a').code", ["1"]),
+        ("code.coding.select(code).isDistinct()", [True]),
+        ("code.coding.all(code.exists())", [True]),
+        ("code.coding[1].code", ["2"]),
+        ("given.count()", [2]),
+        ("given.extension('u').value", ["v"]),
+        ("given.where(hasValue()).count()", [1]),
+        ("low <= value", [True]),
+        ("1 + 2 * 3", [7]),
+        ("7 mod 5 = 2 and 7 div 5 = 1", [True]),
+        ("'a' & 'b'", ["ab"]),
+        ("status in ('final' | 'draft')", [True]),
+        ("('final' | 'draft') contains status", [True]),
+        ("status.matches('fin')", [False]),
+        ("status.matches('fin.*')", [True]),
+        ("status.startsWith('f') and status.substring(1) = 'inal'", [True]),
+        ("absent = 1", []),
+        ("absent.empty() or false", [True]),
+        ("{}.exists().not()", [True]),
+        ("iif(status = 'final', 1, 2)", [1]),
+        ("%resource.status", ["final"]),
+        ("Observation.status", ["final"]),
+        ("code.coding.first().system | code.coding.first().system", ["a"]),
+        ("descendants().where($this = '2').count()", [1]),
+        ("true xor false", [True]),
+        ("(1 | 1 | 2).count()", [2]),
+        ("-1 < 0", [True]),
+        ("code.coding.exists(code = '2')", [True]),
+    ],
+)
+def test_an_expression_has_its_value(expression: str, expected: list[Any]) -> None:
+    assert value(expression) == expected
+
+
+@pytest.mark.parametrize("expression", ["status = ", "foo(", "a.b(1", "$index", "x.noSuchFunction()", "'open", "a ? b", "(" * 4000])
+def test_what_cannot_be_read_or_is_not_supported_is_refused(expression: str) -> None:
+    with pytest.raises(FhirPathError):
+        compile_expression(parse(expression))
+
+
+@pytest.mark.parametrize(("start", "end"), [("2020", "2020-05"), ("2020-01-01T10:00:00Z", "2020-01-01T11:00:00"), ("2020-01-01", "2020-01-01T01:00:00Z")])
+def test_times_that_cannot_be_ordered_are_undecided(start: str, end: str) -> None:
+    with pytest.raises(Undecided):
+        value("start <= end", {"start": start, "end": end})
+
+
+def test_times_compare_across_timezones() -> None:
+    assert value("start < end", {"start": "2020-01-01T10:00:00+02:00", "end": "2020-01-01T09:00:00Z"}) == [True]
+
+
+def test_every_invariant_of_r4_compiles() -> None:
+    assert definitions().uncompiled == ()
+    assert len({rule.key for one in definitions().types.values() for rule in one.invariants}) > 200
+
+
+def test_an_evaluation_that_visits_too_much_is_undecided() -> None:
+    with pytest.raises(Undecided):
+        value("a.all(%context.b contains $this)", {"a": ["x"] * 3000, "b": ["x"] * 3000})
+
+
+RULES = [(name, rule) for name, one in definitions().types.items() for rule in one.invariants]
+NAMES = sorted({field.element.removesuffix("[x]") for one in definitions().types.values() for field in one.fields.values()})
+
+
+@given(st.sampled_from(RULES), st.data())
+def test_a_verdict_from_names_alone_is_the_verdict_of_the_values(case: tuple[str, Invariant], data: st.DataObject) -> None:
+    name, rule = case
+    elements = sorted({field.element.removesuffix("[x]"): field for field in definitions().types[name].fields.values()}.items())
+    chosen = data.draw(st.lists(st.sampled_from(elements), unique_by=lambda one: one[0]))
+    verdict = decide(rule.tree, frozenset(element for element, _ in chosen))
+    if verdict not in {Verdict.TRUE, Verdict.FALSE}:
+        return
+    values = {"primitive": "x", "xhtml": "x"}
+    item: dict[str, Any] = {field.name: [one] if field.many else one for _, field in chosen for one in [values.get(field.kind, {"id": "x"})]}
+    try:
+        evaluated = truth(rule.run(item, Surroundings(item, item, item)))
+    except Undecided:
+        return
+    assert evaluated == (verdict is Verdict.TRUE), rule.key
+
+
+@pytest.mark.parametrize("key", sorted(HOT))
+@given(data=st.data())
+def test_a_hot_rule_says_what_its_expression_says(key: str, data: st.DataObject) -> None:
+    rule = next(rule for _, rule in RULES if rule.key == key)
+    times = st.sampled_from(["2020", "2020-01", "2020-01-02", "2020-01-02T10:00:00Z", "2020-01-02T10:00:00+01:00", "2021-01-01T00:00:00.5Z"])
+    entry = st.fixed_dictionaries(
+        {}, optional={"request": st.just({"method": "GET"}), "response": st.just({"status": "200"}), "resource": st.just({"id": "x"})}
+    )
+    item = data.draw(
+        st.fixed_dictionaries({"type": st.sampled_from(["batch", "history", "document", "batch-response"]), "entry": st.lists(entry, min_size=1, max_size=3)})
+        if key in {"bdl-3", "bdl-4"}
+        else st.fixed_dictionaries(
+            {}, optional={"start": times, "end": times, "fullUrl": st.sampled_from(["http://a/Patient/1", "http://a/Patient/1/_history/2"])}
+        )
+    )
+    around = Surroundings(item, item, item)
+
+    def verdict(run: Any) -> bool | None:
+        try:
+            result = run(item, around)
+        except Undecided:
+            return None
+        return result if isinstance(result, bool) else truth(result)
+
+    assert verdict(HOT[key]) == verdict(rule.run)

@@ -1,0 +1,73 @@
+"""Narrative XHTML."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scorers.clinical.formats.fhir import is_valid
+from scorers.clinical.formats.fhir.narrative import Scan
+from tests.scorers.clinical.fhir.resources import codes, patient, report
+
+NS = 'xmlns="http://www.w3.org/1999/xhtml"'
+
+
+def problems(div: str) -> set[str]:
+    return codes(patient(text={"status": "generated", "div": div}))
+
+
+@pytest.mark.parametrize(
+    "div",
+    [
+        f"<div {NS}>plain</div>",
+        f"<div {NS}><p class='a' id='b'>x<br/>&lt;&#233;&#xe9;</p><a href='#b'>y</a><table border='1'><tr><td colspan='2'>z</td></tr></table></div>",
+        f"<div {NS}><img src='#a' alt='b'/></div>",
+        f"<div {NS}><!-- comment --><b>a</b></div>",
+    ],
+)
+def test_basic_html_is_allowed(div: str) -> None:
+    assert is_valid(report(patient(text={"status": "generated", "div": div})))
+
+
+@pytest.mark.parametrize(
+    ("div", "code"),
+    [
+        ("<div>x</div>", "fhir.narrative.namespace"),
+        (f"<p {NS}>x</p>", "fhir.narrative.root"),
+        (f"<div {NS}>  <p/></div>", "fhir.invariants.txt-2"),
+        (f"<div {NS}><script>alert(1)</script></div>", "fhir.invariants.txt-1"),
+        (f"<div {NS}><p onclick='x()'>a</p></div>", "fhir.invariants.txt-1"),
+        (f"<div {NS}><a href='javascript:x()'>a</a></div>", "fhir.narrative.active"),
+        (f"<div {NS}><iframe src='http://a.example'>a</iframe></div>", "fhir.invariants.txt-1"),
+        (f"<div {NS}><p>a</div>", "fhir.narrative.malformed"),
+        (f"<div {NS}>a < b</div>", "fhir.narrative.malformed"),
+        (f"<div {NS}>a &nbsp; b</div>", "fhir.narrative.entity"),
+        (f"<div {NS}>a & b</div>", "fhir.narrative.entity"),
+        (f"<div {NS}>a</div><div {NS}>b</div>", "fhir.narrative.malformed"),
+        (f"<div {NS}><a href='#nowhere'>a</a></div>", "fhir.narrative.link"),
+        ("<!DOCTYPE d [<!ENTITY a 'b'>]><div>&a;</div>", "fhir.narrative.doctype"),
+    ],
+)
+def test_what_is_not_allowed_is_told(div: str, code: str) -> None:
+    assert code in problems(div)
+
+
+def test_an_xml_bomb_is_refused_and_nothing_is_expanded() -> None:
+    bomb = "<!DOCTYPE x [<!ENTITY a '" + "a" * 100 + "'>" + "".join(f"<!ENTITY b{n} '&a;&a;&a;&a;'>" for n in range(50)) + f"]><div {NS}>&b49;</div>"
+    assert problems(bomb) == {"fhir.narrative.doctype"}
+
+
+@pytest.mark.parametrize("text", ["<" * 500_000, "<a " + '"' * 500_000, "<div " + 'a="b" ' * 100_000, "&" * 500_000, "<!--" * 200_000, "<p>" * 200_000])
+def test_hostile_text_takes_time_in_proportion_to_its_length(text: str) -> None:
+    started = time.process_time()
+    Scan(text).run()
+    assert time.process_time() - started < 10
+
+
+@given(st.text(alphabet="<>/&;\"'= adivp!-[]#:\n"))
+def test_no_text_makes_the_scan_raise(text: str) -> None:
+    Scan(text).run()
+    Scan(f"<div {NS}>{text}</div>").run()

@@ -1,0 +1,108 @@
+"""Structure: what elements there may be, how often, and as what JSON."""
+
+from __future__ import annotations
+
+import pytest
+
+from scorers.clinical.formats.fhir import is_valid, validate
+from tests.scorers.clinical.fhir.resources import PLAIN, bundle, codes, found, observation, patient, report
+
+
+def test_good_resources_are_valid() -> None:
+    for resource in (patient(), observation(), bundle(patient(), observation())):
+        assert is_valid(report(resource)), report(resource).findings
+
+
+def test_an_unknown_element_is_told_by_its_path() -> None:
+    finding = found(patient(contact=[{"name": {"text": "x"}, "nickname": "y"}]), "fhir.structure.unknown-element")
+    assert (finding.severity, finding.path) == ("major", "Patient.contact[0].nickname")
+
+
+def test_an_unknown_name_that_could_be_payload_is_not_shown() -> None:
+    assert found(patient(**{"John Smith, born 1970": 1}), "fhir.structure.unknown-element").path == "Patient.?"
+
+
+def test_a_required_element_must_be_there() -> None:
+    assert found(observation(status=None), "fhir.structure.missing").path == "Observation.status"
+
+
+def test_an_extension_in_place_of_a_required_primitive_is_enough() -> None:
+    beside = {"extension": [{"url": "http://hl7.org/fhir/StructureDefinition/data-absent-reason", "valueCode": "unknown"}]}
+    assert is_valid(report(observation(status=None, _status=beside)))
+
+
+def test_a_choice_may_have_one_type_only() -> None:
+    assert found(observation(valueString="high"), "fhir.structure.choice").path == "Observation.value[x]"
+
+
+def test_a_type_that_the_choice_does_not_allow_is_an_unknown_element() -> None:
+    assert codes(patient(deceasedString="yes")) == {"fhir.structure.unknown-element"}
+
+
+def test_a_repeating_element_must_be_a_list() -> None:
+    assert codes(patient(name={"text": "Ada"})) == {"fhir.structure.list"}
+
+
+def test_a_single_element_must_not_be_a_list() -> None:
+    assert codes(patient(gender=["female"])) == {"fhir.structure.no-list"}
+
+
+def test_an_empty_list_and_an_empty_object_are_told() -> None:
+    assert codes(patient(name=[])) == {"fhir.structure.empty-list"}
+    assert codes(patient(maritalStatus={})) == {"fhir.invariants.ele-1"}
+
+
+def test_null_stands_only_where_the_other_list_has_an_extension() -> None:
+    absent = {"extension": [{"url": "http://hl7.org/fhir/StructureDefinition/data-absent-reason", "valueCode": "unknown"}]}
+    assert is_valid(report(patient(name=[{"given": ["Ada", None], "_given": [None, absent]}])))
+    assert codes(patient(name=[{"given": ["Ada", None]}])) == {"fhir.structure.null"}
+    assert codes(patient(gender=None) | {"gender": None}) == {"fhir.structure.null"}
+
+
+def test_an_object_where_text_belongs_and_the_reverse_are_told() -> None:
+    assert codes(patient(gender={"code": "female"})) == {"fhir.primitives.type"}
+    assert codes(patient(maritalStatus="M")) == {"fhir.structure.object"}
+
+
+@pytest.mark.parametrize("resource", [{}, {"resourceType": 5}, {"resourceType": "Persona"}, {"resourceType": "DomainResource"}])
+def test_what_is_no_resource_is_critical(resource: dict[str, object]) -> None:
+    assert report(resource).findings[0].severity == "critical"
+    assert not is_valid(report(resource))
+
+
+def test_two_elements_with_one_id_are_told() -> None:
+    assert "fhir.structure.duplicate-id" in codes(patient(name=[{"id": "a", "text": "x"}, {"id": "a", "text": "y"}]))
+
+
+def test_a_member_that_appears_twice_is_told_however_the_file_is_spaced() -> None:
+    for text in (b'{"resourceType":"Patient","gender":"male","gender":"female"}', b'{ "resourceType" : "Patient", "gender" : "male", "gender" : "female" }'):
+        assert [one.code for one in validate(text, options=PLAIN).findings] == ["fhir.json.duplicate"]
+
+
+def test_text_that_looks_like_members_is_no_duplicate() -> None:
+    assert is_valid(validate(b'{"resourceType":"Patient","name":[{"text":"a \\": b \\": c"}]}', options=PLAIN))
+
+
+def test_ndjson_is_read_line_by_line() -> None:
+    found_in = validate(b'{"resourceType":"Patient"}\n{"resourceType":"Patient","gender":"x"}\n', options=PLAIN)
+    assert [(one.code, one.path) for one in found_in.findings] == [("fhir.bindings.required", "Line[1].Patient.gender")]
+
+
+def test_in_a_bundle_resources_are_told_by_type_and_number() -> None:
+    paths = {one.path for one in report(bundle(patient(gender="x"), observation(id="o1"), observation(id="o2", status="x"))).findings}
+    assert paths == {"Patient.gender", "Observation[1].status"}
+
+
+def test_comments_are_refused_unless_allowed() -> None:
+    text = b'{"resourceType":"Patient" /* a */ } // b'
+    assert [one.code for one in validate(text, options=PLAIN).findings] == ["fhir.json.comment"]
+
+
+def test_a_byte_order_mark_is_no_fault() -> None:
+    assert is_valid(validate(b'\xef\xbb\xbf{"resourceType":"Patient"}', options=PLAIN))
+
+
+def test_findings_hold_nothing_of_the_payload_unless_asked() -> None:
+    told = report(patient(gender="Zaphod", birthDate="Beeblebrox", identifier=[{"system": "Trillian", "value": "x"}]))
+    text = " ".join(f"{one.message} {one.path} {one.suggestion}" for one in told.findings)
+    assert not {"Zaphod", "Beeblebrox", "Trillian"} & set(text.replace(":", " ").split())
