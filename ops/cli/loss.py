@@ -34,6 +34,7 @@ class Format(StrEnum):
 class Support(StrEnum):
     """What counts as support of a statement."""
 
+    auto = "auto"
     nli = "nli"
     nli_lexical = "nli+lexical"
 
