@@ -57,6 +57,12 @@ def test_a_finding_counts_even_where_its_check_told_of_no_rule() -> None:
     assert scored.format == 90
 
 
+def test_a_check_that_applied_no_rule_raises_no_mean() -> None:
+    scored = scores.score_report(report(finding("critical", "structure.x"), structure=1, units=0))
+    assert [check.name for check in scored.checks] == ["structure"]
+    assert scored.format == 80
+
+
 def test_the_specification_s_sample_gives_82() -> None:
     assert scores.overall_score(100, 100, 64) == (82, ())
 

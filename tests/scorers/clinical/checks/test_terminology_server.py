@@ -217,6 +217,35 @@ def test_the_breaker_leaves_a_failing_server_alone_then_lets_one_question_throug
     assert client.membership(SNOMED, "1") == ("not_member", None)
 
 
+def test_while_one_question_tries_again_the_others_wait_for_no_answer(server: Server) -> None:
+    clock, arrived, released = Clock(), threading.Event(), threading.Event()
+    client = TerminologyServer(server.url, failures_max=1, pause_s=30, clock=clock)
+    server.misbehave = lambda handler: reply(handler, 500, b"")
+    client.membership(SNOMED, "1")
+    clock.now += 31
+
+    def hold(handler: BaseHTTPRequestHandler) -> None:
+        arrived.set()
+        released.wait(10)
+        reply(handler, 200, parameters(result=True))
+
+    server.misbehave = hold
+    trial = threading.Thread(target=client.membership, args=(SNOMED, "2"))
+    trial.start()
+    try:
+        assert arrived.wait(10)
+        assert "left alone" in (client.membership(SNOMED, "3")[1] or "")
+    finally:
+        released.set()
+        trial.join()
+    assert client.membership(SNOMED, "2") == ("member", None)
+
+
+def test_an_answer_without_end_is_cut_off(server: Server) -> None:
+    server.misbehave = endless
+    assert TerminologyServer(server.url).membership(SNOMED, "1") == ("not_checked", "the terminology server's answer is too large")
+
+
 def test_what_cannot_be_encoded_is_no_member_and_is_not_asked(server: Server) -> None:
     assert TerminologyServer(server.url).membership(SNOMED, "\udc80") == ("not_member", None)
     assert server.asked == []
