@@ -120,8 +120,10 @@ def _configured() -> dict[str, Any]:
 async def _evaluate(settings: "EngineSettings", support: str, data: Path, sample: int | None, only: str | None) -> dict[str, Any]:
     """Open the engines, measure, close."""
     from ops.evaluation.report import measured
+    from ops.evaluation.sets import find_sets
     from scorers.engines.opening import open_engines
 
+    find_sets(data)  # loading a model takes seconds; a mistyped folder should not
     engines = open_engines(settings)
     try:
         return await measured(engines, data, support=support, size=sample, only=only, say=_say, default_model=settings.nli_model == "default")

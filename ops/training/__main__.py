@@ -21,6 +21,8 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--steps-max", type=int, help="stop after this many steps (the schedule is then that long)")
     parser.add_argument("--save-every", type=int, default=250, help="steps between checkpoints")
     parser.add_argument("--terms", default="stated,literature,none", help="use sets whose licence is: stated, literature, none (comma-separated)")
+    parser.add_argument("--start-from", type=Path, metavar="DIR", help="begin with the adapter in DIR instead of an untrained one")
+    parser.add_argument("--late-only", action="store_true", help="skip the first phase: the broad sets")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="another value for one choice of the recipe")
     told = parser.parse_args(arguments)
     terms = told.terms.split(",")
@@ -45,7 +47,11 @@ def main(arguments: list[str] | None = None) -> int:
     base = str(default_base())
     try:
         early, late, used = phases(told.data, seed=recipe.seed, terms=cast("list[Terms]", terms), edits=recipe.edits)
+        if told.late_only:
+            early, used = [], {name: (0, count) for name, (_, count) in used.items()}
         run = Run(adapted_model(base, recipe), AutoTokenizer.from_pretrained(base), recipe, told.out, say=lambda line: print(line, flush=True))  # noqa: T201
+        if told.start_from is not None:
+            run.start_from(told.start_from)
         run.train(early, late, save_every=told.save_every, steps_max=told.steps_max)
     except (OSError, ValueError) as problem:
         return _say_and_fail(str(problem))

@@ -180,6 +180,22 @@ class Run:
                 self.average[name].lerp_(weight, 1 - decay)
         return loss.item()
 
+    def start_from(self, adapter: Path) -> None:
+        """Begin with the weights of an adapter that another run wrote. Raises: OSError, ValueError when it is none of this recipe's shape."""
+        from peft import set_peft_model_state_dict
+        from safetensors.torch import load_file
+
+        state = {name: weight.float() for name, weight in load_file(adapter / ADAPTER_FILES[1]).items()}
+        try:
+            told: Any = set_peft_model_state_dict(self.model, state)
+        except RuntimeError:
+            msg = f"{adapter}: its weights have another shape; choose the rank it was trained with"
+            raise ValueError(msg) from None
+        if told.unexpected_keys:
+            msg = f"{adapter}: holds weights that this recipe does not train, {told.unexpected_keys[0]} among them"
+            raise ValueError(msg)
+        self.average = {name: weight.detach().clone() for name, weight in self.trained.items()}
+
     def _tokenized(self, pairs: Sequence[Pair]) -> list[list[int]]:
         out: list[list[int]] = []
         for start in range(0, len(pairs), 10_000):

@@ -96,3 +96,23 @@ def stop_after(run: Run, steps: int, pairs: list[Pair]) -> None:
     run._checkpoint = and_die  # type: ignore[method-assign]
     with pytest.raises(Killed):
         run.train(pairs, pairs, save_every=steps, steps_max=6)
+
+
+@pytest.mark.slow
+def test_a_run_can_begin_with_another_runs_adapter(tmp_path: Path) -> None:
+    from transformers import AutoTokenizer
+
+    from scorers.engines.weights import default_base
+
+    base = str(default_base())
+    tokenizer = AutoTokenizer.from_pretrained(base)
+    recipe = Recipe(rank=2, alpha=2, batch_tokens=128, dropout=0.0)
+    pairs = [Pair(f"Room {number} is open.", "A room is open.", 0) for number in range(20)]
+    first = Run(adapted_model(base, recipe), tokenizer, recipe, tmp_path / "first", say=lambda _: None)
+    first.train(pairs, [], save_every=10, steps_max=3)
+    second = Run(adapted_model(base, replace(recipe, seed=2)), tokenizer, recipe, tmp_path / "second", say=lambda _: None)
+    second.start_from(tmp_path / "first")
+    assert all(torch.allclose(second.trained[name], first.average[name], atol=1e-3) for name in first.trained)
+    wider = replace(recipe, rank=3)
+    with pytest.raises(ValueError, match="rank"):
+        Run(adapted_model(base, wider), tokenizer, wider, tmp_path / "wider", say=lambda _: None).start_from(tmp_path / "first")
