@@ -46,7 +46,7 @@ def main(arguments: list[str] | None = None) -> int:
     torch.set_num_threads(told.threads or torch.get_num_threads())
     base = str(default_base())
     try:
-        early, late, used = phases(told.data, seed=recipe.seed, terms=cast("list[Terms]", terms), edits=recipe.edits)
+        early, late, used = phases(told.data, seed=recipe.seed, terms=cast("list[Terms]", terms), edits=recipe.edits, unrelated=recipe.unrelated)
         if told.late_only:
             early, used = [], {name: (0, count) for name, (_, count) in used.items()}
         run = Run(adapted_model(base, recipe), AutoTokenizer.from_pretrained(base), recipe, told.out, say=lambda line: print(line, flush=True))  # noqa: T201

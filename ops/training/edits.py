@@ -1,7 +1,10 @@
-"""Pairs made by rule: a sentence of a premise, and the same sentence with one fact changed.
+"""Pairs made by rule: a sentence of a premise, the same sentence with one fact changed, and sentences that have nothing to do with each other.
 
 The published sets seldom hold a hypothesis that repeats nearly all words of its premise and is still wrong, and that is what a careless
 summary looks like. Each premise gives up to two pairs: a sentence of its own (entailed), and that sentence with one edit (not entailed).
+
+Image captions taught many sets that another scene is a contradiction. In one document, and between documents, most sentences are merely about something
+else: such pairs are made too, as neutral ones, or a faithful sentence would be contradicted by half of its own source.
 """
 
 from __future__ import annotations
@@ -10,7 +13,7 @@ import random
 import re
 from collections.abc import Callable, Sequence
 
-from ops.training.mixture import NOT_ENTAILMENT, Pair
+from ops.training.mixture import NEUTRAL, NOT_ENTAILMENT, Pair
 
 _SENTENCE_END = re.compile(r"(?<=[a-z0-9)\"][.!?])\s+(?=[A-Z\"])")
 _NUMBER = re.compile(r"(?<![\w.,])\d{1,4}(?:\.\d+)?(?![\w,]|\.\d)")
@@ -24,6 +27,8 @@ _OPPOSITES = {
 }  # fmt: skip
 _OPPOSITES |= {there: here for here, there in _OPPOSITES.items() if here not in {"all", "only", "born", "most"}}
 _OPPOSITE = re.compile(r"\b(" + "|".join(_OPPOSITES) + r")\b")
+#: How often a text may be drawn for unrelated pairs.
+TURNS = 8
 Edit = Callable[[str, str, random.Random], str | None]
 
 
@@ -107,4 +112,27 @@ def edited_pairs(premises: Sequence[str], *, count: int, chance: random.Random) 
                 made += [Pair(premise, sentence, 0), Pair(premise, changed, NOT_ENTAILMENT)]
                 break
     chance.shuffle(made)
+    return made
+
+
+def unrelated_pairs(premises: Sequence[str], *, count: int, chance: random.Random) -> list[Pair]:
+    """Up to `count` neutral pairs: two thirds are one or two sentences of a text and another sentence of it, the rest sentences of two texts."""
+    order = list(premises)
+    chance.shuffle(order)
+    made: list[Pair] = []
+    previous = ""
+    for premise in order * TURNS:
+        if len(made) >= count:
+            break
+        usable = sentences(premise)
+        if previous and usable and len(made) % 3 == 0:
+            made.append(Pair(previous, chance.choice(usable), NEUTRAL))
+        elif len(usable) > 2:
+            at = chance.randrange(len(usable))
+            width = chance.choice((1, 1, 2))
+            starts = [start for start in range(len(usable) - width + 1) if not start <= at < start + width]
+            if starts:
+                start = chance.choice(starts)
+                made.append(Pair(" ".join(usable[start : start + width]), usable[at], NEUTRAL))
+        previous = chance.choice(usable) if usable else previous
     return made

@@ -51,6 +51,7 @@ class Recipe:
     tokens_max: int = 160
     average: float = 0.998
     edits: int = 30_000
+    unrelated: int = 40_000
 
 
 def adapted_model(base: str, recipe: Recipe) -> PeftModel:

@@ -16,7 +16,7 @@ from typing import Literal
 import orjson
 
 LABELS: tuple[str, ...] = ("entailment", "neutral", "contradiction")
-NOT_ENTAILMENT = 3
+NEUTRAL, NOT_ENTAILMENT = 1, 3
 TARGETS = {"entailment": 0, "neutral": 1, "contradiction": 2, "not_entailment": NOT_ENTAILMENT}
 Terms = Literal["stated", "literature", "none"]
 
@@ -81,7 +81,7 @@ SOURCES: tuple[Source, ...] = (
     Source("syn_cur_counting", "stated", 1_000, 0, "MIT"),
 )
 # Premises of these sets are edited by rule (ops.training.edits) into pairs that differ in one number, name, role or negation.
-EDITED_SOURCES: tuple[str, ...] = ("newproto", "fever_ggkorn", "fever_rte_dev", "feverous_dev", "begin", "climate_fever")
+EDITED_SOURCES: tuple[str, ...] = ("newproto", "fever_ggkorn", "fever_rte_dev", "feverous_dev", "begin", "climate_fever", "med_evinf", "med_citint")
 
 
 def rows(path: Path) -> Iterator[Pair]:
@@ -100,14 +100,14 @@ def rows(path: Path) -> Iterator[Pair]:
                 raise ValueError(msg) from None
 
 
-def phases(folder: Path, *, seed: int, terms: Sequence[Terms], edits: int) -> tuple[list[Pair], list[Pair], dict[str, tuple[int, int]]]:
+def phases(folder: Path, *, seed: int, terms: Sequence[Terms], edits: int, unrelated: int = 0) -> tuple[list[Pair], list[Pair], dict[str, tuple[int, int]]]:
     """The pairs of the first and of the second phase, shuffled, and how many each set gave to each.
 
     Raises:
         FileNotFoundError: a set that the mixture names is not in `folder`.
         ValueError: a row cannot be used.
     """
-    from ops.training.edits import edited_pairs
+    from ops.training.edits import edited_pairs, unrelated_pairs
 
     chance = random.Random(seed)  # noqa: S311  # a shuffle, not a secret
     early: list[Pair] = []
@@ -129,11 +129,14 @@ def phases(folder: Path, *, seed: int, terms: Sequence[Terms], edits: int) -> tu
         used[source.name] = (len(first), len(second))
         if source.name in EDITED_SOURCES:
             premises += sorted({pair.premise for pair in pairs})
-    made = edited_pairs(premises, count=edits, chance=chance)
-    half = len(made) // 2
-    early += made[:half]
-    late += made[half:]
-    used["edits (made by rule)"] = (half, len(made) - half)
+    for name, made in (
+        ("edits (made by rule)", edited_pairs(premises, count=edits, chance=chance)),
+        ("unrelated (made by rule)", unrelated_pairs(premises, count=unrelated, chance=chance)),
+    ):
+        half = len(made) // 2
+        early += made[:half]
+        late += made[half:]
+        used[name] = (half, len(made) - half)
     chance.shuffle(early)
     chance.shuffle(late)
     return early, late, used

@@ -8,8 +8,8 @@ import orjson
 import pytest
 
 from ops.training import mixture
-from ops.training.edits import EDITS, change_number, edited_pairs, negate, reverse_word, sentences, swap_names
-from ops.training.mixture import NOT_ENTAILMENT, SOURCES, Pair, Source, phases, rows
+from ops.training.edits import EDITS, change_number, edited_pairs, negate, reverse_word, sentences, swap_names, unrelated_pairs
+from ops.training.mixture import NEUTRAL, NOT_ENTAILMENT, SOURCES, Pair, Source, phases, rows
 
 
 def write(path: Path, *values: object) -> Path:
@@ -42,7 +42,7 @@ def test_phases_take_no_more_than_the_caps_and_are_the_same_every_time(tmp_path:
     assert (len(early), len(late)) == (8, 2)
     assert used["a"] == (5, 2)
     assert phases(tmp_path, seed=1, terms=("stated", "none"), edits=0)[:2] == (early, late)
-    assert phases(tmp_path, seed=1, terms=("stated",), edits=0)[2].keys() == {"a", "edits (made by rule)"}
+    assert phases(tmp_path, seed=1, terms=("stated",), edits=0)[2].keys() == {"a", "edits (made by rule)", "unrelated (made by rule)"}
 
 
 def test_a_set_that_is_absent_is_named(tmp_path: Path) -> None:
@@ -70,3 +70,10 @@ def test_edited_pairs_are_half_entailed_and_differ_from_their_twin() -> None:
     assert sum(each.target == 0 for each in made) == len(made) / 2
     assert all(each.hypothesis in each.premise for each in made if each.target == 0)
     assert all(each.hypothesis not in sentences(each.premise) for each in made if each.target == NOT_ENTAILMENT)
+
+
+def test_unrelated_pairs_are_neutral_and_never_hold_their_own_premise() -> None:
+    premises = [" ".join(f"The {name} number {text} stands in a town of its own." for name in ("tower", "bridge", "castle", "mill")) for text in range(30)]
+    made = unrelated_pairs(premises, count=40, chance=random.Random(7))
+    assert len(made) == 40
+    assert all(each.target == NEUTRAL and each.hypothesis not in each.premise for each in made)
