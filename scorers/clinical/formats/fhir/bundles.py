@@ -23,11 +23,11 @@ def check_bundles(document: Document, resolver: Resolver) -> None:
             document.report.fired("bundle")
             _links(document, frame)
             _entries(document, frame)
-            kind = frame.resource.get("type")
+            kind = frame.text("type")
             if kind == "searchset":
                 _search(document, frame)
             elif kind in {"document", "message"}:
-                _linked(document, frame, resolver, str(kind))
+                _linked(document, frame, resolver, kind)
 
 
 def _links(document: Document, bundle: Frame) -> None:
@@ -45,7 +45,7 @@ def _dicts(values: Any) -> list[dict[str, Any]]:
 
 
 def _entries(document: Document, bundle: Frame) -> None:
-    kind = bundle.resource.get("type")
+    kind = bundle.text("type")
     optional = kind in EXCHANGES
     seen: set[tuple[str, Any]] = set()
     for frame in bundle.entries:
@@ -97,7 +97,7 @@ def _search(document: Document, bundle: Frame) -> None:
             continue
         if not isinstance(frame.resource.get("id"), str):
             document.say("major", "fhir.bundle.search", frame.place, "a search result must have an id")
-        if wanted is not None and mode in {None, "match"} and frame.type != wanted:
+        if wanted is not None and mode in (None, "match") and frame.type != wanted:
             document.say("major", "fhir.bundle.search", frame.place, f"not of the type that was searched for: {wanted}")
 
 

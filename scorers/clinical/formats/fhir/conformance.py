@@ -99,7 +99,7 @@ def _structure(document: Document, frame: Frame) -> None:
             for number, kinds in dicts(element.get("slicing"), "discriminator"):
                 if not isinstance(kinds.get("path"), str):
                     document.say("major", "fhir.structure.missing", ((place, "slicing", None), "discriminator", number), "path is required and absent")
-    if resource.get("kind") in {"resource", "complex-type"} and resource.get("derivation") == "constraint" and root is not None:
+    if frame.text("kind") in {"resource", "complex-type"} and resource.get("derivation") == "constraint" and root is not None:
         _known_type(document, frame, root, str(kind))
 
 

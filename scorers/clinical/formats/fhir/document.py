@@ -53,6 +53,11 @@ class Frame:
     ids: dict[str, int] = field(default_factory=dict)
     numbers: dict[str, int] = field(default_factory=dict)
 
+    def text(self, name: str) -> str:
+        """A member of the resource that should be text; empty where it is absent or something else."""
+        value = self.resource.get(name)
+        return value if isinstance(value, str) else ""
+
     @property
     def root(self) -> Frame:
         """The resource itself, or the one that it is contained in."""

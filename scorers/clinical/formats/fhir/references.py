@@ -164,14 +164,15 @@ def _outside(document: Document, resolver: Resolver, frame: Frame, reference: st
 
 def _lax(frame: Frame) -> bool:
     bundle = frame.root.bundle
-    return bundle is None or bundle.resource.get("type") in EXCHANGES
+    return bundle is None or bundle.text("type") in EXCHANGES
 
 
 def _contained(document: Document, frame: Frame) -> None:
     """dom-3, dom-4, dom-5, and ids of contained resources."""
     if not frame.contained or frame.container is not None:
         return
-    used = {value.get("reference") for one in (frame, *frame.contained) for value, _, _ in one.references}
+    named = (value.get("reference") for one in (frame, *frame.contained) for value, _, _ in one.references)
+    used = {one for one in named if isinstance(one, str)}
     used.update(value for one in (frame, *frame.contained) for value, _, _ in one.canonicals)
     seen: set[str] = set()
     scanned = False
@@ -201,9 +202,9 @@ def _names_container(inner: Frame) -> bool:
     return any(value == "#" for value, _, _ in inner.canonicals)
 
 
-def _fragments(resource: Any) -> set[str | None]:
+def _fragments(resource: Any) -> set[str]:
     """Return every text of a resource that begins with '#': uri and url elements may refer to contained resources too."""
-    found: set[str | None] = set()
+    found: set[str] = set()
     waiting = [resource]
     while waiting:
         one = waiting.pop()

@@ -131,7 +131,7 @@ def _observation(document: Document, frame: Frame, person: tuple[Moment | None, 
 
 
 def _plausible(document: Document, value: dict[str, Any], place: Place, loinc: str | None, name: str | None, age: float | None, sex: Sex | None) -> None:
-    unit = value.get("code") if value.get("system") in {None, _UCUM} and "code" in value else value.get("unit")
+    unit = value.get("code") if value.get("system") in (None, _UCUM) and "code" in value else value.get("unit")
     judged = plausibility.judge_value(
         value.get("value"),
         shown_place(place),

@@ -63,7 +63,11 @@ def _validate_value(value: Any, text: bytes | None, document: Document, number: 
     shown = name if isinstance(name, str) and name in definitions().resources else "Resource"
     outer: Place | None = None if number is None else (None, "Line", number)
     place: Place = (outer, shown, None)
-    frame = Walk(engine(), document).run(value, place)
+    try:
+        frame = Walk(engine(), document).run(value, place)
+    except Exception as error:  # noqa: BLE001 - nothing that a document holds may cost the caller more than a verdict
+        document.say("critical", "fhir.structure.failed", place, f"could not be walked: {type(error).__name__}")
+        return
     if text is not None and not document.said["fhir.structure.depth"] and frame is not None:
         look_for_duplicates(text, document.members, document)
     if frame is not None:

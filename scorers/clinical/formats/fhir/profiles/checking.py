@@ -310,7 +310,7 @@ class Checker:
             names = {_capital(code) for code, _, _ in cut.types}
             if actual:
                 return actual in names
-            return isinstance(value, dict) and value.get("resourceType") in {code for code, _, _ in cut.types}
+            return isinstance(value, dict) and value.get("resourceType") in [code for code, _, _ in cut.types]
         if kind == "type":
             return self._type_at(cut, value, path)
         rule, values = _follow(cut, value, path)
@@ -329,7 +329,7 @@ class Checker:
         wanted = {code for code, _, _ in rule.types}
         if not any(code in definitions().resources for code in wanted):
             return None
-        return any(isinstance(one, dict) and one.get("resourceType") in wanted for one in values)
+        return any(isinstance(one, dict) and one.get("resourceType") in list(wanted) for one in values)
 
     def _value_matches(self, rule: Constraint, values: list[Any]) -> bool | None:
         if rule.fixed is not None:

@@ -1,0 +1,87 @@
+"""Extensions against their definitions, definitions' own rules, and rules about texts."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from scorers.clinical.formats.fhir import is_valid
+from tests.scorers.clinical.fhir.resources import PLAIN, codes, patient, report
+
+CORE = "http://hl7.org/fhir/StructureDefinition/"
+STRICT = replace(PLAIN, extensions="known")
+
+
+def test_a_known_extension_in_its_place_is_good() -> None:
+    assert is_valid(report(patient(extension=[{"url": CORE + "patient-birthPlace", "valueAddress": {"text": "x"}}]), STRICT))
+    maiden = {"extension": [{"url": CORE + "humanname-mothers-family", "valueString": "x"}]}
+    assert is_valid(report(patient(name=[{"family": "a", "_family": maiden}]), STRICT))
+
+
+@pytest.mark.parametrize(
+    ("changes", "code"),
+    [
+        ({"extension": [{"url": CORE + "patient-birthPlace", "valueString": "x"}]}, "fhir.extensions.type"),
+        ({"name": [{"text": "a", "extension": [{"url": CORE + "patient-birthPlace", "valueAddress": {"text": "x"}}]}]}, "fhir.extensions.context"),
+        ({"name": [{"text": "a", "extension": [{"url": CORE + "humanname-mothers-family", "valueString": "x"}]}]}, "fhir.extensions.context"),
+        ({"modifierExtension": [{"url": CORE + "patient-birthPlace", "valueAddress": {"text": "x"}}]}, "fhir.extensions.modifier"),
+        ({"extension": [{"url": CORE + "patient-birthPlace|4.0.1", "valueAddress": {"text": "x"}}]}, "fhir.extensions.url"),
+        ({"extension": [{"url": "birthPlace", "valueString": "x"}]}, "fhir.extensions.url"),
+        ({"extension": [{"url": CORE + "patient-nationality", "extension": [{"url": "flag", "valueString": "x"}]}]}, "fhir.extensions.part"),
+        ({"extension": [{"valueString": "x"}]}, "fhir.structure.missing"),
+    ],
+)
+def test_an_extension_that_its_definition_does_not_allow_is_told(changes: dict[str, Any], code: str) -> None:
+    assert code in codes(patient(**changes))
+
+
+def test_an_extension_without_a_definition_is_not_checked_or_refused_as_asked() -> None:
+    unknown = patient(extension=[{"url": "http://vendor.test/x", "valueString": "x"}])
+    assert "extensions without a definition" in {one.check for one in report(unknown).not_checked}
+    assert codes(unknown, STRICT) == {"fhir.extensions.unknown"}
+
+
+SEARCH = {
+    "resourceType": "SearchParameter",
+    "url": "http://a.example/s",
+    "name": "S",
+    "status": "draft",
+    "description": "x",
+    "code": "name",
+    "base": ["Organization"],
+}
+CODES = {"resourceType": "CodeSystem", "name": "C", "status": "draft", "content": "complete"}
+QUESTIONS = {"resourceType": "Questionnaire", "name": "Q", "status": "draft"}
+
+
+@pytest.mark.parametrize(
+    ("resource", "code"),
+    [
+        (SEARCH | {"type": "composite"}, "fhir.definitions.search"),
+        (SEARCH | {"type": "token", "derivedFrom": "http://hl7.org/fhir/SearchParameter/Organization-name"}, "fhir.definitions.search"),
+        (CODES | {"count": 2, "concept": [{"code": "a"}]}, "fhir.definitions.count"),
+        (
+            QUESTIONS | {"item": [{"linkId": "1", "type": "string", "enableWhen": [{"question": "9", "operator": "exists", "answerBoolean": True}]}]},
+            "fhir.questionnaires.enable",
+        ),
+        ({"resourceType": "ValueSet", "name": "V", "status": "draft", "compose": {"include": [{"system": "codes"}]}}, "fhir.codings.system"),
+        ({"resourceType": "QuestionnaireResponse", "status": "completed", "questionnaire": "http://hl7.org/fhir/ValueSet/item-type"}, "fhir.canonicals.type"),
+        ({"resourceType": "QuestionnaireResponse", "status": "completed", "questionnaire": "Questionnaire/1"}, "fhir.canonicals.relative"),
+    ],
+)
+def test_a_definition_that_contradicts_itself_or_its_page_is_told(resource: dict[str, Any], code: str) -> None:
+    assert code in codes(resource)
+
+
+def test_html_in_texts_is_an_error_only_where_security_is_asked_for() -> None:
+    active = patient(name=[{"text": "<script>x</script>"}])
+    assert is_valid(report(active))
+    assert codes(active, replace(PLAIN, security=True)) == {"fhir.texts.html"}
+
+
+def test_example_urls_and_experimental_definitions_can_be_refused() -> None:
+    photo = patient(photo=[{"url": "http://example.org/a"}])
+    assert codes(photo, replace(PLAIN, example_urls=False)) == {"fhir.texts.example-url"}
+    assert codes(QUESTIONS | {"experimental": True}, replace(PLAIN, experimental=False)) == {"fhir.definitions.experimental"}

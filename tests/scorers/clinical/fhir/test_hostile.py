@@ -1,0 +1,107 @@
+"""Hostile input: a finding or a clear rejection, in bounded time, never an exception."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scorers.clinical.formats.fhir import Options, is_valid, validate
+from tests.scorers.clinical.fhir.resources import bundle, observation, patient
+
+
+def nested(depth: int) -> bytes:
+    item: dict[str, Any] = {"linkId": "x", "type": "group"}
+    for number in range(depth):
+        item = {"linkId": str(number), "type": "group", "item": [item]}
+    return json.dumps({"resourceType": "Questionnaire", "status": "draft", "item": [item]}).encode()
+
+
+CASES = {
+    "nothing": b"",
+    "zeros": b"\x00" * 1000,
+    "infinite": b'{"resourceType":"Observation","valueQuantity":{"value":1e400}}',
+    "deep objects": b'{"a":' * 10_000 + b"1" + b"}" * 10_000,
+    "deep lists": b"[" * 10_000,
+    "deep items": nested(250),
+    "half a document": json.dumps(bundle(patient())).encode()[:-40],
+    "lone surrogate": b'{"resourceType":"Patient","id":"\\ud800"}',
+    "not UTF-8": b'{"resourceType":"\xff"}',
+    "NUL in text": b'{"resourceType":"Patient","name":[{"family":"a\\u0000b"}]}',
+    "not a number": b'{"resourceType":NaN}',
+    "a list": b"[]",
+    "many members": json.dumps({"resourceType": "Patient", **{f"k{n}": n for n in range(50_000)}}).encode(),
+    "many shapes": json.dumps({"resourceType": "Patient", "name": [{f"k{n}": n} for n in range(20_000)]}).encode(),
+    "a text of 10 MB": json.dumps({"resourceType": "Patient", "name": [{"text": "a b " * 2_500_000}]}).encode(),
+    "many lines": b"{}\n" * 20_000,
+}
+
+
+@pytest.mark.parametrize("name", sorted(CASES))
+def test_hostile_input_is_rejected_in_bounded_time(name: str) -> None:
+    started = time.process_time()
+    told = validate(CASES[name], options=Options(installed_packages=False))
+    assert time.process_time() - started < 20
+    assert not is_valid(told)
+    assert len(told.findings) <= 500
+
+
+def test_a_document_over_the_size_bound_is_not_read() -> None:
+    told = validate(b" " * 101, options=Options(bytes_max=100))
+    assert [(one.severity, one.code) for one in told.findings] == [("critical", "fhir.json.size")]
+
+
+def test_many_contained_resources_take_linear_time() -> None:
+    count = 5_000
+    contained = [{"resourceType": "Patient", "id": f"a{n}"} for n in range(count)]
+    links = [{"other": {"reference": f"#a{n}"}, "type": "refer"} for n in range(count)]
+    started = time.process_time()
+    assert is_valid(validate(json.dumps({"resourceType": "Patient", "contained": contained, "link": links}).encode()))
+    assert time.process_time() - started < 10
+
+
+def test_a_document_can_name_any_number_of_profiles_and_the_report_stays_bounded() -> None:
+    told = validate(json.dumps(bundle(*[patient(id=f"p{n}", meta={"profile": [f"http://a.example/{n}"]}) for n in range(500)])).encode())
+    assert len(told.not_checked) <= 200
+
+
+SCALARS = st.one_of(st.none(), st.booleans(), st.integers(), st.floats(allow_nan=False, allow_infinity=False), st.text(max_size=20))
+ELEMENTS = ["resourceType", "id", "meta", "text", "div", "status", "extension", "url", "valueString", "contained", "reference", "identifier"]
+KEYS = st.one_of(st.sampled_from([*ELEMENTS, "coding", "system", "code", "entry", "resource", "_id", "item", "type"]), st.text(max_size=6))
+TREES = st.recursive(SCALARS, lambda inner: st.one_of(st.lists(inner, max_size=4), st.dictionaries(KEYS, inner, max_size=5)), max_leaves=30)
+GOOD = [patient(), observation(), bundle(patient(), observation()), {"resourceType": "Parameters", "parameter": [{"name": "a", "resource": patient()}]}]
+
+
+def failed(data: bytes) -> list[str]:
+    """What the validator says it could not do for an error of its own."""
+    told = validate(data, options=Options(extensions="known", security=True, example_urls=False))
+    return [one.check for one in told.not_checked if "failed" in one.reason] + [one.code for one in told.findings if one.code == "fhir.structure.failed"]
+
+
+@given(st.binary(max_size=200))
+def test_no_bytes_make_it_raise(data: bytes) -> None:
+    validate(data)
+
+
+@given(TREES)
+def test_no_json_makes_it_raise_nor_a_rule_fail(tree: object) -> None:
+    assert failed(json.dumps(tree).encode()) == []
+
+
+@given(st.sampled_from(GOOD), st.data())
+def test_no_member_replaced_by_anything_makes_a_rule_fail(resource: dict[str, Any], data: st.DataObject) -> None:
+    broken = json.loads(json.dumps(resource))
+    at: Any = broken
+    while True:
+        keys = list(at) if isinstance(at, dict) else list(range(len(at)))
+        key = data.draw(st.sampled_from(keys))
+        inner = at[key]
+        if not isinstance(inner, dict | list) or not inner or data.draw(st.booleans()):
+            at[key] = data.draw(TREES)
+            break
+        at = inner
+    assert failed(json.dumps(broken).encode()) == []

@@ -1,0 +1,86 @@
+"""The specification's example findings for FHIR, by severity and path; and watermarks."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from scorers.clinical.formats.fhir import Options, validate
+from scorers.clinical.report import Context, Report
+from tests.scorers.clinical.fhir.resources import bundle, observation, patient
+
+OPTIONS = Options(installed_packages=False)
+NOW = Context(now=lambda: datetime(2026, 1, 1, tzinfo=UTC))
+
+
+def told(resource: dict[str, Any]) -> Report:
+    return validate(json.dumps(resource).encode(), NOW, OPTIONS)
+
+
+def quantity(value: float, unit: str) -> dict[str, Any]:
+    return {"value": value, "unit": unit, "system": "http://unitsofmeasure.org", "code": unit}
+
+
+def vital(loinc: str, number: int, value: dict[str, Any]) -> dict[str, Any]:
+    return observation(id=f"o{number}", code={"coding": [{"system": "http://loinc.org", "code": loinc}]}, valueQuantity=value)
+
+
+def pressure(number: int, systolic: float, diastolic: float) -> dict[str, Any]:
+    parts = [
+        {"code": {"coding": [{"system": "http://loinc.org", "code": code}]}, "valueQuantity": quantity(value, "mm[Hg]")}
+        for code, value in (("8480-6", systolic), ("8462-4", diastolic))
+    ]
+    return observation(id=f"o{number}", code={"coding": [{"system": "http://loinc.org", "code": "85354-9"}]}, valueQuantity=None, component=parts)
+
+
+STATUS = {"coding": [{"system": "http://terminology.hl7.org/CodeSystem/condition-clinical", "code": "current"}]}
+SPECIFIED = [
+    (bundle(patient(gender="X")), "major", "Patient.gender"),
+    (
+        bundle({"resourceType": "Condition", "id": "c", "subject": {"reference": "Patient/p1"}, "clinicalStatus": STATUS}),
+        "minor",
+        "Condition[0].clinicalStatus",
+    ),
+    (patient(identifier=[{"system": "mrn", "value": "1"}]), "minor", "Patient.identifier[0].system"),
+    (patient(deceasedDateTime="2020-01-01T10:00:00"), "major", "Patient.deceasedDateTime"),  # minor there; corrections, Clinical 2
+    (bundle(vital("2345-7", 0, quantity(95, "mg/dl"))), "minor", "Observation[0].valueQuantity.code"),  # major there; corrections, Clinical 1
+    (bundle(vital("8867-4", 0, quantity(350, "/min"))), "critical", "Observation[0].valueQuantity"),
+    (bundle(vital("8867-4", 0, quantity(60, "/min")), vital("2345-7", 1, quantity(650, "mg/dL"))), "major", "Observation[1].valueQuantity"),
+    (bundle(pressure(0, 120, 80), pressure(1, 120, 80), pressure(2, 110, 120)), "major", "Observation[2].component"),
+]
+
+
+@pytest.mark.parametrize(("resource", "severity", "path"), SPECIFIED)
+def test_a_finding_of_the_specifications_examples_is_made(resource: dict[str, Any], severity: str, path: str) -> None:
+    assert (severity, path) in {(one.severity, one.path) for one in told(resource).findings}
+
+
+def test_an_npi_with_a_wrong_check_digit_is_told() -> None:
+    npi = {"resourceType": "Practitioner", "id": "x", "identifier": [{"system": "http://hl7.org/fhir/sid/us-npi", "value": "1234567890"}]}
+    assert [one.path for one in told(npi).findings if one.code == "identifiers.npi-check-digit"] == ["Practitioner.identifier[0].value"]
+
+
+def test_a_birth_in_the_future_and_a_death_before_birth_are_told() -> None:
+    assert "datetimes.future" in {one.code for one in told(patient(birthDate="2030-01-01")).findings}
+    assert "datetimes.order" in {one.code for one in told(patient(deceasedDateTime="1970-01-01")).findings}
+
+
+def test_a_document_without_a_synthetic_mark_is_told_for_information() -> None:
+    marked, bare = told(patient()), told(patient(meta=None))
+    assert [[one.severity for one in each.findings if one.code == "fhir.watermarks.none"] for each in (marked, bare)] == [[], ["info"]]
+
+
+def test_every_group_that_finds_something_also_counts_its_rules() -> None:
+    for resource, _, _ in SPECIFIED:
+        seen = told(resource)
+        groups = {one.code.removeprefix("fhir.").split(".")[0] for one in seen.findings}
+        assert groups <= {name for name, times in seen.rules_fired.items() if times}
+
+
+def test_values_are_quoted_only_where_asked() -> None:
+    data = json.dumps(patient(gender="Zaphod")).encode()
+    assert "Zaphod" not in str(validate(data, NOW, OPTIONS).findings)
+    assert "Zaphod" in str(validate(data, Context(now=NOW.now, quote=True), OPTIONS).findings)

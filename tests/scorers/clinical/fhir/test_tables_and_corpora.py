@@ -1,0 +1,55 @@
+"""The shipped tables, and real files where they are at hand."""
+
+from __future__ import annotations
+
+import lzma
+from pathlib import Path
+
+from ops.bench.fhir_agreement import measure, options_of, verdict
+from ops.fhir_tables.__main__ import main, read_package
+from scorers.clinical.formats.fhir.tables import FOLDER, code_systems, definitions, own_profiles
+
+
+def test_the_tables_are_small_and_complete() -> None:
+    table = definitions()
+    assert sum(path.stat().st_size for path in FOLDER.glob("*.xz")) < 2_500_000
+    assert len(table.resources) == 146
+    assert table.types["Observation"].choices["value[x]"][0] == "valueQuantity"
+    assert table.values["http://hl7.org/fhir/ValueSet/administrative-gender"] == {
+        "http://hl7.org/fhir/administrative-gender": frozenset({"male", "female", "other", "unknown"})
+    }
+    assert "http://hl7.org/fhir/administrative-gender" in code_systems()
+    assert "http://hl7.org/fhir/StructureDefinition/bp" in own_profiles()
+
+
+def test_the_options_of_a_case_come_from_its_manifest() -> None:
+    case = {"security-checks": True, "examples": False, "allow-comments": True, "validateReference": "CHECK_EXISTS_AND_TYPE", "supporting": ["a.json"]}
+    options = options_of(case, Path("folder"))
+    assert (options.security, options.example_urls, options.comments, options.references) == (True, False, True, "exists")
+    assert options.packages == (Path("folder/a.json"),)
+
+
+def test_a_recorded_outcome_is_valid_without_errors_and_unknown_where_absent() -> None:
+    outcome = {"outcome": {"resourceType": "OperationOutcome", "issue": [{"severity": "error", "details": {"text": "bad"}}]}}
+    assert verdict({"java": outcome}, Path()) == (False, "bad")
+    assert verdict({"java": {"resourceType": "OperationOutcome"}}, Path()) == (True, "")
+    assert verdict({"java": {"errorCount": 0}}, Path()) == (True, "")
+    assert verdict({"java": "absent.json"}, Path()) is None
+
+
+def test_the_validator_agrees_with_the_official_one_and_with_the_labels(clinical_data: Path) -> None:
+    found = measure(clinical_data / "fhir")
+    assert found["agreement"] >= 0.9
+    assert found["false_alarm_rate"] <= 0.02
+    for name in ("synthea", "primitives"):
+        assert found[name]["agreement"] == 1.0, found[name]["disagreements"]
+    assert found["r4-examples"]["false_alarm_rate"] <= 0.02
+
+
+def test_compiling_again_gives_the_same_tables(clinical_data: Path, tmp_path: Path) -> None:
+    package = clinical_data / "packages" / "hl7.fhir.r4.core-4.0.1.tgz"
+    assert len(read_package(package)["StructureDefinition"]) > 600
+    assert main([str(package), "--out", str(tmp_path)]) == 0
+    for name in ("codes", "profiles"):
+        made, shipped = (lzma.decompress((folder / f"{name}.json.xz").read_bytes()) for folder in (tmp_path, FOLDER))
+        assert made == shipped
