@@ -108,7 +108,21 @@ def leaves(value: Any) -> list[Any]:
 @pytest.mark.timeout(420)
 def test_quick_run_reports_every_figure(tmp_path: Path) -> None:
     model = tiny_model(tmp_path / "tiny")
-    command = [sys.executable, "-m", "ops.bench.nli", "--quick", "--json", "--model", str(model), "--pairs", "385", "--output", str(tmp_path / "bench.md")]
+    command = [
+        sys.executable,
+        "-m",
+        "ops.bench.nli",
+        "--quick",
+        "--json",
+        "--model",
+        str(model),
+        "--pairs",
+        "255",
+        "--repeats",
+        "1",
+        "--output",
+        str(tmp_path / "bench.md"),
+    ]
     done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=400)
     assert done.returncode == 0, done.stderr[-2000:]
     told = json.loads(done.stdout)
