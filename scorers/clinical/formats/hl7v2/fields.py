@@ -20,6 +20,8 @@ SEQUENCE_NUMBERS = frozenset(str(number) for number in range(1_000))
 #: Positions with rules of their own (`header.py`), and the value that another field types.
 OWN_RULES = frozenset({("MSH", 1), ("MSH", 2), ("FHS", 1), ("FHS", 2), ("BHS", 1), ("BHS", 2)})
 
+#: Required fields whose absence `header.py` tells, with what follows from it.
+TOLD_ELSEWHERE = OWN_RULES | {("MSH", 9), ("MSH", 12)}
 #: Where a code without its system cannot be understood at all: what was observed, and what was ordered.
 GRAVE = frozenset({("OBX", 3), ("OBX", 5), ("OBR", 4)})
 
@@ -37,7 +39,7 @@ class Checker:
         self.name = name
         self.elements = {element.position: element for element in version.segments[name]}
         self.size = max(self.elements, default=0)
-        self.required = tuple(sorted(position for position, element in self.elements.items() if element.least and (name, position) not in OWN_RULES))
+        self.required = tuple(sorted(position for position, element in self.elements.items() if element.least and (name, position) not in TOLD_ELSEWHERE))
         # What is asked is never empty: `len` accepts anything.
         self.accepts: list[Callable[[str], object]] = [len] * (self.size + 1)
         for position in range(1, self.size + 1):

@@ -13,7 +13,7 @@ from scorers.clinical.report import FINDINGS_MAX, Context
 from tests.scorers.clinical.hl7v2.messages import NOW, OBR, OBX, PID, admission, header, message, report_of, result
 
 MEBIBYTE = 1024 * 1024
-#: Far above what is measured (under 2 s), so that a busy machine does not fail it; a quadratic step would be minutes.
+#: Processor seconds, far above what is measured (under 3 s); a quadratic step would be minutes.
 SECONDS_MAX = 30.0
 SEEDS = [result(), admission("DG1|1||I10^Hypertension^I10|||W", "ZAA|1"), message("FHS|^~\\&", "BHS|^~\\&") + result() + message("BTS|1", "FTS|1")]
 SIGNS = [
@@ -106,10 +106,10 @@ def test_every_line_that_is_not_blank_is_in_the_document(text: str) -> None:
     ],
 )  # fmt: skip
 def test_large_input_is_done_within_its_bound(data: bytes) -> None:
-    begun = time.monotonic()
+    begun = time.process_time()
     report = validate(data, Context(now=lambda: NOW))
 
-    assert time.monotonic() - begun < SECONDS_MAX
+    assert time.process_time() - begun < SECONDS_MAX
     assert len(report.findings) <= FINDINGS_MAX
     assert not any(found.code == "structure.internal" for found in report.findings)
     assert max((len(found.message) + len(found.path) + len(found.suggestion or "") for found in report.findings), default=0) < 2_000
