@@ -19,13 +19,17 @@ DEPTH_MAX = 32
 #: Below this index findings of one rule are named; the rest would say the same.
 FINDINGS_MAX = 20
 
-_FENCED = re.compile(r"\s*```[\w+-]*[ \t]*\r?\n(.*?)\r?\n?[ \t]*```\s*", re.DOTALL)
+#: Only so much of a last line is looked at for how it ends: the searches below take the square of what they are given.
+TAIL_CHARS = 400
+
+_FENCE_OPENING = re.compile(r"```[\w+-]*[ \t]*\r?")
 _TERMINAL = frozenset(".!?。！？｡．؟۔।॥።፧։៕။…")
 _CLOSING = frozenset("\"'”’“‘»›«‹」』）)]}>*_`|~")
 _OPENED_BY = {")": "(", "]": "[", "}": "{", "）": "("}
 _REFERENCE = re.compile(r"(?:\[[\d,;\s–-]{1,40}\]|\(\d{1,3}\)|[\u00b9\u00b2\u00b3\u2070-\u2079]+)$")
 _ITEM = re.compile(r"\s*(?:[-*+•◦▪‣·–—]|\(?(?:\d{1,3}|[a-zA-Z]|[ivx]{1,5})[.)])\s+\S")
-_ADDRESS = re.compile(r"(?:https?://|www\.)\S+$|\S+@\S+\.\w+$", re.IGNORECASE)
+_URL = re.compile(r"(?:https?://|www\.)\S", re.IGNORECASE)
+_MAIL_HOST = re.compile(r"[^\s@]+\.\w+")
 #: Nothing ends with these; with a full stop they are abbreviations before a name or number.
 _UNFINISHED = re.compile(
     r"(?:[,;:(\[{/&=<–—-]|(?:^|\s)(?:a|an|the|and|or|but|nor|of|to|in|on|at|by|for|with|from|into|as|that|which|who|whose|because|although|while|if|than|is|are"
@@ -65,8 +69,7 @@ def read_generation(generated: str, structured_output_requested: bool) -> Genera
 
     Of JSON: a string is the text; of an object with a string `summary`, that; else every string in it, in order, one per line.
     """
-    fence = _FENCED.fullmatch(generated)
-    bare = fence.group(1) if fence and "```" not in fence.group(1) else generated
+    bare = _unfenced(generated)
     if not structured_output_requested:
         return Generation(bare)
     try:
@@ -78,6 +81,15 @@ def read_generation(generated: str, structured_output_requested: bool) -> Genera
     if isinstance(document, dict) and isinstance(document.get("summary"), str):
         return Generation(document["summary"])
     return Generation("\n".join(_leaves(document, DEPTH_MAX)), leaves=True)
+
+
+def _unfenced(generated: str) -> str:
+    """What one enclosing code fence holds; a text without one as it is. Takes time in proportion to the text."""
+    opening, newline, rest = generated.strip().partition("\n")
+    if not newline or not rest.endswith("```") or not _FENCE_OPENING.fullmatch(opening):
+        return generated
+    inner = rest.removesuffix("```").rstrip(" \t").removesuffix("\n").removesuffix("\r")
+    return generated if "```" in inner else inner
 
 
 def breaches(generation: Generation, spans: Sequence[Span]) -> list[Breach]:
@@ -98,7 +110,7 @@ def ends_whole(text: str) -> bool:
     unfinished sentence, and so is what ends with a comma, a conjunction, a preposition or an article, in a list too.
     """
     line = _last_line(text)
-    bare = _without_closing(line)
+    bare = _without_closing(line.rstrip()[-TAIL_CHARS:])
     if bare.endswith(("...", "…", "‥", ". . .")) or _BEFORE_NAME.search(bare):
         return False
     if bare and bare[-1] in _TERMINAL:
@@ -109,7 +121,7 @@ def ends_whole(text: str) -> bool:
     return (
         _ITEM.match(line) is not None
         or (stripped.startswith("|") and stripped.endswith("|"))
-        or _ADDRESS.search(stripped) is not None
+        or _ends_with_address(stripped)
         or _WITHOUT_STOP.search(bare) is not None
         or _is_symbol(bare)
         or _remark_after_stop(text)
@@ -135,6 +147,15 @@ def _without_closing(line: str) -> str:
         else:
             break
     return bare
+
+
+def _ends_with_address(stripped: str) -> bool:
+    """Whether the last word is an address on the web or of a mailbox."""
+    last = stripped.rsplit(maxsplit=1)[-1:]
+    if not last:
+        return False
+    mailbox, _, host = last[0].rpartition("@")
+    return _URL.search(last[0]) is not None or (bool(mailbox) and _MAIL_HOST.fullmatch(host) is not None)
 
 
 def _is_symbol(bare: str) -> bool:

@@ -1,4 +1,5 @@
 import json
+import time
 
 import pytest
 
@@ -117,3 +118,10 @@ def test_strings_of_a_structure_need_no_full_stop() -> None:
     text = "fracture of the hip\nbisoprolol"
     assert not breaches(Generation(text, leaves=True), split(text))
     assert [breach.rule for breach in breaches(Generation(text), split(text))] == ["truncated"]
+
+
+@pytest.mark.parametrize("text", ["a@" * 30_000, "a" * 60_000, "¹" * 60_000 + "x", "a" + ")" * 60_000, "a" + "[1]" * 20_000, "```\n" + " " * 60_000 + "x"])
+def test_a_hostile_end_costs_time_in_proportion_to_the_text(text: str) -> None:
+    began = time.process_time()
+    assert not ends_whole(read_generation(text, structured_output_requested=False).text)
+    assert time.process_time() - began < 1
