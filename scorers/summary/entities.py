@@ -16,6 +16,8 @@ _WORD = re.compile(rf"[{_IDEOGRAPH}]|[^\W{_IDEOGRAPH}]+(?:(?!['’]s\b)[.'’&+/
 MENTIONS_MAX = 6
 #: Words of an entity beyond which it is no name but a sentence; it is compared all the same, by its own count only.
 LONG_WORDS = 30
+#: Beyond these it is sought word for word: every run of so many words of a text is more than memory holds, for each length anew.
+FUZZY_WORDS_MAX = 60
 
 
 class Mention(NamedTuple):
@@ -60,9 +62,24 @@ def mentions(entity: str, text: Words, threshold: float) -> list[Mention]:
         return []
     wanted = fold(entity[places[0][0] : places[-1][1]])  # spans of the text have no punctuation at their ends either
     count = len(places)
+    if count > FUZZY_WORDS_MAX:
+        return _verbatim([fold(entity[start:end]) for start, end in places], text)
     found = [mention for size in _sizes(count) if size <= len(text.places) for mention in _alike(wanted, text, size, threshold)]
     found.sort(key=lambda mention: (-mention.ratio, mention.first, mention.last))
     return found[:MENTIONS_MAX]
+
+
+def _verbatim(wanted: Sequence[str], text: Words) -> list[Mention]:
+    """Where a text has just these words; blanks at both ends keep a match from beginning inside a word."""
+    words = f" {' '.join(text.runs(1))} "
+    sought = f" {' '.join(wanted)} "
+    found: list[Mention] = []
+    at = words.find(sought)
+    while at >= 0 and len(found) < MENTIONS_MAX:
+        first = words.count(" ", 0, at)
+        found.append(Mention(first, first + len(wanted), 1.0))
+        at = words.find(sought, at + 1)
+    return found
 
 
 def _sizes(count: int) -> range:

@@ -212,3 +212,11 @@ def test_an_entity_that_the_narrative_does_not_name_needs_no_context() -> None:
 
 def test_entities_loss() -> None:
     assert entities_loss(3, 4) == pytest.approx(0.25)
+
+
+def test_a_very_long_entity_is_sought_word_for_word_and_costs_no_runs() -> None:
+    entity = " ".join(f"w{number}" for number in range(61))
+    text = Words(f"Before it, {entity.upper()}. After it.")
+    assert [(mention.first, mention.last) for mention in mentions(entity, text, 0.9)] == [(2, 63)]
+    assert not mentions(entity, Words(entity.replace("w60", "x60")), 0.9)
+    assert set(text._folded) == {1}
