@@ -162,7 +162,9 @@ def _readable(setting: str, folder: Path) -> Iterator[None]:
         yield
     except ModuleNotFoundError as error:
         raise ConfigError(f"{NO_EXTRA} (no module {error.name!r})") from None
-    except (OSError, ValueError, KeyError, RuntimeError) as error:
+    except ConfigError:
+        raise
+    except Exception as error:  # what the libraries raise of broken weights and configs has no common kind
         raise ConfigError(
             f"{setting}: {folder} is no model that can be read here ({type(error).__name__}); it needs config.json, weights and a tokenizer"
         ) from error

@@ -112,6 +112,14 @@ def test_a_folder_that_is_no_model_is_one_line(settings: EngineSettings, tmp_pat
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize("setting", ["nli_model", "embedder_model"])
+def test_broken_weights_are_one_line(settings: EngineSettings, setting: str) -> None:
+    (Path(getattr(settings, setting)) / "model.safetensors").write_bytes(b"broken")
+    with pytest.raises(ConfigError, match=f"{setting}: .* no model") as caught:
+        open_engines(settings)
+    assert "\n" not in str(caught.value)
+
+
 def test_labels_that_are_not_understood_are_one_line(settings: EngineSettings, tmp_path: Path) -> None:
     saved(tmp_path / "unnamed", labels=("LABEL_0", "LABEL_1", "LABEL_2"))
     with pytest.raises(ConfigError, match="LABEL_0"):
