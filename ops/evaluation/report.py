@@ -58,7 +58,8 @@ async def measured(
         "support": support if support in named else PLAIN.name,
         "sample": size,
         "premises_max": PREMISES_MAX,
-        "sets": named.get(support, named[PLAIN.name]),
+        # Three ways can only be told by the model itself, whatever supports a statement.
+        "sets": named[PLAIN.name] | named.get(support, {}),
         "supports": named,
         "floors": {each.name: found[each.name] for each in FLOORS},
         "absent": absent,

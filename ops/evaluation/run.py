@@ -12,7 +12,7 @@ import numpy as np
 
 from ops.evaluation.sets import SETS, Answer, Figures, LabelledSet, Question, Support, find_sets, rows, sample
 from scorers.base import ConfigError
-from scorers.engines.base import CONTRADICTION, ENTAILMENT, Engines
+from scorers.engines.base import CONTRADICTION, ENTAILMENT, Engines, TextTooLong
 
 #: Pairs asked for at once: enough for the batcher to sort, little enough to show progress.
 ROUND_PAIRS = 4_096
@@ -29,9 +29,11 @@ def load(folder: Path, *, size: int | None, windows: Callable[..., list[str]]) -
     loaded: dict[str, LabelledSet] = {}
     for kind in SETS:
         if kind.prefix in found:
-            chosen = sample(list(rows(found[kind.prefix])), size, SAMPLED_BY.get(kind.prefix))
+            given = list(rows(found[kind.prefix]))
+            if not given:
+                raise ConfigError(f"{found[kind.prefix]}: holds no row; leave it out")
             try:
-                loaded[kind.prefix] = kind(chosen, windows)
+                loaded[kind.prefix] = kind(sample(given, size, SAMPLED_BY.get(kind.prefix)), windows)
             except (KeyError, TypeError, ValueError, AttributeError) as error:
                 what = f"a row has no {error}" if isinstance(error, KeyError) else f"a row has a field of another type ({type(error).__name__})"
                 raise ConfigError(f"{found[kind.prefix]}: {what}; a {kind.prefix} set is laid out otherwise") from None
@@ -50,7 +52,10 @@ async def answer(questions: Sequence[Question], engines: Engines, containment: C
         pairs += [(question.premises[index], question.hypothesis) for index in chosen[place]]
         if len(pairs) >= ROUND_PAIRS or place == len(questions) - 1:
             if pairs:
-                p = await engines.nli.entail(pairs)
+                try:
+                    p = await engines.nli.entail(pairs)
+                except TextTooLong as error:
+                    raise ConfigError(f"a row holds {error}; leave it out, or choose a model with a longer window") from None
                 end = begun + len(pairs)
                 e[begun:end], c[begun:end] = p[:, ENTAILMENT], p[:, CONTRADICTION]
                 overlap[begun:end] = await asyncio.to_thread(lambda asked: [containment(*pair) for pair in asked], pairs)

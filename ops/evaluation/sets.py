@@ -10,6 +10,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import random
+import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -62,19 +63,26 @@ Split = Callable[[str], list[str]]
 
 def rows(path: Path) -> Iterator[dict[str, Any]]:
     """The rows of a set. Raises `ConfigError` with file and line for one that is no JSON object."""
-    with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as lines:
-        number = 0
-        while line := lines.readline(ROW_BYTES_MAX):
-            number += 1
-            if not line.strip():
-                continue
-            try:
-                row = orjson.loads(line)
-            except orjson.JSONDecodeError:
-                row = None
-            if not isinstance(row, dict):
-                raise ConfigError(f"{path}, line {number}: is no JSON object; write one row a line")
-            yield row
+    for number, line in enumerate(_lines(path), 1):
+        if not line.strip():
+            continue
+        try:
+            row = orjson.loads(line)
+        except orjson.JSONDecodeError:
+            row = None
+        if not isinstance(row, dict):
+            raise ConfigError(f"{path}, line {number}: is no JSON object; write one row a line")
+        yield row
+
+
+def _lines(path: Path) -> Iterator[bytes]:
+    """The lines of a file, unpacked. Raises `ConfigError` where it cannot be read to its end."""
+    try:
+        with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as lines:
+            while line := lines.readline(ROW_BYTES_MAX):
+                yield line
+    except (OSError, EOFError, zlib.error) as error:
+        raise ConfigError(f"{path}: cannot be read ({type(error).__name__}); fetch it again, or leave it out") from None
 
 
 class LabelledSet:
@@ -124,10 +132,11 @@ class ThreeWay(LabelledSet):
 
     def _prepare(self) -> None:
         self.questions = [Question((row["premise"],), row["hypothesis"]) for row in self.rows]
+        self._truth = np.array([LABELS.index(row["label"]) for row in self.rows])
 
     def figures(self, answers: Sequence[Answer], support: Support) -> Figures | None:
         """Accuracy of the most probable label; only the model itself can say it."""
-        truth = np.array([LABELS.index(row["label"]) for row in self.rows])
+        truth = self._truth
         n = len(truth)
         if support.name != "nli":
             if support.contradicts:

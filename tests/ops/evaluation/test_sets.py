@@ -140,6 +140,29 @@ def test_a_row_of_another_layout_is_told_with_its_file(tmp_path: Path, row: dict
         evaluated(tmp_path)
 
 
+@pytest.mark.parametrize("content", [b"", b"no gzip", gzip.compress(b'{"premise": "a", "hypothesis": "b", "label": "neutral"}\n' * 9)[:-12]])
+def test_a_file_that_holds_no_rows_is_told_with_its_name(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "mnli_m_x.jsonl.gz").write_bytes(content)
+    with pytest.raises(ConfigError, match=r"mnli_m_x\.jsonl\.gz: "):
+        evaluated(tmp_path)
+
+
+def test_a_row_without_the_key_of_its_sample_or_with_an_unknown_label_is_told(tmp_path: Path) -> None:
+    write(tmp_path / "summedits_x.jsonl", {"claim": "a", "label": 1}, {"claim": "b", "label": 0})
+    with pytest.raises(ConfigError, match="a row has no 'doc'"):
+        evaluated(tmp_path, size=1)
+    (tmp_path / "summedits_x.jsonl").unlink()
+    write(tmp_path / "mnli_m_x.jsonl", {"premise": "a", "hypothesis": "b", "label": "maybe"})
+    with pytest.raises(ConfigError, match="a row has"):
+        evaluated(tmp_path)
+
+
+def test_the_combined_support_has_the_figure_that_only_the_model_can_give(folder: Path) -> None:
+    told = evaluated(folder, support="nli+lexical", default_model=True)
+    assert told["sets"]["mnli_m"] == told["supports"]["nli"]["mnli_m"]
+    assert told["sets"]["realsumm_scu"] == told["supports"]["nli+lexical"]["realsumm_scu"]
+
+
 def test_a_folder_without_sets_says_what_is_looked_for(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="mnli_m"):
         find_sets(tmp_path)
