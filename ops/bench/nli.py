@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import os
+import subprocess
 import sys
 import tempfile
 import time
@@ -21,6 +22,7 @@ import orjson
 from ops.bench import nli_report
 from ops.bench.__main__ import machine
 from ops.suites import why_not_here
+from scorers.base import ConfigError
 
 if TYPE_CHECKING:
     from ops.bench.nli_rates import Contest, Rates
@@ -158,6 +160,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     # Advice of libraries would end up between the lines of a table.
     warnings.simplefilter("ignore")
     os.environ["HF_HUB_OFFLINE"] = "1"
+    from ops.bench.nli_suite import NotAllScored
     from scorers.summary.settings import resolve
 
     named = {"nli_model": options.model, "device": options.device, "dtype": options.dtype, "threads": options.threads}
@@ -165,9 +168,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     settings = resolve(os.environ, None, {"engines": given})
     said = sys.stderr.isatty()
     before, begun = os.getloadavg()[0], time.monotonic()
-    told = asyncio.run(
-        measure(settings, Size.of(options.pairs, options.repeats, quick=options.quick), lambda text: print(text, file=sys.stderr) if said else None)
-    )
+    size = Size.of(options.pairs, options.repeats, quick=options.quick)
+    try:
+        told = asyncio.run(measure(settings, size, lambda text: print(text, file=sys.stderr) if said else None))
+    except (NotAllScored, ConfigError) as error:
+        sys.exit(f"bench-nli: {error}")
+    except subprocess.SubprocessError as error:
+        sys.exit(f"bench-nli: a fresh process did not score its first case ({type(error).__name__}); is the machine busy?")
     about = {
         "at": f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC",
         "machine": machine(),

@@ -62,7 +62,7 @@ class Published:
 
 def scorer_over(engines: Engines, settings: SummarySettings) -> SummaryLossScorer:
     """The suite's scorer over given engines."""
-    return SummaryLossScorer(engines, settings, calibration=default_calibration() if settings.support != "nli" else None)
+    return SummaryLossScorer(engines, settings, calibration=default_calibration() if settings.supported_by != "nli" else None)
 
 
 class LiveSuite:
