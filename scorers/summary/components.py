@@ -170,7 +170,8 @@ def weigh(
     if found:
         losses["entities"] = entities.entities_loss(sum(entity.matched for entity in found), len(found))
 
-    outline_support = support_of(asked.outline, probabilities, vectors, calibration)
+    # The threshold of coverage is one of entailment: half of a mean with words could be words alone.
+    outline_support = support_of(asked.outline, probabilities, vectors, None)
     covered = flow.covered(outline_support, settings.thresholds.coverage)
     columns = flow.nearest(outline_support)
     places = [prepared.generated.windows[columns[index]].first for index in covered]

@@ -110,7 +110,7 @@ class SummarySettings(Section):
     precision: Literal["e-c", "e"] = Field("e-c", description="e-c: entailment less contradiction; e: entailment alone")
     support: Literal["auto", "nli", "nli+lexical"] = Field(
         "auto",
-        description="what shows that a statement is present: entailment, or its mean with shared words; auto: the mean, for the default model",
+        description="what shows in recall that a fact is present: entailment, or its mean with shared words; auto: the mean, for the default model",
     )
     prefilter_top_k: Annotated[int, Field(ge=0, le=1_000)] = Field(0, description="windows asked per statement, nearest by cosine first; 0: all")
     compression: Compression = Compression()
