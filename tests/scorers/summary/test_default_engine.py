@@ -12,6 +12,7 @@ from scorers.summary import score_summary
 from scorers.summary.golds import load_golds
 from scorers.summary.scorer import SummaryLossScorer
 from scorers.summary.settings import SummarySettings
+from scorers.summary.support import default_calibration
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
@@ -28,7 +29,7 @@ def engines() -> Iterator[OpenEngines]:
 
 
 async def test_the_narrative_itself_loses_little_and_each_damage_costs(engines: OpenEngines) -> None:
-    scorer = SummaryLossScorer(engines, SummarySettings())
+    scorer = SummaryLossScorer(engines, SummarySettings(), calibration=default_calibration())
 
     async def values(generated: str) -> dict[str, float]:
         return (await scorer.score(SummaryCase(datum=datum, generated=generated))).values
@@ -52,7 +53,7 @@ async def test_the_narrative_itself_loses_little_and_each_damage_costs(engines: 
 async def test_alone_and_in_company_a_case_has_the_same_values(engines: OpenEngines) -> None:
     import asyncio
 
-    scorer = SummaryLossScorer(engines, SummarySettings())
+    scorer = SummaryLossScorer(engines, SummarySettings(), calibration=default_calibration())
     cases = [SummaryCase(datum=datum, generated=datum.summary.summary) for datum in GOLDS.values()]
     together = await asyncio.gather(*map(scorer.score, cases))
     for case, card in zip(cases, together, strict=True):
