@@ -1,7 +1,7 @@
 """The settings of SAFE v0 (§6): what they are and how environment, document and defaults become one."""
 
 import difflib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -10,6 +10,7 @@ from pydantic_core import PydanticCustomError
 
 from schemas.report import SafeV0Thresholds
 from scorers.base import ConfigError
+from scorers.layers import environment, merge, merged_with_origin, source_of
 
 DOCUMENT_NAME = "safe.config.json"
 ENV_PREFIX = "SAFE_V0_"
@@ -91,11 +92,8 @@ def resolve(
     `overrides` has the form of the document: `{"strictAH": True}`. Raises `ConfigError` that names every variable, key
     and option at fault, and what is expected of it.
     """
-    merged: dict[str, Any] = {}
-    origin: dict[str, str] = {}
-    for layer, name in ((document or {}, document_name), *_environment_layers(env), (overrides or {}, "the command line")):
-        _merge(merged, layer)
-        origin.update((dotted, name) for dotted in _dotted(layer))
+    variables = environment(env, VARIABLES, ENV_PREFIX, lambda path: path == ("reportFormats",))
+    merged, origin = merged_with_origin(((document or {}, document_name), *variables, (overrides or {}, "the command line")))
     _complete_archetypes(merged)
     try:
         settings = SafeSettings.model_validate(merged)
@@ -110,63 +108,19 @@ def fingerprint(settings: SafeSettings) -> dict[str, Any]:
     return settings.model_dump(mode="json", by_alias=True, include={"thresholds", "weights", "strict_ah", "archetypes"})
 
 
-def _environment_layers(env: Mapping[str, str]) -> Iterator[tuple[dict[str, Any], str]]:
-    """One small layer per variable, in name order. A variable that is set to nothing counts as not set."""
-    for name in sorted(key for key in env if key.startswith(ENV_PREFIX)):
-        path = VARIABLES.get(name)
-        if path is None:
-            near = difflib.get_close_matches(name, VARIABLES, n=1)
-            raise ConfigError(f"{name}: unknown variable; " + (f"did you mean {near[0]}?" if near else f"known: {', '.join(VARIABLES)}"))
-        if not (text := env[name].strip()):
-            continue
-        value: Any = [part.strip() for part in text.split(",")] if path == ("reportFormats",) else text
-        for key in reversed(path):
-            value = {key: value}
-        yield value, name
-
-
-def _merge(into: dict[str, Any], layer: Mapping[str, Any]) -> None:
-    """Lay one layer over another, key by key; what is no mapping replaces."""
-    for key, value in layer.items():
-        if isinstance(value, Mapping):
-            below = into.get(key)
-            into[key] = dict(below) if isinstance(below, Mapping) else {}
-            _merge(into[key], value)
-        else:
-            into[key] = value
-
-
 def _complete_archetypes(merged: dict[str, Any]) -> None:
     """Fill what an archetype or a threshold leaves out from the general settings, so that validation sees whole ones."""
     general: dict[str, Any] = {"weights": {}, "thresholds": SafeV0Thresholds().model_dump()}
-    _merge(general, {part: merged[part] for part in general if part in merged})
+    merge(general, {part: merged[part] for part in general if part in merged})
     merged.update(general)
     archetypes = merged.get("archetypes")
     if isinstance(archetypes, Mapping):
         for name, entry in archetypes.items():
             if isinstance(entry, Mapping):
                 whole: dict[str, Any] = {}
-                _merge(whole, general)
-                _merge(whole, entry)
-                archetypes[name] = whole  # type: ignore[index]  # _merge made it a dict
-
-
-def _dotted(layer: Mapping[str, Any], prefix: str = "") -> Iterator[str]:
-    """Every key of a layer with its path."""
-    for key, value in layer.items():
-        yield f"{prefix}{key}"
-        if isinstance(value, Mapping):
-            yield from _dotted(value, f"{prefix}{key}.")
-
-
-def _source(dotted: str, origin: Mapping[str, str]) -> str:
-    """Who set this key, or the nearest key above it."""
-    steps = dotted.split(".")
-    while steps:
-        if name := origin.get(".".join(steps)):
-            return name
-        steps.pop()
-    return "default"
+                merge(whole, general)
+                merge(whole, entry)
+                archetypes[name] = whole  # type: ignore[index]  # merge made it a dict
 
 
 def _describe(error: ValidationError, origin: Mapping[str, str]) -> str:
@@ -175,7 +129,7 @@ def _describe(error: ValidationError, origin: Mapping[str, str]) -> str:
     for item in error.errors(include_input=False, include_url=False, include_context=False):
         dotted = ".".join(str(step) for step in item["loc"])
         what = "unknown key" if item["type"] == "extra_forbidden" else item["msg"]
-        parts.append(f"{_source(dotted, origin)}: {dotted}: {what}{_hint(item['loc']) if what == 'unknown key' else ''}")
+        parts.append(f"{source_of(dotted, origin)}: {dotted}: {what}{_hint(item['loc']) if what == 'unknown key' else ''}")
     return "; ".join(parts)
 
 
@@ -200,9 +154,9 @@ def _check(settings: SafeSettings, origin: Mapping[str, str]) -> None:
             threshold = getattr(rules.thresholds, metric)
             if threshold.review > threshold.pass_:
                 dotted = f"{prefix}thresholds.{metric}"
-                sources = sorted({_source(f"{dotted}.{bound}", origin) for bound in ("pass", "review")})
+                sources = sorted({source_of(f"{dotted}.{bound}", origin) for bound in ("pass", "review")})
                 raise ConfigError(
                     f"{' and '.join(sources)}: {dotted}: review {threshold.review:g} is above pass {threshold.pass_:g}; lower review or raise pass"
                 )
         if rules.weights.CR + rules.weights.AH + rules.weights.AC <= 0:
-            raise ConfigError(f"{_source(prefix + 'weights', origin)}: {prefix}weights: all are 0; give at least one metric a weight")
+            raise ConfigError(f"{source_of(prefix + 'weights', origin)}: {prefix}weights: all are 0; give at least one metric a weight")

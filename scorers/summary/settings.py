@@ -11,7 +11,7 @@ from pydantic import Field, model_validator
 
 from schemas.config import Section
 from schemas.engines import EngineSettings
-from scorers.summary.layers import Layer, environment, settled
+from scorers.layers import Layer, environment, is_sequence, settled, variables
 
 DOCUMENT_NAME = "summary.config.json"
 ENV_PREFIX = "SUMMARY_LOSS_"
@@ -144,7 +144,8 @@ def resolve(
 ) -> SummarySettings:
     """Merge overrides (the command line) over environment over document over defaults, and validate once. Raises `ConfigError`."""
     layers: list[Layer] = [(document or {}, document_name)]
-    layers += environment(env, SummarySettings, ENV_PREFIX, NOT_IN_ENVIRONMENT)
+    known = {name: path for name, path in variables(SummarySettings, ENV_PREFIX).items() if name not in NOT_IN_ENVIRONMENT}
+    layers += environment(env, known, ENV_PREFIX, lambda path: is_sequence(SummarySettings, path))
     layers.append((overrides or {}, "the command line"))
     return settled(SummarySettings, layers)
 

@@ -1,7 +1,7 @@
 """Settings in layers: which environment variables a settings model has, how layers merge, and who set what is wrong."""
 
 import difflib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeVar, get_origin
 
 from pydantic import BaseModel, ValidationError
@@ -24,12 +24,11 @@ def variables(model: type[BaseModel], prefix: str, *, path: tuple[str, ...] = ()
     return found
 
 
-def environment(env: Mapping[str, str], model: type[BaseModel], prefix: str, skipped: frozenset[str] = frozenset()) -> Iterator[Layer]:
+def environment(env: Mapping[str, str], known: Mapping[str, tuple[str, ...]], prefix: str, is_list: Callable[[tuple[str, ...]], bool]) -> Iterator[Layer]:
     """One small layer per variable, in name order. A variable that is set to nothing counts as not set. Raises `ConfigError` for an unknown one.
 
-    A value for a sequence is split at commas. `skipped`: names that cannot be written as a variable.
+    `known`: variable → path of its key. A value for a key that `is_list` is split at commas.
     """
-    known = {name: path for name, path in variables(model, prefix).items() if name not in skipped}
     for name in sorted(key for key in env if key.startswith(prefix)):
         path = known.get(name)
         if path is None:
@@ -37,19 +36,30 @@ def environment(env: Mapping[str, str], model: type[BaseModel], prefix: str, ski
             raise ConfigError(f"{name}: unknown variable; " + (f"did you mean {near[0]}?" if near else f"known: {', '.join(known)}"))
         if not (text := env[name].strip()):
             continue
-        value: Any = [part.strip() for part in text.split(",")] if get_origin(_annotation(model, path)) is tuple else text
+        value: Any = [part.strip() for part in text.split(",")] if is_list(path) else text
         for key in reversed(path):
             value = {key: value}
         yield value, name
 
 
-def settled(model: type[ModelT], layers: Iterable[Layer]) -> ModelT:
-    """Merge the layers, later over earlier, and validate once. Raises `ConfigError` that names every place at fault; values are left out."""
+def is_sequence(model: type[BaseModel], path: tuple[str, ...]) -> bool:
+    """Whether the key at a path holds a sequence."""
+    return get_origin(_annotation(model, path)) is tuple
+
+
+def merged_with_origin(layers: Iterable[Layer]) -> tuple[dict[str, Any], dict[str, str]]:
+    """The layers merged, later over earlier, and who set each key."""
     merged: dict[str, Any] = {}
     origin: dict[str, str] = {}
     for layer, name in layers:
-        _merge(merged, layer)
+        merge(merged, layer)
         origin.update((dotted, name) for dotted in _dotted(layer))
+    return merged, origin
+
+
+def settled(model: type[ModelT], layers: Iterable[Layer]) -> ModelT:
+    """Merge the layers, later over earlier, and validate once. Raises `ConfigError` that names every place at fault; values are left out."""
+    merged, origin = merged_with_origin(layers)
     try:
         return model.model_validate(merged)
     except ValidationError as error:
@@ -66,13 +76,13 @@ def _annotation(model: type[BaseModel], path: tuple[str, ...]) -> Any:
     return model.model_fields[last].annotation
 
 
-def _merge(into: dict[str, Any], layer: Mapping[str, Any]) -> None:
+def merge(into: dict[str, Any], layer: Mapping[str, Any]) -> None:
     """Lay one layer over another, key by key; what is no mapping replaces."""
     for key, value in layer.items():
         if isinstance(value, Mapping):
             below = into.get(key)
             into[key] = dict(below) if isinstance(below, Mapping) else {}
-            _merge(into[key], value)
+            merge(into[key], value)
         else:
             into[key] = value
 
@@ -85,7 +95,7 @@ def _dotted(layer: Mapping[str, Any], prefix: str = "") -> Iterator[str]:
             yield from _dotted(value, f"{prefix}{key}.")
 
 
-def _source(dotted: str, origin: Mapping[str, str]) -> str:
+def source_of(dotted: str, origin: Mapping[str, str]) -> str:
     """Who set this key, or the nearest key above it, or keys below it."""
     steps = dotted.split(".")
     while any(steps):
@@ -100,7 +110,7 @@ def _describe(error: ValidationError, origin: Mapping[str, str], model: type[Bas
     parts = []
     for item in error.errors(include_input=False, include_url=False, include_context=False):
         dotted = ".".join(str(step) for step in item["loc"])
-        where = f"{_source(dotted, origin)}: {dotted}" if dotted else " and ".join(sorted(set(origin.values())))
+        where = f"{source_of(dotted, origin)}: {dotted}" if dotted else " and ".join(sorted(set(origin.values())))
         if item["type"] == "extra_forbidden":
             parts.append(f"{where}: unknown key{_hint(item['loc'], model)}")
         else:
