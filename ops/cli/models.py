@@ -148,6 +148,8 @@ def _print_figures(told: dict[str, Any]) -> None:
             typer.echo(f"{prefix:14}{figure:19}{counts[0]:>6}  " + "".join(f"{cell:>22}" for cell in shown))
     if told.get("absent"):
         typer.echo(f"absent: {', '.join(told['absent'])}")
+    if told.get("undefined"):
+        typer.echo(f"without a figure, for too few rows of each answer: {', '.join(told['undefined'])}")
 
 
 def _cell(figures: dict[str, Any] | None, name: str) -> str:

@@ -63,6 +63,7 @@ async def measured(
         "supports": named,
         "floors": {each.name: found[each.name] for each in FLOORS},
         "absent": absent,
+        "undefined": [name for name in loaded if not any(name in figures for figures in named.values())],
     }
 
 

@@ -29,14 +29,16 @@ def load(folder: Path, *, size: int | None, windows: Callable[..., list[str]]) -
     loaded: dict[str, LabelledSet] = {}
     for kind in SETS:
         if kind.prefix in found:
-            given = list(rows(found[kind.prefix]))
+            files = found[kind.prefix]
+            given = [row for path in files for row in rows(path)]
+            where = ", ".join(map(str, files))
             if not given:
-                raise ConfigError(f"{found[kind.prefix]}: holds no row; leave it out")
+                raise ConfigError(f"{where}: holds no row; leave it out")
             try:
                 loaded[kind.prefix] = kind(sample(given, size, SAMPLED_BY.get(kind.prefix)), windows)
             except (KeyError, TypeError, ValueError, AttributeError) as error:
                 what = f"a row has no {error}" if isinstance(error, KeyError) else f"a row has a field of another type ({type(error).__name__})"
-                raise ConfigError(f"{found[kind.prefix]}: {what}; a {kind.prefix} set is laid out otherwise") from None
+                raise ConfigError(f"{where}: {what}; a {kind.prefix} set is laid out otherwise") from None
     return loaded, [kind.prefix for kind in SETS if kind.prefix not in found]
 
 

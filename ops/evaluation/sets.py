@@ -271,17 +271,17 @@ def _share(text: str) -> float:
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big") / 2**64
 
 
-def find_sets(folder: Path) -> dict[str, Path]:
-    """Prefix → file. Raises `ConfigError` where the folder cannot be read or holds none."""
+def find_sets(folder: Path) -> dict[str, list[Path]]:
+    """Prefix → its files, which are one set together. Raises `ConfigError` where the folder cannot be read or holds none."""
     try:
         files = sorted(path for path in folder.iterdir() if path.name.endswith(SUFFIXES))
     except OSError as error:
         raise ConfigError(f"{folder}: cannot be read ({error.strerror}); check --data") from None
-    found: dict[str, Path] = {}
+    found: dict[str, list[Path]] = {}
     for each in SETS:
         mine = [path for path in files if path.name.startswith(ROWS_OF.get(each.prefix, each.prefix))]
         if mine:
-            found[each.prefix] = mine[0]
+            found[each.prefix] = mine
     if not found:
         raise ConfigError(f"{folder}: holds no labelled set; files must begin with {', '.join(each.prefix for each in SETS)} and end with .jsonl or .jsonl.gz")
     return found

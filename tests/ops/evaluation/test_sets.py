@@ -96,6 +96,19 @@ def test_figures_are_those_worked_out_by_hand(folder: Path) -> None:
     assert json.loads(json.dumps(told))["model"] == "same-words@0"
 
 
+def test_files_of_one_prefix_are_one_set(folder: Path) -> None:
+    write(folder / "rank19_more.jsonl", {"premise": "Rain falls here.", "correct": "Rain falls.", "incorrect": "Rain does not fall."})
+    figures = evaluated(folder, only="rank19")["sets"]["rank19"]
+    assert (figures["n"], figures["accuracy"]) == (3, pytest.approx(2 / 3))
+
+
+def test_a_set_that_has_no_figure_is_named(tmp_path: Path) -> None:
+    write(tmp_path / "summedits_part.jsonl", {"doc": "Rain falls.", "claim": "Rain falls.", "label": 1})
+    told = evaluated(tmp_path)
+    assert told["undefined"] == ["summedits"]
+    assert "summedits" not in told["sets"]
+
+
 def test_only_what_is_asked_for_is_measured(folder: Path) -> None:
     assert evaluated(folder, only="rank19")["sets"].keys() == {"rank19"}
     with pytest.raises(ConfigError, match="no such set"):
