@@ -23,6 +23,10 @@ class Unavailable(Exception):
         self.code = code
 
 
+class Lost(Unavailable):
+    """Unavailable for good in this process (an inference thread that keeps dying, a failed device): the worker ends, and its successor replays."""
+
+
 class ConfigError(Exception):
     """The user's configuration cannot be used; the message says what, where and how to mend it."""
 

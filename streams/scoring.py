@@ -12,7 +12,7 @@ import structlog
 from schemas.case import Case
 from schemas.config import WorkerSettings
 from schemas.result import Failure, Scorecard
-from scorers.base import Scorer, Unavailable
+from scorers.base import Lost, Scorer, Unavailable
 from streams.codec import Codec, Read, Record, Reject, ResultEncoder, trimmed
 from streams.metrics import WorkerMetrics
 from streams.offsets import Span, append_span
@@ -196,6 +196,8 @@ class SliceScorer:
             if not isinstance(error, Unavailable):
                 return self._failed(type(error).__name__)
             self._unavailable(error.code)
+            if isinstance(error, Lost):
+                raise error  # waiting would not bring it back: nothing is acknowledged, the worker ends
             await asyncio.sleep(backoff_s)
             backoff_s = min(backoff_s * 2, self._settings.retry_backoff_max_s)
             try:

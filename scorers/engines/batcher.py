@@ -14,7 +14,7 @@ from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any, Generic, TypeVar
 
-from scorers.base import Reading, Unavailable
+from scorers.base import Lost, Reading, Unavailable
 from scorers.engines.calls import Call, Entry, ItemFailed, ItemT, ItemTooLarge, Limits, Work, answer, answer_all, come_in, post
 from scorers.engines.counts import Counts
 from scorers.engines.lookahead import LookAhead, rounded
@@ -205,7 +205,7 @@ class Batcher(Generic[ItemT, PreparedT, RowT]):
         if self._crew is not None and not self._crew.alive():
             self._bury(self._crew)
         if self._crew is None and self._deaths_in_a_row >= self._limits.deaths_max:
-            raise Unavailable("engine_died")
+            raise Lost("engine_died")
 
     def _start(self) -> None:
         """Start the threads where there is work and there are none. The lock is held."""

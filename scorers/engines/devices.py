@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from scorers.base import ConfigError, Unavailable
+from scorers.base import ConfigError, Lost, Unavailable
 from scorers.engines.batcher import Limits
 
 if TYPE_CHECKING:
@@ -109,5 +109,5 @@ class Place:
 def device_failed(error: BaseException) -> Unavailable | None:
     """`Unavailable` for what no smaller batch can mend: the GPU's context is lost."""
     if isinstance(error, torch.AcceleratorError) and not is_out_of_memory(error):
-        return Unavailable("device_failed")
+        return Lost("device_failed")
     return None

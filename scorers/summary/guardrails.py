@@ -73,7 +73,7 @@ def read_generation(generated: str, structured_output_requested: bool) -> Genera
     if not structured_output_requested:
         return Generation(bare)
     try:
-        document = json.loads(bare, parse_constant=_refuse)
+        document = json.loads(bare, parse_constant=_refuse, parse_int=float)  # only the strings count, and a number may have any length
     except (ValueError, RecursionError):
         raise Unreadable from None
     if isinstance(document, str):

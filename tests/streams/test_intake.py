@@ -6,7 +6,7 @@ import pytest
 
 from schemas.case import SafeCase
 from schemas.result import Scorecard
-from scorers.base import Unavailable
+from scorers.base import Lost, Unavailable
 from streams.codec import LEDGER_TYPE, RESULT_TYPE
 from streams.outbox import Message, TooLarge
 from tests.streams.fakes import FakeRecord, GatedPublisher, StepScorer, identity_holds, make_intake, safe_event, safe_record
@@ -427,3 +427,16 @@ async def test_what_is_held_in_an_outage_counts_as_in_flight() -> None:
     await asyncio.sleep(0.01)
     assert identity_holds(metrics.totals())
     assert metrics.totals()["released"] == 20
+
+
+@pytest.mark.parametrize("inline", [True, False])
+async def test_what_is_lost_to_this_process_ends_its_worker_and_acknowledges_nothing(inline: bool) -> None:
+    async def score(case: SafeCase) -> Scorecard:
+        raise Lost("engine_died")
+
+    publisher = GatedPublisher()
+    intake, _ = make_intake(publisher, StepScorer(score), inline=inline)
+    intake.start(TP, [safe_record(n) for n in range(3)])
+    await until(intake.defect.is_set)
+    assert publisher.asked == []
+    assert await intake.settle() == {}

@@ -81,6 +81,7 @@ def test_a_text_that_ends_mid_sentence_does_not(text: str) -> None:
         ('  ```\n["a", "b"]\n```  \n', "a\nb"),
         ("[]", ""),
         ("12", ""),
+        ('{"summary": "He is home.", "n": ' + "9" * 5_000 + "}", "He is home."),
     ],
 )
 def test_structured_output_is_read_as_its_text(generated: str, text: str) -> None:
