@@ -1,0 +1,33 @@
+import java.nio.file.Path;
+import org.hl7.fhir.utilities.http.ManagedWebAccess;
+import org.hl7.fhir.utilities.npm.FilesystemPackageCacheManager;
+import org.hl7.fhir.validation.ValidationEngine;
+import org.hl7.fhir.validation.http.FhirValidatorHttpService;
+import org.hl7.fhir.validation.service.StandAloneValidatorFetcher;
+
+/**
+ * Serves the official validator on loopback: java -Duser.home=HOME Serve.java PORT. It reads packages below HOME and asks no
+ * network. It ends when its standard input does, so that it never outlives the program that holds the other end.
+ */
+public class Serve {
+  public static void main(String[] arguments) throws Exception {
+    ManagedWebAccess.setAccessPolicy(ManagedWebAccess.WebAccessPolicy.PROHIBITED);
+    ValidationEngine engine =
+        new ValidationEngine.ValidationEngineBuilder()
+            .withVersion("4.0.1")
+            .withNoTerminologyServer()
+            .fromSource("hl7.fhir.r4.core#4.0.1");
+    Path cache = Path.of(System.getProperty("user.home"), ".fhir", "packages");
+    engine.setPcm(new FilesystemPackageCacheManager.Builder().withCacheFolder(cache.toString()).build());
+    StandAloneValidatorFetcher fetcher = new StandAloneValidatorFetcher(engine.getPcm(), engine.getContext(), engine);
+    engine.setFetcher(fetcher);
+    engine.setPolicyAdvisor(fetcher);
+    engine.getContext().setLocator(fetcher);
+    new FhirValidatorHttpService(engine, true, Integer.parseInt(arguments[0])).startServer();
+    System.out.println("validator ready");
+    while (System.in.read() >= 0) {
+      // What comes is of no interest; that it ends is.
+    }
+    Runtime.getRuntime().halt(0); // exit() waits for the server, whose own stop leaves its threads alive
+  }
+}
