@@ -1,1 +1,54 @@
-"""Clinical evaluation: healthcare formats, shared checks, scores."""
+"""Clinical evaluation of generated patients: FHIR R4 and HL7 v2 validated, scored 0–100. See docs/clinical.md.
+
+Importing this package loads no table; building a scorer, or validating a document, does.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from schemas.trace import ClinicalFormat, ProductionTrace
+from scorers.base import Suite
+from scorers.clinical.settings import DOCUMENT_NAME, ENV_PREFIX, ClinicalSettings, fingerprint, resolve
+
+if TYPE_CHECKING:
+    from scorers.clinical.documents import Validated
+    from scorers.clinical.scorer import ClinicalScorer
+
+NAME = "clinical"
+VERSION = "1.0"
+METRICS = ("overall", "format", "terminology", *(f"{form}_{name}" for form in ("fhir", "hl7v2") for name in ("overall", "format", "terminology")))
+
+
+def build(settings: ClinicalSettings) -> ClinicalScorer:
+    """Load tables and open what the settings name; about a second. Raises `ConfigError`."""
+    from scorers.clinical.scorer import ClinicalScorer
+
+    return ClinicalScorer(settings)
+
+
+def validate_document(content: bytes | str | dict[str, Any], form: ClinicalFormat | None = None, settings: ClinicalSettings | None = None) -> Validated:
+    """Validate one FHIR R4 or HL7 v2 document: findings, rules fired, what was not checked, scores 0–100, label.
+
+    The format is looked for where it is not given. To validate many, keep one `scorers.clinical.documents.DocumentValidator`.
+    Never raises for what the document holds; raises `ConfigError` for settings that cannot be used.
+    """
+    from scorers.clinical.documents import DocumentValidator
+
+    return DocumentValidator(settings).validate(content, form)
+
+
+SUITE = Suite(
+    name=NAME,
+    version=VERSION,
+    topics=("traces",),
+    cases={"trace": ProductionTrace},
+    resolve=resolve,
+    build=build,
+    fingerprint=fingerprint,
+    document_name=DOCUMENT_NAME,
+    env_prefix=ENV_PREFIX,
+    inline=False,
+    metrics=METRICS,
+    window_cases=256,
+)

@@ -32,8 +32,21 @@ CLINICAL_WEIGHTS: Final[Mapping[str, float]] = MappingProxyType(
 )
 PASS_MIN: Final = 80.0
 WARN_MIN: Final = 60.0
-#: The checks (finding codes up to their first dot, and groups of rules) of the dimension Terminology; all others are of Format.
-TERMINOLOGY_CHECKS: Final = frozenset({"terminology", "codings"})
+#: The checks of the dimension Terminology; all others are of Format.
+TERMINOLOGY_CHECKS: Final = frozenset({"terminology"})
+#: Groups of rules → the check that they are a part of, so that a format with many groups is not scored more mildly than one with few.
+#: None: what can only inform has no score.
+CHECK_OF_GROUP: Final[Mapping[str, str | None]] = MappingProxyType(
+    {
+        **dict.fromkeys(("json", "bundle", "references", "extensions", "narrative", "invariants", "canonicals", "texts", "definitions"), "structure"),
+        "questionnaires": "structure",
+        "primitives": "data_types",
+        "bindings": "valuesets",
+        "codings": "terminology",
+        "must-support": None,
+        "watermarks": None,
+    },
+)
 #: Formats begin their codes with their own name.
 FORMATS: Final = frozenset({"fhir", "hl7v2", "ccda"})
 _RATING_MIN, _RATING_MAX = 1.0, 5.0
@@ -73,21 +86,28 @@ def check_score(findings: Iterable[Finding]) -> float:
     return max(0.0, 100.0 - sum(PENALTIES[finding.severity] for finding in findings))
 
 
-def check_of(finding: Finding) -> str:
-    """The check that a finding belongs to: the first part of its code that is no format's name (`fhir.json.syntax` → json)."""
+def check_of(finding: Finding) -> str | None:
+    """The check that a finding belongs to, by the first part of its code that is no format's name (`fhir.primitives.date` → data_types)."""
     first, _, rest = finding.code.partition(".")
-    return rest.partition(".")[0] if first in FORMATS and rest else first
+    group = rest.partition(".")[0] if first in FORMATS and rest else first
+    return CHECK_OF_GROUP.get(group, group)
 
 
 def score_checks(report: Report) -> tuple[CheckScore, ...]:
     """The checks that applied a rule or found something, by name."""
-    by_check: dict[str, list[Finding]] = {name: [] for name, times in report.rules_fired.items() if times > 0}
+    fired: Counter[str] = Counter()
+    for group, times in report.rules_fired.items():
+        name = CHECK_OF_GROUP.get(group, group)
+        if name is not None and times > 0:
+            fired[name] += times
+    found: dict[str, list[Finding]] = {name: [] for name in fired}
     for finding in report.findings:
-        by_check.setdefault(check_of(finding), []).append(finding)
+        if (name := check_of(finding)) is not None:
+            found.setdefault(name, []).append(finding)
     scored = []
-    for name, found in sorted(by_check.items()):
-        counts: Mapping[Severity, int] = Counter(finding.severity for finding in found)
-        scored.append(CheckScore(name, check_score(found), report.rules_fired[name], counts))
+    for name, of_check in sorted(found.items()):
+        counts: Mapping[Severity, int] = Counter(finding.severity for finding in of_check)
+        scored.append(CheckScore(name, check_score(of_check), fired[name], counts))
     return tuple(scored)
 
 

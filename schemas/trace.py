@@ -1,0 +1,79 @@
+"""The case of the suite `clinical`: a trace of one synthetic patient, generated in up to three formats."""
+
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import BeforeValidator, Field, FiniteFloat, StringConstraints
+from pydantic_core import PydanticCustomError
+
+from schemas.base import Inbound
+from schemas.case import Case, Identifier, Text
+
+#: Characters of one generated document; the event's own bound is usually lower.
+CONTENT_CHARS_MAX = 67_108_864
+#: Documents of one format in one trace.
+DOCUMENTS_MAX = 1_000
+TIMINGS_MAX = 64
+
+ClinicalFormat = Literal["fhir", "hl7v2", "ccda"]
+#: In the order in which results tell of them.
+CLINICAL_FORMATS: tuple[ClinicalFormat, ...] = ("fhir", "hl7v2", "ccda")
+
+DocumentText = Annotated[str, StringConstraints(max_length=CONTENT_CHARS_MAX)]
+#: A document as it was written, or, for FHIR, as the JSON object that it is.
+Content = DocumentText | dict[str, Any]
+
+
+def _bound_timing(value: Any) -> Any:
+    """Refuse a huge map before its items are looked at: each would cost an error of its own."""
+    if isinstance(value, dict) and len(value) > TIMINGS_MAX:
+        raise PydanticCustomError("too_long", "a timing map has at most 64 entries")
+    return value
+
+
+class TraceOutput(Inbound):
+    """What was generated in one format: a document, or several. Scores and findings that came along are the producer's own and are not read."""
+
+    content: Content | Annotated[tuple[Content, ...], Field(max_length=DOCUMENTS_MAX)] | None = None
+
+    @property
+    def documents(self) -> tuple[str | dict[str, Any], ...]:
+        """The documents, in order."""
+        if self.content is None:
+            return ()
+        return self.content if isinstance(self.content, tuple) else (self.content,)
+
+
+class TraceOutputs(Inbound):
+    """The outputs per format; each is optional."""
+
+    fhir: TraceOutput | None = None
+    hl7v2: TraceOutput | None = None
+    ccda: TraceOutput | None = None
+
+    def of(self, form: ClinicalFormat) -> TraceOutput | None:
+        """The output in one format."""
+        output: TraceOutput | None = getattr(self, form)
+        return output
+
+
+class ProductionTrace(Case):
+    """One generated patient: prompt, persona, the outputs per format and how long they took (specification, Production Trace Format).
+
+    Keys are the specification's own, in camelCase. `annotations` and `feedback` are people's words about the trace; they are kept
+    by other parts and change no score. `timing`: step → milliseconds.
+    """
+
+    signature: ClassVar[frozenset[str]] = frozenset({"traceId", "outputs"})
+
+    kind: Literal["trace"] = "trace"
+    trace_id: Identifier = Field(alias="traceId")
+    prompt: Text | None = None
+    test_case_id: Identifier | None = Field(None, alias="testCaseId")
+    persona: dict[str, Any] | None = None
+    outputs: TraceOutputs
+    timing: Annotated[dict[Identifier, FiniteFloat], BeforeValidator(_bound_timing)] = Field(default_factory=dict)
+
+    @property
+    def case_id(self) -> str:
+        """The trace's id."""
+        return self.trace_id

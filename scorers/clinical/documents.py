@@ -1,0 +1,171 @@
+"""One document of any format: which format it is, what its validator found, and how it scores."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any, Final
+
+from schemas.trace import ClinicalFormat
+from scorers.base import ConfigError
+from scorers.clinical.checks.code_tables import CodeTables, FirstAnswer, Layout, read_code_table
+from scorers.clinical.checks.scores import Scores, is_validated, score_report
+from scorers.clinical.checks.terminology import CVX, LOINC, RXNORM, MembershipSource
+from scorers.clinical.checks.terminology_server import TerminologyServer, umls_server
+from scorers.clinical.formats import fhir, hl7v2
+from scorers.clinical.report import Context, Report, now_utc
+from scorers.clinical.settings import ClinicalSettings, TerminologySettings
+
+#: How far into a document its format is looked for.
+SNIFFED_BYTES: Final = 65_536
+_MLLP_START: Final = b"\x0b"
+_HL7V2_HEADERS: Final = (b"MSH", b"FHS", b"BHS")
+_UTF16_MARKS: Final = (b"\xff\xfe", b"\xfe\xff")
+_FHIR_NAMESPACE: Final = b"http://hl7.org/fhir"
+_CDA_NAMESPACE: Final = b"urn:hl7-org:v3"
+#: What makes an HL7 v2 message other than the version's definition of it; the remaining checks are of its content.
+_HL7V2_CONFORMANCE: Final = frozenset({"structure", "data_types", "valuesets", "observations", "profile"})
+
+
+@dataclass(frozen=True, slots=True)
+class Validated:
+    """What was found in one document.
+
+    `format`: None where none was recognised. `valid`: whether the document keeps every rule of its standard that a conformant one must
+    keep, whatever its score; None where no rule was applied.
+    """
+
+    format: ClinicalFormat | None
+    report: Report
+    scores: Scores
+    valid: bool | None
+
+
+def sniff(data: bytes) -> ClinicalFormat | None:
+    """The format of a document, from its first 64 KiB; None where it looks like none of them."""
+    head = data[:SNIFFED_BYTES]
+    if head.startswith(_UTF16_MARKS):
+        head = head.decode("utf-16", "replace").encode("utf-8", "replace")
+    head = head.removeprefix(b"\xef\xbb\xbf").lstrip(b" \t\r\n" + _MLLP_START)
+    if head.startswith(_HL7V2_HEADERS):
+        return "hl7v2"
+    if head.startswith((b"{", b"[")):
+        return "fhir" if b'"resourceType"' in head else None
+    if head.startswith(b"<"):
+        if _CDA_NAMESPACE in head or b"<ClinicalDocument" in head:
+            return "ccda"
+        return "fhir" if _FHIR_NAMESPACE in head else None
+    return None
+
+
+class DocumentValidator:
+    """Validates documents with one set of settings; safe to share between threads. Raises `ConfigError` for settings that cannot be used."""
+
+    def __init__(self, settings: ClinicalSettings | None = None, *, now: Callable[[], datetime] = now_utc) -> None:
+        settings = settings or ClinicalSettings()
+        for path in settings.fhir.packages:
+            if not path.expanduser().exists():
+                raise ConfigError(f"fhir.packages: {path} does not exist; name a folder or .tgz file with a FHIR package")
+        self._source = membership_source(settings.terminology)
+        self._options = _options(settings, self._source)
+        self._context = Context(now, quote=settings.quote)
+
+    @property
+    def asks_others(self) -> bool:
+        """Whether a validation may wait for a terminology server."""
+        return self._source is not None and not isinstance(self._source, CodeTables)
+
+    def validate(self, content: bytes | str | dict[str, Any], form: ClinicalFormat | None = None, *, at: datetime | None = None) -> Validated:
+        """Validate one document; its format is looked for where it is not given. `at`: the moment from which the future is judged.
+
+        Never raises for what a document holds. May block, where a terminology server is configured.
+        """
+        data = as_bytes(content)
+        form = form or sniff(data)
+        context = self._context if at is None else replace(self._context, now=lambda: at)
+        if form == "fhir":
+            report = fhir.validate(data, context, self._options)
+            return _judged(form, report, fhir.is_valid)
+        if form == "hl7v2":
+            report = hl7v2.validate(data, context, source=self._source)
+            return _judged(form, report, _conforms)
+        report = Report()
+        if form == "ccda":
+            report.skip("ccda", "C-CDA documents are recognised, and not validated by this version")
+        else:
+            report.skip("format", "the document is recognised neither as FHIR, nor as HL7 v2, nor as C-CDA")
+        return Validated(form, report, score_report(report), None)
+
+
+def as_bytes(content: bytes | str | dict[str, Any]) -> bytes:
+    """A document's bytes. Lone surrogates survive, so that the validators can name them."""
+    if isinstance(content, bytes):
+        return content
+    if isinstance(content, str):
+        return content.encode("utf-8", "surrogatepass")
+    return json.dumps(content, separators=(",", ":")).encode()
+
+
+def membership_source(settings: TerminologySettings) -> MembershipSource | None:
+    """The configured sources as one: tables first, for they cost nothing. Raises `ConfigError`."""
+    sources: list[MembershipSource] = []
+    files: tuple[tuple[Any, Layout, str], ...] = (
+        (settings.rxnorm, "rxnorm", RXNORM.url),
+        (settings.loinc, "loinc", LOINC.url),
+        (settings.cvx, "cvx", CVX.url),
+    )
+    tables = {url: read_code_table(path.expanduser(), layout) for path, layout, url in files if path is not None}
+    if tables:
+        sources.append(CodeTables(tables))
+    patience: dict[str, Any] = settings.model_dump(include={"timeout_s", "cache_max", "cache_s", "failures_max", "pause_s"})
+    if settings.url is not None:
+        sources.append(TerminologyServer(settings.url, token=_token(settings), **patience))
+    if settings.umls_api_key is not None:
+        sources.append(umls_server(settings.umls_api_key.get_secret_value(), **patience))
+    if len(sources) <= 1:
+        return sources[0] if sources else None
+    return FirstAnswer(*sources)
+
+
+def _token(settings: TerminologySettings) -> str | None:
+    if settings.token is not None:
+        return settings.token.get_secret_value()
+    if settings.token_file is None:
+        return None
+    try:
+        text = settings.token_file.expanduser().read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError):
+        raise ConfigError(f"terminology.token_file: {settings.token_file} cannot be read; name a file that holds the token alone") from None
+    if not text:
+        raise ConfigError(f"terminology.token_file: {settings.token_file} is empty; write the token into it")
+    return text
+
+
+def _options(settings: ClinicalSettings, source: MembershipSource | None) -> fhir.Options:
+    how = settings.fhir
+    return fhir.Options(
+        extensions=how.extensions,
+        references=how.references,
+        displays=how.displays,
+        security=how.security,
+        profiles=how.profiles,
+        packages=tuple(path.expanduser() for path in how.packages),
+        installed_packages=how.installed_packages,
+        source=source,
+    )
+
+
+def _judged(form: ClinicalFormat, report: Report, conforms: Callable[[Report], bool]) -> Validated:
+    """Scores and verdict of a report. Means hide single faults, so what is not valid, and what holds a critical finding, is labelled Warn at best."""
+    valid = conforms(report) if is_validated(report) else None
+    scores = score_report(report)
+    if scores.label == "Pass" and (valid is False or any(finding.severity == "critical" for finding in report.findings)):
+        scores = replace(scores, label="Warn")
+    return Validated(form, report, scores, valid)
+
+
+def _conforms(report: Report) -> bool:
+    """Whether an HL7 v2 document breaks nothing that its version or declared profile requires."""
+    return not any(finding.severity in {"critical", "major"} and finding.code.partition(".")[0] in _HL7V2_CONFORMANCE for finding in report.findings)

@@ -1,0 +1,59 @@
+"""The clinical suite, asked of one trace."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Final
+
+from schemas.result import Scorecard
+from schemas.trace import ProductionTrace
+from scorers.clinical import NAME, VERSION
+from scorers.clinical.documents import DocumentValidator
+from scorers.clinical.settings import ClinicalSettings
+from scorers.clinical.traces import judge_trace
+
+#: Characters that are validated within about 5 ms; what is larger, and what may wait for a terminology server, goes to a thread.
+INLINE_CHARS: Final = 4_096
+#: What makes the tables load when the scorer is built, and not while the first case waits.
+_FIRST_FHIR: Final = '{"resourceType":"Observation","status":"final","code":{"coding":[{"system":"http://loinc.org","code":"8867-4"}]},"valueQuantity":{"value":72,"unit":"/min","system":"http://unitsofmeasure.org","code":"/min"}}'
+_FIRST_HL7V2: Final = "MSH|^~\\&|A|B|C|D|20240101120000+0000||ADT^A01^ADT_A01|1|P|2.5.1\rEVN||20240101120000+0000\rPID|1||1^^^A&1.2.3&ISO||Doe^Jo\rPV1|1|I\r"
+
+
+class ClinicalScorer:
+    """Validates the documents of traces with one set of settings."""
+
+    def __init__(self, settings: ClinicalSettings) -> None:
+        self._settings = settings
+        self._validator = DocumentValidator(settings)
+        for content in (_FIRST_FHIR, _FIRST_HL7V2):
+            self._validator.validate(content)
+
+    @property
+    def name(self) -> str:
+        """The suite's name."""
+        return NAME
+
+    @property
+    def version(self) -> str:
+        """The suite's version."""
+        return VERSION
+
+    async def score(self, case: ProductionTrace) -> Scorecard:
+        """Score one trace."""
+        if not self._validator.asks_others and _chars(case) <= INLINE_CHARS:
+            return self.evaluate(case)
+        return await asyncio.to_thread(self.evaluate, case)
+
+    def evaluate(self, case: ProductionTrace) -> Scorecard:
+        """The scorecard of one trace, in this thread."""
+        return judge_trace(case, self._validator, self._settings)
+
+
+def _chars(case: ProductionTrace) -> int:
+    """How much there is to validate; a document that came as an object counts as large."""
+    total = 0
+    for form in ("fhir", "hl7v2", "ccda"):
+        output = case.outputs.of(form)
+        for content in output.documents if output is not None else ():
+            total += len(content) if isinstance(content, str) else INLINE_CHARS + 1
+    return total

@@ -1,0 +1,132 @@
+"""The settings of the clinical suite: formats, terminology, FHIR packages and profiles, limits, and how they become one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from hashlib import sha256
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import Field, SecretStr, model_validator
+
+from schemas.config import Section
+from schemas.trace import CLINICAL_FORMATS, ClinicalFormat
+from scorers.layers import Layer, environment, is_sequence, settled, variables
+
+DOCUMENT_NAME = "clinical.config.json"
+ENV_PREFIX = "CLINICAL_"
+#: The specification's own name for the key that opens NLM's terminology service.
+UMLS_VARIABLE = "UMLS_API_KEY"
+#: Packages and profiles that one configuration may name.
+PACKAGES_MAX = 64
+PROFILES_MAX = 64
+
+Seconds = Annotated[float, Field(gt=0, le=86_400 * 365, allow_inf_nan=False)]
+
+
+class TerminologySettings(Section):
+    """Where membership in code systems is asked beyond the shipped tables; with none of these, it is `not_checked`."""
+
+    url: str | None = Field(None, description="base URL of a FHIR terminology server, asked CodeSystem/$validate-code")
+    token: SecretStr | None = Field(None, description="bearer token for it")
+    token_file: Path | None = Field(None, description="a file that holds the token")
+    umls_api_key: SecretStr | None = Field(None, description="a UMLS API key, which opens NLM's terminology server; also read from UMLS_API_KEY")
+    rxnorm: Path | None = Field(None, description="RXNCONSO.RRF of your RxNorm release")
+    loinc: Path | None = Field(None, description="LoincTableCore.csv or Loinc.csv of your LOINC release")
+    cvx: Path | None = Field(None, description="CDC's cvx.txt")
+    timeout_s: Seconds = Field(5.0, description="of one question to a server, as a whole")
+    cache_max: Annotated[int, Field(ge=1, le=10_000_000)] = Field(20_000, description="answers kept")
+    cache_s: Seconds = Field(86_400.0, description="how long an answer is kept")
+    failures_max: Annotated[int, Field(ge=1, le=1_000)] = Field(5, description="failures in a row after which a server is left alone")
+    pause_s: Seconds = Field(30.0, description="how long it is left alone")
+
+    @model_validator(mode="after")
+    def _one_token(self) -> Self:
+        """Refuse two tokens, and a token for nobody."""
+        if self.token is not None and self.token_file is not None:
+            raise ValueError("token and token_file are both set; keep one")
+        if self.url is None and (self.token is not None or self.token_file is not None):
+            raise ValueError("a token without url; name the server that it is for")
+        return self
+
+
+class FhirSettings(Section):
+    """How FHIR is read: see docs/fhir.md for what each option means."""
+
+    packages: tuple[Path, ...] = Field((), max_length=PACKAGES_MAX, description="FHIR packages: folders, .tgz files, single definitions")
+    installed_packages: bool = Field(True, description="also look in ~/.fhir/packages")
+    profiles: tuple[str, ...] = Field((), max_length=PROFILES_MAX, description="canonical URLs that every resource of their type must conform to")
+    extensions: Literal["any", "known"] = Field("any", description="known: an extension without a definition at hand is an error")
+    references: Literal["document", "exists"] = Field("document", description="exists: a relative reference that resolves nowhere is an error")
+    displays: Literal["error", "warning", "ignore"] = Field("warning", description="a display that is not its code system's")
+    security: bool = Field(False, description="text that looks like HTML is an error")
+
+
+class Limits(Section):
+    """Bounds of one result. What lies beyond is counted in `details`."""
+
+    findings_max: Annotated[int, Field(ge=1, le=500)] = Field(200, description="findings told per document, the gravest first")
+    not_checked_max: Annotated[int, Field(ge=1, le=200)] = Field(100, description="rules told as not checked, per document")
+
+
+class ClinicalSettings(Section):
+    """Everything that can be set. `formats`: those of a trace that are validated. `quote`: findings may show the values they are about."""
+
+    formats: tuple[ClinicalFormat, ...] = Field(CLINICAL_FORMATS, min_length=1)
+    terminology: TerminologySettings = TerminologySettings()
+    fhir: FhirSettings = FhirSettings()
+    limits: Limits = Limits()
+    quote: bool = False
+
+
+def resolve(
+    env: Mapping[str, str],
+    document: Mapping[str, Any] | None,
+    overrides: Mapping[str, Any] | None = None,
+    *,
+    document_name: str = DOCUMENT_NAME,
+) -> ClinicalSettings:
+    """Merge overrides (the command line) over environment over document over defaults, and validate once. Raises `ConfigError`."""
+    layers: list[Layer] = [(document or {}, document_name)]
+    if env.get(UMLS_VARIABLE, "").strip():
+        layers.append(({"terminology": {"umls_api_key": env[UMLS_VARIABLE].strip()}}, UMLS_VARIABLE))
+    known = variables(ClinicalSettings, ENV_PREFIX)
+    layers += environment(env, known, ENV_PREFIX, lambda path: is_sequence(ClinicalSettings, path))
+    layers.append((overrides or {}, "the command line"))
+    return settled(ClinicalSettings, layers)
+
+
+def fingerprint(settings: ClinicalSettings) -> dict[str, Any]:
+    """The part that changes scores: not credentials, patience, or what results show.
+
+    Tables and packages are named by their content where it is on this machine, so that a path never enters and a new release always does.
+    """
+    terminology, fhir = settings.terminology, settings.fhir
+    return {
+        "formats": sorted(settings.formats),
+        # Without the reader of units, `units` is not checked.
+        "unit_reader": find_spec("ucumvert") is not None,
+        "terminology": {
+            "url": terminology.url,
+            "umls": terminology.umls_api_key is not None,
+            **{name: _digest(path) for name in ("rxnorm", "loinc", "cvx") if (path := getattr(terminology, name)) is not None},
+        },
+        "fhir": fhir.model_dump(mode="json", exclude={"packages"}) | {"packages": [_digest(path) for path in fhir.packages]},
+    }
+
+
+def _digest(path: Path) -> str:
+    """What names the content of a file or of a package's folder; "absent" where there is none, which building the scorer then tells."""
+    path = path.expanduser()
+    manifest = next((at for at in (path, path / "package.json", path / "package" / "package.json") if at.is_file()), None)
+    if manifest is None:
+        return "absent" if not path.exists() else sha256("\n".join(sorted(at.name for at in path.iterdir())).encode()).hexdigest()[:16]
+    digest = sha256()
+    try:
+        with manifest.open("rb") as content:
+            while block := content.read(1_048_576):
+                digest.update(block)
+    except OSError:
+        return "unreadable"
+    return digest.hexdigest()[:16]

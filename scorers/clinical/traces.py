@@ -1,0 +1,130 @@
+"""One trace of a synthetic patient → one scorecard: its documents validated, scored, and told together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+
+from schemas.result import Failure, Finding, Label, NotChecked, Scorecard
+from schemas.trace import ClinicalFormat, ProductionTrace
+from scorers.clinical.checks.scores import Dimension, label_of, overall_score
+from scorers.clinical.documents import DocumentValidator, Validated, as_bytes, sniff
+from scorers.clinical.settings import ClinicalSettings, Limits
+
+_GRAVEST_FIRST: Final = {"critical": 0, "major": 1, "minor": 2, "info": 3}
+_WORST_FIRST: Final[tuple[Label, ...]] = ("Fail", "unscored", "Warn", "Pass")
+
+
+def judge_trace(trace: ProductionTrace, validator: DocumentValidator, settings: ClinicalSettings) -> Scorecard:
+    """Validate every document of a trace and score the trace.
+
+    `values`, each 0–100: `overall`, `format`, `terminology` of the trace (means over its documents), and `<format>_overall`,
+    `<format>_format`, `<format>_terminology` of each format. Paths begin with where the document stands (`outputs.fhir/Patient.gender`).
+    What lies in the future is judged from the trace's own time, so that a replay gives the same findings. Never raises for what
+    a trace holds; blocks where a terminology server is configured.
+    """
+    found: dict[ClinicalFormat, list[tuple[str, Validated]]] = {}
+    not_checked: list[NotChecked] = []
+    for form in settings.formats:
+        output = trace.outputs.of(form)
+        documents = output.documents if output is not None else ()
+        for number, content in enumerate(documents):
+            place = f"outputs.{form}" if len(documents) == 1 else f"outputs.{form}[{number}]"
+            found.setdefault(form, []).append((place, _validated(content, form, validator, trace)))
+        if output is not None and not documents:
+            not_checked.append(NotChecked(check=form, reason=f"outputs.{form} has no content"))
+    for form in ("fhir", "hl7v2", "ccda"):
+        if form not in settings.formats and trace.outputs.of(form) is not None:
+            not_checked.append(NotChecked(check=form, reason="this format is not among the settings' formats"))
+    every = [pair for pairs in found.values() for pair in pairs]
+    if not every:
+        return Scorecard(
+            label="unscored",
+            values={},
+            failures=(Failure(component="outputs", kind="input", code="no_output"),),
+            components_missing=("format", "terminology", "clinical"),
+            not_checked=tuple(not_checked),
+            attributes=_attributes(trace),
+        )
+    validated = [one for _, one in every]
+    values, missing = _values(validated)
+    for form, of_one_format in found.items():
+        of_form, _ = _values([one for _, one in of_one_format])
+        values |= {f"{form}_{name}": value for name, value in of_form.items()}
+    return Scorecard(
+        label=_label(validated, values.get("overall")),
+        values=values,
+        findings=_findings(every, settings.limits),
+        components_missing=missing,
+        not_checked=(*not_checked, *_not_checked(every, settings.limits)),
+        details={"documents": [_told(place, one, settings.limits) for place, one in every]},
+        attributes=_attributes(trace),
+    )
+
+
+def _validated(content: str | dict[str, Any], form: ClinicalFormat, validator: DocumentValidator, trace: ProductionTrace) -> Validated:
+    """One document. Its format is what the trace says, save where it is plainly another's."""
+    data = as_bytes(content)
+    looks_like = sniff(data)
+    validated = validator.validate(data, form, at=trace.timestamp)
+    if looks_like not in (None, form):
+        validated.report.skip(form, f"the content looks like {looks_like}, and was read as {form}, as the trace says")
+    return validated
+
+
+def _values(validated: Sequence[Validated]) -> tuple[dict[str, float], tuple[Dimension, ...]]:
+    """The dimensions' means over documents, their overall, and the dimensions that are missing."""
+    form = _mean(one.scores.format for one in validated)
+    terminology = _mean(one.scores.terminology for one in validated)
+    overall, missing = overall_score(form, terminology, None)
+    named = {"overall": overall, "format": form, "terminology": terminology}
+    return {name: value for name, value in named.items() if value is not None}, missing
+
+
+def _mean(values: Iterable[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if known else None
+
+
+def _label(validated: Sequence[Validated], overall: float | None) -> Label:
+    """By the overall score; but a document that could not be read fails its trace, and one that is not valid keeps it from passing."""
+    labels: set[Label] = {label_of(overall)}
+    # A document without a score is not in the mean, and one labelled below its score has a reason that the mean does not know.
+    labels |= {
+        one.scores.label for one in validated if one.scores.label != label_of(one.scores.overall) or (one.scores.overall is None and one.format != "ccda")
+    }
+    return next(label for label in _WORST_FIRST if label in labels)
+
+
+def _findings(every: Iterable[tuple[str, Validated]], limits: Limits) -> tuple[Finding, ...]:
+    told: list[Finding] = []
+    for place, one in every:
+        gravest_first = sorted(one.report.findings, key=lambda finding: _GRAVEST_FIRST[finding.severity])
+        told += [finding.model_copy(update={"path": f"{place}/{finding.path}".removesuffix("/")}) for finding in gravest_first[: limits.findings_max]]
+    return tuple(told)
+
+
+def _not_checked(every: Iterable[tuple[str, Validated]], limits: Limits) -> Iterable[NotChecked]:
+    """What was not checked, once each."""
+    return dict.fromkeys(skipped for _, one in every for skipped in one.report.not_checked[: limits.not_checked_max])
+
+
+def _told(place: str, one: Validated, limits: Limits) -> dict[str, Any]:
+    """What the details say of one document."""
+    scores, report = one.scores, one.report
+    dropped = report.dropped + max(0, len(report.findings) - limits.findings_max)
+    return {
+        "path": place,
+        "format": one.format,
+        "label": scores.label,
+        "valid": one.valid,
+        "scores": scores.values,
+        "checks": {check.name: check.score for check in scores.checks},
+        "rules_fired": {name: times for name, times in sorted(report.rules_fired.items()) if times},
+        "findings_dropped": dropped,
+    }
+
+
+def _attributes(trace: ProductionTrace) -> dict[str, str | int | float | bool | None]:
+    """What results can be grouped by."""
+    return {"trace_id": trace.trace_id, "source": trace.source, "test_case_id": trace.test_case_id}

@@ -1,0 +1,78 @@
+"""The clinical settings: layers, terminology sources, and what is wrong told in one line."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scorers.base import ConfigError
+from scorers.clinical.checks.code_tables import CodeTables, FirstAnswer
+from scorers.clinical.checks.terminology_server import TerminologyServer
+from scorers.clinical.documents import DocumentValidator, membership_source
+from scorers.clinical.settings import ClinicalSettings, TerminologySettings, fingerprint, resolve
+
+
+def test_the_command_line_lies_over_the_environment_and_that_over_the_document() -> None:
+    settings = resolve({"CLINICAL_FORMATS": "fhir,hl7v2", "CLINICAL_FHIR_SECURITY": "true"}, {"formats": ["ccda"], "quote": True}, {"formats": ("hl7v2",)})
+    assert (settings.formats, settings.quote, settings.fhir.security) == (("hl7v2",), True, True)
+
+
+def test_the_specification_s_name_of_the_umls_key_is_read() -> None:
+    settings = resolve({"UMLS_API_KEY": "key"}, None)
+    assert settings.terminology.umls_api_key is not None
+    assert "key" not in repr(settings)
+    assert isinstance(membership_source(settings.terminology), TerminologyServer)
+
+
+@pytest.mark.parametrize(
+    ("env", "document", "told"),
+    [
+        ({"CLINICAL_FORMAT": "fhir"}, None, "CLINICAL_FORMATS"),
+        ({"CLINICAL_FORMATS": "fhir,pdf"}, None, "CLINICAL_FORMATS: formats"),
+        ({}, {"fhir": {"profile": []}}, "profiles"),
+        ({"CLINICAL_TERMINOLOGY_TOKEN": "t"}, None, "a token without url"),
+        ({}, {"terminology": {"url": "http://h/f", "token": "a", "token_file": "b"}}, "keep one"),
+    ],
+)
+def test_what_is_wrong_is_named(env: dict[str, str], document: Any, told: str) -> None:
+    with pytest.raises(ConfigError, match=told):
+        resolve(env, document)
+
+
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        ({"fhir": {"packages": ("/nonexistent/us-core.tgz",)}}, "does not exist"),
+        ({"terminology": {"url": "ftp://x"}}, "base URL"),
+        ({"terminology": {"url": "http://example.org/fhir", "token": "t"}}, "unencrypted"),
+        ({"terminology": {"rxnorm": "/nonexistent/RXNCONSO.RRF"}}, "cannot be read"),
+        ({"terminology": {"url": "https://example.org/fhir", "token_file": "/nonexistent/token"}}, "token_file"),
+    ],
+)
+def test_settings_that_cannot_be_used_are_told_when_the_validator_is_made(settings: Any, told: str) -> None:
+    with pytest.raises(ConfigError, match=told):
+        DocumentValidator(ClinicalSettings(**settings))
+
+
+def test_tables_are_asked_before_servers(tmp_path: Path) -> None:
+    codes = tmp_path / "cvx.txt"
+    codes.write_text("08 |Hep B|\n")
+    assert isinstance(membership_source(TerminologySettings(cvx=codes)), CodeTables)
+    assert isinstance(membership_source(TerminologySettings(cvx=codes, url="http://127.0.0.1:9/fhir")), FirstAnswer)
+    assert membership_source(TerminologySettings()) is None
+
+
+def test_a_new_release_of_a_table_is_a_new_configuration(tmp_path: Path) -> None:
+    codes = tmp_path / "cvx.txt"
+    codes.write_text("08 |Hep B|\n")
+    before = fingerprint(ClinicalSettings(terminology={"cvx": codes}))
+    codes.write_text("08 |Hep B|\n10 |IPV|\n")
+    assert fingerprint(ClinicalSettings(terminology={"cvx": codes})) != before
+    assert str(tmp_path) not in repr(before)
+
+
+def test_a_token_from_a_file_is_used_and_not_shown(tmp_path: Path) -> None:
+    token = tmp_path / "token"
+    token.write_text("sesame\n")
+    source = membership_source(TerminologySettings(url="https://terminology.example.org/fhir", token_file=token))
+    assert "sesame" not in repr(source)
