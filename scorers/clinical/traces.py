@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
 from typing import Any, Final
 
 from schemas.result import Failure, Finding, Label, NotChecked, Scorecard
-from schemas.trace import ClinicalFormat, ProductionTrace
+from schemas.trace import CLINICAL_FORMATS, ClinicalFormat, ProductionTrace
 from scorers.clinical.checks.scores import Dimension, label_of, overall_score
 from scorers.clinical.documents import DocumentValidator, Validated, as_bytes, sniff
 from scorers.clinical.settings import ClinicalSettings, Limits
@@ -33,9 +34,8 @@ def judge_trace(trace: ProductionTrace, validator: DocumentValidator, settings: 
             found.setdefault(form, []).append((place, _validated(content, form, validator, trace)))
         if output is not None and not documents:
             not_checked.append(NotChecked(check=form, reason=f"outputs.{form} has no content"))
-    for form in ("fhir", "hl7v2", "ccda"):
-        if form not in settings.formats and trace.outputs.of(form) is not None:
-            not_checked.append(NotChecked(check=form, reason="this format is not among the settings' formats"))
+    unwanted = [form for form in CLINICAL_FORMATS if form not in settings.formats and trace.outputs.of(form) is not None]
+    not_checked += [NotChecked(check=form, reason="this format is not among the settings' formats") for form in unwanted]
     every = [pair for pairs in found.values() for pair in pairs]
     if not every:
         return Scorecard(
@@ -66,10 +66,16 @@ def _validated(content: str | dict[str, Any], form: ClinicalFormat, validator: D
     """One document. Its format is what the trace says, save where it is plainly another's."""
     data = as_bytes(content)
     looks_like = sniff(data)
-    validated = validator.validate(data, form, at=trace.timestamp)
+    validated = validator.validate(data, form, at=_moment(trace))
     if looks_like not in (None, form):
         validated.report.skip(form, f"the content looks like {looks_like}, and was read as {form}, as the trace says")
     return validated
+
+
+def _moment(trace: ProductionTrace) -> datetime | None:
+    """The trace's own time; one without an offset is UTC, as the format of traces says."""
+    moment = trace.timestamp
+    return moment.replace(tzinfo=UTC) if moment is not None and moment.tzinfo is None else moment
 
 
 def _values(validated: Sequence[Validated]) -> tuple[dict[str, float], tuple[Dimension, ...]]:
@@ -90,10 +96,13 @@ def _label(validated: Sequence[Validated], overall: float | None) -> Label:
     """By the overall score; but a document that could not be read fails its trace, and one that is not valid keeps it from passing."""
     labels: set[Label] = {label_of(overall)}
     # A document without a score is not in the mean, and one labelled below its score has a reason that the mean does not know.
-    labels |= {
-        one.scores.label for one in validated if one.scores.label != label_of(one.scores.overall) or (one.scores.overall is None and one.format != "ccda")
-    }
+    labels |= {one.scores.label for one in validated if _speaks_for_itself(one)}
     return next(label for label in _WORST_FIRST if label in labels)
+
+
+def _speaks_for_itself(one: Validated) -> bool:
+    overall = one.scores.overall
+    return one.format != "ccda" if overall is None else one.scores.label != label_of(overall)
 
 
 def _findings(every: Iterable[tuple[str, Validated]], limits: Limits) -> tuple[Finding, ...]:

@@ -18,9 +18,9 @@ def test_the_command_line_lies_over_the_environment_and_that_over_the_document()
 
 
 def test_the_specification_s_name_of_the_umls_key_is_read() -> None:
-    settings = resolve({"UMLS_API_KEY": "key"}, None)
+    settings = resolve({"UMLS_API_KEY": "sesame"}, None)
     assert settings.terminology.umls_api_key is not None
-    assert "key" not in repr(settings)
+    assert "sesame" not in repr(settings)
     assert isinstance(membership_source(settings.terminology), TerminologyServer)
 
 
