@@ -10,7 +10,7 @@ RUN sed -n '/^uv==/,/[^\\]$/p' requirements.lock > /tmp/uv.lock \
  && pip install --no-cache-dir --disable-pip-version-check --require-hashes -r /tmp/uv.lock \
  && python -m venv --without-pip /opt/touchstone \
  && uv pip install --no-cache --compile-bytecode --python /opt/touchstone \
-      --require-hashes -r pyproject.toml --extra nli --extra postgres --extra summary -c requirements.lock
+      --require-hashes -r pyproject.toml --extra clinical --extra nli --extra postgres --extra summary -c requirements.lock
 COPY LICENSE README.md ./
 COPY schemas schemas
 COPY scorers scorers

@@ -1,8 +1,8 @@
 """`touchstone demo`: the whole path on the embedded broker, and whether it all adds up.
 
 Sends the sample batches, watches results and reports arrive, and then asks three independent questions: does every event
-have its outcome, does the stored report equal the batch command's over the same files, is every batch report final. Where
-the models' libraries are installed, generated summaries follow (`ops.demo_summaries`).
+have its outcome, does the stored report equal the batch command's over the same files, is every batch report final. Then
+generated patients (`ops.demo_traces`) and, where the models' libraries are installed, generated summaries (`ops.demo_summaries`).
 """
 
 import asyncio
@@ -18,6 +18,8 @@ from ops.batch_scoring import Selection, score_files
 from ops.batches import find_batches
 from ops.demo_summaries import ENVIRONMENT, TOLERANCE, Summaries
 from ops.demo_summaries import SUITE as SUMMARY_SUITE
+from ops.demo_traces import SUITE as TRACE_SUITE
+from ops.demo_traces import Traces
 from ops.live import Live, LogLine, Plan
 from ops.outgoing import Outgoings, Way, batch_files
 from ops.reporters import RenderOptions, render
@@ -88,10 +90,11 @@ class Demo:
             account = await self._settled(live, self._suite)
             self._check_account(5, account, len(arrivals.events))
             written = await asyncio.to_thread(self._report, live.store_url)
+            more = await self._traces(live)
             if left_out:
                 self._say(f"Generated summaries were left out: {left_out}.")
             else:
-                more = await self._summaries(live, len(arrivals.events))
+                more += await self._summaries(live, len(arrivals.events))
         for child in live.stopped_hard:
             self.problems.append(f"{child} did not stop in time")
         if self.problems:
@@ -162,10 +165,30 @@ class Demo:
         if len(arrivals.events) <= RESULTS_SHOWN:
             self._say(visible(f"     {sighting.text}"))
 
+    async def _traces(self, live: Live) -> str:
+        """Generated patients, on a topic of their own; returns what that has shown."""
+        begun = time.monotonic()
+        self._say(f"\n7. Generated patients, in FHIR R4 and HL7 v2: a worker of {TRACE_SUITE} loads its tables and joins …")
+        await live.add(TRACE_SUITE)
+        suite = load_suite(TRACE_SUITE)
+        samples = await asyncio.to_thread(Traces.read, suite)
+        up_s = time.monotonic() - begun
+        sent = await samples.stream(live.settings)
+        self._say(f"   Up after {up_s:.1f} s; {sent} traces sent, {len(samples.cards)} results after {time.monotonic() - begun:.1f} s; scores are 0–100:\n")
+        for line in samples.shown():
+            self._say(visible(f"   {line}"))
+        self._check_account(8, await self._settled(live, suite), sent)
+        await asyncio.to_thread(samples.check)
+        self.problems += samples.problems
+        self._say("9. The same files through the Python call, and what each sample was written for …")
+        if not samples.problems:
+            self._say(f"   All {len(samples.cards)} equal, and as expected.")
+        return f"; {sent} patients with the findings they were written for, live and in batch the same"
+
     async def _summaries(self, live: Live, safe_events: int) -> str:
         """Generated summaries, beside the SAFE cases on the same topic; returns what that has shown."""
         begun = time.monotonic()
-        self._say(f"\n7. Generated summaries: a worker of {SUMMARY_SUITE} loads its models and joins …")
+        self._say(f"\n10. Generated summaries: a worker of {SUMMARY_SUITE} loads its models and joins …")
         self._say("   In float32: bfloat16 is quicker, and its scores differ in the third decimal from batch to batch.")
         await live.add(SUMMARY_SUITE)
         suite = load_suite(SUMMARY_SUITE)
@@ -175,9 +198,9 @@ class Demo:
         self._say(f"   Up after {up_s:.1f} s; {sent} events sent, {len(samples.cards)} results after {time.monotonic() - begun:.1f} s:\n")
         for line in samples.shown():
             self._say(f"   {line}")
-        self._check_account(8, await self._settled(live, suite), sent)
-        self._check_account(9, await self._settled(live, self._suite), safe_events)
-        self._say("10. The same files through the batch command's code, and what each sample was written for …")
+        self._check_account(11, await self._settled(live, suite), sent)
+        self._check_account(12, await self._settled(live, self._suite), safe_events)
+        self._say("13. The same files through the batch command's code, and what each sample was written for …")
         await samples.check()
         self.problems += samples.problems
         if not samples.problems:

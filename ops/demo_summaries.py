@@ -10,24 +10,18 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-import orjson
-from pydantic import ValidationError
-
 from ops.batches import given_files
+from ops.demo_live import send_and_gather
 from ops.loss_batches import SummaryEntry, SummarySelection
 from ops.loss_scoring import Origin, Scored, build_report, close, score_entries
-from ops.outgoing import Outgoings, Way, batch_files
 from ops.reporters.loss_console import render_console
 from ops.reporters.loss_table import HIGHER_IS_BETTER
 from ops.samples import expected_summaries, golds, summaries
 from ops.suites import suite_settings
 from schemas.config import Settings
 from schemas.loss_report import LossReport
-from schemas.result import Scorecard, ScoreResult
+from schemas.result import Scorecard
 from scorers.base import Suite, config_digest
-from streams.codec import RESULT_TYPE
-from streams.logreader import LogReader, header_texts
-from streams.produce import send_events
 
 SUITE = "summary_loss"
 #: On a busy machine without a GPU a summary takes many seconds.
@@ -60,31 +54,9 @@ class Summaries:
 
     async def stream(self, settings: Settings) -> int:
         """Send the samples and gather their results; returns how many were sent."""
-        outgoing = Outgoings(settings, [self.suite], batch_files([summaries()]), {}, Way(None))
-        checked = outgoing.check()
-        watching = asyncio.create_task(self._watch(settings))
-        try:
-            sent = await send_events(settings, outgoing.events(), checked.topics)
-            async with asyncio.timeout(ARRIVAL_TIMEOUT_S):
-                await asyncio.wait({watching})
-            watching.result()
-        except TimeoutError:
-            self.problems.append(f"after {ARRIVAL_TIMEOUT_S:g} s there were {len(self.cards)} of {len(self.entries)} summaries")
-        finally:
-            watching.cancel()
-        return sent.total
-
-    async def _watch(self, settings: Settings) -> None:
-        """Follow the results until every sample has one."""
-        async with LogReader(settings.kafka, [settings.topics.results]) as reader:
-            async for record in reader.read("beginning", follow=True):
-                if header_texts(record.headers).get("ce_type") != RESULT_TYPE:
-                    continue
-                document = orjson.loads(record.value or b"")
-                if document["suite"] == self.suite.name:
-                    self.cards[document["event_id"]] = _card(document)
-                if len(self.cards) >= len(self.entries):
-                    return
+        sent, missing = await send_and_gather(settings, self.suite, [summaries()], self.cards, timeout_s=ARRIVAL_TIMEOUT_S, names="summaries")
+        self.problems += [missing] if missing else []
+        return sent
 
     def report(self) -> LossReport:
         """The batch report over what was scored live."""
@@ -111,15 +83,6 @@ class Summaries:
             live = self.cards.get(each.entry.event_id)
             if live is not None and (difference := differs(live, each.card)):
                 self.problems.append(f"{each.entry.event_id}: live and batch differ in {difference}")
-
-
-def _card(document: Mapping[str, Any]) -> Scorecard:
-    """The scorecard inside a result event."""
-    try:
-        result = ScoreResult.model_validate(document)
-    except ValidationError:
-        return Scorecard(label="unscored", values={})
-    return Scorecard(**{name: getattr(result, name) for name in Scorecard.model_fields})
 
 
 def differs(one: Scorecard, other: Scorecard) -> str:

@@ -14,7 +14,7 @@ from typing import Any
 
 import orjson
 
-from ops import loss_batches, traces
+from ops import loss_batches, trace_events
 from ops.batches import STANDARD_INPUT, SUFFIXES, BatchEntry, BatchFile, BatchProblem, event_id_for, given_files, read_batches
 from schemas.config import Settings
 from scorers.base import ConfigError, Suite
@@ -150,8 +150,8 @@ def complete(record: dict[str, Any], file: BatchFile) -> dict[str, Any]:
     given = record.get("id") if record.get("id") != event_id_for(bare) else None
     if loss_batches.is_summary(bare):
         return loss_batches.completed(bare | {"id": given})
-    if traces.is_trace(bare):
-        return traces.completed(bare | {"id": given})
+    if trace_events.is_trace(bare):
+        return trace_events.completed(bare | {"id": given})
     if bare.get("kind", "safe") != "safe":
         return bare | ({} if given is None else {"id": given})
     bare["kind"] = "safe"

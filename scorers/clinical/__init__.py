@@ -52,3 +52,5 @@ SUITE = Suite(
     metrics=METRICS,
     window_cases=256,
 )
+
+__all__ = ["METRICS", "NAME", "SUITE", "VERSION", "ClinicalSettings", "build", "fingerprint", "resolve", "validate_document"]

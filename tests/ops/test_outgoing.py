@@ -65,10 +65,19 @@ def test_the_same_file_twice_is_the_same_events(tmp_path: Path) -> None:
 
 
 def test_an_event_of_another_kind_is_sent_as_it_is(tmp_path: Path) -> None:
-    event = {"kind": "trace", "traceId": "t1", "outputs": {}}
+    event = {"kind": "selftest", "case": "c1"}
     (record,) = sent(write(tmp_path / "x.jsonl", event))
     assert orjson.loads(record.value) == event
-    assert record.topic == SETTINGS.topics.traces
+
+
+def test_a_trace_gets_its_kind_and_an_id_that_its_outputs_decide(tmp_path: Path) -> None:
+    trace = {"traceId": "t1", "outputs": {"hl7v2": {"content": "MSH|"}}}
+    annotated = trace | {"annotations": [{"reviewerId": "a"}], "kind": "trace"}
+    changed = trace | {"outputs": {"hl7v2": {"content": "MSH|^"}}}
+    first, same, other = (orjson.loads(record.value) for record in sent(write(tmp_path / "x.jsonl", trace, annotated, changed)))
+    assert first["kind"] == "trace"
+    assert first["id"] == same["id"] != other["id"]
+    assert all(record.topic == SETTINGS.topics.traces for record in sent(tmp_path / "x.jsonl"))
 
 
 def test_an_id_of_ones_own_is_kept(tmp_path: Path) -> None:
