@@ -8,7 +8,7 @@ READY := $(VENV)/.ready
 PYTEST_ARGS ?=
 BENCH_ARGS ?=
 
-.PHONY: help setup lock demo test test-quick check format bench bench-nli chaos clean
+.PHONY: help setup lock demo test test-quick check format bench bench-nli bench-clinical chaos clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -53,6 +53,9 @@ bench: $(READY) ## measure: ratios against baselines of the same run
 bench-nli: $(READY) ## measure the NLI engine and the summary suite; the GPU part where there is one
 	@$(BIN)/python -m ops.bench.nli $(BENCH_ARGS)
 	@$(BIN)/python -m ops.bench.nli_gpu
+
+bench-clinical: $(READY) ## measure HL7 v2 and FHIR validation; BENCH_ARGS="--data DIR" for real documents
+	@$(BIN)/python -m ops.bench.clinical $(BENCH_ARGS)
 
 chaos: $(READY) ## kill workers and brokers while 20,000 events flow; prints lost, doubled, dead, duplicates, lag
 	@$(BIN)/python -m ops.chaos

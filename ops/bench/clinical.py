@@ -1,0 +1,127 @@
+"""`make bench-clinical`: HL7 v2 and FHIR validation over their baselines, the suite over its validators, memory on a 50 MB Bundle.
+
+Workloads are ours: generated messages, and the sample traces' Bundles; `--data DIR` (a folder laid out like the agreement data: `hl7v2/`,
+`fhir/synthea/`) measures real documents instead. Ratios of CPU time, the contenders by turns in one process; memory in a process of its own.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from ops.bench import fhir, hl7v2
+from ops.bench.__main__ import machine
+from ops.samples import traces
+from schemas.case import validate_case
+from schemas.trace import CLINICAL_FORMATS, ProductionTrace
+from scorers.clinical import ClinicalSettings, build
+from scorers.clinical.documents import DocumentValidator
+from scorers.clinical.formats.fhir import is_valid, validate
+
+MEMORY_BUNDLE_MB: Final = 50
+MESSAGES_MAX: Final = 400
+ROUNDS: Final = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One figure beside its aim; `aim` None where there is none."""
+
+    what: str
+    figure: float
+    unit: str
+    aim: float | None = None
+
+    @property
+    def verdict(self) -> str:
+        """Whether the aim is met."""
+        return "" if self.aim is None else "met" if self.figure >= self.aim else "missed"
+
+
+def suite_over_validators(rounds: int) -> tuple[float, float]:
+    """Traces per CPU second of the suite, and that over validating the same documents bare."""
+    cases = [validate_case(ProductionTrace, json.loads(path.read_text(encoding="utf-8"))) for path in sorted(traces().glob("*.json"))]
+    scorer, validator = build(ClinicalSettings()), DocumentValidator()
+    documents = [(form, content) for case in cases for form in CLINICAL_FORMATS if (output := case.outputs.of(form)) for content in output.documents]
+    whole, bare = [], []
+    for _ in range(rounds):
+        begun = time.process_time()
+        for case in cases:
+            scorer.evaluate(case)
+        middle = time.process_time()
+        for form, content in documents:
+            validator.validate(content, form)
+        whole.append(middle - begun)
+        bare.append(time.process_time() - middle)
+    return len(cases) / min(whole), min(bare) / min(whole)
+
+
+def sample_bundles() -> list[bytes]:
+    """The Bundles of the sample traces that are valid."""
+    outputs = [json.loads(path.read_text(encoding="utf-8"))["outputs"]["fhir"]["content"] for path in sorted(traces().glob("*.json"))]
+    texts = [(one if isinstance(one, str) else json.dumps(one)).encode() for one in outputs]
+    return [text for text in texts if is_valid(validate(text, options=fhir.FORMAT_ONLY))]
+
+
+def memory(bundles: list[bytes], megabytes: int) -> dict[str, Any]:
+    """Peak memory and time of one large Bundle, in a process that does nothing else."""
+    with tempfile.TemporaryDirectory() as folder:
+        for number, text in enumerate(bundles):
+            (Path(folder) / f"{number}.json").write_bytes(text)
+        command = [sys.executable, "-m", "ops.bench.fhir", folder, "--rounds", "1", "--memory", str(megabytes), "--memory-only"]
+        done = subprocess.run(command, check=True, capture_output=True, text=True)
+    found: dict[str, Any] = json.loads(done.stdout)["memory"]
+    return found
+
+
+def measure(data: Path | None, rounds: int, megabytes: int) -> tuple[list[Row], dict[str, Any]]:
+    """Every row, and the raw figures."""
+    messages = hl7v2.messages_of(data / "hl7v2" if data else None, MESSAGES_MAX)
+    bundles = fhir.read([data / "fhir" / "synthea"]) if data else sample_bundles()
+    raw: dict[str, Any] = {"hl7v2": hl7v2.measure(messages), "fhir": fhir.measure(bundles, rounds), "memory": memory(bundles, megabytes)}
+    per_s, share = suite_over_validators(rounds)
+    raw["suite"] = {"traces_per_s": per_s, "over_bare_validators": share}
+    rows = [
+        Row("HL7 v2, full validation over hl7apy", raw["hl7v2"].get("over_hl7apy", 0.0), "×", 200),
+        Row("HL7 v2, full validation over a bare split to subcomponents", raw["hl7v2"]["over_full_split"], "×", 0.1),
+        Row("HL7 v2, full validation over a bare split to fields", raw["hl7v2"]["over_fields_split"], "×"),
+        Row("HL7 v2, full validation", raw["hl7v2"]["ours_per_s"], "messages/s"),
+        Row("FHIR, invariants on, over fhir.resources", raw["fhir"].get("times_fhir.resources", 0.0), "×", 4),
+        Row("FHIR, invariants on", raw["fhir"]["ours"], "MB/s"),
+        Row("FHIR, with the shared clinical checks", raw["fhir"]["ours_with_clinical_checks"], "MB/s"),
+        Row(f"FHIR, one Bundle of {raw['memory']['bundle_mb']:g} MB: peak memory", raw["memory"]["peak_mb"], "MiB"),
+        Row(f"FHIR, one Bundle of {raw['memory']['bundle_mb']:g} MB: time", raw["memory"]["cpu_s"], "s CPU"),
+        Row("suite clinical, sample traces", per_s, "traces/s"),
+        Row("suite clinical over its bare validators", share, "×"),
+    ]
+    return rows, raw
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Print the table, or JSON."""
+    parser = argparse.ArgumentParser(prog="python -m ops.bench.clinical", description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--data", type=Path, help="a folder with hl7v2/ and fhir/synthea/")
+    parser.add_argument("--rounds", type=int, default=ROUNDS)
+    parser.add_argument("--memory", type=int, default=MEMORY_BUNDLE_MB, metavar="MB", help="size of the large Bundle")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    options = parser.parse_args(arguments)
+    rows, raw = measure(options.data, options.rounds, options.memory)
+    if options.json:
+        sys.stdout.write(json.dumps(raw, indent=2) + "\n")
+        return 0
+    sys.stdout.write(f"Clinical formats. {machine()}\n\n| | | aim | |\n|---|---|---|---|\n")
+    for row in rows:
+        aim = "" if row.aim is None else f"{row.aim:g} {row.unit}"
+        sys.stdout.write(f"| {row.what} | {row.figure:,.2f} {row.unit} | {aim} | {row.verdict} |\n")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
