@@ -13,7 +13,8 @@ from scorers.clinical.formats.fhir.tables import Field, definitions
 
 #: Codes that a message names; longer lists are told by their number.
 NAMED_MAX = 24
-_MIME = re.compile(r"[A-Za-z0-9!#$&^_.+\-]+/[A-Za-z0-9!#$&^_.+\-*]+(\s*;.*)?")
+#: R4 lets json, xml and ttl stand for the MIME types of its own formats.
+_MIME = re.compile(r"[A-Za-z0-9!#$&^_.+\-]+/[A-Za-z0-9!#$&^_.+\-*]+(\s*;.*)?|json|xml|ttl")
 _CURRENCY = re.compile(r"[A-Z]{3}")
 #: Value sets over code systems that the definitions do not hold, of which the form can be told.
 _FORMS = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from schemas.result import Severity
 from scorers.clinical.formats.fhir.document import Document, Frame
 from scorers.clinical.formats.fhir.references import EXCHANGES, Resolver, is_absolute, rest_parts
 from scorers.clinical.formats.fhir.tables import definitions
@@ -54,7 +55,7 @@ def _entries(document: Document, bundle: Frame) -> None:
         url = entry.get("fullUrl")
         place = (bundle.place, "entry", frame.entry_index)
         if url is None:
-            if not optional:
+            if not optional and not (kind == "searchset" and frame.type == "OperationOutcome"):  # what happened in a search has no address
                 document.say("major", "fhir.bundle.full-url", place, "an entry of this kind of Bundle needs a fullUrl")
             continue
         if not isinstance(url, str):
@@ -120,7 +121,7 @@ def _linked(document: Document, bundle: Frame, resolver: Resolver, kind: str) ->
                 document.say("major", "fhir.bundle.unresolved", place, f"this must be in the Bundle and is not{told}")
             else:
                 document.say("minor", "fhir.bundle.outside", place, "this should be in the Bundle and is not")
-    _reachable(document, bundle, resolver)
+    _reachable(document, bundle, resolver, kind)
 
 
 def _below(place: Any, frame: Frame) -> str:
@@ -132,7 +133,7 @@ def _below(place: Any, frame: Frame) -> str:
     return name
 
 
-def _reachable(document: Document, bundle: Frame, resolver: Resolver) -> None:
+def _reachable(document: Document, bundle: Frame, resolver: Resolver, kind: str) -> None:
     links: dict[int, set[int]] = {id(frame): set() for frame in bundle.entries}
     for frame in bundle.entries:
         for one in (frame, *frame.contained):
@@ -149,4 +150,6 @@ def _reachable(document: Document, bundle: Frame, resolver: Resolver) -> None:
             waiting.append(neighbour)
     for frame in bundle.entries:
         if id(frame) not in reached:
-            document.say("major", "fhir.bundle.unreachable", frame.place, "no chain of references links this entry with the first one")
+            # A document is what its Composition reaches (documents.html); a message may carry more than its header names.
+            level: Severity = "major" if kind == "document" else "minor"
+            document.say(level, "fhir.bundle.unreachable", frame.place, "no chain of references links this entry with the first one")

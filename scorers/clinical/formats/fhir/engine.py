@@ -96,7 +96,7 @@ class Plans:
             steps.append(step)
             if step.field is not None:
                 present.add(step.field.element)
-        if not keys or set(keys) <= {"id"}:
+        if not keys or (set(keys) <= {"id"} and self.type.name != "Element"):
             problems.append(("major", "fhir.invariants.ele-1", "", "an element must have a value or children"))
         self._cardinality(set(keys), problems)
         rules, settled = self._invariants(frozenset(name.removesuffix("[x]") for name in present), problems)
@@ -142,7 +142,7 @@ class Engine:
 
     def make_step(self, of: Type, key: str) -> Step | None:
         """Return what to do with a member of a type."""
-        if key == "resourceType":
+        if key == "resourceType" and key not in of.fields:
             return Step(None, key, good=frozenset({of.name})) if of.kind == "resource" else None
         if key[:1] == "_":
             found = of.fields.get(key[1:])
@@ -252,6 +252,8 @@ class Walk:
                 else:
                     self._list(step, step.field, member, place, value)
             elif kind is dict and step.single:
+                if step.beside and value.get(step.beside) is None:
+                    self._alone(member, (place, step.key, None))
                 self._child(step, member, (place, step.key, None))
             else:
                 self._other(step, member, place)
@@ -357,9 +359,21 @@ class Walk:
         for index, value in enumerate(values):
             kind = value.__class__
             if kind is dict and typed:
+                if step.beside:
+                    self._beside(step, value, owner, (place, key, index))
                 self._child(step, value, (place, key, index))
             elif kind is not str or value not in step.good:
                 self._item(step, found, value, (place, key, index), owner)
+
+    def _beside(self, step: Step, value: dict[str, Any], owner: dict[str, Any], at: Place) -> None:
+        values, index = owner.get(step.beside), at[2] or 0
+        if not isinstance(values, list) or index >= len(values) or values[index] is None:
+            self._alone(value, at)
+
+    def _alone(self, value: dict[str, Any], at: Place) -> None:
+        """What stands beside a primitive that has no value must hold more than an id."""
+        if value.keys() == {"id"}:
+            self._say("major", "fhir.invariants.ele-1", at, "an element must have a value or children")
 
     def _item(self, step: Step, found: Field, value: Any, at: Place, owner: dict[str, Any]) -> None:
         """One item of a list that is neither an object in its place nor a text known to be good."""

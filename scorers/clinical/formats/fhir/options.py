@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from scorers.clinical.checks.terminology import MembershipSource
+
 #: Bytes of one document.
 BYTES_MAX = 100 * 1024 * 1024
 #: Objects nested in objects. Real documents stay below 40.
@@ -16,6 +18,8 @@ PER_CODE_MAX = 40
 NOT_CHECKED_MAX = 200
 #: Profiles that one resource may claim and have checked.
 PROFILES_MAX = 50
+#: Codes of one document that `source` is asked about; the rest is told as not checked.
+SOURCE_CODES_MAX = 1_000
 #: Characters of one narrative.
 NARRATIVE_CHARS_MAX = 4 * 1024 * 1024
 
@@ -32,6 +36,7 @@ class Options:
     `displays`: how a display that differs from its code system's is told. `profiles`: canonical URLs to validate every resource of that type against,
     beside those in meta.profile. `packages`: folders or .tgz files with FHIR packages, beside ~/.fhir/packages.
     `clinical`: also run the shared checks (identifiers, units, plausibility, times). `marks`: tell where no synthetic-data mark is found.
+    `source`: where membership of codes is looked up beyond the tables on this machine.
     """
 
     extensions: Literal["any", "known"] = "any"
@@ -49,3 +54,4 @@ class Options:
     clinical: bool = True
     marks: bool = True
     bytes_max: int = BYTES_MAX
+    source: MembershipSource | None = None

@@ -126,16 +126,18 @@ def _reference(document: Document, resolver: Resolver, frame: Frame, value: dict
         if inner is None:
             document.say("major", "fhir.invariants.ref-1", place, "no contained resource has this id")
             return
-        target = inner.type
+        target, seen = inner.type, True
     else:
         target = _outside(document, resolver, frame, reference, place)
+        seen = resolver.anywhere(frame, reference) is not None or document.options.rest_references
     if target is None:
         return
     if isinstance(stated, str) and stated.rsplit("/", 1)[-1] != target:
         document.say("major", "fhir.references.type", place, "the type stated beside the reference differs from the type it points to")
     if found is not None and found.targets and "Resource" not in found.targets and target not in found.targets:
         allowed = ", ".join(found.targets) if len(found.targets) < 12 else f"{len(found.targets)} types"
-        document.say("major", "fhir.references.target", place, f"a reference to {target} is not allowed here; allowed: {allowed}")
+        # Of a resource that is not in the document only the name of its type is known: told, not held against it.
+        document.say("major" if seen else "minor", "fhir.references.target", place, f"a reference to {target} is not allowed here; allowed: {allowed}")
 
 
 def _outside(document: Document, resolver: Resolver, frame: Frame, reference: str, place: Place) -> str | None:

@@ -12,8 +12,10 @@ from schemas.result import Finding
 from scorers.clinical.checks import datetimes, identifiers, plausibility, terminology, ucum, valuesets
 from scorers.clinical.checks.moments import Moment, read_fhir
 from scorers.clinical.checks.parameters import Sex, sex_of
+from scorers.clinical.checks.scalars import Membership
 from scorers.clinical.formats.fhir.document import Document, Frame, Place, shown_place
-from scorers.clinical.formats.fhir.options import PER_CODE_MAX
+from scorers.clinical.formats.fhir.options import PER_CODE_MAX, SOURCE_CODES_MAX
+from scorers.clinical.formats.fhir.tables import code_systems
 
 _LOINC = "http://loinc.org"
 _UCUM = "http://unitsofmeasure.org"
@@ -227,16 +229,34 @@ def _value_sets(document: Document) -> None:
 def _codes(document: Document) -> None:
     """Form and membership of codes of the terminologies that the shared checks know."""
     seen: set[tuple[str, str]] = set()
+    source = None if document.options.source is None else BoundedSource(document.options.source, SOURCE_CODES_MAX)
     for coding, place in document.codings:
         system, code = coding.get("system"), coding.get("code")
         if not isinstance(system, str) or not isinstance(code, str) or (system, code) in seen:
             continue
         if len(seen) < _CODES_MAX:
             seen.add((system, code))
-        if terminology.code_system(system) is None:
-            continue
+        known = terminology.code_system(system)
+        if known is None and (source is None or system in code_systems()):
+            continue  # The systems that R4 publishes are checked as part of the format.
         document.report.fired("terminology")
-        checked = terminology.check_code(system, code, shown_place((place, "code", None)), document.context)
+        checked = terminology.check_code(system, code, shown_place((place, "code", None)), document.context, source=source)
         _tell(document, checked.findings)
-        if checked.membership == "not_checked" and checked.reason and checked.system is not None:
-            document.skip(f"membership in {checked.system.title}", checked.reason)
+        if checked.membership == "not_checked" and checked.reason:
+            document.skip(f"membership in {known.title if known is not None else 'other code systems'}", checked.reason)
+
+
+class BoundedSource:
+    """A source that answers only so many questions of one document: each may be a request to a server."""
+
+    def __init__(self, source: terminology.MembershipSource, most: int) -> None:
+        self._source = source
+        self._left = most
+        self._most = most
+
+    def membership(self, system: str, code: str) -> tuple[Membership, str | None]:
+        """Ask the source, or say that the document has asked enough."""
+        if self._left <= 0:
+            return "not_checked", f"more than {self._most:,} codes in one document"
+        self._left -= 1
+        return self._source.membership(system, code)

@@ -13,7 +13,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from scorers.clinical.formats.fhir.fhirpath import FhirPathError, Node, Surroundings, Undecided, compile_expression, parse, truth
+from scorers.clinical.formats.fhir.fhirpath import FhirPathError, Node, Surroundings, Undecided, compile_expression, parse, repaired, truth
 from scorers.clinical.formats.fhir.fhirpath.compiled import Compiled
 from scorers.clinical.formats.fhir.hot import HOT
 
@@ -130,7 +130,7 @@ def definitions() -> Definitions:
 
 def compile_invariant(key: str, severity: str, human: str, expression: str) -> Invariant:
     """Return an invariant ready to evaluate; raise FhirPathError where its expression is not supported."""
-    tree = parse(expression)
+    tree = parse(repaired(expression))
     return Invariant(key, severity, human, tree, compile_expression(tree), HOT.get(key))
 
 

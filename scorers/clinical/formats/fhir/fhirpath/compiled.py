@@ -26,13 +26,15 @@ _LAMBDAS = frozenset({"where", "select", "all", "exists", "repeat", "iif"})
 class Surroundings:
     """What variables mean while one invariant is evaluated.
 
-    `resolve`: reference string → resource, or None where it is not in the document. `steps`: how many items were visited so far.
+    `resolve`: reference string → resource, or None where it is not in the document. `kind`: the type of the context, where its choice element's
+    name tells it. `steps`: how many items were visited so far.
     """
 
     resource: Any
     root: Any
     context: Any
     resolve: Callable[[Any, str], Any] | None = None
+    kind: str | None = None
     steps: list[int] = field(default_factory=lambda: [0])
 
     def count(self, items: list[Any]) -> list[Any]:
@@ -153,12 +155,18 @@ def _type(node: Node) -> Compiled:
         of = _compile(base)
 
         def found(item: Any, around: Surroundings) -> list[Any]:
-            return [one for one in of(item, around) if functions.has_type(one, wanted)]
+            return [one for one in of(item, around) if _is(one, wanted, around)]
 
     if node.text == "as":
         return found
     present = _compile(base)
     return lambda item, around: [bool(found(item, around))] if present(item, around) else []
+
+
+def _is(item: Any, wanted: str, around: Surroundings) -> bool:
+    if around.kind is not None and item is around.context:
+        return around.kind.lower() == wanted.lower()
+    return functions.has_type(item, wanted)
 
 
 def _operator(node: Node) -> Compiled:

@@ -33,7 +33,7 @@ def has_type(item: Any, wanted: str) -> bool:
     if isinstance(value, dict):
         if "resourceType" in value:
             return bool(value["resourceType"] == wanted) or wanted in {"Resource", "DomainResource"}
-        if wanted[0].islower():
+        if wanted[0].islower() or wanted == "DateTime":
             return False
         raise Undecided
     if isinstance(value, bool):

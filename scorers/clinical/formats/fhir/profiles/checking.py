@@ -15,6 +15,7 @@ from scorers.clinical.formats.fhir.options import PROFILES_MAX
 from scorers.clinical.formats.fhir.profiles.packages import KEPT_MAX, Packages, home
 from scorers.clinical.formats.fhir.profiles.pruning import prune
 from scorers.clinical.formats.fhir.profiles.tree import Constraint, Profile, compile_profile, extension_facts
+from scorers.clinical.formats.fhir.profiles.us_core import rules_of
 from scorers.clinical.formats.fhir.profiles.values import ValueSets
 from scorers.clinical.formats.fhir.references import Resolver, rest_parts
 from scorers.clinical.formats.fhir.tables import OWN_RULES, Invariant, definitions
@@ -121,17 +122,40 @@ class Checker:
     def check(self, frame: Frame, url: str, asked: bool) -> None:
         """Check one resource against one profile, if it is at hand and for that type."""
         profile = self.find(url)
+        self._frame = frame
         if profile is None:
+            known = self._us_core(url, None)
             if not _is_base(url):
-                self._document.skip(f"profile {_shown(url)}", "no installed package has it")
+                self._document.skip(f"profile {_shown(url)}", "no installed package has it" + ("; its invariants were checked" if known else ""))
             return
         if profile.type != frame.type:
             if not asked:
                 self._document.say("major", "fhir.profiles.type", frame.place, "the profile it claims is for another type of resource")
             return
         self._document.report.fired("profiles")
-        self._frame = frame
         self._against(profile, frame.resource, frame.place, 0)
+        self._us_core(url, profile)
+
+    def _us_core(self, url: str, profile: Profile | None) -> bool:
+        """Check what US Core states on a profile and the package at hand, if any, does not; return whether there is something."""
+        known = False
+        for rule, invariant in rules_of(url):
+            known = True
+            if rule.type != self._frame.type or (profile is not None and rule.key in profile.keys):
+                continue
+            self._document.report.fired("profiles")
+            level: Severity = "minor" if profile is not None else _LEVELS[rule.severity]
+            for value, place in self._at(rule.at):
+                if not rule.where or (isinstance(value, dict) and value.get("system") == rule.where):
+                    self._invariant(invariant, value, place, place[1].lstrip("_")[len(rule.at) :] or None if rule.at else None, level)
+        return known
+
+    def _at(self, path: str) -> list[tuple[Any, Place]]:
+        """The occurrences of an element below the resource, with their places."""
+        found: list[tuple[Any, Place]] = [(self._frame.resource, self._frame.place)]
+        for name in path.split(".") if path else ():
+            found = [inner for value, place in found if isinstance(value, dict) for inner in _occurrences(value, name, place)]
+        return found
 
     def _against(self, profile: Profile, value: Any, place: Place, depth: int) -> None:
         """Check a value against a profile and, where that states only differences, against what it is based on."""
@@ -160,7 +184,7 @@ class Checker:
         if rule.binding is not None:
             self._binding(rule.binding, value, place)
         for invariant in rule.invariants:
-            self._invariant(invariant, value, place)
+            self._invariant(invariant, value, place, _kind(rule, place))
         if rule.types:
             self._type(rule, value, place, depth)
         inner = value.beside if value.__class__ is Extended else value
@@ -171,12 +195,12 @@ class Checker:
         for child in rule.children.values():
             self._child(child, inner, place, depth)
 
-    def _invariant(self, invariant: Invariant, value: Any, place: Place) -> None:
+    def _invariant(self, invariant: Invariant, value: Any, place: Place, kind: str | None = None, level: Severity | None = None) -> None:
         frame = self._frame
-        around = Surroundings(frame.resource, frame.root.resource, value, self._resolve)
+        around = Surroundings(frame.resource, frame.root.resource, value, self._resolve, kind)
         verdict = invariant.holds(value, around)
         if verdict is False:
-            self._document.say(_LEVELS.get(invariant.severity, "minor"), f"fhir.invariants.{_shown(invariant.key)}", place, invariant.human)
+            self._document.say(level or _LEVELS.get(invariant.severity, "minor"), f"fhir.invariants.{_shown(invariant.key)}", place, invariant.human)
         elif verdict is None:
             self._document.skip(f"invariant {_shown(invariant.key)}", "the document alone cannot tell")
 
@@ -379,6 +403,11 @@ def _shown(text: str) -> str:
 def _is_base(url: str) -> bool:
     bare = url.partition("|")[0]
     return bare.startswith(_BASE) and bare.removeprefix(_BASE) in definitions().types | dict.fromkeys(definitions().primitives)
+
+
+def _kind(rule: Constraint, place: Place) -> str | None:
+    """The type of an occurrence of a choice element, by its key; None where the element is no choice."""
+    return place[1].lstrip("_")[len(rule.name) - 3 :] or None if rule.name.endswith("[x]") else None
 
 
 def _capital(code: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from scorers.clinical.formats.fhir.fhirpath import FhirPathError
+from scorers.clinical.formats.fhir.fhirpath import FhirPathError, repaired
 from scorers.clinical.formats.fhir.tables import Invariant, compile_invariant
 
 Json = dict[str, Any]
@@ -35,7 +35,7 @@ class Constraint:
 
 @dataclass(slots=True)
 class Profile:
-    """One profile, ready to check. `unread`: keys of invariants whose expression is not supported."""
+    """One profile, ready to check. `unread`: keys of invariants whose expression is not supported; `keys`: those of all that it states itself."""
 
     url: str
     type: str
@@ -43,6 +43,7 @@ class Profile:
     root: Constraint
     unread: tuple[str, ...]
     whole: bool
+    keys: frozenset[str] = frozenset()
 
 
 def compile_profile(definition: Json, base_keys: frozenset[str]) -> Profile | None:
@@ -57,7 +58,14 @@ def compile_profile(definition: Json, base_keys: frozenset[str]) -> Profile | No
     for element in elements:
         if isinstance(element, dict) and isinstance(element.get("path"), str):
             _place(root, element, base_keys, unread)
-    return Profile(str(definition.get("url")), kind, str(definition.get("baseDefinition", "")), root, tuple(sorted(set(unread))), part == "snapshot")
+    stated = [one for element in elements if isinstance(element, dict) for one in _dicts(element.get("constraint"))]
+    keys = frozenset(str(one.get("key")) for one in stated if repaired(str(one.get("expression"))) != "true")
+    url, base = str(definition.get("url")), str(definition.get("baseDefinition", ""))
+    return Profile(url, kind, base, root, tuple(sorted(set(unread))), part == "snapshot", keys)
+
+
+def _dicts(values: Any) -> list[Json]:
+    return [one for one in values if isinstance(one, dict)] if isinstance(values, list) else []
 
 
 def _place(root: Constraint, element: Json, base_keys: frozenset[str], unread: list[str]) -> None:
@@ -100,15 +108,21 @@ def _type(one: Json) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
 
 def _invariants(element: Json, base_keys: frozenset[str], unread: list[str]) -> list[Invariant]:
     found = []
-    for one in element.get("constraint") or ():
+    for one in _dicts(element.get("constraint")):
         key, expression = one.get("key"), one.get("expression")
         if key in base_keys or not isinstance(key, str):
             continue
         try:
-            found.append(compile_invariant(key, str(one.get("severity")), "a constraint of the profile does not hold", str(expression or "")))
+            found.append(compile_invariant(key, str(one.get("severity")), _told(one.get("human")), str(expression or "")))
         except FhirPathError:
             unread.append(key)
     return found
+
+
+def _told(human: Any) -> str:
+    """What a constraint says of itself, from the package, fit for one line."""
+    text = " ".join(human.split())[:200] if isinstance(human, str) else ""
+    return text if text.isprintable() and text else "a constraint of the profile does not hold"
 
 
 def extension_facts(definition: Json) -> Json:
