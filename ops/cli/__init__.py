@@ -27,8 +27,8 @@ _ClickException: Any = _UsageError.__base__
 
 #: Modules of this package; each registers its commands on import, in the order in which help shows them.
 COMMANDS = (
-    "demo", "up", "safe", "loss", "models", "topics", "produce", "tail", "dlq", "explain", "config", "doctor", "worker", "projector", "report", "reconcile",
-    "kafka",
+    "demo", "up", "safe", "loss", "eval", "models", "topics", "produce", "tail", "dlq", "explain", "config", "doctor", "worker", "projector", "report",
+    "reconcile", "kafka",
 )  # fmt: skip
 
 

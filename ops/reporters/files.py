@@ -1,10 +1,13 @@
 """Where reports go: names that cannot leave their directory, checks before the work, writes that are whole or not there."""
 
 import contextlib
+import io
 import re
 import secrets
+import shutil
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import IO
 
 from ops.reporters import SUFFIXES
 from scorers.base import ConfigError
@@ -38,19 +41,22 @@ def check_directory(directory: Path, option: str) -> None:
         raise ConfigError(f"{directory}: cannot be written ({error.strerror}); set {option} to a directory that can") from None
 
 
-def write_whole(path: Path, text: str) -> None:
-    """Write a report so that a reader sees the old file or the whole new one. Raises `ConfigError` where it cannot be written."""
-    data = text.encode("utf-8")
+def write_whole(path: Path, report: str | IO[bytes]) -> None:
+    """Write a report so that a reader sees the old file or the whole new one. Raises `ConfigError` where it cannot be written.
+
+    `report`: its text, or a stream of its bytes, which is never held as a whole.
+    """
+    source = io.BytesIO(report.encode("utf-8")) if isinstance(report, str) else report
     try:
         if path.exists() and not path.is_file():
             # A pipe or a device cannot be replaced by a file.
-            path.write_bytes(data)
+            _copy(source, path)
             return
         # Through a link the file behind it is replaced, not the link.
         path = path.resolve()
         beside = path.with_name(f".{path.name[:_NAME_CHARS_MAX]}-{secrets.token_hex(6)}")
         try:
-            beside.write_bytes(data)
+            _copy(source, beside)
             beside.replace(path)
         except OSError:
             with contextlib.suppress(OSError):
@@ -59,3 +65,8 @@ def write_whole(path: Path, text: str) -> None:
     except (OSError, RuntimeError) as error:  # RuntimeError: links that lead in a circle
         reason = getattr(error, "strerror", None) or "its links lead in a circle"
         raise ConfigError(f"{path}: cannot be written ({reason}); check --output and free space") from None
+
+
+def _copy(source: IO[bytes], path: Path) -> None:
+    with path.open("wb") as target:
+        shutil.copyfileobj(source, target)

@@ -1,0 +1,189 @@
+"""`touchstone eval`: clinical documents and traces in files."""
+
+import os
+import sys
+import time
+from enum import StrEnum
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ops.cli import app
+from ops.cli.shared import fail, one_line, one_line_errors, until_read_no_more
+
+if TYPE_CHECKING:
+    from ops.reporters.clinical import ClinicalReporter
+    from schemas.clinical_report import ClinicalSummary, JudgedFile
+    from scorers.clinical.settings import ClinicalSettings
+
+eval_app = typer.Typer(name="eval", help="Clinical documents: validate FHIR R4 and HL7 v2 files, and traces that hold them.", no_args_is_help=True)
+app.add_typer(eval_app)
+
+_STANDARD_OUTPUT = Path("-")
+_LINES_SHOWN_MAX = 20
+#: What is written before the run ends is held here, and beyond so many bytes on disk.
+_SPOOL_BYTES = 8 * 1024 * 1024
+_CHUNK_BYTES = 1024 * 1024
+
+
+class Format(StrEnum):
+    """How the report is written."""
+
+    json = "json"
+    console = "console"
+    markdown = "markdown"
+    junit = "junit"
+
+
+FilesArgument = Annotated[list[Path], typer.Argument(help="Files, directories of them, or - for standard input.")]
+FormatsOption = Annotated[
+    str | None, typer.Option("--formats", help="Validate only these: fhir, hl7v2, ccda, separated by commas. Default: the setting (all).", show_default=False)
+]
+FormatOption = Annotated[Format, typer.Option("--format", "-f", help="How the report is written.")]
+OutputOption = Annotated[Path | None, typer.Option("--output", "-o", help="File for the report. Default: standard output.", show_default=False)]
+VerboseOption = Annotated[bool, typer.Option("--verbose", "-v", help="Console: every finding by its check, rules fired, what was not checked.")]
+QuoteOption = Annotated[bool | None, typer.Option("--quote/--withhold", help="Let findings show the values they are about.", show_default=False)]
+JobsOption = Annotated[int, typer.Option("--jobs", "-j", min=1, max=64, help="Validate in so many processes.")]
+ClinicalConfigOption = Annotated[Path | None, typer.Option("--config", help="Settings file. Default: ./clinical.config.json.", show_default=False)]
+
+
+@eval_app.callback()
+def evaluate() -> None:
+    """Clinical documents: validate FHIR R4 and HL7 v2 files, and traces that hold them."""  # keeps `validate` a subcommand while it is the only one
+
+
+@eval_app.command()
+def validate(
+    files: FilesArgument,
+    formats: FormatsOption = None,
+    format: FormatOption = Format.console,
+    output: OutputOption = None,
+    verbose: VerboseOption = False,
+    quote: QuoteOption = None,
+    jobs: JobsOption = 1,
+    config: ClinicalConfigOption = None,
+) -> None:
+    """Validate clinical files of any mix and report them; what each is, is seen from its content.
+
+    Directories are walked in name order; a file of no known format found there is listed and not counted. Exit codes: 0 all pass, 1 at least one
+    Fail, 2 no Fail but a Warn or a file that was not validated, 3 a file that could not be read, or nothing to validate. The report goes to
+    standard output or to a file, everything else to standard error.
+
+    Example: touchstone eval validate patient.json adt.hl7 traces/ --format json
+    """
+    from tempfile import SpooledTemporaryFile
+
+    from ops.reporters.clinical import clinical_verdict, reporter_for
+
+    complaints = _Complaints()
+    with one_line_errors():
+        settings = _settings(formats, quote, config)
+        _check(files, output)
+        reporter = reporter_for(format.value, verbose=verbose, colour=_has_colour(output))
+        # Whole or not at all: a run that is broken off leaves no half report, and no report has to fit into memory.
+        with SpooledTemporaryFile(_SPOOL_BYTES) as spool:
+            summary = _judge(files, settings, jobs, reporter, spool, complaints)
+            verdict = clinical_verdict(summary)
+            spool.write(reporter.end(summary, verdict).encode())
+            spool.seek(0)
+            _deliver(spool, output)
+    complaints.tell()
+    typer.echo(f"Clinical {verdict}", err=True)
+    raise typer.Exit(verdict.exit_code)
+
+
+def _settings(formats: str | None, quote: bool | None, config: Path | None) -> "ClinicalSettings":
+    """Command line > environment > document > defaults."""
+    from ops.documents import read_document, read_document_if_present
+    from scorers.clinical.settings import DOCUMENT_NAME, resolve
+
+    path = config or Path(DOCUMENT_NAME)
+    document = read_document(path) if config else read_document_if_present(path)
+    overrides: dict[str, Any] = {}
+    if formats is not None:
+        overrides["formats"] = [part.strip() for part in formats.split(",")]
+    if quote is not None:
+        overrides["quote"] = quote
+    return resolve(os.environ, document, overrides, document_name=str(path))
+
+
+def _judge(
+    files: list[Path], settings: "ClinicalSettings", jobs: int, reporter: "ClinicalReporter", report: IO[bytes], complaints: "_Complaints"
+) -> "ClinicalSummary":
+    """Judge every file and write it into the report; a bar on standard error for a run of more than two seconds, if a person is watching."""
+    from ops.cli.progress import Progress
+    from ops.clinical_files import find_files
+    from ops.clinical_run import judge_files
+    from ops.reporters.clinical import Tally
+
+    begun, tally = time.perf_counter(), Tally()
+    report.write(reporter.begin().encode())
+    total = sum(1 for _ in find_files(files)) if sys.stderr is not None and sys.stderr.isatty() else None
+    with Progress("files validated", sys.stderr, total=total, every=1) as progress:
+        for count, judged in enumerate(judge_files(find_files(files), settings, jobs), 1):
+            tally.add(judged)
+            report.write(reporter.add(judged).encode())
+            complaints.add(judged)
+            progress.step(count)
+    return tally.summary(time.perf_counter() - begun)
+
+
+class _Complaints:
+    """What standard error says of files that count and were not validated: a line each, the first ones only."""
+
+    def __init__(self) -> None:
+        self._lines: list[str] = []
+        self._rest = 0
+
+    def add(self, judged: "JudgedFile") -> None:
+        """Note one file, if there is something to say of it."""
+        from ops.reporters.clinical_text import reason_text
+
+        if judged.outcome not in {"problem", "unvalidated"}:
+            return
+        if len(self._lines) < _LINES_SHOWN_MAX:
+            self._lines.append(f"{judged.entry.file}: {'not validated: ' if judged.outcome == 'unvalidated' else ''}{reason_text(judged.entry)}")
+        else:
+            self._rest += 1
+
+    def tell(self) -> None:
+        """Print them."""
+        for line in self._lines:
+            typer.echo(one_line(line), err=True)
+        if self._rest:
+            typer.echo(f"touchstone: and {self._rest} more; the JSON report lists all", err=True)
+
+
+def _has_colour(output: Path | None) -> bool:
+    """Whether a person with a terminal that has colours reads the report."""
+    to_terminal = output in {None, _STANDARD_OUTPUT} and sys.stdout is not None and sys.stdout.isatty()
+    return to_terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def _check(files: list[Path], output: Path | None) -> None:
+    """Refuse what cannot work, before anything is read."""
+    from ops.reporters.files import check_directory
+
+    if files.count(Path("-")) > 1:
+        fail("standard input (-) is named twice; name it once")
+    if output is None or output == _STANDARD_OUTPUT:
+        return
+    if output.is_dir():
+        fail(f"{output}: is a directory; give --output a file")
+    if not output.exists():
+        check_directory(output.parent, "--output")
+
+
+def _deliver(report: IO[bytes], output: Path | None) -> None:
+    """The report to its file or to standard output."""
+    from ops.reporters.files import write_whole
+
+    if output is not None and output != _STANDARD_OUTPUT:
+        write_whole(output, report)
+        typer.echo(one_line(f"wrote {output}"), err=True)
+        return
+    # Bytes, so that the encoding of the terminal or pipe cannot break a report.
+    with until_read_no_more():
+        while chunk := report.read(_CHUNK_BYTES):
+            typer.echo(chunk, nl=False)

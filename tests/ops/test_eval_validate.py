@@ -1,0 +1,360 @@
+"""`touchstone eval validate`: what it says of each kind of file, options, exit codes, streams and errors, as a user meets them."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ops.cli.shared import EXIT_ERROR
+from schemas.clinical_report import ClinicalEntry
+from tests.ops.clinical_cases import BAD_FHIR, BAD_HL7V2, CANARY, CCDA, CUT_FHIR, GOOD_FHIR, GOOD_HL7V2, text, trace
+from tests.ops.commands import Commands, Ran
+
+
+@pytest.fixture
+def commands(capfdbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Commands:
+    monkeypatch.chdir(tmp_path)
+    return Commands(capfdbinary, monkeypatch)
+
+
+@pytest.fixture
+def run(commands: Commands) -> "Run":
+    return Run(commands)
+
+
+class Run:
+    """`run(files, *arguments)`: writes the files (name → content), validates them in that order, or the arguments given."""
+
+    def __init__(self, commands: Commands) -> None:
+        self._commands = commands
+
+    def __call__(self, files: dict[str, Any], *arguments: object, paths: list[str] | None = None, **options: Any) -> Ran:
+        for name, content in files.items():
+            data = content if isinstance(content, bytes) else (content if isinstance(content, str) else text(content)).encode()
+            Path(name).parent.mkdir(parents=True, exist_ok=True)
+            Path(name).write_bytes(data)
+        return self._commands("eval", "validate", *(list(files) if paths is None else paths), *arguments, **options)
+
+    def entries(self, files: dict[str, Any], *arguments: object, **options: Any) -> list[dict[str, Any]]:
+        """The JSON report."""
+        documents: list[dict[str, Any]] = json.loads(self(files, *arguments, "--format", "json", **options).out)
+        return documents
+
+
+def test_an_entry_has_every_field_in_order(run: Run) -> None:
+    (entry,) = run.entries({"bad.json": BAD_FHIR})
+    assert list(entry) == [
+        "file", "format", "label", "valid", "scores", "components_missing", "findings", "rules_fired", "not_checked", "checks", "findings_dropped",
+    ]  # fmt: skip
+    assert (entry["file"], entry["format"], entry["label"], entry["valid"]) == ("bad.json", "fhir", "Warn", False)
+    assert entry["scores"]["overall"] == entry["scores"]["format"] < 100
+    assert entry["components_missing"] == ["terminology", "clinical"]
+    assert entry["rules_fired"]["structure"] > 0
+    assert entry["checks"]["data_types"] < 100
+    assert {finding["path"] for finding in entry["findings"]} >= {"Patient.gender", "Patient.birthDate"}
+    assert all(
+        {"severity", "code", "path", "message"} <= set(finding) <= {"severity", "code", "path", "message", "suggestion"} for finding in entry["findings"]
+    )
+    ClinicalEntry.model_validate(entry, strict=False)
+
+
+def test_findings_are_told_the_gravest_first(run: Run) -> None:
+    (entry,) = run.entries({"bad.json": BAD_FHIR | {"meta": {"versionId": CANARY}, "telecom": [{"value": "1"}]}})
+    severities = [finding["severity"] for finding in entry["findings"]]
+    assert severities == sorted(severities, key=["critical", "major", "minor", "info"].index)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "form", "label"),
+    [
+        ("good.json", GOOD_FHIR, "fhir", "Pass"),
+        ("bad.json", BAD_FHIR, "fhir", "Warn"),
+        ("cut.json", CUT_FHIR, "fhir", "Fail"),
+        ("good.hl7", GOOD_HL7V2, "hl7v2", "Pass"),
+        ("bad.hl7", BAD_HL7V2, "hl7v2", "Warn"),
+        ("framed.hl7", f"\x0b{GOOD_HL7V2}\x1c\r", "hl7v2", "Pass"),
+        ("cda.xml", CCDA, "ccda", "unscored"),
+        ("junk.xml", f"<a>{CANARY}</a>", None, "unscored"),
+        ("junk.json", f'{{"a": "{CANARY}"}}', None, "unscored"),
+        ("junk.bin", bytes(range(256)) * 100, None, "unscored"),
+        ("nul.json", b"\0" * 1000, None, "unscored"),
+        ("empty.json", b"", None, "unscored"),
+        ("blank.json", b" \n\t" * 40_000, None, "unscored"),
+        ("half.json", text(GOOD_FHIR)[:60], "fhir", "Fail"),
+        ("deep.json", '{"resourceType":"Patient","a":' + "[" * 10_000, "fhir", "Fail"),
+        ("numbers.json", '{"resourceType":"Observation","valueInteger":1e400}', "fhir", "Fail"),
+    ],
+)
+def test_each_kind_of_file_is_told_apart_by_its_content(run: Run, name: str, content: Any, form: str | None, label: str) -> None:
+    (entry,) = run.entries({name: content})
+    assert (entry["format"], entry["label"]) == (form, label)
+    if label == "unscored":
+        assert (entry["scores"], entry["valid"]) == ({}, None)
+        assert entry["not_checked"][0]["reason"]
+    assert CANARY not in json.dumps(entry)
+
+
+def test_ndjson_is_one_entry_whose_paths_begin_with_the_line(run: Run) -> None:
+    (entry,) = run.entries({"all.ndjson": f"{text(GOOD_FHIR)}\n{text(BAD_FHIR)}\n"})
+    assert entry["format"] == "fhir"
+    assert "Line[1].Patient.gender" in {finding["path"].replace("/", ".") for finding in entry["findings"]}
+
+
+def test_a_trace_is_one_entry_whose_paths_begin_with_the_output(run: Run) -> None:
+    (entry,) = run.entries({"t.json": trace(fhir=BAD_FHIR, hl7v2=GOOD_HL7V2)})
+    assert (entry["format"], entry["label"], entry["valid"]) == ("trace", "Warn", False)
+    assert {"overall", "format", "fhir_overall", "hl7v2_overall"} <= set(entry["scores"])
+    assert "outputs.fhir/Patient.gender" in {finding["path"] for finding in entry["findings"]}
+    assert entry["rules_fired"]["outputs.hl7v2/structure"] > 0
+    assert entry["checks"]["outputs.fhir/data_types"] < 100
+
+
+def test_a_file_of_traces_has_their_mean_scores_and_worst_label(run: Run) -> None:
+    good, bad = trace("a", hl7v2=GOOD_HL7V2), trace("b", hl7v2=BAD_HL7V2)
+    alone = [run.entries({"one.json": one})[0]["scores"]["overall"] for one in (good, bad)]
+    for content in (f"{text(good)}\n{text(bad)}\n", text([good, bad]), json.dumps([good, bad], indent=1)):
+        (entry,) = run.entries({"t.jsonl": content})
+        assert (entry["format"], entry["label"]) == ("trace", "Warn")
+        assert entry["scores"]["overall"] == pytest.approx(sum(alone) / 2)
+        assert {finding["path"].partition("/")[0] for finding in entry["findings"] if finding["severity"] == "major"} == {"trace[1]"}
+
+
+@pytest.mark.parametrize(
+    ("content", "code", "path"),
+    [
+        (text(trace(fhir=GOOD_FHIR))[:-40], "trace.json", "trace"),
+        (json.dumps(trace(fhir=GOOD_FHIR), indent=2)[:-40], "trace.json", "trace"),
+        ({"traceId": CANARY * 100, "outputs": {}}, "trace.field", "traceId"),
+        ({"traceId": "x", "outputs": [CANARY]}, "trace.field", "outputs"),
+        (f"{text(trace(hl7v2=GOOD_HL7V2))}\n[1]\n", "trace.json", "trace[1]/trace"),
+    ],
+)
+def test_a_trace_that_cannot_be_read_fails_with_a_critical_finding(run: Run, content: Any, code: str, path: str) -> None:
+    (entry,) = run.entries({"t.json": content})
+    assert (entry["format"], entry["label"], entry["valid"]) == ("trace", "Fail", None)
+    assert [(finding["code"], finding["path"]) for finding in entry["findings"] if finding["severity"] == "critical"] == [(code, path)]
+    assert CANARY not in json.dumps(entry)
+
+
+def test_a_resource_that_speaks_of_traces_is_no_trace(run: Run) -> None:
+    (entry,) = run.entries({"x.json": GOOD_FHIR | {"traceId": 1, "outputs": 2}})
+    assert entry["format"] == "fhir"
+
+
+def test_a_gigabyte_is_refused_unread(run: Run) -> None:
+    for name, head in (("large.hl7", b"MSH|"), ("large.bin", b"")):
+        with Path(name).open("wb") as stream:
+            stream.write(head)
+            stream.truncate(1024**3)
+    begun = time.monotonic()
+    ran = run({}, "--format", "json", paths=["large.hl7", "large.bin"])
+    assert time.monotonic() - begun < 5
+    assert [(entry["format"], entry["label"]) for entry in json.loads(ran.out)] == [("hl7v2", "unscored"), (None, "unscored")]
+    assert (ran.code, ran.err.count("larger than 100 MiB: not read")) == (2, 2)
+
+
+@pytest.mark.parametrize(
+    ("files", "code", "verdict"),
+    [
+        ({"a.json": GOOD_FHIR, "b.hl7": GOOD_HL7V2}, 0, "PASS: 2 files passed"),
+        ({"a.json": GOOD_FHIR, "b.json": BAD_FHIR}, 2, "WARN: 1 warned of 2 files, none failed"),
+        ({"a.json": GOOD_FHIR, "b.xml": CCDA}, 2, "WARN: 1 not validated of 2 files, none failed"),
+        ({"a.json": GOOD_FHIR, "b.txt": "hello"}, 2, "WARN: 1 not validated of 2 files, none failed"),
+        ({"a.json": GOOD_FHIR, "b.json": ""}, 2, "WARN: 1 not validated of 2 files, none failed"),
+        ({"a.json": BAD_FHIR, "b.json": CUT_FHIR, "c.xml": CCDA}, 1, "FAIL: 1 of 3 files failed"),
+    ],
+)
+def test_the_printed_verdict_is_the_exit_code(run: Run, files: dict[str, Any], code: int, verdict: str) -> None:
+    ran = run(files)
+    assert (ran.code, ran.err.splitlines()[-1]) == (code, f"Clinical {verdict} (exit {code})")
+
+
+def test_a_missing_file_is_told_and_ends_in_an_error_after_the_others(run: Run) -> None:
+    ran = run({"a.json": GOOD_FHIR}, "--format", "json", paths=["absent.json", "a.json"])
+    assert [(entry["file"], entry["label"]) for entry in json.loads(ran.out)] == [("absent.json", "unscored"), ("a.json", "Pass")]
+    assert ran.err == "touchstone: absent.json: no such file; check the path\nClinical ERROR: 1 of 2 files could not be read (exit 3)\n"
+    assert ran.code == EXIT_ERROR
+
+
+def test_a_file_that_cannot_be_read_is_told_and_ends_in_an_error(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    from ops import clinical_files
+
+    def refuse(file: clinical_files.ClinicalFile) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(clinical_files, "_opened", refuse)
+    ran = run({"a.json": GOOD_FHIR})
+    assert ran.code == EXIT_ERROR
+    assert "touchstone: a.json: cannot be read (Permission denied); check its permissions" in ran.err
+
+
+def test_other_files_of_a_directory_are_listed_and_not_counted(run: Run) -> None:
+    ran = run({"d/a.json": GOOD_FHIR, "d/LICENSE": "words", "d/x.bin": b"\0\1"}, "--format", "json", paths=["d"])
+    assert [(entry["file"], entry["format"], entry["label"]) for entry in json.loads(ran.out)] == [
+        ("d/LICENSE", None, "unscored"),
+        ("d/a.json", "fhir", "Pass"),
+        ("d/x.bin", None, "unscored"),
+    ]
+    assert (ran.code, ran.err) == (0, "Clinical PASS: 1 file passed (exit 0)\n")
+
+
+def test_an_empty_file_of_a_directory_counts(run: Run) -> None:
+    ran = run({"d/a.json": GOOD_FHIR, "d/b.json": ""}, paths=["d"])
+    assert (ran.code, "d/b.json: not validated: empty" in ran.err) == (2, True)
+
+
+@pytest.mark.parametrize("files", [{}, {"d/LICENSE": "words"}])
+def test_nothing_to_validate_is_an_error_with_an_empty_or_full_list(run: Run, files: dict[str, Any]) -> None:
+    Path("d").mkdir()
+    ran = run(files, "--format", "json", paths=["d"])
+    assert (ran.code, len(json.loads(ran.out))) == (3, len(files))
+    assert "Clinical ERROR: nothing to validate" in ran.err
+
+
+def test_formats_that_were_not_asked_for_are_listed_as_passed_over(run: Run) -> None:
+    files = {"a.json": BAD_FHIR, "b.hl7": GOOD_HL7V2, "t.json": trace(fhir=BAD_FHIR)}
+    ran = run(files, "--formats", "hl7v2, ccda", "--format", "json")
+    fhir, hl7v2, skipped = json.loads(ran.out)
+    assert (fhir["format"], fhir["label"], fhir["rules_fired"]) == ("fhir", "unscored", {})
+    assert fhir["not_checked"] == [{"check": "fhir", "reason": "not among the formats asked for (hl7v2, ccda)"}]
+    assert (hl7v2["label"], skipped["label"], skipped["format"]) == ("Pass", "unscored", "trace")
+    assert (ran.code, ran.err) == (0, "Clinical PASS: 1 file passed (exit 0)\n")
+
+
+def test_settings_come_from_command_line_environment_and_document(run: Run) -> None:
+    Path("clinical.config.json").write_text('{"formats": ["fhir"], "limits": {"findings_max": 1}}')
+    files = {"a.json": BAD_FHIR, "b.hl7": GOOD_HL7V2}
+    assert [entry["label"] for entry in run.entries(files)] == ["Warn", "unscored"]
+    assert [entry["label"] for entry in run.entries(files, env={"CLINICAL_FORMATS": "hl7v2"})] == ["unscored", "Pass"]
+    assert [entry["label"] for entry in run.entries(files, "--formats", "fhir,hl7v2", env={"CLINICAL_FORMATS": "ccda"})] == ["Warn", "Pass"]
+    fhir, _ = run.entries(files)
+    assert (len(fhir["findings"]), fhir["findings_dropped"] > 0) == (1, True)
+
+
+@pytest.mark.parametrize("form", ["json", "console", "markdown", "junit"])
+def test_nothing_of_a_document_is_shown_unless_asked(run: Run, form: str) -> None:
+    files = {"a.json": BAD_FHIR, "b.hl7": BAD_HL7V2, "t.json": trace(fhir=BAD_FHIR, hl7v2=BAD_HL7V2)}
+    ran = run(files, "--format", form, "--verbose")
+    assert CANARY not in ran.out + ran.err
+    assert CANARY in run(files, "--format", form, "--verbose", "--quote").out
+
+
+@pytest.mark.parametrize(("form", "begins"), [("console", "✓ PASS"), ("markdown", "# Clinical validation"), ("junit", "<?xml"), ("json", "[\n  {")])
+def test_each_format_goes_to_standard_output_or_whole_to_a_file(run: Run, form: str, begins: str) -> None:
+    ran = run({"a.json": GOOD_FHIR}, "--format", form)
+    assert ran.out.startswith(begins)
+    filed = run({"a.json": GOOD_FHIR}, "--format", form, "--output", "out/report")
+    assert (filed.out, "wrote out/report" in filed.err) == ("", True)
+    assert Path("out/report").read_text().startswith(begins)
+
+
+def test_console_and_json_count_the_same(run: Run) -> None:
+    files = {"d/a.json": GOOD_FHIR, "d/b.json": BAD_FHIR, "d/c.json": CUT_FHIR, "d/e.xml": CCDA, "d/notes": "x", "d/t.json": trace(hl7v2=GOOD_HL7V2)}
+    entries, console = run.entries(files, paths=["d"]), run(files, paths=["d"]).out
+    counts = {label: sum(entry["label"] == label for entry in entries) for label in ("Pass", "Warn", "Fail")}
+    assert counts == {"Pass": 2, "Warn": 1, "Fail": 1}
+    for line in ("Total Tests: 5", "✓ Passed: 2", "! Warned: 1", "✗ Failed: 1", "- Not validated: 1", "Passed over: 1", "Pass Rate: 40%"):
+        assert f"  {line}" in console
+    assert all(entry["file"] in console for entry in entries)
+
+
+def test_standard_input_is_one_file(run: Run) -> None:
+    ran = run({}, "--format", "json", paths=["-"], stdin=GOOD_HL7V2.encode())
+    assert [(entry["file"], entry["label"]) for entry in json.loads(ran.out)] == [("-", "Pass")]
+
+
+def test_a_file_name_with_control_characters_is_made_visible(run: Run) -> None:
+    name = "a\n\x1b[31mb.json"
+    ran = run({name: BAD_FHIR})
+    assert "a\\n\\x1b[31mb.json" in ran.out
+    assert "\x1b" not in ran.out + ran.err
+    assert run.entries({name: BAD_FHIR})[0]["file"] == name
+
+
+@pytest.mark.parametrize("form", ["json", "console", "markdown", "junit"])
+def test_a_file_name_that_is_no_utf8_breaks_no_report(run: Run, form: str) -> None:
+    Path("d").mkdir()
+    Path("d", os.fsdecode(b"caf\xe9.json")).write_text(text(GOOD_FHIR))
+    assert "caf" in run({}, "--format", form, paths=["d"]).out
+
+
+@pytest.mark.slow
+def test_several_processes_give_the_same_answers_in_the_same_order(run: Run) -> None:
+    kinds = [GOOD_FHIR, BAD_HL7V2, CCDA, trace(fhir=BAD_FHIR), "junk", CUT_FHIR]
+    files = {f"d/{number:02}": kinds[number % len(kinds)] for number in range(24)}
+    alone, together = (run(files, "--format", "json", *more, paths=["d", "absent", "-"], stdin=GOOD_HL7V2.encode()) for more in ([], ["--jobs", "2"]))
+    assert together.out == alone.out
+    assert (together.code, together.err) == (alone.code, alone.err)
+
+
+def test_a_validator_that_fails_costs_one_file(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    from scorers.clinical.documents import DocumentValidator
+
+    sound = DocumentValidator.validate
+
+    def fail_on_hl7v2(self: DocumentValidator, content: Any, form: Any = None, **more: Any) -> Any:
+        if form == "hl7v2":
+            raise ValueError(CANARY)
+        return sound(self, content, form, **more)
+
+    monkeypatch.setattr(DocumentValidator, "validate", fail_on_hl7v2)
+    ran = run({"a.hl7": GOOD_HL7V2, "b.json": GOOD_FHIR}, "--format", "json")
+    assert [entry["label"] for entry in json.loads(ran.out)] == ["unscored", "Pass"]
+    assert (ran.code, CANARY in ran.out + ran.err) == (3, False)
+    assert "a.hl7: the validator failed (ValueError)" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["a.json", "--formats", "fhir,pdf"], "formats"),
+        (["a.json", "--formats", ""], "formats"),
+        (["a.json", "--format", "pdf"], "--format"),
+        (["a.json", "--config", "absent.json"], "absent.json: cannot be read"),
+        (["a.json", "--config", "bad.json"], "bad.json"),
+        (["a.json", "--output", "."], "is a directory"),
+        (["a.json", "--output", "a.json/x"], "cannot be written"),
+        (["a.json", "--jobs", "0"], "--jobs"),
+        (["-", "-"], "named twice"),
+        (["--verbose"], "FILES"),
+    ],
+)
+def test_every_mistake_is_told_and_exits_3(run: Run, arguments: list[str], told: str) -> None:
+    Path("bad.json").write_text('{"nonsense": true}')
+    Path("a.json").write_text(text(GOOD_FHIR))
+    ran = run({}, paths=arguments)
+    assert (ran.code, ran.out) == (3, "")
+    assert told.casefold() in ran.err.casefold()
+    assert "Traceback" not in ran.err
+
+
+def test_many_complaints_are_cut_short_on_standard_error(run: Run) -> None:
+    ran = run({}, paths=[f"absent-{number}" for number in range(25)])
+    assert "touchstone: and 5 more; the JSON report lists all" in ran.err
+
+
+def test_a_reader_that_goes_early_makes_it_no_pass(run: Run) -> None:
+    Path("bad.json").write_text(text(BAD_FHIR))
+    command = [sys.executable, "-m", "ops.cli", "eval", "validate", *["bad.json"] * 300]
+    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        told = process.stderr.read().decode()
+    assert process.returncode == 2
+    assert "Traceback" not in told
+
+
+def test_help_has_an_example_and_imports_no_validator() -> None:
+    program = "import sys; sys.argv = ['touchstone', 'eval', 'validate', '--help']\ntry:\n    from ops.cli import main; main()\nexcept SystemExit:\n    pass\n"
+    heavy = ["orjson", "scorers.clinical", "lxml", "pint", "ucumvert", "ops.clinical_run", "ops.reporters", "concurrent.futures.process"]
+    program += f"print([name for name in {heavy} if name in sys.modules], file=sys.stderr)"
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, env={"COLUMNS": "160", "PATH": ""})
+    assert "Example: touchstone eval validate" in ran.stdout
+    assert ran.stderr.strip() == "[]"
