@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
+from scorers.clinical.checks.scalars import Membership
 from scorers.clinical.formats.fhir import Options, validate
 from scorers.clinical.report import Context, Report
-from tests.scorers.clinical.fhir.resources import bundle, observation, patient
+from tests.scorers.clinical.fhir.resources import PLAIN, bundle, observation, patient, report
 
 OPTIONS = Options(installed_packages=False)
 NOW = Context(now=lambda: datetime(2026, 1, 1, tzinfo=UTC))
@@ -84,3 +86,44 @@ def test_values_are_quoted_only_where_asked() -> None:
     data = json.dumps(patient(gender="Zaphod")).encode()
     assert "Zaphod" not in str(validate(data, NOW, OPTIONS).findings)
     assert "Zaphod" in str(validate(data, Context(now=NOW.now, quote=True), OPTIONS).findings)
+
+
+class Register:
+    """A source that knows no code, and counts what it is asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[str, str]] = []
+
+    def membership(self, system: str, code: str) -> tuple[Membership, str | None]:
+        self.asked.append((system, code))
+        return "not_member", None
+
+
+def asking(source: Register) -> Options:
+    return replace(PLAIN, clinical=True, source=source)
+
+
+def coded(system: str, *values: str) -> dict[str, Any]:
+    return observation(code={"coding": [{"system": system, "code": value} for value in values]})
+
+
+def test_a_source_is_asked_once_per_code_about_systems_that_no_table_holds() -> None:
+    register = Register()
+    told = report(coded("http://snomed.info/sct", "73211009", "73211009"), asking(register))
+    assert register.asked == [("http://snomed.info/sct", "73211009")]
+    assert any(one.code.startswith("terminology.") for one in told.findings)
+
+
+def test_a_source_is_asked_about_code_systems_of_others_but_not_about_those_of_r4() -> None:
+    register = Register()
+    report(coded("http://codes.test/own", "a"), asking(register))
+    assert ("http://codes.test/own", "a") in register.asked
+    assert not any(system.startswith("http://terminology.hl7.org/CodeSystem/observation-category") for system, _ in register.asked)
+
+
+def test_one_document_asks_a_source_only_so_many_questions(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("scorers.clinical.formats.fhir.shared.SOURCE_CODES_MAX", 3)
+    register = Register()
+    told = report(coded("http://codes.test/own", *(f"c{number}" for number in range(9))), asking(register))
+    assert len(register.asked) == 3
+    assert any("more than 3 codes" in one.reason for one in told.not_checked)
