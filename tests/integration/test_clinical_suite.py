@@ -1,4 +1,4 @@
-"""The clinical suite live: traces on their own topic, on the embedded broker and with both runners."""
+"""The clinical suite live: traces on their own topic, on every kind of broker and with both runners."""
 
 import json
 from typing import Any
@@ -26,8 +26,8 @@ def sample_events() -> list[dict[str, Any]]:
     return [completed(json.loads(path.read_text(encoding="utf-8"))) for path in sorted(traces().glob("*.json"))]
 
 
-async def test_every_trace_ends_in_its_outcome_live_as_in_a_call(shared_embedded: Broker, namespace: Namespace, runner: str) -> None:
-    shared_embedded.create_topics(namespace.topics())
+async def test_every_trace_ends_in_its_outcome_live_as_in_a_call(broker: Broker, namespace: Namespace, runner: str) -> None:
+    broker.create_topics(namespace.topics())
     # Without `kind` it is seen by its keys; what is no trace is a dead letter; a trace of nothing is scored as such.
     leaking = {"traceId": CANARY, "id": "leak", "outputs": {"fhir": {"content": {"resourceType": "Patient", "gender": CANARY}}}}
     empty = {"traceId": "t-empty", "id": "empty", "outputs": {}}
@@ -39,17 +39,17 @@ async def test_every_trace_ends_in_its_outcome_live_as_in_a_call(shared_embedded
     others = [json.dumps({"kind": "summary", "id": "s", "generated": "x"}).encode()]
     events = [*sample_events(), leaking, empty]
     values = [*(json.dumps(event).encode() for event in events), *poison, *others]
-    await produce(shared_embedded, namespace.topic("traces"), [(number % 4, value, ()) for number, value in enumerate(values)])
-    worker = Worker(runner, namespace.environment(shared_embedded) | {"TOUCHSTONE_LOG_LEVEL": "debug"}, suite=SUITE.name)
+    await produce(broker, namespace.topic("traces"), [(number % 4, value, ()) for number, value in enumerate(values)])
+    worker = Worker(runner, namespace.environment(broker) | {"TOUCHSTONE_LOG_LEVEL": "debug"}, suite=SUITE.name)
     try:
-        async with reading(shared_embedded, namespace) as until:
+        async with reading(broker, namespace) as until:
             outcomes = await until(lambda seen: len(seen.results) == len(events) and len(seen.dead) == 3 and seen.told("skipped") == 1, PATIENCE_S)
         metrics = worker.page("/metrics")[1]
         assert worker.end(60) == 0, worker.log
         log = worker.log
     finally:
         worker.close()
-    assert sum(await committed(shared_embedded, namespace.group(SUITE.name), namespace.topic("traces"))) == len(values)
+    assert sum(await committed(broker, namespace.group(SUITE.name), namespace.topic("traces"))) == len(values)
     cards = {event_id: card_of(results[-1]) for event_id, results in outcomes.results.items()}
     samples = Traces.read(SUITE)
     assert unexpected({trace.trace_id: cards[event_id] for event_id, trace in samples.samples.items()}, expected_traces()) == []
