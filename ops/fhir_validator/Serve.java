@@ -1,4 +1,5 @@
 import java.nio.file.Path;
+import org.hl7.fhir.r5.utils.validation.constants.ReferenceValidationPolicy;
 import org.hl7.fhir.utilities.http.ManagedWebAccess;
 import org.hl7.fhir.utilities.npm.FilesystemPackageCacheManager;
 import org.hl7.fhir.validation.ValidationEngine;
@@ -20,9 +21,11 @@ public class Serve {
     Path cache = Path.of(System.getProperty("user.home"), ".fhir", "packages");
     engine.setPcm(new FilesystemPackageCacheManager.Builder().withCacheFolder(cache.toString()).build());
     StandAloneValidatorFetcher fetcher = new StandAloneValidatorFetcher(engine.getPcm(), engine.getContext(), engine);
+    fetcher.setReferencePolicy(ReferenceValidationPolicy.CHECK_TYPE_IF_EXISTS); // what the document itself can answer
     engine.setFetcher(fetcher);
     engine.setPolicyAdvisor(fetcher);
     engine.getContext().setLocator(fetcher);
+    engine.setDisplayWarnings(true); // a display that is not its code system's is a warning here, as it is to ours by default
     new FhirValidatorHttpService(engine, true, Integer.parseInt(arguments[0])).startServer();
     System.out.println("validator ready");
     while (System.in.read() >= 0) {

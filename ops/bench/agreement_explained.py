@@ -1,0 +1,73 @@
+"""Why the two validators differ where they do: what is set aside before verdicts are compared, and which differences are meant.
+
+Each class has its reason in docs/agreement.md. A difference that fits none is listed as unexplained.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ops.fhir_validator.client import Issue
+
+
+@dataclass(frozen=True, slots=True)
+class Aside:
+    """Errors of the official validator that say only that something was not at hand."""
+
+    reason: str
+    codes: frozenset[str]
+    location: re.Pattern[str]
+    text: re.Pattern[str]
+
+
+#: The first is a code system that the packages name and do not hold: the validator then refuses every code, right or wrong.
+ASIDE = (
+    Aside(
+        "code systems that are not in the packages",
+        frozenset({"UNABLE_TO_INFER_CODESYSTEM", "Terminology_TX_NoValid_16"}),
+        re.compile(r""),
+        re.compile(r"http://hl7\.org/fhir/ValueSet/(mimetypes|currencies|all-languages|ucum-units)\b"),
+    ),
+    Aside(
+        "extensions whose definition is not in the packages",
+        frozenset({"Type_Specific_Checks_DT_URL_Resolve"}),
+        re.compile(r"(?i)extension\[\d+\]\.url$"),
+        re.compile(r"/StructureDefinition/"),
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Class:
+    """Differences that are meant: errors of one side, by their codes."""
+
+    name: str
+    side: str
+    codes: re.Pattern[str]
+
+
+CLASSES = (
+    Class("reference form", "ours", re.compile(r"fhir\.references\.form")),
+    Class("reference target by name", "ours", re.compile(r"fhir\.references\.target")),
+    Class("blank text", "ours", re.compile(r"fhir\.primitives\.blank")),
+    Class("element with an id only", "ours", re.compile(r"fhir\.invariants\.ele-1")),
+    Class("codes of HL7 terminology", "official", re.compile(r"Unknown_Code_in_Version")),
+    Class("fullUrl and references in Bundles", "official", re.compile(r"BUNDLE_ENTRY_URL_MATCHES_TYPE_ID|BUNDLE_BUNDLE_ENTRY_NOTFOUND_CANNOT")),
+    Class("vital signs by code", "official", re.compile(r"VALIDATION_VAL_PROFILE_MINIMUM_MAGIC")),
+    Class("identifier that should be a URI", "official", re.compile(r"TYPE_SPECIFIC_CHECKS_DT_IDENTIFIER_IETF_SYSTEM_VALUE")),
+)
+
+
+def set_aside(issue: Issue) -> str | None:
+    """Why an error does not count against a document, None where it does."""
+    for rule in ASIDE:
+        if issue.code in rule.codes and rule.location.search(issue.location) and rule.text.search(issue.text):
+            return rule.reason
+    return None
+
+
+def explanations(official: Sequence[str], ours: Sequence[str]) -> list[str]:
+    """The classes of a difference in verdict, from the error codes of the side that has any; empty where one of them is in no class."""
+    side, codes = ("official", official) if official else ("ours", ours)
+    classes = [next((one.name for one in CLASSES if one.side == side and one.codes.fullmatch(code)), None) for code in codes]
+    return [] if None in classes else sorted({name for name in classes if name is not None})

@@ -1,0 +1,119 @@
+"""`touchstone bench`: how good the checks are, measured on labelled files or beside the official validator."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ops.cli import app
+from ops.cli.shared import JsonOption, fail, one_line_errors, until_read_no_more
+
+if TYPE_CHECKING:
+    from ops.bench.agreement_sources import Source
+
+bench_app = typer.Typer(name="bench", help="Measure how good the checks are, against labels and against other validators.", no_args_is_help=True)
+app.add_typer(bench_app)
+
+DataOption = Annotated[Path | None, typer.Option("--data", help="Folder of labelled files: fhir/, hl7v2/, packages/ (docs/agreement.md).", show_default=False)]
+OracleOption = Annotated[
+    bool, typer.Option("--oracle", help="Compare with the official FHIR validator (Java), on the files and folders that are named.", show_default=False)
+]
+FilesArgument = Annotated[list[Path] | None, typer.Argument(help="With --oracle: FHIR files, traces, or folders of them.", show_default=False)]
+MutationsOption = Annotated[int, typer.Option("--mutations", min=0, max=100_000, help="With --oracle: also so many seeded mutations of the resources.")]
+SeedOption = Annotated[int, typer.Option("--seed", min=0, help="Of the mutations: the same seed gives the same ones.")]
+PackagesOption = Annotated[
+    list[Path] | None,
+    typer.Option("--packages", help="Folder with the package hl7.fhir.r4.core. Default: ~/.fhir/packages, else made from npm's.", show_default=False),
+]
+QuoteOption = Annotated[bool, typer.Option("--quote/--withhold", help="Show the messages' text, which may quote the documents.")]
+WarningsOption = Annotated[bool, typer.Option("--warnings", help="List warnings and hints, too; they are no part of a verdict.")]
+
+
+@bench_app.callback()
+def bench() -> None:
+    """Measure how good the checks are, against labels and against other validators."""  # keeps `agreement` a subcommand while it is the only one
+
+
+@bench_app.command()
+def agreement(
+    files: FilesArgument = None,
+    data: DataOption = None,
+    oracle: OracleOption = False,
+    mutations: MutationsOption = 0,
+    seed: SeedOption = 1,
+    packages: PackagesOption = None,
+    quote: QuoteOption = False,
+    warnings: WarningsOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Compare our verdicts with those of labelled files, or with those of the official FHIR validator.
+
+    Exit codes: 0 measured, whatever was found; 3 an error, such as a validator that cannot be started or stops answering.
+
+    Examples: touchstone bench agreement --data DIR; touchstone bench agreement --oracle bundle.json --mutations 500
+    """
+    if (data is None) == (not oracle):
+        fail("give --data DIR for labelled files, or --oracle FILE|DIR… for the official validator")
+    if data is not None and files:
+        fail("--data takes no files; --oracle does")
+    if not oracle and (mutations or packages):
+        fail("--mutations and --packages belong to --oracle")
+    with one_line_errors():
+        if data is not None:
+            from ops.bench.agreement import as_text, measured
+
+            found = measured(data, _say)
+            _hush()
+        else:
+            from ops.bench.agreement_report import as_text
+
+            found = _beside_the_oracle(files or [], packages or [], mutations, seed, quote=quote, warnings=warnings)
+    with until_read_no_more():
+        typer.echo(_json(found) if as_json else as_text(found), nl=False)
+
+
+def _beside_the_oracle(files: list[Path], packages: list[Path], mutations: int, seed: int, *, quote: bool, warnings: bool) -> dict[str, Any]:
+    """Start the official validator, compare, stop it. Raises `ConfigError`."""
+    from ops.bench.agreement_sources import sources
+    from ops.fhir_validator.server import FhirValidator
+
+    found = sources(files)  # a mistyped path should not cost the start of a JVM
+    _say("starting the official validator")
+    server = FhirValidator(packages=packages)
+    try:
+        client = server.start()
+        _hush()
+        return _compared(found, client, mutations, seed, quote=quote, warnings=warnings)
+    finally:
+        _hush()
+        server.stop()
+
+
+def _compared(found: "list[Source]", client: Any, mutations: int, seed: int, *, quote: bool, warnings: bool) -> dict[str, Any]:
+    from ops.bench.agreement_oracle import documents, mutated
+    from ops.cli.progress import Progress
+
+    with Progress("documents compared", sys.stderr, total=len(found), every=1) as progress:
+        told: dict[str, Any] = {"oracle": documents(found, client, quote=quote, warnings=warnings, step=progress.step)}
+    if mutations:
+        with Progress("mutations compared", sys.stderr, total=mutations, every=1) as progress:
+            told["mutations"] = mutated(found, client, mutations, seed, quote=quote, step=progress.step)
+    return told
+
+
+def _say(line: str) -> None:
+    """What is being done, for a person who is watching."""
+    if sys.stderr.isatty():
+        typer.echo(f"\r\x1b[K{line}", err=True, nl=False)
+
+
+def _hush() -> None:
+    if sys.stderr.isatty():
+        typer.echo("\r\x1b[K", err=True, nl=False)
+
+
+def _json(found: dict[str, Any]) -> str:
+    import orjson
+
+    return orjson.dumps(found, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE).decode()
