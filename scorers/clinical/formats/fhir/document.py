@@ -9,7 +9,7 @@ from typing import Any
 
 from schemas.result import Severity
 from scorers.clinical.formats.fhir.options import NOT_CHECKED_MAX, PER_CODE_MAX, Options
-from scorers.clinical.formats.fhir.tables import Field, Type
+from scorers.clinical.formats.fhir.tables import Field, Type, element_names
 from scorers.clinical.report import Context, Report
 
 #: A place: the place around it, a name, and an index or None.
@@ -21,7 +21,7 @@ BREAKING_MINOR = frozenset({"fhir.bindings.status", "fhir.structure.identifier-s
 
 
 def shown_name(name: str) -> str:
-    """Return a name that came with the payload, made safe to show: letters, digits, - and _, at most 64; else ?."""
+    """Return a name made safe to show: letters, digits, - and _, at most 64; else ?."""
     return name if _NAME.fullmatch(name) else "?"
 
 
@@ -81,6 +81,10 @@ class Document:
     said: Counter[str] = field(default_factory=Counter)
     skipped: set[tuple[str, str]] = field(default_factory=set)
     members: int = 0
+
+    def named(self, name: str) -> str:
+        """Return a member's name to be shown: what is no name of an R4 element is text of the payload, and shown only where that may be quoted."""
+        return shown_name(name) if self.context.quote or name.removeprefix("_") in element_names() else "?"
 
     def say(self, severity: Severity, code: str, place: Place | None, message: str, *, suggestion: str | None = None, value: object = None) -> None:
         """Tell one finding, or count it where many of its kind were told."""

@@ -7,14 +7,15 @@ worked out once per type and set of names, and kept as a plan; a well-formed obj
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from difflib import get_close_matches
+from typing import Any, NamedTuple
 
 from schemas.result import Severity
 from scorers.clinical.formats.fhir import primitives
 from scorers.clinical.formats.fhir.bindings import Binding, binding_of
 from scorers.clinical.formats.fhir.document import Document, Frame, Place, shown_name
 from scorers.clinical.formats.fhir.fhirpath import Surroundings, Verdict, decide
-from scorers.clinical.formats.fhir.options import DEPTH_MAX
+from scorers.clinical.formats.fhir.options import DEPTH_MAX, PER_CODE_MAX
 from scorers.clinical.formats.fhir.tables import Field, Invariant, Type, definitions
 
 #: Plans kept per type, and members an object may have for its plan to be kept: documents may come with any number of shapes.
@@ -26,6 +27,10 @@ GOOD_CHARS_MAX = 80
 
 _NOTHING: frozenset[str] = frozenset()
 _COLLECTED = frozenset({"Extension", "Coding", "Attachment", "Identifier", "Quantity", "Age", "Duration", "SampledData", "Signature"})
+#: How like an element of its type a name must be to be taken for a slip of it.
+_LIKENESS = 0.8
+_NAME_CHARS_MAX = 64
+_UNKNOWN = "fhir.structure.unknown-element"
 _LEVELS: dict[str, Severity] = {"error": "major", "warning": "minor"}
 
 
@@ -44,12 +49,21 @@ class Step:
     checked: bool = False
 
 
+class Problem(NamedTuple):
+    """What is wrong with the names of an object's members. `name`: the member, empty for the object."""
+
+    severity: Severity
+    code: str
+    name: str
+    message: str
+
+
 @dataclass(slots=True)
 class Plan:
     """What the names of an object's members say: a step per member, problems, and the invariants whose verdict needs the values."""
 
     steps: tuple[Step, ...]
-    problems: tuple[tuple[Severity, str, str, str], ...]
+    problems: tuple[Problem, ...]
     invariants: tuple[Invariant, ...]
     settled: int
 
@@ -85,40 +99,40 @@ class Plans:
         return made
 
     def _make(self, keys: tuple[str, ...]) -> Plan:
-        problems: list[tuple[Severity, str, str, str]] = []
+        problems: list[Problem] = []
         steps, present = [], set()
         for key in keys:
             step = self.step(key)
             if step is None:
-                problems.append(("major", "fhir.structure.unknown-element", shown_name(key), "this element does not exist here in FHIR R4"))
-                steps.append(Step(None, shown_name(key)))
+                problems.append(Problem("major", _UNKNOWN, key, "this element does not exist here in FHIR R4"))
+                steps.append(Step(None, "?"))
                 continue
             steps.append(step)
             if step.field is not None:
                 present.add(step.field.element)
         if not keys or (set(keys) <= {"id"} and self.type.name != "Element"):
-            problems.append(("major", "fhir.invariants.ele-1", "", "an element must have a value or children"))
+            problems.append(Problem("major", "fhir.invariants.ele-1", "", "an element must have a value or children"))
         self._cardinality(set(keys), problems)
         rules, settled = self._invariants(frozenset(name.removesuffix("[x]") for name in present), problems)
         return Plan(tuple(steps), tuple(problems), rules, settled)
 
-    def _cardinality(self, keys: set[str], problems: list[tuple[Severity, str, str, str]]) -> None:
+    def _cardinality(self, keys: set[str], problems: list[Problem]) -> None:
         here = {key[1:] if key[:1] == "_" else key for key in keys}
         for element, options in self.type.required.items():
             if here.isdisjoint(options):
-                problems.append(("major", "fhir.structure.missing", element, "this element is required and absent"))
+                problems.append(Problem("major", "fhir.structure.missing", element, "this element is required and absent"))
         for element, options in self.type.choices.items():
             if len(here.intersection(options)) > 1:
-                problems.append(("major", "fhir.structure.choice", element, "only one type of this choice may be present"))
+                problems.append(Problem("major", "fhir.structure.choice", element, "only one type of this choice may be present"))
         if self.type.name == "Extension" and ("extension" in here) == any(name.startswith("value") for name in here):
-            problems.append(("major", "fhir.invariants.ext-1", "", "an extension must have either extensions or a value, not both"))
+            problems.append(Problem("major", "fhir.invariants.ext-1", "", "an extension must have either extensions or a value, not both"))
 
-    def _invariants(self, present: frozenset[str], problems: list[tuple[Severity, str, str, str]]) -> tuple[tuple[Invariant, ...], int]:
+    def _invariants(self, present: frozenset[str], problems: list[Problem]) -> tuple[tuple[Invariant, ...], int]:
         left = []
         for rule in self.type.invariants:
             verdict = decide(rule.tree, present)
             if verdict in {Verdict.FALSE, Verdict.EMPTY}:
-                problems.append((_LEVELS[rule.severity], f"fhir.invariants.{rule.key}", "", rule.human))
+                problems.append(Problem(_LEVELS[rule.severity], f"fhir.invariants.{rule.key}", "", rule.human))
             elif verdict is not Verdict.TRUE:
                 left.append(rule)
         return tuple(left), len(self.type.invariants) + 1
@@ -235,8 +249,7 @@ class Walk:
         self._members += len(keys)
         self._settled += plan.settled
         if plan.problems:
-            for severity, code, name, message in plan.problems:
-                self._say(severity, code, (place, name, None) if name else place, message)
+            self._problems(plan, plans.type, place)
         if plans.is_reference:
             self._frame.references.append((value, place, found))
         elif plans.collected:
@@ -259,6 +272,17 @@ class Walk:
                 self._other(step, member, place)
         for rule in plan.invariants:
             self._invariant(rule, value, place)
+
+    def _problems(self, plan: Plan, of: Type, place: Place) -> None:
+        for severity, code, name, message in plan.problems:
+            if code != _UNKNOWN:
+                self._say(severity, code, (place, name, None) if name else place, message)
+                continue
+            # The name is the payload's. A slip of an element of this type gets a suggestion: sought only where it will be told.
+            wanted = self._document.said[code] < PER_CODE_MAX and len(name) <= _NAME_CHARS_MAX
+            near = get_close_matches(name.removeprefix("_"), of.fields, 1, _LIKENESS) if wanted else []
+            shown = shown_name(name) if near else self._document.named(name)
+            self._say(severity, code, (place, shown, None), message, suggestion=f"Use '{near[0]}'" if near else None)
 
     def _collect(self, name: str, value: dict[str, Any], place: Place) -> None:
         document = self._document

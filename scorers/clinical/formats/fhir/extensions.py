@@ -92,16 +92,39 @@ def _defined(document: Document, value: dict[str, Any], known: dict[str, Any], p
         allowed = ", ".join(known["values"][:8]) or "none, only extensions"
         document.say("major", "fhir.extensions.type", place, f"this extension does not hold a value of this type; allowed: {allowed}")
         said = True
-    inner = value.get("extension")
-    for part in inner if isinstance(inner, list) and known["parts"] else ():
-        name = part.get("url") if isinstance(part, dict) else None
-        if isinstance(name, str) and not is_absolute(name) and name not in known["parts"]:
-            document.say("major", "fhir.extensions.part", place, "the definition of this extension has no such part")
-            said = True
+    if known["parts"]:
+        said |= _parts(document, value.get("extension"), known["parts"], place)
     if not _in_context(known["contexts"], frame, names):
         allowed = ", ".join(one for _, one in known["contexts"][:6])
         document.say("major", "fhir.extensions.context", place, f"this extension is not allowed here; allowed on: {allowed}")
         said = True
+    return said
+
+
+def _parts(document: Document, inner: Any, known: dict[str, Any], place: Place) -> bool:
+    """Check the parts of a complex extension: which there are, how many, and the types of their values."""
+    said = False
+    counts = dict.fromkeys(known, 0)
+    for index, part in enumerate(inner if isinstance(inner, list) else ()):
+        name = part.get("url") if isinstance(part, dict) else None
+        if not isinstance(name, str) or is_absolute(name):
+            continue
+        at: Place = (place, "extension", index)
+        if name not in known:
+            document.say("major", "fhir.extensions.part", place, "the definition of this extension has no such part")
+            said = True
+            continue
+        counts[name] += 1
+        held = next((key for key in part if key.startswith("value")), None)
+        types = known[name][2]
+        if held is not None and types and not any(held[5:].lower() == one.lower() for one in types):
+            document.say("major", "fhir.extensions.type", at, f"this part does not hold a value of this type; allowed: {', '.join(types[:8])}")
+            said = True
+    for name, count in counts.items():
+        least, most = known[name][:2]
+        if count < least or (most != "*" and count > int(most)):
+            document.say("major", "fhir.extensions.part-count", place, f"the definition of this extension allows {least} to {most} of one part; found {count}")
+            said = True
     return said
 
 

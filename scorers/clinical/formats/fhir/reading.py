@@ -12,7 +12,7 @@ from typing import Any
 
 import orjson
 
-from scorers.clinical.formats.fhir.document import Document, shown_name
+from scorers.clinical.formats.fhir.document import Document
 
 _BOM = b"\xef\xbb\xbf"
 _SPACED_COLON = re.compile(rb'"[ \t\r\n]+:')
@@ -85,7 +85,7 @@ def look_for_duplicates(data: bytes, members: int, document: Document) -> None:
             for name, _ in pairs:
                 if name in seen:
                     document.say(
-                        "major", "fhir.json.duplicate", None, f"the member {shown_name(name)} appears twice in one object: only the last would be read"
+                        "major", "fhir.json.duplicate", None, f"the member {document.named(name)} appears twice in one object: only the last would be read"
                     )
                 seen.add(name)
         return found

@@ -12,6 +12,9 @@ _RELATIVE = re.compile(r"([A-Z][A-Za-z]+)/([A-Za-z0-9\-.]{1,64})(?:/_history/[A-
 _CONDITIONAL = re.compile(r"([A-Z][A-Za-z]+)\?.*")
 _ABSOLUTE = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:")
 _REST = re.compile(r"(https?://.+/)([A-Z][A-Za-z]+)/([A-Za-z0-9\-.]{1,64})(?:/_history/([A-Za-z0-9\-.]{1,64}))?(?:#.*)?")
+_SPACE = re.compile(r"\s")
+#: What a search in place of a reference is resolved by: a server that takes a transaction or a batch.
+_CONDITIONAL_IN = frozenset({"transaction", "batch"})
 _URN = re.compile(r"urn:(uuid|oid):")
 #: Requests and responses name what a server will know, so what they point to need not be there.
 EXCHANGES = frozenset({"batch", "transaction", "batch-response", "transaction-response"})
@@ -146,8 +149,14 @@ def _outside(document: Document, resolver: Resolver, frame: Frame, reference: st
     hit = resolver.in_bundle(frame, reference)
     if hit is not None:
         return hit.type
+    if _SPACE.search(reference):
+        document.say("major", "fhir.references.form", place, "a reference holds no whitespace")
+        return None
     conditional = _CONDITIONAL.fullmatch(reference)
     if conditional:
+        bundle = frame.root.bundle
+        if bundle is None or bundle.text("type") not in _CONDITIONAL_IN:
+            document.say("major", "fhir.references.conditional", place, "a reference by search belongs only into a transaction")
         return conditional[1] if conditional[1] in resources else None
     if is_absolute(reference):
         if _URN.match(reference) and frame.root.bundle is not None and not _lax(frame):

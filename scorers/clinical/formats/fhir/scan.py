@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from scorers.clinical.formats.fhir.document import Document, Place, shown_name
+from scorers.clinical.formats.fhir.document import Document, Place
 
 #: A tag as the official security check sees it: an opening angle bracket that begins a name, a closing tag or a declaration.
 _TAG = re.compile(r"<[/!?]?[A-Za-z][^<>]*>?")
@@ -36,7 +36,7 @@ def _scan(document: Document, resource: dict[str, Any], place: Place) -> None:
     while waiting:
         value, at, key = waiting.pop()
         if isinstance(value, dict):
-            waiting.extend((inner, (at, shown_name(name), None), name) for name, inner in value.items())
+            waiting.extend((inner, (at, document.named(name), None), name) for name, inner in value.items())
         elif isinstance(value, list):
             waiting.extend((inner, (at[0], at[1], index), key) for index, inner in enumerate(value))
         elif isinstance(value, str):

@@ -128,6 +128,12 @@ def definitions() -> Definitions:
     )
 
 
+@lru_cache(maxsize=1)
+def element_names() -> frozenset[str]:
+    """Return the names of all members that R4 knows, of whatever type."""
+    return frozenset(name for one in definitions().types.values() for name in one.fields) | {"resourceType"}
+
+
 def compile_invariant(key: str, severity: str, human: str, expression: str) -> Invariant:
     """Return an invariant ready to evaluate; raise FhirPathError where its expression is not supported."""
     tree = parse(repaired(expression))

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from scorers.clinical.formats.fhir import is_valid, validate
+from scorers.clinical.report import Context
 from tests.scorers.clinical.fhir.resources import PLAIN, bundle, codes, found, observation, patient, report
 
 
@@ -14,8 +17,23 @@ def test_good_resources_are_valid() -> None:
 
 
 def test_an_unknown_element_is_told_by_its_path() -> None:
-    finding = found(patient(contact=[{"name": {"text": "x"}, "nickname": "y"}]), "fhir.structure.unknown-element")
-    assert (finding.severity, finding.path) == ("major", "Patient.contact[0].nickname")
+    finding = found(patient(contact=[{"name": {"text": "x"}, "status": "y"}]), "fhir.structure.unknown-element")
+    assert (finding.severity, finding.path, finding.suggestion) == ("major", "Patient.contact[0].status", None)
+
+
+def test_a_slip_of_an_element_is_shown_with_a_suggestion() -> None:
+    finding = found(patient(identifer=[]), "fhir.structure.unknown-element")
+    assert (finding.path, finding.suggestion) == ("Patient.identifer", "Use 'identifier'")
+
+
+def test_an_unknown_name_may_be_quoted_where_quoting_is_asked_for() -> None:
+    (finding,) = validate(json.dumps(patient(Wisniewska=1)).encode(), Context(quote=True), PLAIN).findings
+    assert finding.path == "Patient.Wisniewska"
+
+
+def test_a_duplicate_member_that_no_type_has_is_not_named() -> None:
+    told = validate(b'{"resourceType":"Patient","Kaczka":"a","Kaczka":"b"}', options=PLAIN).findings
+    assert "Kaczka" not in " ".join(one.message + one.path for one in told)
 
 
 def test_an_unknown_name_that_could_be_payload_is_not_shown() -> None:

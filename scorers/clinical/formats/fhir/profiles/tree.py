@@ -11,6 +11,8 @@ from scorers.clinical.formats.fhir.tables import Invariant, compile_invariant
 Json = dict[str, Any]
 #: Elements of one definition.
 ELEMENTS_MAX = 20_000
+#: Dots in the id of the value of a part of an extension: Extension.extension:part.value[x].
+_PART_DEPTH = 2
 
 
 @dataclass(slots=True)
@@ -126,7 +128,7 @@ def _told(human: Any) -> str:
 
 
 def extension_facts(definition: Json) -> Json:
-    """Return what an extension's definition says: where it may stand, what it may hold, and its parts with their cardinalities."""
+    """Return what an extension's definition says: where it may stand, what it may hold, and its parts: least, most, and types of the value."""
     elements = definition["snapshot"]["element"]
     contexts = [[one["type"], one["expression"]] for one in definition.get("context", [])]
     root = elements[0]
@@ -137,5 +139,9 @@ def extension_facts(definition: Json) -> Json:
             found["values"] = sorted({one["code"] for one in element.get("type", [])})
             found["required"] = element["min"] > 0
         elif ":" in identity and identity.count(".") == 1:
-            found["parts"][identity.rsplit(":", 1)[1]] = [element["min"], element["max"]]
+            found["parts"][identity.rsplit(":", 1)[1]] = [element["min"], element["max"], []]
+        elif ":" in identity and identity.endswith(".value[x]") and identity.count(".") == _PART_DEPTH and element["max"] != "0":
+            part = found["parts"].get(identity.split(":", 1)[1].removesuffix(".value[x]"))
+            if part is not None:
+                part[2] = sorted({one["code"] for one in element.get("type", [])})
     return found
