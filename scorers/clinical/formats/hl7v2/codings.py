@@ -6,10 +6,9 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from scorers.clinical.formats.hl7v2.coded import CODED
-from scorers.clinical.formats.hl7v2.escapes import unescape
-from scorers.clinical.formats.hl7v2.identities import repetitions
 from scorers.clinical.formats.hl7v2.lexer import Document, Segment
 from scorers.clinical.formats.hl7v2.tables import Version, load, nearest
+from scorers.clinical.formats.hl7v2.terms import pairs
 
 CODINGS_MAX = 10_000
 
@@ -40,11 +39,8 @@ def codings(document: Document) -> Iterator[Coding]:
         version = load(nearest(message.segments[0].component(12, 1)))
         for segment in message.segments:
             for position in _positions(version, segment):
-                for path, text in repetitions(segment, position):
-                    parts = text.split("^", 6)
-                    for code, system in ((0, 2), (3, 5)):
-                        if len(parts) > system and parts[code] and parts[system]:
-                            if left == 0:
-                                return
-                            left -= 1
-                            yield Coding(prefix + path, unescape(parts[system]), unescape(parts[code]))
+                for path, system, code in pairs(segment, position):
+                    if left == 0:
+                        return
+                    left -= 1
+                    yield Coding(prefix + path, system, code)

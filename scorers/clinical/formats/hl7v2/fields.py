@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import lru_cache
 
@@ -10,7 +11,7 @@ from scorers.clinical.formats.hl7v2 import coded, shared
 from scorers.clinical.formats.hl7v2.escapes import has_stray, unescape
 from scorers.clinical.formats.hl7v2.lexer import FIELDS_MAX, PARTS_MAX, Segment
 from scorers.clinical.formats.hl7v2.notes import Notes
-from scorers.clinical.formats.hl7v2.patterns import LEVELS, UNSTRUCTURED, codes_accepted, compiled
+from scorers.clinical.formats.hl7v2.patterns import LEVELS, UNSTRUCTURED, codes_accepted, compiled, component_accepts, parts_of, segment_pattern
 from scorers.clinical.formats.hl7v2.primitives import LENGTHS_END, PRIMITIVES
 from scorers.clinical.formats.hl7v2.tables import Element, Version, load
 
@@ -22,6 +23,10 @@ OWN_RULES = frozenset({("MSH", 1), ("MSH", 2), ("FHS", 1), ("FHS", 2), ("BHS", 1
 
 #: Required fields whose absence `header.py` tells, with what follows from it.
 TOLD_ELSEWHERE = OWN_RULES | {("MSH", 9), ("MSH", 12)}
+#: Good segments of a name before a pattern of the whole is made; each further pattern takes so many times more, up to a number.
+LEARN_AFTER = 64
+LEARN_AGAIN = 4
+LEARN_MAX = LEARN_AFTER * LEARN_AGAIN**5
 #: Where a code without its system cannot be understood at all: what was observed, and what was ordered.
 GRAVE = frozenset({("OBX", 3), ("OBX", 5), ("OBR", 4)})
 
@@ -29,6 +34,37 @@ GRAVE = frozenset({("OBX", 3), ("OBX", 5), ("OBR", 4)})
 def is_control(text: str) -> bool:
     """Whether text holds control characters, which no HL7 data type allows."""
     return not text.isprintable() and any(sign < " " or sign == "\x7f" for sign in text)
+
+
+class Learner:
+    """Makes a pattern of the whole segment, of the fields and components that good segments of this name use, once there were enough of them.
+
+    A pattern of them all would take a second to compile. It is made again, of more of them, after ever more good segments that it does
+    not accept; nothing of a segment is kept but which of its fields and components hold something.
+    """
+
+    def __init__(self, version: Version, name: str, known: frozenset[int], required: frozenset[int]) -> None:
+        self.version = version
+        self.name = name
+        self.known = known
+        self.required = required
+        self.whole: re.Pattern[str] | None = None
+        self.used: dict[int, frozenset[int]] = {}
+        self.missed = 0
+        self.at = LEARN_AFTER
+
+    def learn(self, fields: list[str]) -> None:
+        """Take note of a good segment that the pattern did not accept."""
+        self.missed += 1
+        used = dict(self.used)  # another thread may be reading the one there is
+        for position, value in enumerate(fields):
+            if value and position in self.known:
+                used[position] = used.get(position, frozenset()) | parts_of(value)
+        self.used = used
+        if self.missed >= self.at and self.used:
+            self.missed = 0
+            self.at *= LEARN_AGAIN
+            self.whole = segment_pattern(self.version, self.name, self.used, self.required)
 
 
 class Checker:
@@ -40,6 +76,8 @@ class Checker:
         self.elements = {element.position: element for element in version.segments[name]}
         self.size = max(self.elements, default=0)
         self.required = tuple(sorted(position for position, element in self.elements.items() if element.least and (name, position) not in TOLD_ELSEWHERE))
+        self.known = frozenset(position for position, element in self.elements.items() if element.most != 0)
+        self.learner = Learner(version, name, self.known, frozenset(self.required))
         # What is asked is never empty: `len` accepts anything.
         self.accepts: list[Callable[[str], object]] = [len] * (self.size + 1)
         for position in range(1, self.size + 1):
@@ -70,6 +108,19 @@ class Checker:
         """Note what is wrong in one segment; the number of its fields that hold something."""
         fields = segment.fields
         size = len(fields)
+        whole = self.learner.whole
+        if whole is not None and whole.fullmatch(segment.raw):
+            return size - fields.count("") - 1
+        found = len(notes.report.findings)
+        self._look(segment, notes)
+        if len(notes.report.findings) == found and segment.raw and self.learner.at < LEARN_MAX:
+            self.learner.learn(fields)
+        return size - fields.count("") - 1
+
+    def _look(self, segment: Segment, notes: Notes) -> None:
+        """Look at a segment field by field."""
+        fields = segment.fields
+        size = len(fields)
         for position in self.required:
             if position >= size or not fields[position]:
                 element = self.elements[position]
@@ -79,7 +130,6 @@ class Checker:
             self._field(segment, position, notes)
         if size > self.size + 1:
             self._beyond(segment, notes)
-        return size - fields.count("") - 1
 
     def _beyond(self, segment: Segment, notes: Notes) -> None:
         """Fields after the last one that the version knows."""
@@ -114,6 +164,12 @@ class Checker:
                 check_value(self.version, element, repetition, where, notes, coded_severity=coded_severity)
 
 
+@lru_cache(maxsize=4_096)
+def required_of(version: str, datatype: str) -> tuple[Element, ...]:
+    """The required components of a data type."""
+    return tuple(component for component in load(version).datatypes[datatype] if component.least)
+
+
 def check_value(version: Version, element: Element, value: str, path: str, notes: Notes, level: int = 0, coded_severity: Severity = "minor") -> None:
     """Note what is wrong with one value (a repetition, a component or a subcomponent) that is not empty."""
     components = version.datatypes.get(element.datatype)
@@ -125,17 +181,17 @@ def check_value(version: Version, element: Element, value: str, path: str, notes
         return
     parts = value.split(LEVELS[level], PARTS_MAX)
     for component, part in zip(components, parts, strict=False):
+        if not part or part == NULL:
+            continue
+        if component_accepts(version.name, component.datatype, component.table, level + 1)(part):
+            continue
         where = f"{path}.{component.position}"
-        if not part:
-            continue
-        if part == NULL:
-            continue
         if component.table == coded.SYSTEMS:
             check_system(part, where, notes)
         else:
             check_value(version, component, part, where, notes, level + 1)
-    for component in components:
-        if component.least and not (component.position <= len(parts) and parts[component.position - 1]):
+    for component in required_of(version.name, element.datatype):
+        if not (component.position <= len(parts) and parts[component.position - 1]):
             where = f"{path}.{component.position}"
             notes.add(
                 "minor",
@@ -143,7 +199,7 @@ def check_value(version: Version, element: Element, value: str, path: str, notes
                 where,
                 f"{element.datatype}.{component.position} ({component.title}) is required",
             )
-    if any(parts[len(components) :]):
+    if len(parts) > len(components) and any(parts[len(components) :]):
         beyond = f"{element.datatype} has {len(components)} components in HL7 {version.name}, and more are given"
         notes.add("minor", "data_types.extra-component", path, beyond)
     if level == 0 and element.datatype in coded.CODED:

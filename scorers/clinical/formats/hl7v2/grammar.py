@@ -20,6 +20,9 @@ REPAIR_MAX = 6
 #: A bounded repetition is unrolled up to this many; hl7apy's structures know only 1 and unbounded.
 UNROLL_MAX = 8
 REMEMBERED_MAX = 4_000
+#: Sequences of segment names whose faults are remembered, and how long they may be.
+JUDGED_MAX = 4_000
+JUDGED_LENGTH_MAX = 128
 
 
 class Fault(NamedTuple):
@@ -112,6 +115,7 @@ class Structure:
     alphabet: frozenset[str]
     has_wildcard: bool
     remembered: dict[tuple[State, str], State] = field(default_factory=dict)
+    judged: dict[tuple[str, ...], tuple[Fault, ...]] = field(default_factory=dict)
 
     def after(self, state: State, name: str) -> State:
         """The places a segment of that name may take after `state`; empty where none."""
@@ -154,6 +158,16 @@ class Structure:
 
     def faults(self, names: Sequence[str]) -> list[Fault]:
         """What is wrong with the order of these segments; empty where the structure accepts them."""
+        sequence = tuple(names)
+        known = self.judged.get(sequence)
+        if known is not None:
+            return list(known)
+        found = tuple(self._faults(sequence))
+        if len(sequence) <= JUDGED_LENGTH_MAX and len(self.judged) < JUDGED_MAX:
+            self.judged[sequence] = found
+        return list(found)
+
+    def _faults(self, names: Sequence[str]) -> list[Fault]:
         state: State = frozenset({-1})
         found: list[Fault] = []
         for index, name in enumerate(names):

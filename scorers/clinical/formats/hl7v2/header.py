@@ -15,6 +15,8 @@ STRUCTURE = re.compile(r"[A-Z0-9]{3}(?:_[A-Z0-9]{2,3})?")
 STRUCTURE_REQUIRED = (2, 5)
 _CONTROL_ID_MAX = 20
 _CONTROL_ID_UNBOUNDED = (2, 7)
+#: The last field of MSH that is asked for here.
+LAST_ASKED = 11
 _structures: dict[tuple[str, str], Structure] = {}
 
 
@@ -32,6 +34,9 @@ def version_of(header: Segment, notes: Notes) -> Version:
 
 def check_header(header: Segment, version: Version, notes: Notes) -> None:
     """Note what MSH lacks beyond what the tables require of every segment."""
+    fields = header.fields
+    if len(fields) > LAST_ASKED and "" not in fields[3:8] and fields[9] and fields[10] and fields[11] and len(fields[10]) <= _CONTROL_ID_MAX:
+        return
     if not header.field(9):
         notes.add("critical", "structure.message-type", "MSH-9", "The message type is missing", suggestion="Write for example ADT^A01^ADT_A01")
     if not header.field(7) and 7 not in {element.position for element in version.segments["MSH"] if element.least}:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Literal
 
@@ -60,6 +60,11 @@ def check_authorities(segment: Segment, notes: Notes) -> int:
     for position, kind in AUTHORITIES[segment.name]:
         if position >= size or not fields[position]:
             continue
+        value = fields[position]
+        if "^" not in value or ("&" not in value and kind != "HD" and "NPI" not in value):
+            # No universal id and no provider number: there is only something to count.
+            checked += (value != '""') if "~" not in value else len(repetitions(segment, position))
+            continue
         for path, text in repetitions(segment, position):
             checked += 1
             if kind == "HD":
@@ -92,7 +97,13 @@ def check_authorities(segment: Segment, notes: Notes) -> int:
 def check_patient(segment: Segment, notes: Notes) -> int:
     """Note what is missing from a patient's identifiers, names, addresses and telephones; how many values were looked at."""
     checked = 0
-    for position, check in ((3, check_cx), (5, check_xpn), (11, check_xad), (13, check_xtn)):
+    fields = segment.fields
+    for position, check, plain in PATIENT:
+        if position >= len(fields) or not fields[position]:
+            continue
+        if plain.fullmatch(fields[position]):
+            checked += 1
+            continue
         for path, text in repetitions(segment, position):
             checked += 1
             check(path, text.split("^", COMPONENTS_MAX), notes)
@@ -159,3 +170,19 @@ def check_xtn(path: str, parts: list[str], notes: Notes) -> None:
         notes.add("info", "data_types.xtn-use", path, "XTN.2 (Telecommunication Use Code) not specified")
     if not _holds(parts, 3):
         notes.add("info", "data_types.xtn-equipment", path, "XTN.3 (Telecommunication Equipment Type) not specified")
+
+
+_SIGN = r'[^~^"]'
+_PART = rf"{_SIGN}++"
+_MAYBE = rf"{_SIGN}*+"
+#: PID field → the careful check, and what most values look like of which it has nothing to say: given once, complete, no null in it.
+PATIENT: tuple[tuple[int, Callable[[str, list[str], Notes], None], re.Pattern[str]], ...] = (
+    (3, check_cx, re.compile(rf"{_PART}\^{_MAYBE}\^{_MAYBE}\^(?!&){_PART}\^{_PART}(?:\^{_MAYBE})*+")),
+    (5, check_xpn, re.compile(rf"(?!&){_PART}\^{_PART}(?:\^{_MAYBE}){{4}}\^{_PART}(?:\^{_MAYBE})*+")),
+    (
+        11,
+        check_xad,
+        re.compile(rf"{_PART}\^{_MAYBE}\^{_PART}\^(?:[A-Za-z]{{2}})?\^(?:\d{{5}}(?:-?\d{{4}})?)?\^{_MAYBE}\^{_PART}(?:\^{_MAYBE})*+", re.ASCII),
+    ),
+    (13, check_xtn, re.compile(rf"\^{_PART}\^{_PART}(?:\^{_MAYBE})*+")),
+)

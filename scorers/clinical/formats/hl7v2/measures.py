@@ -16,7 +16,6 @@ from scorers.clinical.formats.hl7v2.notes import Notes
 INTERVAL = re.compile(r"\s*([+-]?\d{1,12}(?:\.\d{1,12})?)\s*(?:-|–|to)\s*([+-]?\d{1,12}(?:\.\d{1,12})?)\s*")
 NUMBER = re.compile(r"[+-]?(?:\d{1,20}(?:\.\d{0,20})?|\.\d{1,20})")
 DAY = re.compile(r"\d{8}")
-LOINC_SYSTEMS = frozenset({"LN", "LOINC", "2.16.840.1.113883.6.1"})
 DAYS_PER_YEAR = 365.25
 
 
@@ -49,7 +48,7 @@ def _day(written: str) -> date | None:
 def loinc_of(parts: list[str]) -> str | None:
     """The LOINC code of OBX-3's components, from the identifier or the alternate one."""
     for code, system in ((0, 2), (3, 5)):
-        if len(parts) > system and parts[system] in LOINC_SYSTEMS and parts[code]:
+        if len(parts) > system and parts[system] in shared.LOINC_SYSTEMS and parts[code]:
             return parts[code]
     return None
 
@@ -62,6 +61,15 @@ def _number(value: str, kind: str) -> tuple[str, str | None]:
     if len(parts) > 2 and parts[2]:
         return "", None
     return (parts[1].strip() if len(parts) > 1 else ""), parts[0] or None
+
+
+def is_usual(identifier: list[str], value: str, unit: str) -> bool:
+    """Whether nothing is to be said of a NM observation's unit and value, whoever the patient is. `identifier`: OBX-3's components."""
+    if len(identifier) < 3 or NUMBER.fullmatch(value) is None:
+        return False
+    parts = unit.split("^", 3)
+    usual = shared.usual_of(identifier[0], identifier[2], parts[0], parts[2] if len(parts) > 2 else "")
+    return usual is not None and usual.low <= float(value) * usual.scale + usual.offset <= usual.high
 
 
 def check_observation(segment: Segment, patient: Patient, notes: Notes) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import NamedTuple
 
 from schemas.result import Finding, NotChecked, Severity
@@ -17,6 +18,12 @@ class Problem(NamedTuple):
     message: str
     suggestion: str | None = None
     value: str | None = None
+
+
+@lru_cache(maxsize=8_192)
+def _finding(severity: Severity, code: str, path: str, message: str, suggestion: str | None) -> Finding:
+    """One finding that shows nothing of the payload: the same few are told of many messages."""
+    return Finding(severity=severity, code=code, path=path, message=message, suggestion=suggestion)
 
 
 class Notes:
@@ -38,12 +45,14 @@ class Notes:
         """Note one finding; beyond the bound it is only counted."""
         if self.is_full:
             self.report.dropped += 1
-        else:
+        elif value is not None and self.context.quote:
             self.report.findings.append(self.context.finding(severity, code, self.prefix + path, message, suggestion=suggestion, value=value))
+        else:
+            self.report.findings.append(_finding(severity, code, self.prefix + path, message, suggestion))
 
     def not_checked(self, rule: NotChecked) -> None:
         """Name a rule that was not applied, once; made beforehand, since most messages name the same ones."""
-        if not any(known is rule or known == rule for known in self.report.not_checked):
+        if not any(known is rule for known in self.report.not_checked) and rule not in self.report.not_checked:
             self.report.not_checked.append(rule)
 
     def take(self, problems: tuple[Problem, ...] | list[Problem]) -> None:

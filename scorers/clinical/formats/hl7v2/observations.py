@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from schemas.result import Severity
 from scorers.clinical.formats.hl7v2 import coded, measures, shared
@@ -25,6 +27,14 @@ NO_RESULT = frozenset({"X", "N", "D", "O", "I", "W"})
 SYSTOLIC, DIASTOLIC = "8480-6", "8462-4"
 
 
+@lru_cache(maxsize=1_024)
+def value_accepts(version: str, kind: str) -> Callable[[str], object]:
+    """What accepts a well-formed OBX-5 of a type, as the version has it; nothing, where it has no such type."""
+    if kind not in load(version).datatypes and kind not in PRIMITIVES:
+        return lambda _: None
+    return compiled(version, kind, None, repeats=True).fullmatch
+
+
 @dataclass(slots=True)
 class Observations:
     """Reads a message's observations in order; `end` closes the group of an order."""
@@ -34,6 +44,7 @@ class Observations:
     patient: measures.Patient
     is_strict: bool = False
     checked: int = 0
+    usual: int = 0
     seen: dict[tuple[str, str], list[Segment]] = field(default_factory=dict)
     set_ids: dict[str, Segment] = field(default_factory=dict)
     pressures: dict[str, tuple[Segment, str]] = field(default_factory=dict)
@@ -44,27 +55,36 @@ class Observations:
         fields = segment.fields
         if len(fields) < 12:
             fields = fields + [""] * (12 - len(fields))
-        _, set_id, kind, code, _, value, *_ = fields
-        if "^" in kind:
-            kind = kind.split("^", 1)[0]
-        if value and value != NULL:
-            self._value(segment, kind, value)
-        else:
-            self._absent(segment, fields)
+        set_id, kind, code, value = fields[1], fields[2], fields[3], fields[5]
         parts = code.split("^", 6)
         identifier = parts[0]
+        is_usual = kind == "NM" and not fields[7] and "~" not in fields[6] and measures.is_usual(parts, value, fields[6])
+        if is_usual:
+            self.usual += 1
+        else:
+            if "^" in kind:
+                kind = kind.split("^", 1)[0]
+            if not value or value == NULL:
+                self._absent(segment, fields)
+            elif not kind or kind == "SN" or not value_accepts(self.version.name, kind)(value):
+                self._value(segment, kind, value)
         if code:
             system = parts[2] if len(parts) > 2 else ""
             if not identifier and len(parts) > 5:
                 identifier, system = parts[3], parts[5]
-            self.seen.setdefault((identifier, system), []).append(segment)
+            key = (identifier, system)
+            if key in self.seen:
+                self.seen[key].append(segment)
+            else:
+                self.seen[key] = [segment]
         if set_id:
             if set_id in self.set_ids:
                 severity: Severity = "major" if self.is_strict else "minor"
                 self.notes.add(severity, "observations.set-id", f"{segment.path}-1", "The set id was used before in this group of observations")
             self.set_ids[set_id] = segment
         if kind in {"NM", "SN"}:
-            measures.check_observation(segment, self.patient, self.notes)
+            if not is_usual:
+                measures.check_observation(segment, self.patient, self.notes)
             if identifier in {SYSTOLIC, DIASTOLIC}:
                 self.pressures[identifier] = (segment, value)
 

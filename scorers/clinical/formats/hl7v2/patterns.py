@@ -7,14 +7,37 @@ carefully. So a pattern may be too strict, never too lax (a test holds the two a
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping
 from functools import lru_cache
+from typing import NamedTuple
 
-from scorers.clinical.formats.hl7v2.coded import CODED, coding_system_pattern, growing
+from scorers.clinical.formats.hl7v2.coded import CODED, OID, coding_system_pattern, growing
 from scorers.clinical.formats.hl7v2.primitives import ANY, LENGTHS_END, NULL, PRIMITIVES, TEXT_CHARACTER, text_pattern, trie
 from scorers.clinical.formats.hl7v2.tables import Element, Version, code_tables, load
 
 LEVELS = ("^", "&")
+#: Stands among the components of a field that is given more than once.
+REPEATED = 0
+LEARNT_REPETITIONS_MAX = 10
+#: Empty fields after the last that holds something.
+TRAILING_MAX = 100
 UNSTRUCTURED = frozenset({"varies", "CM", "*"})
+
+
+#: The coding systems of nearly all codes. A pattern of a whole segment knows only these, or it would be large: others are looked at.
+SYSTEMS_COMMON = frozenset({"LN", "SCT", "L", "UCUM", "I9C", "I10", "I10C", "CDCREC", "ISO+", "99USI", "C4", "CVX", "RXNORM", "NDC", "PLT", "PHINQUESTION"})
+
+
+class Place(NamedTuple):
+    """Where a field's pattern stands: what follows the field, the coding systems that it accepts, and which components (none: all of them)."""
+
+    end: str
+    systems: str
+    parts: frozenset[int] = frozenset()
+
+
+ALONE = Place(r"\Z", "")
+WITHIN_SEGMENT = Place(r"(?:\||\Z)", f"(?:{OID.pattern}|99[A-Za-z0-9_-]{{0,17}}|HL7\\d{{1,4}}|{trie(SYSTEMS_COMMON)})")
 
 
 def codes_accepted(version: Version, table: str | None, datatype: str) -> frozenset[str] | None:
@@ -41,13 +64,13 @@ def _primitive(version: Version, datatype: str, table: str | None) -> str:
     return f"(?>{primitive.pattern}|{NULL})"
 
 
-def _component(version: Version, element: Element, level: int) -> str:
+def _component(version: Version, element: Element, level: int, place: Place) -> str:
     if element.table == "HL70396":
-        return f"(?>{coding_system_pattern()})"
-    return _value(version, element.datatype, element.table, level)
+        return f"(?>{place.systems or coding_system_pattern()})"
+    return _value(version, element.datatype, element.table, level, place)
 
 
-def _value(version: Version, datatype: str, table: str | None, level: int) -> str:
+def _value(version: Version, datatype: str, table: str | None, level: int, place: Place) -> str:
     """The pattern of a value of a data type at a level: 0 is a repetition, 1 a component, 2 a subcomponent."""
     components = version.datatypes.get(datatype)
     if components is None:
@@ -57,29 +80,70 @@ def _value(version: Version, datatype: str, table: str | None, level: int) -> st
     separator = re.escape(LEVELS[level])
     required = max((element.position for element in components if element.least), default=0)
     whole = ""
-    for element in reversed(components):
-        made = _component(version, element, level + 1)
-        made = f"(?=[^\\^~&]){made}" if element.least else f"(?:{made})?+"
+    for element in reversed(components[: max(required, *place.parts)] if place.parts and level == 0 else components):
+        is_used = level > 0 or not place.parts or element.position in place.parts
+        made = _component(version, element, level + 1, place) if is_used else ""
+        made = f"(?=[^\\^~&|]){made}" if element.least else f"(?:{made})?+" if made else ""
         tail = f"{separator}{whole}" if element.position < required else f"(?:{separator}{whole})?+"
-        whole = made if element.position == len(components) else made + tail
+        whole = made + tail if whole or element.position < len(components) else made
     return whole
 
 
-def _guard(version: Version, datatype: str, table: str | None) -> str:
+def _guard(version: Version, datatype: str, table: str | None, place: Place) -> str:
     """What a coded value must look like at a glance: a coding system where there is an identifier, or a code of the field's table."""
     if datatype not in CODED:
         return ""
     no_text = TEXT_CHARACTER.replace("[^", "[^\\n", 1)
     codes = version.codes(table)
     system = rf"{no_text}++\^{no_text}*+\^(?!HL7){no_text}" if codes is not None else rf"{no_text}++\^{no_text}*+\^{no_text}"
-    bare = rf"|(?:{trie(codes)})(?=[\^~]|\Z)" if codes else ""
-    return rf"(?=\^|~|\Z|{system}{bare})"
+    bare = rf"|(?:{trie(codes)})(?=[\^~]|{place.end})" if codes else ""
+    return rf"(?=\^|~|{place.end}|{system}{bare})"
+
+
+def _repetition(version: Version, datatype: str, table: str | None, place: Place) -> str:
+    return f"(?>{NULL}(?=~|{place.end})|{_guard(version, datatype, table, place)}{_value(version, datatype, table, 0, place)})"
+
+
+def _field(version: Version, element: Element, parts: frozenset[int]) -> str:
+    """The pattern of a field within its segment; it may match nothing."""
+    if element.datatype == "varies":
+        return "[^|]*+"
+    repetition = _repetition(version, element.datatype, element.table, WITHIN_SEGMENT._replace(parts=parts - {REPEATED}))
+    return f"(?:{repetition})?+" + (f"(?:~(?:{repetition})?+)*+" if element.most != 1 and REPEATED in parts else "")
+
+
+def segment_pattern(version: Version, name: str, used: Mapping[int, frozenset[int]], required: frozenset[int]) -> re.Pattern[str]:
+    """The pattern of a whole segment, delimiters and all, that holds something in no other fields and components than the `used` ones.
+
+    `used`: field → components, and REPEATED where the field was given more than once. Use with fullmatch.
+    """
+    elements = {element.position: element for element in version.segments[name]}
+    first = 3 if name == "MSH" else 1  # MSH-1 is the separator itself, and MSH-2 was read by the lexer
+    whole = rf"\|{{0,{TRAILING_MAX}}}+"
+    for position in range(max(used.keys() | required), first - 1, -1):
+        value = _field(version, elements[position], used[position]) if position in used else ""
+        field = rf"\|(?=[^|]){value}{whole}" if position in required else rf"\|{value}{whole}"
+        whole = field if any(position <= later for later in required) else f"(?:{field})?+"
+    return re.compile((r"MSH\|[^|]*+" if name == "MSH" else name) + whole)
+
+
+def parts_of(value: str) -> frozenset[int]:
+    """Which components of a field hold something, and REPEATED where there is more than one repetition."""
+    repetitions = value.split("~", LEARNT_REPETITIONS_MAX)[:LEARNT_REPETITIONS_MAX]
+    found = {position for repetition in repetitions for position, part in enumerate(repetition.split("^"), start=1) if part}
+    return frozenset(found | {REPEATED} if "~" in value else found)
 
 
 @lru_cache(maxsize=8_192)
 def compiled(version_name: str, datatype: str, table: str | None, *, repeats: bool) -> re.Pattern[str]:
     """The pattern of a field of this data type, bound to this table; use with fullmatch."""
     version = load(version_name)
-    repetition = f"(?>{NULL}(?=~|\\Z)|{_guard(version, datatype, table)}{_value(version, datatype, table, 0)})"
+    repetition = _repetition(version, datatype, table, ALONE)
     # A pass of the loop that matches nothing ends it: an empty first repetition is begun by the ~ that follows it.
     return re.compile(rf"(?:(?:\A(?!~)|~){repetition})*+" if repeats else repetition)
+
+
+@lru_cache(maxsize=8_192)
+def component_accepts(version_name: str, datatype: str, table: str | None, level: int) -> Callable[[str], object]:
+    """What accepts a well-formed component (level 1) or subcomponent (level 2) that is not empty."""
+    return re.compile(_component(load(version_name), Element(1, datatype, 0, 1, table, ""), level, ALONE)).fullmatch

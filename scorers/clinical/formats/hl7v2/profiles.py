@@ -28,6 +28,8 @@ ELR_REQUIRED: Mapping[str, tuple[int, ...]] = {
     "OBX": (3, 11, 23, 24),
     "SPM": (4,),
 }
+#: MSH-21, where profiles are declared.
+PROFILES = 21
 PARTLY = NotChecked(check="hl7v2.profile", reason="of the laboratory report's guide, MSH and the required fields of results are checked")
 NOT_CARRIED = NotChecked(check="hl7v2.profile", reason="the profile that MSH-21 declares is not carried")
 
@@ -78,6 +80,8 @@ def _check_systems(segment: Segment, position: int, datatype: str, notes: Notes)
 
 def check_profiles(message: Message, header: Segment, version: Version, notes: Notes) -> bool:
     """Note what declared profiles require; whether the laboratory report's rules apply."""
+    if len(header.fields) <= PROFILES and not any(segment.name == "SFT" for segment in message.segments):
+        return False
     if declares_elr(header):
         notes.report.fired("profile", check_elr(message, version, notes))
         notes.not_checked(PARTLY)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from schemas.result import Finding
 from scorers.clinical.checks.parameters import Parameter, Sex
 from scorers.clinical.formats.hl7v2.notes import Notes
 from scorers.clinical.report import Context
 
+#: What table 0396 calls LOINC, and what senders call it.
+LOINC_SYSTEMS = frozenset({"LN", "LOINC", "2.16.840.1.113883.6.1"})
 #: Longer units are looked at each time.
 _REMEMBERED_LENGTH_MAX = 40
 Zone = Literal["required", "recommended", "none"]
@@ -69,6 +71,28 @@ def is_usual_value(number: float, loinc: str, unit: str, age_years: float | None
     parameter, scale, offset = line
     low, high = parameter.ranges(age_years, sex)[1]
     return low <= number * scale + offset <= high
+
+
+class Usual(NamedTuple):
+    """Where numbers of one test in one unit need no look: how they lead into the parameter's unit, and a range that is usual at any age and sex."""
+
+    scale: float
+    offset: float
+    low: float
+    high: float
+
+
+@lru_cache(maxsize=2_048)
+def usual_of(identifier: str, system: str, unit: str, unit_system: str) -> Usual | None:
+    """What a numeric result of this code (OBX-3) in this unit (OBX-6) may be without a word; None where it must be looked at."""
+    if not unit or "\\" in unit or system not in LOINC_SYSTEMS or max(len(identifier), len(unit_system)) > _REMEMBERED_LENGTH_MAX:
+        return None
+    line = _line(identifier, unit) if is_good_unit(unit, identifier, unit_system) else None
+    if line is None:
+        return None
+    parameter, scale, offset = line
+    lows, highs = zip(parameter.usual, *(band.usual for band in parameter.bands), strict=True)
+    return Usual(scale, offset, max(lows), min(highs))
 
 
 def value(

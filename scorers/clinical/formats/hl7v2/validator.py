@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from schemas.result import NotChecked, Severity
 from scorers.clinical.checks.parameters import sex_of
+from scorers.clinical.checks.terminology import MembershipSource
 from scorers.clinical.formats.hl7v2.charset import decode
 from scorers.clinical.formats.hl7v2.envelope import check_envelope
 from scorers.clinical.formats.hl7v2.fields import checker
@@ -16,6 +17,7 @@ from scorers.clinical.formats.hl7v2.notes import Notes
 from scorers.clinical.formats.hl7v2.observations import WITHIN_GROUP, Observations, check_bound
 from scorers.clinical.formats.hl7v2.profiles import check_profiles
 from scorers.clinical.formats.hl7v2.tables import Version
+from scorers.clinical.formats.hl7v2.terms import Terms
 from scorers.clinical.formats.hl7v2.times import TIMES, check_order, check_times, past_limit
 from scorers.clinical.report import Context, Report
 
@@ -26,6 +28,9 @@ BOUND: dict[str, tuple[tuple[int, str, Severity], ...]] = {
     "OBX": ((8, "HL70078", "major"),),
     "RXR": ((1, "HL70162", "minor"),),
 }
+#: Segments that end before the first such field need no look.
+TIMES_FROM = {name: min(position for position, _ in times) for name, times in TIMES.items()}
+AUTHORITIES_FROM = {name: min(position for position, _ in places) for name, places in AUTHORITIES.items()}
 MEANINGFUL = frozenset({*BOUND, *TIMES, *AUTHORITIES})
 USER_TABLES = NotChecked(
     check="hl7v2.user-tables", reason="codes of user-defined tables (IS, and most CWE) are a site's own, save those the specification names"
@@ -34,23 +39,24 @@ LOCAL_SEGMENTS = NotChecked(check="hl7v2.local-segments", reason="local (Z) segm
 WITHOUT_TABLES = (2, 3)
 
 
-def validate(data: bytes, context: Context | None = None) -> Report:
+def validate(data: bytes, context: Context | None = None, *, source: MembershipSource | None = None) -> Report:
     """Everything wrong with one HL7 v2 document: a message, several, or a batch. Never raises.
 
     Findings' codes begin with the check they belong to: structure, data_types, valuesets, identifiers, datetimes, observations,
-    units, plausibility, profile. `rules_fired` counts by the same names.
+    units, plausibility, terminology, profile. `rules_fired` counts by the same names. `source`: knows code systems that are not shipped
+    (a terminology server, the user's own tables); it may block, for QUESTIONS_MAX codes and about ASKING_S_MAX at most.
     """
     context = context or Context()
     report = Report()
     try:
-        check_document(data, context, report)
+        check_document(data, context, report, source)
     except Exception as error:  # noqa: BLE001 - a validator's fault is told as such, and costs one document
         report.add(context.finding("critical", "structure.internal", "MSH", f"The validator failed ({type(error).__name__})"))
         report.skip("hl7v2", "the validator failed on this document")
     return report
 
 
-def check_document(data: bytes, context: Context, report: Report) -> Document:
+def check_document(data: bytes, context: Context, report: Report, source: MembershipSource | None = None) -> Document:
     """Read and check a document; the document, with everything that was read."""
     notes = Notes(context, report)
     if len(data) > DATA_BYTES_MAX:
@@ -71,12 +77,15 @@ def check_document(data: bytes, context: Context, report: Report) -> Document:
     for stray in document.strays:
         notes.add("major", "structure.stray-segment", stray.path, "A segment stands outside of any message")
     check_envelope(document, notes)
+    terms = Terms(source)
     for message in document.messages:
-        check_message(message, Notes(context, report, f"message[{message.number}]/" if len(document.messages) > 1 else ""))
+        check_message(message, Notes(context, report, f"message[{message.number}]/" if len(document.messages) > 1 else ""), terms)
+    if terms.asked:
+        report.fired("terminology", len(terms.asked))
     return document
 
 
-def check_message(message: Message, notes: Notes) -> None:
+def check_message(message: Message, notes: Notes, terms: Terms) -> None:
     """Check one message."""
     report = notes.report
     header = message.segments[0]
@@ -92,6 +101,8 @@ def check_message(message: Message, notes: Notes) -> None:
         check = checker(version.name, segment.name)
         if check is not None:
             fields_checked += check.check(segment, notes)
+            if segment.name != "MSH":  # its coded fields (principal language) are of no terminology
+                terms.take(segment, version.name, notes)
         elif segment.name == "?":
             notes.add("major", "structure.segment-name", f"line {segment.line}", "A line is no segment: it begins with no segment name and field separator")
         elif segment.name[0] == "Z":
@@ -140,7 +151,7 @@ def _check_meaning(message: Message, version: Version, notes: Notes, *, is_stric
     """What tables cannot say: identities, times, bound codes and observations."""
     past = past_limit(notes)
     observations = Observations(version, notes, _patient(message), is_strict=is_strict)
-    counts = {"identifiers": 0, "datetimes": 0, "valuesets": 0, "data_types": 0}
+    identifiers = datetimes = valuesets = data_types = 0
     for segment in message.segments:
         name = segment.name
         if name == "OBX":
@@ -149,19 +160,30 @@ def _check_meaning(message: Message, version: Version, notes: Notes, *, is_stric
             observations.end()
         if name not in MEANINGFUL:
             continue
-        if name in TIMES:
-            counts["datetimes"] += check_times(segment, notes, past)
-        if name in AUTHORITIES:
-            counts["identifiers"] += check_authorities(segment, notes)
+        fields = segment.fields
+        size = len(fields)
+        if name in TIMES and size > TIMES_FROM[name]:
+            datetimes += check_times(segment, notes, past)
+        if name in AUTHORITIES and size > AUTHORITIES_FROM[name]:
+            identifiers += check_authorities(segment, notes)
         for position, table, severity in BOUND.get(name, ()):
-            counts["valuesets"] += check_bound(version, segment, position, table, severity, notes)
+            if position < size and fields[position]:
+                valuesets += check_bound(version, segment, position, table, severity, notes)
         if name == "PID":
-            counts["data_types"] += check_patient(segment, notes)
+            data_types += check_patient(segment, notes)
             check_order(segment, 7, 29, "The patient died before birth", notes)
         elif name == "PV1":
             check_order(segment, 44, 45, "The patient was discharged before admission", notes)
     observations.end()
-    counts["observations"] = observations.checked
-    for group, times in counts.items():
+    counts = (
+        ("identifiers", identifiers),
+        ("datetimes", datetimes),
+        ("valuesets", valuesets),
+        ("data_types", data_types),
+        ("observations", observations.checked),
+        ("units", observations.usual),
+        ("plausibility", observations.usual),
+    )
+    for group, times in counts:
         if times:
             notes.report.fired(group, times)

@@ -279,7 +279,7 @@ def test_messages_may_follow_each_other_without_a_batch() -> None:
 def test_rules_are_counted_by_check() -> None:
     fired = report_of(result()).rules_fired
 
-    assert set(fired) == {"structure", "data_types", "valuesets", "identifiers", "datetimes", "observations", "units", "plausibility"}
+    assert set(fired) == {"structure", "data_types", "valuesets", "identifiers", "datetimes", "observations", "units", "plausibility", "terminology"}
     assert all(fired.values())
 
 

@@ -1,0 +1,147 @@
+"""Terminology: the form of a message's codes, and whether their code systems hold them, through the shared check."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from functools import lru_cache
+
+from schemas.result import NotChecked
+from scorers.clinical.checks.terminology import CodeSystem, MembershipSource, check_code, code_system
+from scorers.clinical.formats.hl7v2.coded import CODED
+from scorers.clinical.formats.hl7v2.escapes import unescape
+from scorers.clinical.formats.hl7v2.identities import repetitions
+from scorers.clinical.formats.hl7v2.lexer import Segment
+from scorers.clinical.formats.hl7v2.notes import Notes
+from scorers.clinical.formats.hl7v2.tables import load
+from scorers.clinical.report import Context
+
+#: Distinct codes of one document that are looked at.
+QUESTIONS_MAX = 1_000
+#: How long one document may keep a terminology server busy.
+ASKING_S_MAX = 30.0
+_REMEMBERED_LENGTH_MAX = 40
+OTHER_SYSTEMS = NotChecked(check="terminology", reason="codes of other coding systems than ICD-10-CM, RxNorm, LOINC, SNOMED CT, CVX, NDC and UCUM")
+TOO_MANY = NotChecked(check="terminology", reason=f"codes of this document after the first {QUESTIONS_MAX:,}")
+TOO_SLOW = NotChecked(check="terminology", reason=f"codes that the terminology source was not asked for within {ASKING_S_MAX:g} s")
+_GOOD = NotChecked(check="", reason="")
+NULL = '""'
+
+
+@lru_cache(maxsize=2_048)
+def coded_positions(version: str, name: str, value_type: str) -> tuple[int, ...]:
+    """The coded fields of a segment, OBX-5 among them where OBX-2 says so. OBX-6 is the business of the units."""
+    return tuple(
+        element.position
+        for element in load(version).segments.get(name, ())
+        if (element.datatype in CODED or (element.datatype == "varies" and value_type in CODED)) and (name, element.position) != ("OBX", 6)
+    )
+
+
+@lru_cache(maxsize=1_024)
+def _system(name: str) -> CodeSystem | None:
+    return code_system(name)
+
+
+@lru_cache(maxsize=256)
+def _not_asked(title: str, reason: str) -> NotChecked:
+    return NotChecked(check=f"membership in {title}", reason=reason)
+
+
+@lru_cache(maxsize=4_096)
+def _remembered(name: str, code: str) -> NotChecked | None:
+    """What is to be said of a code that has no finding: _GOOD, or what was not checked of it; None where there is a finding to make."""
+    checked = check_code(name, code, "", Context())
+    if checked.findings:
+        return None
+    if checked.membership != "not_checked" or checked.system is None:
+        return _GOOD
+    return _not_asked(checked.system.title, checked.reason or "")
+
+
+class Terms:
+    """Asks for each distinct code of a document once. `source`: what knows more than the shipped tables; it may block."""
+
+    def __init__(self, source: MembershipSource | None) -> None:
+        self.source = source
+        self.asked: set[tuple[str, str]] = set()
+        self.told: dict[int, NotChecked] = {}  # by identity, which is cheap, and kept alive here
+        self.asking_s = 0.0
+
+    def take(self, segment: Segment, version: str, notes: Notes) -> None:
+        """Look at the codes of one segment that were not looked at before."""
+        fields = segment.fields
+        size = len(fields)
+        value_type = fields[2] if segment.name == "OBX" and size > 2 and fields[2] in CODED else ""
+        is_other = False
+        for position in coded_positions(version, segment.name, value_type):
+            if position >= size:
+                break
+            value = fields[position]
+            if "^" not in value:
+                continue
+            if "~" in value or "\\" in value:
+                for path, system, code in pairs(segment, position):
+                    self._code(segment, position, path, system, code, notes)
+                continue
+            parts = value.split("^", 6)
+            count = len(parts)
+            if count > 2 and parts[2] and parts[0]:
+                # Most coding systems are none of ours: they cost one look-up.
+                if len(parts[2]) <= _REMEMBERED_LENGTH_MAX and _system(parts[2]) is None:
+                    is_other = True
+                else:
+                    self._code(segment, position, None, parts[2], parts[0], notes)
+            if count > 5 and parts[5] and parts[3]:
+                if len(parts[5]) <= _REMEMBERED_LENGTH_MAX and _system(parts[5]) is None:
+                    is_other = True
+                else:
+                    self._code(segment, position, None, parts[5], parts[3], notes)
+        if is_other:
+            self._tell(OTHER_SYSTEMS, notes)
+
+    def _code(self, segment: Segment, position: int, path: str | None, system: str, code: str, notes: Notes) -> None:
+        """One code with the coding system that it names."""
+        key = (system, code)
+        if not system or not code or key in self.asked:
+            return
+        known = _system(system) if len(system) <= _REMEMBERED_LENGTH_MAX else code_system(system)
+        if known is None or code == NULL:
+            if known is None:
+                self._tell(OTHER_SYSTEMS, notes)
+            return
+        if len(self.asked) >= QUESTIONS_MAX:
+            self._tell(TOO_MANY, notes)
+            return
+        self.asked.add(key)
+        source = self.source
+        if source is not None and self.asking_s > ASKING_S_MAX:
+            self._tell(TOO_SLOW, notes)
+            source = None
+        if source is None and len(system) <= _REMEMBERED_LENGTH_MAX and len(code) <= _REMEMBERED_LENGTH_MAX:
+            remembered = _remembered(system, code)
+            if remembered is not None:
+                if remembered is not _GOOD:
+                    self._tell(remembered, notes)
+                return
+        begun = time.monotonic()
+        checked = check_code(system, code, path or f"{segment.path}-{position}", notes.context, source=source)
+        self.asking_s += time.monotonic() - begun
+        notes.shared(list(checked.findings))
+        if checked.membership == "not_checked" and checked.reason and checked.system is not None:
+            self._tell(_not_asked(checked.system.title, checked.reason), notes)
+
+    def _tell(self, rule: NotChecked, notes: Notes) -> None:
+        """Name what was not checked, once."""
+        if id(rule) not in self.told:
+            self.told[id(rule)] = rule
+            notes.not_checked(rule)
+
+
+def pairs(segment: Segment, position: int) -> Iterator[tuple[str, str, str]]:
+    """(path, coding system, code) of each identifier and alternate identifier of a coded field that names its system."""
+    for path, text in repetitions(segment, position):
+        parts = text.split("^", 6)
+        for code, system in ((0, 2), (3, 5)):
+            if len(parts) > system and parts[code] and parts[system]:
+                yield path, unescape(parts[system]), unescape(parts[code])

@@ -1,0 +1,113 @@
+"""Patterns of whole segments: learnt from good ones, and never laxer than the careful look at each field."""
+
+import random
+
+import pytest
+
+from scorers.clinical.formats.hl7v2 import read
+from scorers.clinical.formats.hl7v2.fields import LEARN_AFTER, Checker
+from scorers.clinical.formats.hl7v2.lexer import Segment
+from scorers.clinical.formats.hl7v2.notes import Notes
+from scorers.clinical.formats.hl7v2.patterns import parts_of
+from scorers.clinical.formats.hl7v2.tables import load
+from scorers.clinical.report import Context, Report
+from tests.scorers.clinical.hl7v2.messages import OBR, OBX, PID, PV1, header, message
+
+ROWS = (
+    PID,
+    PV1,
+    OBR,
+    OBX,
+    "ORC|RE|1^A&2.16.840.1.113883.3.1&ISO|2^B|||||||||5^Low^Ann^^^Dr^^^AUTH&1.2.3&ISO^L",
+    "OBX|2|CWE|94500-6^RNA^LN||260415000^Not detected^SCT^N^Neg^99LAB||||||F|||20260211083000-0600",
+    "DG1|1||I10^Essential hypertension^I10|||A",
+    "NTE|1|L|first~second",
+)
+#: What fields and components are overwritten with.
+WRONG = ("", "|", "^", "&", "~", "\\", '""', "X", "0", "20261301", "\\E\\", "^^^", "~~", "&&", "a" * 250, "\x01", "é", "LN", "HL70001", "99X", "1.2.3", "~a")
+
+
+def checker_of(version: str, row: str) -> Checker:
+    """A checker that has learnt from many segments like this one."""
+    checker = Checker(load(version), row[:3])
+    for _ in range(LEARN_AFTER):
+        checker.check(segment(row), Notes(Context(), Report()))
+    return checker
+
+
+def segment(row: str) -> Segment:
+    return read(message(header(), row).decode()).messages[0].segments[1]
+
+
+def findings(checker: Checker, row: Segment) -> int:
+    """How much the careful look finds."""
+    report = Report()
+    checker._look(row, Notes(Context(), report))
+    return len(report.findings)
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row[:6])
+@pytest.mark.parametrize("version", ["2.3.1", "2.5.1", "2.8"])
+def test_what_a_pattern_accepts_the_careful_look_finds_nothing_in(version: str, row: str) -> None:
+    checker = checker_of(version, row)
+    whole = checker.learner.whole
+    if whole is None:
+        assert findings(checker, segment(row)) > 0
+        return
+    assert whole.fullmatch(row)
+    rng = random.Random(f"{version} {row}")
+    accepted = 0
+    for _ in range(600):
+        text = row
+        for _ in range(rng.choice((1, 1, 2, 3))):
+            places = [index for index, sign in enumerate(text) if sign in "|^~&" and index > 2]
+            start = rng.choice(places)
+            end = min([place for place in places if place > start], default=len(text))
+            text = rng.choice((text[: start + 1] + rng.choice(WRONG) + text[end:], text[:start] + text[end:], text[:start] + rng.choice("|^~&") + text[start:]))
+        changed = segment(text)
+        if changed.name == row[:3] and whole.fullmatch(changed.raw):
+            accepted += 1
+            assert findings(checker, changed) == 0, text
+    assert accepted
+
+
+def test_a_pattern_is_made_once_enough_good_segments_were_seen() -> None:
+    checker = Checker(load("2.5.1"), "OBX")
+    for _ in range(LEARN_AFTER - 1):
+        checker.check(segment(OBX), Notes(Context(), Report()))
+    before = checker.learner.whole
+    checker.check(segment(OBX), Notes(Context(), Report()))
+
+    assert before is None
+    assert checker.learner.whole is not None
+
+
+def test_bad_segments_teach_nothing() -> None:
+    checker = Checker(load("2.5.1"), "OBX")
+    for _ in range(LEARN_AFTER * 2):
+        checker.check(segment("OBX|one|NM|718-7^Hemoglobin^LN||13.4||||||F"), Notes(Context(), Report()))
+
+    assert checker.learner.whole is None
+    assert checker.learner.used == {}
+
+
+def test_a_learner_keeps_places_and_nothing_of_what_stood_there() -> None:
+    checker = checker_of("2.5.1", PID)
+
+    assert {type(part) for parts in checker.learner.used.values() for part in parts} == {int}
+    assert "Winter" not in (checker.learner.whole.pattern if checker.learner.whole else "Winter")
+
+
+def test_other_delimiters_go_the_long_way() -> None:
+    checker = checker_of("2.5.1", OBX)
+    odd = read("MSH|*~\\&|A|B|C|D|20260211||ORU*R01|1|P|2.5.1\r" + OBX + "\r").messages[0].segments[1]
+    report = Report()
+    checker.check(odd, Notes(Context(), report))
+
+    assert odd.raw == ""
+    assert report.findings
+
+
+@pytest.mark.parametrize(("value", "parts"), [("a", {1}), ("a^^b", {1, 3}), ("^x~y", {0, 1, 2}), ("~", {0})])
+def test_parts_are_the_components_that_hold_something(value: str, parts: set[int]) -> None:
+    assert parts_of(value) == parts
