@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ops.bench.agreement_invariants import Spot, broken, spots
+
 #: Resources above this many bytes are not mutated: one change in a large Bundle costs seconds and tells no more.
 SOURCE_BYTES_MAX = 64 * 1024
 _TRIES = 200
@@ -33,40 +35,6 @@ class Mutant:
     kind: str
     where: str
     resource: bytes
-
-
-@dataclass(frozen=True, slots=True)
-class Spot:
-    """One member of one object in a resource."""
-
-    parent: dict[str, Any]
-    key: str
-    path: str
-
-    @property
-    def value(self) -> Any:
-        """What is there."""
-        return self.parent[self.key]
-
-    def put(self, value: object) -> str:
-        """Put something else there, and return the path."""
-        self.parent[self.key] = value
-        return self.path
-
-
-def spots(resource: dict[str, Any], path: str = "") -> Iterator[Spot]:
-    """Every member of every object below a resource, but for the narrative's markup and what names the type."""
-    path = path or str(resource.get("resourceType", "?"))
-    for key, value in resource.items():
-        if key == "resourceType":
-            continue
-        yield Spot(resource, key, f"{path}.{key}")
-        if isinstance(value, dict):
-            yield from spots(value, f"{path}.{key}")
-        elif isinstance(value, list):
-            for number, one in enumerate(value):
-                if isinstance(one, dict):
-                    yield from spots(one, f"{path}.{key}[{number}]")
 
 
 def _choose(dice: random.Random, resource: dict[str, Any], fits: Callable[[Spot], bool]) -> Spot | None:
@@ -201,72 +169,6 @@ def _extended(dice: random.Random, resource: dict[str, Any]) -> str | None:
     return f"{spot.path}.extension"
 
 
-def _broken(dice: random.Random, resource: dict[str, Any]) -> str | None:
-    """Invariants of data types and resources, by what they speak of."""
-    ways: list[Callable[[], str | None]] = []
-    for spot in spots(resource):
-        value, key = spot.value, spot.key
-        if key in {"period", "effectivePeriod", "performedPeriod", "validPeriod", "servicedPeriod", "billablePeriod"} and isinstance(value, dict):
-            ways.append(lambda spot=spot: spot.put({"start": "2020-02-01", "end": "2020-01-01"}))  # type: ignore[misc]
-        elif key.endswith("Quantity") and isinstance(value, dict):
-            ways.append(lambda spot=spot: spot.put({"value": 3, "unit": "mg", "code": "mg"}))  # type: ignore[misc]
-        elif key in {"referenceRange", "contact", "telecom", "link", "participant", "component"} and isinstance(value, list):
-            ways.append(lambda spot=spot: spot.put([{"id": "x"}]))  # type: ignore[misc]
-        elif key == "telecom" or (key == "system" and spot.path.endswith("telecom.system")):
-            ways.append(lambda spot=spot: spot.put([{"value": "x"}]))  # type: ignore[misc]
-        elif key == "div":
-            ways.append(lambda spot=spot: spot.put(dice.choice(["<div>x</div>", '<div xmlns="http://www.w3.org/1999/xhtml"> </div>', "x"])))  # type: ignore[misc]
-            ways.append(lambda spot=spot: spot.put('<div xmlns="http://www.w3.org/1999/xhtml"><script>x()</script></div>'))  # type: ignore[misc]
-        elif key == "text" and isinstance(value, dict) and "div" in value:
-            ways.append(lambda spot=spot: spot.put({"status": "generated"}))  # type: ignore[misc]
-    ways += [lambda way=way: way(resource) for way in _OF_RESOURCES]  # type: ignore[misc]
-    dice.shuffle(ways)
-    return next((where for where in (way() for way in ways) if where is not None), None)
-
-
-def _absent_and_valued(resource: dict[str, Any]) -> str | None:
-    """obs-6."""
-    if resource.get("resourceType") != "Observation" or not any(key.startswith("value") for key in resource):
-        return None
-    resource["dataAbsentReason"] = {"text": "x"}
-    return "Observation.dataAbsentReason"
-
-
-def _contained_twice(resource: dict[str, Any]) -> str | None:
-    """dom-2 and dom-3."""
-    if resource.get("resourceType") in {"Bundle", "Parameters", "Binary"}:
-        return None
-    resource["contained"] = [{"resourceType": "Patient", "id": "p", "contained": [{"resourceType": "Patient", "id": "q"}]}]
-    return f"{resource.get('resourceType')}.contained"
-
-
-def _contained_meta(resource: dict[str, Any]) -> str | None:
-    """dom-3: nothing refers to it."""
-    if resource.get("resourceType") in {"Bundle", "Parameters", "Binary"}:
-        return None
-    resource.setdefault("contained", []).append({"resourceType": "Organization", "id": "lonely", "name": "x"})
-    return f"{resource.get('resourceType')}.contained"
-
-
-def _nameless(resource: dict[str, Any]) -> str | None:
-    """org-1."""
-    if resource.get("resourceType") != "Organization":
-        return None
-    for key in ("name", "identifier"):
-        resource.pop(key, None)
-    return "Organization"
-
-
-def _entered_in_error(resource: dict[str, Any]) -> str | None:
-    """con-3 to con-5, ait-1 and ait-2."""
-    if resource.get("resourceType") not in {"Condition", "AllergyIntolerance"}:
-        return None
-    kind = "http://terminology.hl7.org/CodeSystem/" + ("condition-ver-status" if resource["resourceType"] == "Condition" else "allergyintolerance-verification")
-    resource["verificationStatus"] = {"coding": [{"system": kind, "code": "entered-in-error"}]}
-    return f"{resource['resourceType']}.verificationStatus"
-
-
-_OF_RESOURCES = (_absent_and_valued, _contained_twice, _contained_meta, _nameless, _entered_in_error)
 KINDS: dict[str, Callable[[random.Random, dict[str, Any]], str | None]] = {
     "removed": _removed,
     "added": _added,
@@ -279,7 +181,7 @@ KINDS: dict[str, Callable[[random.Random, dict[str, Any]], str | None]] = {
     "choice": _chosen,
     "form": _formed,
     "extension": _extended,
-    "invariant": _broken,
+    "invariant": broken,
 }
 
 

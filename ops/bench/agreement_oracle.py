@@ -14,8 +14,9 @@ from ops.bench.agreement_explained import explanations, set_aside
 from ops.bench.agreement_mutations import KINDS, mutants, resources_of
 from ops.bench.agreement_places import Places
 from ops.bench.agreement_sources import Source
-from ops.fhir_validator.client import Issue, Outcome
+from ops.fhir_validator.client import Issue, NoVerdict, Outcome
 from schemas.result import Finding
+from scorers.base import ConfigError
 from scorers.clinical.formats.fhir import Options, validate
 from scorers.clinical.formats.fhir.document import breaking
 from scorers.clinical.report import Context
@@ -29,7 +30,7 @@ class Oracle(Protocol):
     """Whoever knows the right verdict."""
 
     def validate(self, resource: bytes) -> Outcome:
-        """The verdict on one resource. Raises `ConfigError` where there is none to be had."""
+        """The verdict on one resource. Raises `NoVerdict` where it fails on this one, `OracleLost` where it is gone."""
         ...
 
 
@@ -83,7 +84,8 @@ def compare(name: str, document: bytes, oracle: Oracle, *, warnings: bool = Fals
     official, valid = not theirs, not ours and any(report.rules_fired.values())
     told = [issue for issue in counting if issue.breaks or warnings]
     said = [finding for finding in report.findings if warnings or breaking(finding.code, finding.severity)]
-    explained = explanations([issue.code for issue in theirs], [finding.code for finding in ours]) if official != valid else []
+    left_open = {skipped.check for skipped in report.not_checked}
+    explained = explanations([issue.code for issue in theirs], [finding.code for finding in ours], left_open) if official != valid else []
     return Comparison(name, official, valid, _differences(document, told, said), explained, aside)
 
 
@@ -107,7 +109,10 @@ def _differences(document: bytes, theirs: list[Issue], ours: list[Finding]) -> l
 
 @dataclass(slots=True)
 class Count:
-    """Same and different verdicts. A false alarm is a document that only ours calls invalid; missed: one that only the official one does."""
+    """Same and different verdicts. A false alarm is a document that only ours calls invalid; missed: one that only the official one does.
+
+    `undecided`: documents on which the official validator itself failed; they are no cases.
+    """
 
     cases: int = 0
     agree: int = 0
@@ -115,6 +120,7 @@ class Count:
     false_alarms: int = 0
     missed: int = 0
     explained: int = 0
+    undecided: list[str] = field(default_factory=list)
     classes: Counter[str] = field(default_factory=Counter)
     aside: Counter[str] = field(default_factory=Counter)
 
@@ -138,6 +144,7 @@ class Count:
             "valid": self.valid,
             "false_alarms": self.false_alarms,
             "missed": self.missed,
+            "undecided": self.undecided,
             "explained": self.explained,
             "classes": dict(self.classes.most_common()),
             "set_aside": dict(self.aside.most_common()),
@@ -148,10 +155,16 @@ def documents(found: Sequence[Source], oracle: Oracle, *, quote: bool = False, w
     """The comparison of every document, as JSON types. Raises `ConfigError` where the oracle is lost."""
     count, listed = Count(), []
     for number, source in enumerate(found, start=1):
-        one = compare(source.name, source.document, oracle, warnings=warnings)
-        count.add(one)
-        listed.append(_as_json(one, quote=quote))
+        try:
+            one = compare(source.name, source.document, oracle, warnings=warnings)
+        except NoVerdict:
+            count.undecided.append(source.name)
+        else:
+            count.add(one)
+            listed.append(_as_json(one, quote=quote))
         step(number)
+    if not count.cases:
+        raise ConfigError("the official validator failed on every document: nothing was compared")
     return count.as_json() | {"documents": listed}
 
 
@@ -164,15 +177,23 @@ def mutated(found: Sequence[Source], oracle: Oracle, number: int, seed: int, *, 
 
     def usable(name: str, resource: bytes) -> bool:
         if name not in both_valid:
-            one = compare(name, resource, oracle)
-            both_valid[name] = one.official and one.ours
+            try:
+                one = compare(name, resource, oracle)
+            except NoVerdict:
+                both_valid[name] = False
+            else:
+                both_valid[name] = one.official and one.ours
         return both_valid[name]
 
     count, kinds = Count(), {kind: Count() for kind in KINDS}
     disagreements: list[dict[str, Any]] = []
     pool = [pair for source in found for pair in resources_of(source.name, source.document)]
     for mutant in mutants(pool, number, seed, usable):
-        one = compare(mutant.source, mutant.resource, oracle)
+        try:
+            one = compare(mutant.source, mutant.resource, oracle)
+        except NoVerdict:
+            count.undecided.append(f"{mutant.source} ({mutant.kind} at {mutant.where})")
+            continue
         count.add(one)
         kinds[mutant.kind].add(one)
         if not one.agree:

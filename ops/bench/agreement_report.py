@@ -50,6 +50,8 @@ def _verdicts(what: str, one: dict[str, Any]) -> list[str]:
     if different:
         classes = ", ".join(f"{name} {count}" for name, count in one["classes"].items()) or "none"
         lines.append(f"  of {different} differences {one['explained']} are of a known class: {classes}")
+    if one["undecided"]:
+        lines.append(f"  no verdict, for the official validator failed on them: {'; '.join(one['undecided'])}")
     if one["set_aside"]:
         lines.append(f"  set aside: {', '.join(f'{name} (in {count})' for name, count in one['set_aside'].items())}")
     return lines

@@ -19,6 +19,10 @@ class OracleLost(ConfigError):
     """The official validator does not answer, or answers what is no OperationOutcome; the message is one line for the user."""
 
 
+class NoVerdict(ConfigError):
+    """The official validator failed on this one resource (some nulls and missing names make it throw); it goes on answering."""
+
+
 @dataclass(frozen=True, slots=True)
 class Issue:
     """One issue: severity (fatal, error, warning, information), the validator's own message id (or the issue's code), location, and text.
@@ -79,7 +83,7 @@ class ValidatorClient:
         self._timeout_s = timeout_s
 
     def validate(self, resource: bytes, settings: Settings | None = None) -> Outcome:
-        """What it says of one resource. Raises `OracleLost`."""
+        """What it says of one resource. Raises `NoVerdict`, `OracleLost`."""
         return read_outcome(self._post(f"/validateResource?{(settings or Settings()).query()}", resource), self._where)
 
     @property
@@ -98,6 +102,8 @@ class ValidatorClient:
             raise OracleLost(f"{self._where} does not answer ({type(error).__name__}): it has ended, or was never started") from None
         finally:
             connection.close()
+        if answer.status == http.client.INTERNAL_SERVER_ERROR and b'"code":"exception"' in text:
+            raise NoVerdict(f"{self._where} failed on this resource")
         if answer.status != http.client.OK:
             raise OracleLost(f"{self._where} answered with status {answer.status}")
         if len(text) > ANSWER_BYTES_MAX:
