@@ -1,5 +1,7 @@
 """A run over clinical files: one after the other, or in several processes; the same entries in the same order."""
 
+from __future__ import annotations
+
 import os
 import signal
 import threading
@@ -17,10 +19,13 @@ from schemas.clinical_report import JudgedFile
 from scorers.clinical.documents import DocumentValidator
 from scorers.clinical.settings import ClinicalSettings
 
-#: Files that wait for each process, beyond the one it works on: enough that none is idle, and little is held.
+#: Chunks that wait for each process, beyond the one it works on: enough that none is idle, and little is held.
 AHEAD_PER_JOB: Final = 4
-#: A file in whose stead a process was lost is tried once more, alone.
-ATTEMPTS_MAX: Final = 2
+#: Files, and bytes, after which a chunk is handed to a process.
+CHUNK_FILES_MAX: Final = 32
+CHUNK_BYTES: Final = 262_144
+Chunk = list[ClinicalFile]
+_Answer = Future[list[JudgedFile]] | list[JudgedFile]
 _LOST: Final = "the process that validated it was lost (out of memory?); try it alone"
 
 
@@ -38,48 +43,76 @@ def judge_files(files: Iterable[ClinicalFile], settings: ClinicalSettings, jobs:
 def _in_processes(files: Iterable[ClinicalFile], validator: DocumentValidator, settings: ClinicalSettings, jobs: int) -> Iterator[JudgedFile]:
     """The same in `jobs` processes, with a bounded number of files under way. A lost process costs at most the file that it was lost over."""
     pool = _Pool(settings, jobs)
-    waiting: deque[tuple[ClinicalFile, Future[JudgedFile] | JudgedFile]] = deque()
+    waiting: deque[tuple[Chunk, _Answer]] = deque()
     try:
-        for file in files:
+        for chunk in _chunks(files):
             # Standard input is this process's own.
-            waiting.append((file, judge_file(file, validator, settings) if file.path == STANDARD_INPUT else pool.submit(file)))
+            own = chunk[0].path == STANDARD_INPUT
+            waiting.append((chunk, [judge_file(chunk[0], validator, settings)] if own else pool.submit(chunk)))
             if len(waiting) > jobs * AHEAD_PER_JOB:
-                yield _first(waiting, pool)
+                yield from _first(waiting, pool)
         while waiting:
-            yield _first(waiting, pool)
+            yield from _first(waiting, pool)
     finally:
         pool.close()
 
 
-def _first(waiting: deque[tuple[ClinicalFile, Future[JudgedFile] | JudgedFile]], pool: "_Pool") -> JudgedFile:
-    """The entry of the file that waits longest."""
-    file, future = waiting.popleft()
-    if isinstance(future, JudgedFile):
-        return future
+def _chunks(files: Iterable[ClinicalFile]) -> Iterator[Chunk]:
+    """Small files together, for handing one over costs more than validating it; large ones alone, so that no process waits for another at the end."""
+    chunk: list[ClinicalFile] = []
+    size = 0
+    for file in files:
+        if file.path == STANDARD_INPUT:
+            if chunk:
+                yield chunk
+            yield [file]
+            chunk, size = [], 0
+            continue
+        chunk.append(file)
+        size += _size(file)
+        if len(chunk) >= CHUNK_FILES_MAX or size >= CHUNK_BYTES:
+            yield chunk
+            chunk, size = [], 0
+    if chunk:
+        yield chunk
+
+
+def _size(file: ClinicalFile) -> int:
     try:
-        return future.result()
+        return file.path.stat().st_size
+    except (OSError, ValueError):
+        return 0
+
+
+def _first(waiting: deque[tuple[Chunk, _Answer]], pool: _Pool) -> list[JudgedFile]:
+    """The entries of the files that wait longest."""
+    chunk, answer = waiting.popleft()
+    if isinstance(answer, list):
+        return answer
+    try:
+        return answer.result()
     except BrokenProcessPool:
-        judged = _alone(file, pool)
+        pool.is_broken = True
+        judged = [_alone(file, pool) for file in chunk]
         # The others were lost with it; each begins again.
-        again = [(other, later if isinstance(later, JudgedFile) or _is_done(later) else pool.submit(other)) for other, later in waiting]
+        again = [(other, later if isinstance(later, list) or _is_done(later) else pool.submit(other)) for other, later in waiting]
         waiting.clear()
         waiting.extend(again)
         return judged
 
 
-def _alone(file: ClinicalFile, pool: "_Pool") -> JudgedFile:
+def _alone(file: ClinicalFile, pool: _Pool) -> JudgedFile:
     """One file with no other under way, so that a process that is lost now was lost over it."""
-    for _ in range(ATTEMPTS_MAX - 1):
+    if pool.is_broken:
         pool.renew()
-        try:
-            return pool.submit(file).result()
-        except BrokenProcessPool:
-            continue
-    pool.renew()
-    return failed(file, _LOST)
+    try:
+        return pool.submit([file]).result()[0]
+    except BrokenProcessPool:
+        pool.renew()
+        return failed(file, _LOST)
 
 
-def _is_done(future: Future[JudgedFile]) -> bool:
+def _is_done(future: Future[list[JudgedFile]]) -> bool:
     return future.done() and not future.cancelled() and future.exception() is None
 
 
@@ -88,22 +121,23 @@ class _Pool:
 
     def __init__(self, settings: ClinicalSettings, jobs: int) -> None:
         self._settings, self._jobs = settings, jobs
-        self._pool = self._opened()
+        self._pool, self.is_broken = self._opened(), False
 
-    def submit(self, file: ClinicalFile) -> Future[JudgedFile]:
-        """Begin one file."""
+    def submit(self, chunk: Chunk) -> Future[list[JudgedFile]]:
+        """Begin some files."""
         try:
-            return self._pool.submit(_judge_here, file)
+            return self._pool.submit(_judge_here, chunk)
         except BrokenProcessPool as error:
             # Told where the result is asked for, as when the process is lost later.
-            broken: Future[JudgedFile] = Future()
+            broken: Future[list[JudgedFile]] = Future()
             broken.set_exception(error)
+            self.is_broken = True
             return broken
 
     def renew(self) -> None:
         """New processes in place of lost ones."""
         self._pool.shutdown(wait=False, cancel_futures=True)
-        self._pool = self._opened()
+        self._pool, self.is_broken = self._opened(), False
 
     def close(self) -> None:
         """End the processes; what is under way is not waited for beyond the file at hand."""
@@ -127,7 +161,7 @@ def _open_validator(settings: ClinicalSettings, parent: int) -> None:
     _validator = DocumentValidator(settings)
 
 
-def _judge_here(file: ClinicalFile) -> JudgedFile:
-    """One file, in a process of a pool."""
+def _judge_here(chunk: Chunk) -> list[JudgedFile]:
+    """Some files, in a process of a pool."""
     assert _validator is not None
-    return judge_file(file, _validator, _settings)
+    return [judge_file(file, _validator, _settings) for file in chunk]

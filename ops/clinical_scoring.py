@@ -4,7 +4,7 @@ import time
 from typing import Final
 
 from ops.clinical_files import ClinicalFile, TooLargeError, UnreadableError, read_file
-from ops.clinical_traces import gravest, looks_like_traces, traces_entry
+from ops.clinical_traces import gravest, in_order, looks_like_traces, traces_entry
 from schemas.clinical_report import ClinicalEntry, FileFormat, JudgedFile, Outcome
 from schemas.result import NotChecked
 from scorers.clinical.documents import SNIFFED_BYTES, DocumentValidator, Validated, sniff
@@ -65,7 +65,7 @@ def _of_document(file: ClinicalFile, validated: Validated, settings: ClinicalSet
         components_missing=scores.components_missing,
         findings=tuple(gravest(report.findings)[: limits.findings_max]),
         rules_fired={name: times for name, times in sorted(report.rules_fired.items()) if times},
-        not_checked=tuple(report.not_checked[: limits.not_checked_max]),
+        not_checked=in_order(report.not_checked)[: limits.not_checked_max],
         checks={check.name: check.score for check in scores.checks},
         findings_dropped=report.dropped + max(0, len(report.findings) - limits.findings_max),
     )

@@ -67,6 +67,11 @@ def gravest(findings: Iterable[Finding]) -> list[Finding]:
     return sorted(findings, key=lambda finding: _GRAVEST_FIRST[finding.severity])
 
 
+def in_order(skipped: Iterable[NotChecked]) -> tuple[NotChecked, ...]:
+    """What was not checked, by name: in which order a validator meets it depends on what it has in its caches."""
+    return tuple(sorted(skipped, key=lambda one: (one.check, one.reason)))
+
+
 def _is_trace(value: Any) -> bool:
     return isinstance(value, dict) and "traceId" in value and "outputs" in value and "resourceType" not in value
 
@@ -169,7 +174,7 @@ class _Merged:
             components_missing=tuple(self._missing),
             findings=tuple(gravest(self._findings)),
             rules_fired=dict(self._rules),
-            not_checked=tuple(self._not_checked),
+            not_checked=in_order(self._not_checked),
             checks=_means(self._checks),
             findings_dropped=self._dropped,
         )

@@ -1,7 +1,12 @@
 """Clinical documents for tests of the batch command: small, synthetic, written by us."""
 
 import json
+import os
 from typing import Any
+
+import ops.clinical_run
+from ops.clinical_files import ClinicalFile
+from schemas.clinical_report import JudgedFile
 
 #: What must never be seen outside of a file unless --quote asks for it.
 CANARY = "Canarybird"
@@ -22,6 +27,8 @@ GOOD_HL7V2 = (
     "PV1|1|I\r"
 )
 BAD_HL7V2 = GOOD_HL7V2.replace("|F\r", f"|{CANARY}\r").replace("19800203", "19801340").replace("EVN", "EVX")
+#: A file over which a process of a pool ends, as one that was killed for its memory would.
+DEADLY = "deadly"
 CCDA = '<?xml version="1.0"?><ClinicalDocument xmlns="urn:hl7-org:v3"><title>x</title></ClinicalDocument>'
 
 
@@ -38,3 +45,10 @@ def trace(trace_id: str = "t-1", **outputs: Any) -> dict[str, Any]:
 def text(document: Any) -> str:
     """JSON as a file holds it."""
     return json.dumps(document)
+
+
+def judge_or_die(chunk: list[ClinicalFile]) -> list[JudgedFile]:
+    """What a process of a pool does with some files, or the end of that process."""
+    if any(file.path.read_text() == DEADLY for file in chunk):
+        os._exit(9)
+    return ops.clinical_run._judge_here(chunk)

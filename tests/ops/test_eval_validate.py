@@ -12,7 +12,7 @@ import pytest
 
 from ops.cli.shared import EXIT_ERROR
 from schemas.clinical_report import ClinicalEntry
-from tests.ops.clinical_cases import BAD_FHIR, BAD_HL7V2, CANARY, CCDA, CUT_FHIR, GOOD_FHIR, GOOD_HL7V2, text, trace
+from tests.ops.clinical_cases import BAD_FHIR, BAD_HL7V2, CANARY, CCDA, CUT_FHIR, DEADLY, GOOD_FHIR, GOOD_HL7V2, judge_or_die, text, trace
 from tests.ops.commands import Commands, Ran
 
 
@@ -290,6 +290,21 @@ def test_several_processes_give_the_same_answers_in_the_same_order(run: Run) -> 
     alone, together = (run(files, "--format", "json", *more, paths=["d", "absent", "-"], stdin=GOOD_HL7V2.encode()) for more in ([], ["--jobs", "2"]))
     assert together.out == alone.out
     assert (together.code, together.err) == (alone.code, alone.err)
+
+
+@pytest.mark.slow
+def test_a_lost_process_costs_the_file_that_it_was_lost_over(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    import ops.clinical_run
+
+    monkeypatch.setattr(ops.clinical_run, "CHUNK_FILES_MAX", 4)
+    monkeypatch.setattr(ops.clinical_run, "_judge_here", judge_or_die)
+    files = {f"d/{number:02}": DEADLY if number in {3, 17} else GOOD_HL7V2 for number in range(20)}
+    ran = run(files, "--format", "json", "--jobs", "2", paths=["d"])
+    entries = json.loads(ran.out)
+    assert [entry["file"] for entry in entries] == list(files)
+    assert [entry["file"] for entry in entries if entry["label"] != "Pass"] == ["d/03", "d/17"]
+    assert "touchstone: d/03: the process that validated it was lost" in ran.err
+    assert ran.code == EXIT_ERROR
 
 
 def test_a_validator_that_fails_costs_one_file(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
