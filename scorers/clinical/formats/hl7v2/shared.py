@@ -110,7 +110,7 @@ def value(
     """What is implausible about a value; a value that was not judged is named as not checked."""
     from scorers.clinical.checks.plausibility import judge_value
 
-    judged = judge_value(float(number), path, notes.context, unit=unit, loinc=loinc, name=name, age_years=age_years, sex=sex, comparator=comparator)
+    judged = judge_value(number, path, notes.context, unit=unit, loinc=loinc, name=name, age_years=age_years, sex=sex, comparator=comparator)
     if judged.judged:
         notes.report.fired("plausibility")
     elif judged.reason:
@@ -122,14 +122,14 @@ def reference_range(low: str, high: str, path: str, notes: Notes) -> list[Findin
     """What is wrong with a reference range."""
     from scorers.clinical.checks.plausibility import check_reference_range
 
-    return check_reference_range(float(low), float(high), path, notes.context)
+    return check_reference_range(low, high, path, notes.context)
 
 
 def blood_pressure(systolic: str, diastolic: str, path: str, notes: Notes) -> list[Finding]:
     """What is wrong between two blood pressures."""
     from scorers.clinical.checks.plausibility import check_blood_pressure
 
-    return check_blood_pressure(float(systolic), float(diastolic), path, notes.context)
+    return check_blood_pressure(systolic, diastolic, path, notes.context)
 
 
 def codes(table: str) -> frozenset[str]:
