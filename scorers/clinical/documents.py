@@ -105,7 +105,11 @@ def as_bytes(content: bytes | str | dict[str, Any]) -> bytes:
         return content
     if isinstance(content, str):
         return content.encode("utf-8", "surrogatepass")
-    return json.dumps(content, separators=(",", ":")).encode()
+    try:
+        return json.dumps(content, separators=(",", ":")).encode()
+    except RecursionError:
+        # Deeper than can be written, and so than any validator reads: let it say so.
+        return b"{" * 1_025
 
 
 def membership_source(settings: TerminologySettings) -> MembershipSource | None:

@@ -1,0 +1,104 @@
+"""Any bytes at all: one entry, that can be written in every format, and never a defect of ours."""
+
+import json
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from ops.clinical_files import ClinicalFile
+from ops.clinical_scoring import judge_file
+from ops.reporters.clinical import FORMATS, Tally, clinical_verdict, reporter_for
+from scorers.clinical.documents import DocumentValidator
+from scorers.clinical.settings import ClinicalSettings, resolve
+from tests.ops.clinical_cases import BAD_FHIR, BAD_HL7V2, CANARY, CCDA, GOOD_HL7V2, text, trace
+
+_TRACE = text(trace(fhir=BAD_FHIR, hl7v2=BAD_HL7V2)).encode()
+_HEADS = [b"", b"\xef\xbb\xbf", b"\xff\xfe", b"MSH|^~\\&|", b'{"resourceType":"Patient",', b'{"traceId":"x","outputs":', b"[", b"<ClinicalDocument", b"\x0bMSH"]
+_WHOLE = [_TRACE, text(BAD_FHIR).encode(), BAD_HL7V2.encode(), CCDA.encode(), _TRACE + b"\n" + _TRACE]
+
+
+@lru_cache(maxsize=1)
+def validator() -> DocumentValidator:
+    return DocumentValidator()
+
+
+def written(directory: Path, data: bytes) -> ClinicalFile:
+    path = directory / "file"
+    path.write_bytes(data)
+    return ClinicalFile(path, named=True)
+
+
+@settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(head=st.sampled_from(_HEADS), rest=st.binary(max_size=300))
+@example(head=b'{"traceId":"\\ud800","outputs":{}}', rest=b"")
+@example(head=b'{"traceId":1e999,"outputs":{}}', rest=b"")
+@example(head=b'{"traceId":"x","outputs":{"fhir":{"content":"\\u0000\\ud800"}}}', rest=b"")
+@example(head=b'{"traceId":"x","outputs":' + b'{"fhir":' * 900, rest=b"}" * 900)
+@example(head=b'{"traceId":"x","outputs":{"fhir":{"content":' + b'{"a":' * 900 + b"1", rest=b"}" * 903)
+@example(head=b'{"traceId":"x","outputs":{"fhir":{"content":' + b'{"a":' * 1_015 + b"1", rest=b"}" * 1_018)
+def test_any_bytes_are_one_entry_in_every_format(tmp_path: Path, head: bytes, rest: bytes) -> None:
+    _check(tmp_path, head + rest)
+
+
+@settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(whole=st.sampled_from(_WHOLE), at=st.integers(0, 2_000), length=st.integers(0, 40), put=st.binary(max_size=12))
+def test_a_damaged_document_is_one_entry_in_every_format(tmp_path: Path, whole: bytes, at: int, length: int, put: bytes) -> None:
+    _check(tmp_path, whole[:at] + put + whole[at + length :])
+
+
+def _check(directory: Path, data: bytes) -> None:
+    judged = judge_file(written(directory, data), validator(), ClinicalSettings())
+    assert judged.outcome in {"validated", "unvalidated"}
+    assert (judged.entry.label == "unscored") == (judged.outcome == "unvalidated")
+    tally = Tally()
+    tally.add(judged)
+    summary = tally.summary(0.0)
+    for form in FORMATS:
+        reporter = reporter_for(form)
+        document = "".join([reporter.begin(), reporter.add(judged), reporter.end(summary, clinical_verdict(summary))])
+        assert document.encode()
+        if form == "json":
+            (entry,) = json.loads(document)
+            assert entry["file"].endswith("file")
+
+
+@pytest.mark.parametrize(
+    ("outputs", "formats", "outcome", "reason"),
+    [
+        ({}, None, "unvalidated", "no document in a format that was asked for"),
+        ({"fhir": None}, None, "unvalidated", "no document"),
+        ({"fhir": BAD_FHIR}, ["hl7v2"], "passed_over", "not among the settings' formats"),
+        ({"ccda": CCDA}, None, "unvalidated", "C-CDA documents are recognised"),
+    ],
+)
+def test_a_trace_without_a_document_to_validate_says_why(tmp_path: Path, outputs: dict[str, Any], formats: list[str] | None, outcome: str, reason: str) -> None:
+    given_settings = resolve({}, None, {"formats": formats} if formats else None)
+    judged = judge_file(written(tmp_path, text(trace(**outputs)).encode()), validator(), given_settings)
+    assert (judged.entry.format, judged.entry.label, judged.entry.scores, judged.outcome) == ("trace", "unscored", {}, outcome)
+    assert any(reason in skipped.reason for skipped in judged.entry.not_checked)
+
+
+def test_a_file_of_many_traces_keeps_its_entry_bounded(tmp_path: Path) -> None:
+    judged = judge_file(written(tmp_path, b"\n".join([_TRACE] * 500)), validator(), ClinicalSettings())
+    entry = judged.entry
+    assert (len(entry.findings), entry.findings_dropped > 0) == (1_000, True)
+    assert len(entry.checks) < 20
+    assert entry.rules_fired["outputs.hl7v2/structure"] % 500 == 0
+
+
+def test_a_message_of_ten_megabytes_in_one_field_is_judged_in_bounded_time(tmp_path: Path) -> None:
+    data = GOOD_HL7V2.replace("Sample", "x" * 10_000_000).encode()
+    judged = judge_file(written(tmp_path, data), validator(), ClinicalSettings())
+    assert judged.entry.format == "hl7v2"
+    assert judged.duration_s < 10
+
+
+def test_a_fault_of_a_trace_is_told_without_its_text(tmp_path: Path) -> None:
+    data = json.dumps({"traceId": CANARY, "outputs": {CANARY: 1, "fhir": {"content": [CANARY, 1]}}, "timing": {CANARY: CANARY}}).encode()
+    judged = judge_file(written(tmp_path, data), validator(), ClinicalSettings())
+    assert judged.entry.label == "Fail"
+    assert CANARY not in judged.model_dump_json()
