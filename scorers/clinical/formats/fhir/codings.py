@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
 from schemas.result import Severity
 from scorers.clinical.formats.fhir.document import Document, Place
-from scorers.clinical.formats.fhir.references import is_absolute
+from scorers.clinical.formats.fhir.profiles.values import system_facts
+from scorers.clinical.formats.fhir.references import is_absolute, relative_type
 from scorers.clinical.formats.fhir.tables import code_systems, definitions
 
 #: Code systems of the FHIR specification itself change only with FHIR; those of terminology.hl7.org have gone on since.
@@ -17,8 +19,13 @@ _SETTLED_MAX = 50_000
 _DISPLAY: dict[str, Severity] = {"error": "major", "warning": "minor"}
 
 
-def check_codings(document: Document) -> None:
-    """Check every Coding and every canonical URL of a document."""
+#: What is known of a code system by its URL: all its codes or None, and whether it is a supplement; None where nothing is known.
+Systems = Callable[[str], tuple[frozenset[str] | None, bool] | None]
+
+
+def check_codings(document: Document, installed: Systems) -> None:
+    """Check every Coding and every canonical URL of a document. `installed`: code systems of the packages on this machine."""
+    defined = _defined_here(document, installed)
     settled, told = document.settled, set[tuple[Any, Any, Any]]()
     document.report.fired("codings", len(document.codings))
     for coding, place in document.codings:
@@ -28,7 +35,7 @@ def check_codings(document: Document) -> None:
                 continue
         except TypeError:
             continue  # A list or object where text belongs: the structure rules told it.
-        if _coding(document, coding, place):
+        if _coding(document, coding, place, defined):
             if len(settled) > _SETTLED_MAX:
                 settled.clear()
             settled.add(key)
@@ -39,9 +46,16 @@ def check_codings(document: Document) -> None:
             document.report.fired("canonicals")
             _canonical(document, value, place, found.targets, frame.container is not None and found.name == "url")
     _systems(document)
+    _maps(document, defined)
 
 
-def _coding(document: Document, coding: dict[str, Any], place: Place) -> bool:
+def _defined_here(document: Document, installed: Systems) -> Systems:
+    """Code systems of the document itself, else of the packages."""
+    own = {frame.text("url"): system_facts(frame.resource) for frame in document.frames if frame.type == "CodeSystem" and frame.text("url")}
+    return lambda url: own.get(url) or installed(url)
+
+
+def _coding(document: Document, coding: dict[str, Any], place: Place, defined: Systems) -> bool:
     """Check one Coding; return whether there was nothing to say."""
     system, code, display = coding.get("system"), coding.get("code"), coding.get("display")
     if not isinstance(system, str):
@@ -54,7 +68,9 @@ def _coding(document: Document, coding: dict[str, Any], place: Place) -> bool:
         document.say("major", "fhir.codings.value-set", (place, "system", None), "this is the URL of a value set, not of a code system")
         return False
     known = code_systems().get(system)
-    if known is None or not isinstance(code, str):
+    if known is None:
+        return not _elsewhere(document, system, code, place, defined)
+    if not isinstance(code, str):
         return True
     if code not in known:
         if any(code.lower() == one.lower() for one in known):
@@ -65,6 +81,19 @@ def _coding(document: Document, coding: dict[str, Any], place: Place) -> bool:
         document.say("major" if own else "minor", "fhir.codings.unknown", (place, "code", None), told, value=code)
         return False
     return _display(document, display, known[code], place)
+
+
+def _elsewhere(document: Document, system: str, code: Any, place: Place, defined: Systems) -> bool:
+    """Check a code of a system that a package or the document defines; return whether that is so, for the answer then belongs to this document."""
+    facts = defined(system)
+    if facts is None:
+        return False
+    codes, supplement = facts
+    if supplement:
+        document.say("major", "fhir.codings.supplement", (place, "system", None), "this is a supplement of a code system, not a code system")
+    elif codes is not None and isinstance(code, str) and code not in codes:
+        document.say("major", "fhir.codings.unknown", (place, "code", None), "the code system has no such code", value=code)
+    return True
 
 
 def _display(document: Document, display: Any, wanted: str, place: Place) -> bool:
@@ -85,7 +114,9 @@ def _canonical(document: Document, value: str, place: Place, targets: tuple[str,
     if value.startswith("#"):
         return
     if not is_absolute(value):
-        document.say("major", "fhir.canonicals.relative", place, "a canonical URL must be absolute, or a fragment that names a contained resource")
+        # Dozens of official examples name a resource of the same server this way: told, not held against the document.
+        level: Severity = "minor" if relative_type(value) else "major"
+        document.say(level, "fhir.canonicals.relative", place, "a canonical URL must be absolute, or a fragment that names a contained resource")
         return
     bare = value.split("|", maxsplit=1)[0]
     table = definitions()
@@ -108,3 +139,41 @@ def _systems(document: Document) -> None:
                 system = one.get("system") if isinstance(one, dict) else None
                 if isinstance(system, str) and not is_absolute(system):
                     document.say("major", "fhir.codings.system", (((frame.place, "compose", None), part, index), "system", None), "must be an absolute URI")
+
+
+def _maps(document: Document, defined: Systems) -> None:
+    """Codes of a ConceptMap must be codes of the systems that they are mapped from and to, where those are at hand."""
+    for frame in document.frames:
+        if frame.type != "ConceptMap":
+            continue
+        for index, group in _dicts(frame.resource, "group"):
+            place: Place = (frame.place, "group", index)
+            source, target = (_codes_of(group.get(end), defined) for end in ("source", "target"))
+            for number, element in _dicts(group, "element"):
+                at: Place = (place, "element", number)
+                _mapped(document, element, source, at)
+                for count, one in _dicts(element, "target"):
+                    _mapped(document, one, target, (at, "target", count))
+
+
+def _mapped(document: Document, holder: dict[str, Any], codes: Collection[str] | None, place: Place) -> None:
+    code = holder.get("code")
+    if codes is not None and isinstance(code, str) and code not in codes:
+        document.say("major", "fhir.codings.map", (place, "code", None), "the code system that is mapped has no such code", value=code)
+
+
+def _codes_of(system: Any, defined: Systems) -> Collection[str] | None:
+    if not isinstance(system, str):
+        return None
+    known = code_systems().get(system)
+    if known is not None:
+        return known
+    facts = defined(system)
+    return facts[0] if facts is not None else None
+
+
+def _dicts(owner: dict[str, Any], name: str) -> Iterator[tuple[int, dict[str, Any]]]:
+    values = owner.get(name)
+    for index, value in enumerate(values if isinstance(values, list) else ()):
+        if isinstance(value, dict):
+            yield index, value

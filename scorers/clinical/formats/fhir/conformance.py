@@ -132,10 +132,23 @@ def _questionnaire(document: Document, frame: Frame) -> None:
                 document.say("major", "fhir.questionnaires.enable", here, "a condition cannot refer to the item itself or to one inside it")
 
 
+def _measure(document: Document, frame: Frame) -> None:
+    """A criterion in CQL names a definition in a library, so there must be one."""
+    if frame.resource.get("library"):
+        return
+    for index, group in dicts(frame.resource, "group"):
+        for number, population in dicts(group, "population"):
+            criteria = population.get("criteria")
+            if isinstance(criteria, dict) and str(criteria.get("language")).startswith("text/cql"):
+                place: Place = (((frame.place, "group", index), "population", number), "criteria", None)
+                document.say("major", "fhir.definitions.library", place, "a criterion in CQL, and the Measure names no library")
+
+
 _RULES: dict[str, Callable[[Document, Frame], None]] = {
     "SearchParameter": _search_parameter,
     "CapabilityStatement": _capabilities,
     "CodeSystem": _code_system,
     "StructureDefinition": _structure,
     "Questionnaire": _questionnaire,
+    "Measure": _measure,
 }

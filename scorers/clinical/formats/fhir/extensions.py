@@ -88,7 +88,7 @@ def _defined(document: Document, value: dict[str, Any], known: dict[str, Any], p
         document.say("major", "fhir.extensions.modifier", place, f"this extension must be used as {kind}")
         said = True
     held = next((key for key in value if key.startswith("value")), None)
-    if held is not None and (not known["values"] or not any(held[5:].lower() == one.lower() for one in known["values"])):
+    if held is not None and known["values"] is not None and (not known["values"] or not any(held[5:].lower() == one.lower() for one in known["values"])):
         allowed = ", ".join(known["values"][:8]) or "none, only extensions"
         document.say("major", "fhir.extensions.type", place, f"this extension does not hold a value of this type; allowed: {allowed}")
         said = True

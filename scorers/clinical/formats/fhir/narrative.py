@@ -42,6 +42,7 @@ _ATTRIBUTES_OF = {
     "td": frozenset({"nowrap"}),
     "th": frozenset({"nowrap"}),
 }
+_TEXT_LINK = "http://hl7.org/fhir/StructureDefinition/textLink"
 _ACTIVE = re.compile(r"\s*(javascript|vbscript|data\s*:\s*text/html)\b", re.IGNORECASE)
 
 
@@ -58,6 +59,21 @@ def check_narratives(document: Document) -> None:
         anchors.append(scan.anchors)
         links.append(scan.links)
     _links(document, anchors, links)
+    _text_links(document, anchors)
+
+
+def _text_links(document: Document, anchors: list[set[str]]) -> None:
+    """An extension that links data with a part of the narrative (textLink) names an id that the narrative has."""
+    known = None
+    for value, place, _ in document.extensions:
+        if value.get("url") != _TEXT_LINK:
+            continue
+        if known is None:
+            known = set().union(*anchors)
+        parts = value.get("extension")
+        for part in parts if isinstance(parts, list) else ():
+            if isinstance(part, dict) and part.get("url") == "htmlid" and isinstance(part.get("valueString"), str) and part["valueString"] not in known:
+                document.say("major", "fhir.narrative.link", place, "the narrative has no element with the id that this link names")
 
 
 def _links(document: Document, anchors: list[set[str]], links: list[list[str]]) -> None:

@@ -33,6 +33,12 @@ def rest_parts(url: str) -> tuple[str, str, str] | None:
     return match[1], match[2], match[3]
 
 
+def relative_type(reference: str) -> str | None:
+    """Return the type of a reference of the form Type/id, or None where it is no such thing."""
+    match = _RELATIVE.fullmatch(reference)
+    return match[1] if match is not None and match[1] in definitions().resources else None
+
+
 def _version(frame: Frame) -> str | None:
     meta = frame.resource.get("meta")
     version = meta.get("versionId") if isinstance(meta, dict) else None

@@ -18,6 +18,7 @@ from scorers.clinical.formats.fhir.options import Options
 from scorers.clinical.formats.fhir.profiles.checking import check_profiles, library
 from scorers.clinical.formats.fhir.reading import look_for_duplicates, parse
 from scorers.clinical.formats.fhir.references import Resolver, check_identifiers, check_references
+from scorers.clinical.formats.fhir.responses import check_responses
 from scorers.clinical.formats.fhir.scan import check_texts
 from scorers.clinical.formats.fhir.shared import check_shared
 from scorers.clinical.formats.fhir.tables import definitions
@@ -84,8 +85,9 @@ def _rules(document: Document) -> None:
         "bundle": lambda: check_bundles(document, resolver),
         "narrative": lambda: check_narratives(document),
         "extensions": lambda: check_extensions(document, at_hand.extension),
-        "codings": lambda: check_codings(document),
+        "codings": lambda: check_codings(document, at_hand.system),
         "definitions": lambda: check_definitions(document),
+        "questionnaires": lambda: check_responses(document, at_hand),
         "texts": lambda: check_texts(document),
         "profiles": lambda: check_profiles(document, resolver, at_hand),
     }

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from scorers.clinical.formats.fhir import is_valid
-from tests.scorers.clinical.fhir.resources import PLAIN, codes, patient, report
+from tests.scorers.clinical.fhir.resources import PLAIN, bundle, codes, found, observation, patient, report
 
 CORE = "http://hl7.org/fhir/StructureDefinition/"
 STRICT = replace(PLAIN, extensions="known")
@@ -68,7 +68,7 @@ QUESTIONS = {"resourceType": "Questionnaire", "name": "Q", "status": "draft"}
         ),
         ({"resourceType": "ValueSet", "name": "V", "status": "draft", "compose": {"include": [{"system": "codes"}]}}, "fhir.codings.system"),
         ({"resourceType": "QuestionnaireResponse", "status": "completed", "questionnaire": "http://hl7.org/fhir/ValueSet/item-type"}, "fhir.canonicals.type"),
-        ({"resourceType": "QuestionnaireResponse", "status": "completed", "questionnaire": "Questionnaire/1"}, "fhir.canonicals.relative"),
+        ({"resourceType": "QuestionnaireResponse", "status": "completed", "questionnaire": "my-questions/1"}, "fhir.canonicals.relative"),
     ],
 )
 def test_a_definition_that_contradicts_itself_or_its_page_is_told(resource: dict[str, Any], code: str) -> None:
@@ -85,3 +85,32 @@ def test_example_urls_and_experimental_definitions_can_be_refused() -> None:
     photo = patient(photo=[{"url": "http://example.org/a"}])
     assert codes(photo, replace(PLAIN, example_urls=False)) == {"fhir.texts.example-url"}
     assert codes(QUESTIONS | {"experimental": True}, replace(PLAIN, experimental=False)) == {"fhir.definitions.experimental"}
+
+
+def test_a_canonical_that_names_a_resource_of_the_same_server_is_minor() -> None:
+    resource = {"resourceType": "QuestionnaireResponse", "status": "completed", "questionnaire": "Questionnaire/1"}
+    assert found(resource, "fhir.canonicals.relative").severity == "minor"
+
+
+def test_parts_of_an_extension_are_checked_for_type_and_number() -> None:
+    url = "http://hl7.org/fhir/StructureDefinition/patient-animal"
+    species = {"url": "species", "valueCodeableConcept": {"text": "dog"}}
+    good = {"url": url, "extension": [species]}
+    assert codes(patient(extension=[good])) == set()
+    assert "fhir.extensions.part-count" in codes(patient(extension=[good | {"extension": [species, species]}]))
+    assert "fhir.extensions.part-count" in codes(patient(extension=[good | {"extension": [{"url": "breed", "valueCodeableConcept": {"text": "a"}}]}]))
+    assert "fhir.extensions.type" in codes(patient(extension=[good | {"extension": [{"url": "species", "valueString": "dog"}]}]))
+
+
+def test_codes_of_a_map_belong_to_the_systems_it_maps() -> None:
+    group = {"source": "http://hl7.org/fhir/administrative-gender", "target": "http://codes.test", "element": [{"code": "male"}]}
+    resource = {"resourceType": "ConceptMap", "name": "M", "status": "draft", "group": [group]}
+    assert "fhir.codings.map" not in codes(resource)
+    assert "fhir.codings.map" in codes(resource | {"group": [group | {"element": [{"code": "man"}]}]})
+
+
+def test_codes_of_a_code_system_in_the_document_are_checked() -> None:
+    system = {"resourceType": "CodeSystem", "id": "c", "url": "http://codes.test", "status": "draft", "content": "complete", "concept": [{"code": "a"}]}
+    for code, expected in (("a", False), ("b", True)):
+        coded = observation(code={"coding": [{"system": "http://codes.test", "code": code}]})
+        assert ("fhir.codings.unknown" in codes(bundle(system, coded))) is expected

@@ -16,7 +16,7 @@ from scorers.clinical.formats.fhir.profiles.packages import KEPT_MAX, Packages, 
 from scorers.clinical.formats.fhir.profiles.pruning import prune
 from scorers.clinical.formats.fhir.profiles.tree import Constraint, Profile, compile_profile, extension_facts
 from scorers.clinical.formats.fhir.profiles.us_core import rules_of
-from scorers.clinical.formats.fhir.profiles.values import ValueSets
+from scorers.clinical.formats.fhir.profiles.values import ValueSets, system_facts
 from scorers.clinical.formats.fhir.references import Resolver, rest_parts
 from scorers.clinical.formats.fhir.tables import OWN_RULES, Invariant, definitions
 
@@ -48,6 +48,7 @@ class Library:
         self.values = ValueSets(self.packages)
         self._profiles: dict[str, Profile | None] = {}
         self._extensions: dict[str, dict[str, Any] | None] = {}
+        self._systems: dict[str, tuple[frozenset[str] | None, bool] | None] = {}
         self._base_keys = frozenset(rule.key for one in definitions().types.values() for rule in one.invariants) | OWN_RULES | {"ele-1", "ext-1"}
 
     def profile(self, url: str) -> Profile | None:
@@ -66,9 +67,17 @@ class Library:
         if url not in self._extensions:
             _bound(self._extensions)
             definition = self.packages.find("StructureDefinition", url)
-            whole = definition is not None and definition.get("type") == "Extension" and "snapshot" in definition
-            self._extensions[url] = extension_facts(definition) if definition is not None and whole else None
+            one = definition is not None and definition.get("type") == "Extension"
+            self._extensions[url] = extension_facts(definition) if definition is not None and one else None
         return self._extensions[url]
+
+    def system(self, url: str) -> tuple[frozenset[str] | None, bool] | None:
+        """Return the codes of a code system (None where its definition does not hold them all) and whether it is a supplement; None where it is unknown."""
+        if url not in self._systems:
+            _bound(self._systems)
+            definition = self.packages.find("CodeSystem", url)
+            self._systems[url] = None if definition is None else system_facts(definition)
+        return self._systems[url]
 
 
 def _bound(kept: dict[str, Any]) -> None:

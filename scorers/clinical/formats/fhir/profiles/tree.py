@@ -129,12 +129,16 @@ def _told(human: Any) -> str:
 
 def extension_facts(definition: Json) -> Json:
     """Return what an extension's definition says: where it may stand, what it may hold, and its parts: least, most, and types of the value."""
-    elements = definition["snapshot"]["element"]
-    contexts = [[one["type"], one["expression"]] for one in definition.get("context", [])]
-    root = elements[0]
-    found: Json = {"contexts": contexts, "max": root["max"], "values": [], "modifier": bool(root.get("isModifier", False)), "parts": {}, "required": False}
-    for element in elements:
-        identity = element["id"]
+    whole = "snapshot" in definition
+    elements = _dicts((definition.get("snapshot") or definition.get("differential") or {}).get("element"))
+    contexts = [[one["type"], one["expression"]] for one in _dicts(definition.get("context")) if "type" in one and "expression" in one]
+    root = elements[0] if elements else {}
+    # What a differential is silent about, its base allows: any value.
+    silent: list[str] | None = None if not whole and not any("value" in str(element.get("id")) for element in elements) else []
+    modifier = bool(root.get("isModifier", False))
+    found: Json = {"contexts": contexts, "max": root.get("max", "*"), "values": silent, "modifier": modifier, "parts": {}, "required": False}
+    for element in elements if whole else [one | {"min": one.get("min", 0), "max": one.get("max", "*")} for one in elements]:
+        identity = str(element.get("id"))
         if identity == "Extension.value[x]" and element["max"] != "0":
             found["values"] = sorted({one["code"] for one in element.get("type", [])})
             found["required"] = element["min"] > 0

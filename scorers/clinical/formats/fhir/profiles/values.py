@@ -25,13 +25,11 @@ class ValueSets:
         url = canonical.partition("|")[0]
         if url not in self._expanded:
             self._expanded[url] = self._expand(canonical, 0)
-        members = self._expanded[url]
-        if members is None:
-            return None
-        if system is None:
-            return any(codes is None or code in codes for codes in members.values())
-        codes = members.get(system, set())
-        return True if codes is None else code in codes
+        return _among(self._expanded[url], system, code)
+
+    def holds_in(self, definition: Json, system: str | None, code: str) -> bool | None:
+        """Return whether a code is in a value set that came with the document."""
+        return _among(self._compose(definition, 0), system, code)
 
     def _expand(self, canonical: str, depth: int) -> Members | None:
         known = definitions().values.get(canonical.partition("|")[0])
@@ -40,6 +38,9 @@ class ValueSets:
         definition = self._packages.find("ValueSet", canonical)
         if definition is None or depth > DEPTH_MAX:
             return None
+        return self._compose(definition, depth)
+
+    def _compose(self, definition: Json, depth: int) -> Members | None:
         compose = definition.get("compose")
         if not isinstance(compose, dict) or compose.get("exclude"):
             return _expansion(definition)
@@ -77,15 +78,34 @@ class ValueSets:
         if known is not None:
             return {system: set(known)}
         definition = self._packages.find("CodeSystem", system)
-        if definition is not None and definition.get("content") == "complete":
-            codes: set[str] = set()
-            waiting = list(definition.get("concept") or ())
-            while waiting:
-                concept = waiting.pop()
-                codes.add(str(concept.get("code")))
-                waiting.extend(concept.get("concept") or ())
-            return {system: codes}
+        codes = system_facts(definition)[0] if definition is not None else None
+        if codes is not None:
+            return {system: set(codes)}
         return {system: None}  # Any code of that system: whether it exists is another question.
+
+
+def system_facts(definition: Json) -> tuple[frozenset[str] | None, bool]:
+    """Return the codes of a CodeSystem, None where it does not hold all of them or does not mind their case, and whether it is a supplement."""
+    if definition.get("content") != "complete" or definition.get("caseSensitive") is False or definition.get("compositional") is True:
+        return None, definition.get("content") == "supplement"
+    codes: set[str] = set()
+    waiting = [definition]
+    while waiting:
+        concepts = waiting.pop().get("concept")
+        for concept in concepts if isinstance(concepts, list) else ():
+            if isinstance(concept, dict):
+                codes.add(str(concept.get("code")))
+                waiting.append(concept)
+    return frozenset(codes), False
+
+
+def _among(members: Members | None, system: str | None, code: str) -> bool | None:
+    if members is None:
+        return None
+    if system is None:
+        return any(codes is None or code in codes for codes in members.values())
+    codes = members.get(system, set())
+    return True if codes is None else code in codes
 
 
 def _expansion(definition: Json) -> Members | None:

@@ -1,0 +1,166 @@
+"""QuestionnaireResponses against a Questionnaire that they contain."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from scorers.clinical.formats.fhir import is_valid
+from tests.scorers.clinical.fhir.resources import PLAIN, codes, report
+
+HL7 = "http://hl7.org/fhir/StructureDefinition/"
+Json = dict[str, Any]
+MALE = {"valueCoding": {"system": "http://hl7.org/fhir/administrative-gender", "code": "male"}}
+RESPONSE, ANSWER = "fhir.questionnaires.response", "fhir.questionnaires.answer"
+
+
+def question(kind: str, **facts: Any) -> Json:
+    return {"linkId": "q1", "type": kind} | facts
+
+
+def coding(code: str) -> Json:
+    return {"system": "http://codes.test", "code": code}
+
+
+def attached(kind: str) -> Json:
+    return {"valueAttachment": {"contentType": kind}}
+
+
+def bound(name: str, **value: Any) -> Json:
+    return {"extension": [{"url": HL7 + name} | value]}
+
+
+def response(items: list[Json], *given: Json, status: str = "completed") -> Json:
+    questionnaire = {"resourceType": "Questionnaire", "id": "q", "url": "http://q.test/q", "status": "active", "item": items}
+    return {"resourceType": "QuestionnaireResponse", "questionnaire": "#q", "status": status, "contained": [questionnaire], "item": list(given)}
+
+
+def told(resource: Json) -> set[str]:
+    return {code for code in codes(resource) if code.startswith("fhir.questionnaires")}
+
+
+def one(item: Json, *answers: Json) -> set[str]:
+    """What is said of answers to one item."""
+    return told(response([item], {"linkId": "q1", "answer": list(answers)}))
+
+
+@pytest.mark.parametrize(
+    ("kind", "good", "bad"),
+    [
+        ("boolean", {"valueBoolean": True}, {"valueCoding": coding("a")}),
+        ("decimal", {"valueDecimal": 1.5}, {"valueInteger": 1}),
+        ("integer", {"valueInteger": 1}, {"valueString": "1"}),
+        ("date", {"valueDate": "2020-01-01"}, {"valueDateTime": "2020-01-01"}),
+        ("dateTime", {"valueDateTime": "2020-01-01"}, {"valueDate": "2020-01-01"}),
+        ("time", {"valueTime": "10:00:00"}, {"valueString": "10:00:00"}),
+        ("string", {"valueString": "a"}, {"valueUri": "urn:a:b"}),
+        ("text", {"valueString": "a"}, {"valueInteger": 2}),
+        ("url", {"valueUri": "http://a.test"}, {"valueString": "http://a.test"}),
+        ("attachment", {"valueAttachment": {"url": "http://a.test"}}, {"valueCoding": coding("a")}),
+        ("reference", {"valueReference": {"display": "a"}}, {"valueString": "a"}),
+        ("quantity", {"valueQuantity": {"value": 1}}, {"valueDecimal": 1.5}),
+        ("choice", {"valueCoding": coding("a")}, {"valueString": "a"}),
+        ("open-choice", {"valueString": "a"}, {"valueInteger": 1}),
+    ],
+)
+def test_an_answer_is_of_the_type_of_its_item(kind: str, good: Json, bad: Json) -> None:
+    assert one(question(kind), good) == set()
+    assert one(question(kind), bad) == {ANSWER}
+
+
+@pytest.mark.parametrize(
+    ("item", "good", "bad"),
+    [
+        (question("choice", answerOption=[{"valueCoding": coding("a")}]), {"valueCoding": coding("a")}, {"valueCoding": coding("b")}),
+        (question("choice", answerOption=[{"valueInteger": 1}]), {"valueInteger": 1}, {"valueInteger": 2}),
+        (question("choice", answerValueSet="http://hl7.org/fhir/ValueSet/administrative-gender"), MALE, {"valueCoding": coding("male")}),
+        (question("string", maxLength=3), {"valueString": "abc"}, {"valueString": "abcd"}),
+        (question("string", **bound("minLength", valueInteger=2)), {"valueString": "ab"}, {"valueString": "a"}),
+        (question("string", **bound("regex", valueString="[a-z]+")), {"valueString": "abc"}, {"valueString": "a1"}),
+        (question("integer", **bound("minValue", valueInteger=2)), {"valueInteger": 2}, {"valueInteger": 1}),
+        (question("date", **bound("maxValue", valueDate="2020")), {"valueDate": "1999-01-01"}, {"valueDate": "2021-05-05"}),
+        (question("decimal", **bound("maxDecimalPlaces", valueInteger=1)), {"valueDecimal": 1.5}, {"valueDecimal": 1.55}),
+        (question("attachment", **bound("mimeType", valueCode="image/gif")), attached("image/gif"), attached("text/plain")),
+    ],
+)
+def test_an_answer_keeps_to_what_its_item_permits(item: Json, good: Json, bad: Json) -> None:
+    assert one(item, good) == set()
+    assert one(item, bad) == {ANSWER}
+
+
+def test_a_quantity_is_compared_with_its_bound_across_units() -> None:
+    unit = {"system": "http://unitsofmeasure.org"}
+    item = question("quantity", **bound("maxValue", valueQuantity={"value": 5, "code": "km", **unit}))
+    assert one(item, {"valueQuantity": {"value": 4000, "code": "m", **unit}}) == set()
+    assert one(item, {"valueQuantity": {"value": 6000, "code": "m", **unit}}) == {ANSWER}
+
+
+def test_one_answer_unless_the_item_repeats() -> None:
+    answers = ({"valueString": "a"}, {"valueString": "b"})
+    assert one(question("string"), *answers) == {RESPONSE}
+    assert one(question("string", repeats=True), *answers) == set()
+    assert one(question("string", repeats=True, **bound("questionnaire-maxOccurs", valueInteger=1)), *answers) == {RESPONSE}
+
+
+def test_an_exclusive_option_stands_alone() -> None:
+    exclusive = {"valueCoding": coding("none")} | bound("questionnaire-optionExclusive", valueBoolean=True)
+    item = question("choice", repeats=True, answerOption=[{"valueCoding": coding("a")}, exclusive])
+    assert one(item, {"valueCoding": coding("none")}) == set()
+    assert one(item, {"valueCoding": coding("none")}, {"valueCoding": coding("a")}) == {RESPONSE}
+
+
+def test_items_must_be_known_in_place_and_in_order() -> None:
+    items = [question("string"), {"linkId": "g", "type": "group", "item": [{"linkId": "q2", "type": "string"}]}]
+    answers = {"answer": [{"valueString": "a"}]}
+    group = {"linkId": "g", "item": [{"linkId": "q2"} | answers]}
+    assert told(response(items, {"linkId": "q1"} | answers, group)) == set()
+    assert told(response(items, group, {"linkId": "q1"} | answers)) == {RESPONSE}
+    assert told(response(items, {"linkId": "q2"} | answers)) == {RESPONSE}
+    assert told(response(items, {"linkId": "other"} | answers)) == {RESPONSE}
+
+
+def test_what_is_required_must_be_there_once_the_response_is_complete() -> None:
+    items = [question("string", required=True)]
+    assert told(response(items)) == {RESPONSE}
+    assert told(response(items, status="in-progress")) == set()
+
+
+def test_groups_and_display_items_have_no_answers() -> None:
+    for kind in ("group", "display"):
+        assert one(question(kind), {"valueString": "a"}) == {RESPONSE}
+
+
+@pytest.mark.parametrize(
+    ("condition", "enabling", "other"),
+    [
+        ({"operator": "exists", "answerBoolean": True}, {"valueInteger": 1}, None),
+        ({"operator": "=", "answerInteger": 5}, {"valueInteger": 5}, {"valueInteger": 4}),
+        ({"operator": "!=", "answerInteger": 5}, {"valueInteger": 4}, {"valueInteger": 5}),
+        ({"operator": ">", "answerInteger": 5}, {"valueInteger": 6}, {"valueInteger": 5}),
+        ({"operator": "<=", "answerInteger": 5}, {"valueInteger": 5}, {"valueInteger": 6}),
+    ],
+)
+def test_an_item_is_answered_where_it_is_enabled_and_only_there(condition: Json, enabling: Json, other: Json | None) -> None:
+    dependent = {"linkId": "q2", "type": "string", "required": True, "enableWhen": [{"question": "q1"} | condition]}
+    items = [question("integer"), dependent]
+    answered = {"linkId": "q2", "answer": [{"valueString": "a"}]}
+    asked = {"linkId": "q1", "answer": [enabling]}
+    without = [{"linkId": "q1", "answer": [other]}] if other else []
+    assert told(response(items, asked, answered)) == set()
+    assert told(response(items, asked)) == {RESPONSE}
+    assert told(response(items, *without)) == set()
+    assert told(response(items, *without, answered)) == {RESPONSE}
+
+
+def test_an_absent_questionnaire_is_told_as_not_checked() -> None:
+    made = report({"resourceType": "QuestionnaireResponse", "status": "completed", "questionnaire": "http://q.test/none"})
+    assert is_valid(made)
+    assert any(skipped.check == "answers against their Questionnaire" for skipped in made.not_checked)
+
+
+def test_a_pattern_that_could_run_for_ever_is_not_tried() -> None:
+    item = question("string", **bound("regex", valueString="(a+)+$"))
+    made = report(response([item], {"linkId": "q1", "answer": [{"valueString": "a" * 200 + "!"}]}), replace(PLAIN))
+    assert any(skipped.check == "patterns of answers" for skipped in made.not_checked)
