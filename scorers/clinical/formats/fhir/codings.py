@@ -20,7 +20,7 @@ _DISPLAY: dict[str, Severity] = {"error": "major", "warning": "minor"}
 
 
 #: What is known of a code system by its URL: all its codes or None, and whether it is a supplement; None where nothing is known.
-Systems = Callable[[str], tuple[frozenset[str] | None, bool] | None]
+Systems = Callable[[Any], tuple[frozenset[str] | None, bool] | None]
 
 
 def check_codings(document: Document, installed: Systems) -> None:
@@ -31,7 +31,7 @@ def check_codings(document: Document, installed: Systems) -> None:
     for coding, place in document.codings:
         key = (coding.get("system"), coding.get("code"), coding.get("display"))
         try:
-            if key in settled or key in told:
+            if key in told or (key in settled and defined(key[0]) is None):
                 continue
         except TypeError:
             continue  # A list or object where text belongs: the structure rules told it.
@@ -52,7 +52,11 @@ def check_codings(document: Document, installed: Systems) -> None:
 def _defined_here(document: Document, installed: Systems) -> Systems:
     """Code systems of the document itself, else of the packages."""
     own = {frame.text("url"): system_facts(frame.resource) for frame in document.frames if frame.type == "CodeSystem" and frame.text("url")}
-    return lambda url: own.get(url) or installed(url)
+
+    def defined(url: Any) -> tuple[frozenset[str] | None, bool] | None:
+        return (own.get(url) or installed(url)) if isinstance(url, str) else None
+
+    return defined
 
 
 def _coding(document: Document, coding: dict[str, Any], place: Place, defined: Systems) -> bool:

@@ -36,11 +36,12 @@ _LEVELS: dict[str, Severity] = {"error": "major", "warning": "minor"}
 
 @dataclass(slots=True)
 class Step:
-    """What to do with one member. `good`: string values known to be right."""
+    """What to do with one member. `good`: string values known to be right; `items`: the same for the items of a list."""
 
     field: Field | None
     key: str
     good: Any = _NOTHING
+    items: Any = _NOTHING
     type: Plans | None = None
     binding: Binding | None = None
     beside: str = ""
@@ -183,9 +184,11 @@ class Engine:
         )
         if noted:
             return Step(found, found.name, binding=binding, noted=True)
-        if binding is not None and binding.codes is not None:
-            return Step(found, found.name, good=binding.codes, binding=binding)
-        return Step(found, found.name, good=self._good.setdefault(found.type, set()), binding=binding)
+        # What is good of a type is good of a field only where the field asks for nothing more.
+        good = self._good.setdefault(found.type, set()) if binding is None else binding.codes or _NOTHING
+        if found.many:
+            return Step(found, found.name, items=good, binding=binding)
+        return Step(found, found.name, good=good, binding=binding)
 
     def remember(self, name: str, value: str) -> None:
         """Keep a value that was found good."""
@@ -386,7 +389,7 @@ class Walk:
                 if step.beside:
                     self._beside(step, value, owner, (place, key, index))
                 self._child(step, value, (place, key, index))
-            elif kind is not str or value not in step.good:
+            elif kind is not str or value not in step.items:
                 self._item(step, found, value, (place, key, index), owner)
 
     def _beside(self, step: Step, value: dict[str, Any], owner: dict[str, Any], at: Place) -> None:

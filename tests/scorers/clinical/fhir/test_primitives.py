@@ -8,6 +8,8 @@ from hypothesis import strategies as st
 
 from scorers.clinical.formats.fhir.primitives import CHECKS
 from scorers.clinical.formats.fhir.tables import definitions
+from scorers.clinical.formats.fhir.validator import engine
+from tests.scorers.clinical.fhir.resources import codes, patient
 
 GOOD = {
     "date": ["1980", "1980-02", "2024-02-29"],
@@ -69,3 +71,16 @@ def test_every_primitive_type_of_r4_has_a_check() -> None:
 def test_no_value_makes_a_check_raise(value: object) -> None:
     for check in CHECKS.values():
         check(value)
+
+
+def test_a_verdict_does_not_depend_on_what_was_validated_before() -> None:
+    engine.cache_clear()
+    listed = patient(name=[{"given": ["Stanford"]}])
+    bare = {"resourceType": "Practitioner", "name": [{"given": "Stanford"}]}
+    coded = patient(contact=[{"name": {"family": "A"}, "relationship": [{"coding": [{"system": "http://codes.test", "code": "widget"}]}]}])
+    media = {"resourceType": "Media", "status": "completed", "content": {"contentType": "widget"}}
+    fresh = [codes(one) for one in (bare, media)]
+    for good in (listed, coded):
+        assert codes(good) == set()
+    assert [codes(one) for one in (bare, media)] == fresh
+    assert fresh == [{"fhir.structure.list"}, {"fhir.bindings.required"}]
