@@ -7,8 +7,10 @@ that gets no answer is "not checked" with a reason. Credentials stand in no mess
 from __future__ import annotations
 
 import base64
+import contextlib
 import http.client
 import json
+import socket
 import ssl
 import threading
 import time
@@ -39,9 +41,10 @@ class _FaultError(Exception):
 class TerminologyServer:
     """A client of one server, safe to share between threads. It is a `MembershipSource`.
 
-    `timeout_s`: for a whole question. `cache_max`, `cache_s`: how many answers are kept, and how long. `failures_max`: so many failures
-    in a row open the breaker for `pause_s`; then one question is let through to try again. Raises `ConfigError` for a base URL that
-    cannot be used, and for credentials that would travel unencrypted to another machine.
+    `timeout_s`: for a whole question, and for the wait until one of `concurrent_max` connections is free. `cache_max`, `cache_s`: how many
+    answers are kept, and how long. `failures_max`: so many failures in a row open the breaker for `pause_s`; then one question is let
+    through to try again. Raises `ConfigError` for a base URL that cannot be used, and for credentials that would travel unencrypted to
+    another machine.
     """
 
     def __init__(
@@ -55,6 +58,7 @@ class TerminologyServer:
         cache_s: float = 86_400.0,
         failures_max: int = 5,
         pause_s: float = 30.0,
+        concurrent_max: int = 16,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """Opens no connection."""
@@ -70,6 +74,7 @@ class TerminologyServer:
         self._cache_max, self._cache_s = cache_max, cache_s
         self._failures_max, self._pause_s = failures_max, pause_s
         self._lock = threading.Lock()
+        self._connections = threading.BoundedSemaphore(concurrent_max)
         self._cache: OrderedDict[tuple[str, str | None], tuple[float, Answer]] = OrderedDict()
         self._failures = 0
         self._closed_until = 0.0
@@ -84,11 +89,15 @@ class TerminologyServer:
             return cached
         if not self._may_ask():
             return "not_checked", "the terminology server failed repeatedly and is left alone for a while"
+        if not self._connections.acquire(timeout=self._timeout_s):
+            return "not_checked", "the terminology server is busy with other questions"
         try:
             answer, whole_system = self._ask(system, code)
         except _FaultError as fault:
             self._count_failure()
             return "not_checked", str(fault)
+        finally:
+            self._connections.release()
         with self._lock:
             self._failures = 0
         self._keep((system, None if whole_system else code), answer)
@@ -119,13 +128,19 @@ class TerminologyServer:
         return ("not_member", None), False
 
     def _get(self, target: str) -> tuple[int, bytes]:
-        deadline = self._clock() + self._timeout_s
         connection: http.client.HTTPConnection
         if self._secure:
             connection = http.client.HTTPSConnection(self._host, self._port, timeout=self._timeout_s, context=ssl.create_default_context())
         else:
             connection = http.client.HTTPConnection(self._host, self._port, timeout=self._timeout_s)
+        too_late = threading.Event()
+        # The socket's own timeout starts anew with every byte: a server that drips its headers would hold us for ever.
+        alarm: threading.Timer | None = None
         try:
+            connection.connect()
+            alarm = threading.Timer(self._timeout_s, _hang_up, (connection.sock, too_late))
+            alarm.daemon = True
+            alarm.start()
             connection.request("GET", target, headers=self._headers)
             response = connection.getresponse()
             body = bytearray()
@@ -133,14 +148,17 @@ class TerminologyServer:
                 body += chunk
                 if len(body) > ANSWER_BYTES_MAX:
                     raise _FaultError("the terminology server's answer is too large")
-                if self._clock() > deadline:
-                    raise _FaultError("the terminology server is too slow")
+            if too_late.is_set():  # what was cut off may look like an answer that has ended
+                raise _FaultError("the terminology server is too slow")
             return response.status, bytes(body)
         except TimeoutError:
             raise _FaultError("the terminology server is too slow") from None
         except (OSError, http.client.HTTPException) as error:
-            raise _FaultError(f"the terminology server cannot be reached ({type(error).__name__})") from None
+            reason = "is too slow" if too_late.is_set() else f"cannot be reached ({type(error).__name__})"
+            raise _FaultError(f"the terminology server {reason}") from None
         finally:
+            if alarm is not None:
+                alarm.cancel()
             connection.close()
 
     def _may_ask(self) -> bool:
@@ -176,6 +194,13 @@ class TerminologyServer:
             self._cache[key] = (self._clock() + self._cache_s, answer)
             while len(self._cache) > self._cache_max:
                 self._cache.popitem(last=False)
+
+
+def _hang_up(connection: socket.socket, too_late: threading.Event) -> None:
+    """End a conversation whose time is over; whoever reads from it reads its end."""
+    too_late.set()
+    with contextlib.suppress(OSError):
+        socket.socket.shutdown(connection, socket.SHUT_RDWR)  # not the TLS layer's, which is not ours to touch from here
 
 
 def umls_server(api_key: str, **options: Any) -> TerminologyServer:

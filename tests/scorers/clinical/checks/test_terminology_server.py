@@ -1,7 +1,10 @@
+import contextlib
 import json
 import socket
 import threading
+import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -186,7 +189,11 @@ def test_no_misbehaviour_of_the_server_becomes_a_verdict(server: Server, misbeha
 
 def test_a_silent_server_is_given_up_on_in_time(server: Server) -> None:
     released = threading.Event()
-    server.misbehave = lambda _: released.wait(10) and None
+
+    def wait(_: BaseHTTPRequestHandler) -> None:
+        released.wait(10)
+
+    server.misbehave = wait
     try:
         assert TerminologyServer(server.url, timeout_s=0.2).membership(SNOMED, "1") == ("not_checked", "the terminology server is too slow")
     finally:
@@ -276,3 +283,83 @@ def test_credentials_never_travel_unencrypted_to_another_machine() -> None:
         TerminologyServer("https://tx.example/fhir", token="se\r\ncret")
     assert "secret" not in repr(umls_server("secret"))
     assert UMLS_BASE_URL.startswith("https://")
+
+
+def drip_headers(handler: BaseHTTPRequestHandler) -> None:
+    """One byte after another, each well within a socket's timeout."""
+    handler.close_connection = True
+    with contextlib.suppress(OSError):
+        handler.wfile.write(b"HTTP/1.1 200 OK\r\nX-Slow: ")
+        for _ in range(200):
+            handler.wfile.write(b"x")
+            time.sleep(0.05)
+
+
+def drip_body(handler: BaseHTTPRequestHandler) -> None:
+    handler.close_connection = True
+    with contextlib.suppress(OSError):
+        handler.wfile.write(b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n")
+        for _ in range(200):
+            handler.wfile.write(b" ")
+            time.sleep(0.05)
+
+
+@pytest.mark.parametrize("drip", [drip_headers, drip_body])
+def test_a_server_that_drips_is_given_up_on_in_time(server: Server, drip: Callable[[BaseHTTPRequestHandler], None]) -> None:
+    server.misbehave = drip
+    begun = time.monotonic()
+    answer = TerminologyServer(server.url, timeout_s=0.3).membership(SNOMED, "1")
+    assert answer == ("not_checked", "the terminology server is too slow")
+    assert time.monotonic() - begun < 5
+
+
+def test_many_threads_share_one_client_and_its_cache(server: Server) -> None:
+    client = TerminologyServer(server.url, cache_max=8, timeout_s=30)
+    with ThreadPoolExecutor(24) as pool:
+        answers = list(pool.map(lambda number: client.membership(SNOMED, "73211009" if number % 2 else str(number % 10)), range(400)))
+    assert {membership for membership, _ in answers[1::2]} == {"member"}
+    assert {membership for membership, _ in answers[::2]} == {"not_member"}
+    assert len(client._cache) <= 8
+
+
+def test_no_more_questions_are_open_at_once_than_allowed(server: Server) -> None:
+    arrived, released = threading.Semaphore(0), threading.Event()
+
+    def hold(handler: BaseHTTPRequestHandler) -> None:
+        arrived.release()
+        released.wait(10)
+        reply(handler, 200, parameters(result=True))
+
+    server.misbehave = hold
+    client = TerminologyServer(server.url, concurrent_max=2, timeout_s=10)
+    with ThreadPoolExecutor(6) as pool:
+        asked = [pool.submit(client.membership, SNOMED, str(number)) for number in range(6)]
+        try:
+            assert arrived.acquire(timeout=10)
+            assert arrived.acquire(timeout=10)
+            assert not arrived.acquire(timeout=0.2)
+        finally:
+            released.set()
+        assert {answer.result()[0] for answer in asked} == {"member"}
+
+
+def test_who_waits_too_long_for_a_connection_is_not_checked(server: Server) -> None:
+    arrived, released = threading.Event(), threading.Event()
+
+    def hold(handler: BaseHTTPRequestHandler) -> None:
+        arrived.set()
+        released.wait(10)
+        reply(handler, 200, parameters(result=True))
+
+    server.misbehave = hold
+    client = TerminologyServer(server.url, concurrent_max=1, timeout_s=0.5)
+    first = threading.Thread(target=client.membership, args=(SNOMED, "1"))
+    first.start()
+    try:
+        assert arrived.wait(10)
+        membership, reason = client.membership(SNOMED, "2")
+        assert membership == "not_checked"
+        assert reason
+    finally:
+        released.set()
+        first.join()
