@@ -45,10 +45,7 @@ class Validated:
 
 def sniff(data: bytes) -> ClinicalFormat | None:
     """The format of a document, from its first 64 KiB; None where it looks like none of them."""
-    head = data[:SNIFFED_BYTES]
-    if head.startswith(_UTF16_MARKS):
-        head = head.decode("utf-16", "replace").encode("utf-8", "replace")
-    head = head.removeprefix(b"\xef\xbb\xbf").lstrip(b" \t\r\n" + _MLLP_START)
+    head = _head(data)
     if head.startswith(_HL7V2_HEADERS):
         return "hl7v2"
     if head.startswith((b"{", b"[")):
@@ -58,6 +55,18 @@ def sniff(data: bytes) -> ClinicalFormat | None:
             return "ccda"
         return "fhir" if _FHIR_NAMESPACE in head else None
     return None
+
+
+def _head(data: bytes) -> bytes:
+    """The beginning of a document as UTF-8, without marks, blanks and frames before it."""
+    head = data[:SNIFFED_BYTES]
+    if head.startswith(_UTF16_MARKS):
+        head = head.decode("utf-16", "replace").encode("utf-8", "replace")
+    return head.removeprefix(b"\xef\xbb\xbf").lstrip(b" \t\r\n" + _MLLP_START)
+
+
+def _is_fhir_xml(data: bytes) -> bool:
+    return _head(data).startswith(b"<") and sniff(data) == "fhir"
 
 
 class DocumentValidator:
@@ -85,7 +94,7 @@ class DocumentValidator:
         data = as_bytes(content)
         form = form or sniff(data)
         context = self._context if at is None else replace(self._context, now=lambda: at)
-        if form == "fhir":
+        if form == "fhir" and not _is_fhir_xml(data):
             report = fhir.validate(data, context, self._options)
             return _judged(form, report, fhir.is_valid)
         if form == "hl7v2":
@@ -94,6 +103,8 @@ class DocumentValidator:
         report = Report()
         if form == "ccda":
             report.skip("ccda", "C-CDA documents are recognised, and not validated by this version")
+        elif form == "fhir":
+            report.skip("fhir.xml", "FHIR as XML is recognised, and not validated by this version; write it as JSON")
         else:
             report.skip("format", "the document is recognised neither as FHIR, nor as HL7 v2, nor as C-CDA")
         return Validated(form, report, score_report(report), None)
