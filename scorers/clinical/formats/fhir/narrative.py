@@ -7,6 +7,7 @@ where it is met, and an entity is one of XML's five or a number.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from scorers.clinical.formats.fhir.document import Document
 from scorers.clinical.formats.fhir.options import NARRATIVE_CHARS_MAX
@@ -42,6 +43,9 @@ _ATTRIBUTES_OF = {
     "td": frozenset({"nowrap"}),
     "th": frozenset({"nowrap"}),
 }
+#: Tags kept as good, and their length.
+_KNOWN_MAX = 5_000
+_KNOWN_CHARS_MAX = 120
 _TEXT_LINK = "http://hl7.org/fhir/StructureDefinition/textLink"
 _ACTIVE = re.compile(r"\s*(javascript|vbscript|data\s*:\s*text/html)\b", re.IGNORECASE)
 
@@ -92,6 +96,12 @@ def _links(document: Document, anchors: list[set[str]], links: list[list[str]]) 
                 document.say("major", "fhir.narrative.link", place, "a link into the narrative finds no anchor there")
 
 
+@lru_cache(maxsize=1)
+def _known() -> dict[str, tuple[str, str]]:
+    """Tags that were found good, by what stands between their brackets; shared, and bounded."""
+    return {}
+
+
 class Scan:
     """One narrative: its problems, the anchors it offers and the links into the page that it makes."""
 
@@ -109,7 +119,71 @@ class Scan:
             self.problems.append((code, message))
 
     def run(self) -> None:
-        """Scan the text."""
+        """Scan the text: quickly, and where something is the matter once more to say what."""
+        if not self._quick():
+            self.anchors.clear()
+            self.links.clear()
+            self._scan()
+
+    def _quick(self) -> bool:
+        """Return whether the text is good, told by its tags: most narratives are made of the same few. Notes anchors and links."""
+        text = self._text
+        pieces = text.split("<", TAGS_MAX)
+        if len(text) > NARRATIVE_CHARS_MAX or len(pieces) > TAGS_MAX or (pieces[0] and not pieces[0].isspace()):
+            return False
+        if "&" in text and not all(match[3] and (match[1] or match[2] in _XML_ENTITIES) for match in _ENTITY.finditer(text)):
+            return False
+        known, opened, content, rooted = _known(), list[str](), False, False
+        for piece in pieces[1:]:
+            body, end, chars = piece.partition(">")
+            tag = known.get(body) or (self._learn(body, known) if end else None)
+            if tag is None:
+                return False
+            kind, name = tag
+            if kind == "close":
+                if not opened or opened.pop() != name:
+                    return False
+            elif opened:
+                if kind != "empty":
+                    opened.append(name)
+                elif name == "img":
+                    content = True
+                if len(opened) > TAG_DEPTH_MAX:
+                    return False
+            elif kind == "root" and not rooted:
+                rooted = True
+                opened.append(name)
+            else:
+                return False
+            if chars and (not content or not opened) and not chars.isspace():
+                if not opened:
+                    return False
+                content = True
+        return content and not opened
+
+    def _learn(self, body: str, known: dict[str, tuple[str, str]]) -> tuple[str, str] | None:
+        """Return (open, close, empty or root; name) of a good tag, and keep it where it is short and makes no anchor or link; None for any other."""
+        match = _TOKEN.fullmatch(f"<{body}>")
+        if match is None or not match["name"]:
+            return None
+        name, rest = match["name"], match["rest"]
+        if match["close"]:
+            tag = ("close", name) if not rest.strip() else None
+            probe = None
+        else:
+            probe = Scan("")
+            probe._open.append("div")
+            probe._tag(name, False, rest)
+            kind = "empty" if rest.endswith("/") else "root" if name == "div" and "xmlns=" in rest else "open"
+            tag = None if probe.problems else (kind, name)
+        if tag is not None and probe is not None and (probe.anchors or probe.links):
+            self.anchors |= probe.anchors
+            self.links += probe.links
+        elif tag is not None and len(body) <= _KNOWN_CHARS_MAX and len(known) < _KNOWN_MAX:
+            known[body] = tag
+        return tag
+
+    def _scan(self) -> None:
         text = self._text
         if len(text) > NARRATIVE_CHARS_MAX:
             self._say("fhir.narrative.size", f"longer than {NARRATIVE_CHARS_MAX:,} characters: not read")

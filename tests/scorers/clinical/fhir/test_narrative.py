@@ -71,3 +71,43 @@ def test_hostile_text_takes_time_in_proportion_to_its_length(text: str) -> None:
 def test_no_text_makes_the_scan_raise(text: str) -> None:
     Scan(text).run()
     Scan(f"<div {NS}>{text}</div>").run()
+
+
+_PARTS = st.sampled_from(
+    [
+        "<div>",
+        "</div>",
+        "<p>",
+        "</p>",
+        "<br/>",
+        '<a href="#x">',
+        "</a>",
+        '<a name="x">',
+        '<td class="a">',
+        "</td>",
+        "<img/>",
+        "text",
+        " ",
+        "&lt;",
+        "&nbsp;",
+        "&",
+        '<p onclick="a">',
+        "<!-- a -->",
+        "<![CDATA[a]]>",
+        "<script>",
+        '<p title="a>b">',
+        '<div xmlns="http://www.w3.org/1999/xhtml">',
+        "<p",
+        ">",
+        "<p id='y' id='y'>",
+    ]
+)
+
+
+@given(st.lists(_PARTS, max_size=12))
+def test_the_quick_scan_says_what_the_thorough_one_says(parts: list[str]) -> None:
+    text = '<div xmlns="http://www.w3.org/1999/xhtml">' + "".join(parts) + "</div>"
+    quick, thorough = Scan(text), Scan(text)
+    quick.run()
+    thorough._scan()
+    assert (quick.problems, quick.anchors, sorted(quick.links)) == (thorough.problems, thorough.anchors, sorted(thorough.links))
