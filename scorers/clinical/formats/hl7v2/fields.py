@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from functools import lru_cache
 
 from schemas.result import Severity
 from scorers.clinical.formats.hl7v2 import coded, shared
 from scorers.clinical.formats.hl7v2.escapes import has_stray, unescape
+from scorers.clinical.formats.hl7v2.learning import Learner
 from scorers.clinical.formats.hl7v2.lexer import FIELDS_MAX, PARTS_MAX, Segment
 from scorers.clinical.formats.hl7v2.notes import Notes
-from scorers.clinical.formats.hl7v2.patterns import LEVELS, UNSTRUCTURED, codes_accepted, compiled, component_accepts, parts_of, segment_pattern
+from scorers.clinical.formats.hl7v2.patterns import LEVELS, UNSTRUCTURED, codes_accepted, compiled, component_accepts
 from scorers.clinical.formats.hl7v2.primitives import LENGTHS_END, PRIMITIVES
 from scorers.clinical.formats.hl7v2.tables import Element, Version, load
 
@@ -23,10 +23,6 @@ OWN_RULES = frozenset({("MSH", 1), ("MSH", 2), ("FHS", 1), ("FHS", 2), ("BHS", 1
 
 #: Required fields whose absence `header.py` tells, with what follows from it.
 TOLD_ELSEWHERE = OWN_RULES | {("MSH", 9), ("MSH", 12)}
-#: Good segments of a name before a pattern of the whole is made; each further pattern takes so many times more, up to a number.
-LEARN_AFTER = 64
-LEARN_AGAIN = 4
-LEARN_MAX = LEARN_AFTER * LEARN_AGAIN**5
 #: Where a code without its system cannot be understood at all: what was observed, and what was ordered.
 GRAVE = frozenset({("OBX", 3), ("OBX", 5), ("OBR", 4)})
 
@@ -34,37 +30,6 @@ GRAVE = frozenset({("OBX", 3), ("OBX", 5), ("OBR", 4)})
 def is_control(text: str) -> bool:
     """Whether text holds control characters, which no HL7 data type allows."""
     return not text.isprintable() and any(sign < " " or sign == "\x7f" for sign in text)
-
-
-class Learner:
-    """Makes a pattern of the whole segment, of the fields and components that good segments of this name use, once there were enough of them.
-
-    A pattern of them all would take a second to compile. It is made again, of more of them, after ever more good segments that it does
-    not accept; nothing of a segment is kept but which of its fields and components hold something.
-    """
-
-    def __init__(self, version: Version, name: str, known: frozenset[int], required: frozenset[int]) -> None:
-        self.version = version
-        self.name = name
-        self.known = known
-        self.required = required
-        self.whole: re.Pattern[str] | None = None
-        self.used: dict[int, frozenset[int]] = {}
-        self.missed = 0
-        self.at = LEARN_AFTER
-
-    def learn(self, fields: list[str]) -> None:
-        """Take note of a good segment that the pattern did not accept."""
-        self.missed += 1
-        used = dict(self.used)  # another thread may be reading the one there is
-        for position, value in enumerate(fields):
-            if value and position in self.known:
-                used[position] = used.get(position, frozenset()) | parts_of(value)
-        self.used = used
-        if self.missed >= self.at and self.used:
-            self.missed = 0
-            self.at *= LEARN_AGAIN
-            self.whole = segment_pattern(self.version, self.name, self.used, self.required)
 
 
 class Checker:
@@ -113,7 +78,7 @@ class Checker:
             return size - fields.count("") - 1
         found = len(notes.report.findings)
         self._look(segment, notes)
-        if len(notes.report.findings) == found and segment.raw and self.learner.at < LEARN_MAX:
+        if len(notes.report.findings) == found and self.learner.wants(segment.raw):
             self.learner.learn(fields)
         return size - fields.count("") - 1
 

@@ -15,6 +15,9 @@ from scorers.clinical.formats.hl7v2.notes import Notes
 #: OBX-7 as an interval: `3.5-5.5`, `3.5 - 5.5`, `-2 to 2`.
 INTERVAL = re.compile(r"\s*([+-]?\d{1,12}(?:\.\d{1,12})?)\s*(?:-|–|to)\s*([+-]?\d{1,12}(?:\.\d{1,12})?)\s*")
 NUMBER = re.compile(r"[+-]?(?:\d{1,20}(?:\.\d{0,20})?|\.\d{1,20})")
+#: What is longer than NUMBER is no measurement.
+DIGITS_MAX = 20
+LONG_NUMBER = re.compile(r"[+-]?(?:\d++(?:\.\d*+)?|\.\d++)")
 DAY = re.compile(r"\d{8}")
 DAYS_PER_YEAR = 365.25
 
@@ -96,6 +99,9 @@ def check_observation(segment: Segment, patient: Patient, notes: Notes) -> None:
                 number, f"{segment.path}-5", notes, unit=unit or None, loinc=loinc, name=name, age_years=age, sex=patient.sex, comparator=comparator
             )
             notes.shared(found)
+    elif LONG_NUMBER.fullmatch(number):
+        message = f"A number of more than {DIGITS_MAX} digits before or after its point is no measurement, and was not judged"
+        notes.add("major", "plausibility.digits", f"{segment.path}-5", message)
     interval = INTERVAL.fullmatch(fields[7]) if size > 7 and fields[7] else None
     if interval:
         notes.report.fired("plausibility")

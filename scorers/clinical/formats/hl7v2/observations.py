@@ -119,7 +119,7 @@ class Observations:
         """An observation without a value: right where the status says that there is none."""
         if fields[11] in {"F", "C"} and not fields[8]:
             message = "A final result without a value, and without an interpretation that stands for it"
-            self.notes.add("minor", "observations.value-missing", f"{segment.path}-5", message)
+            self.notes.add("major" if self.is_strict else "minor", "observations.value-missing", f"{segment.path}-5", message)
 
     def _disagreement(self, segment: Segment, version: Version, kind: str, value: str) -> None:
         """Look carefully at a value that is not plainly of its type."""

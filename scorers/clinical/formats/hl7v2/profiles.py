@@ -1,13 +1,15 @@
 """Profiles that a message declares in MSH-21, or that its content calls for.
 
-Base HL7 leaves most of MSH optional. A message that declares the public-health laboratory report (HL7 Version 2.5.1 Implementation
-Guide: Electronic Laboratory Reporting to Public Health, Release 1) promises more; the part of it that decides whether a report can be
-routed and read is checked here. Other profiles are named as not checked.
+Base HL7 leaves most of MSH optional. A message that declares a guide of public health promises more; the part of it that decides whether
+a message can be routed and read is checked here: the fields that the guide requires, and for the laboratory report (HL7 Version 2.5.1
+Implementation Guide: Electronic Laboratory Reporting to Public Health, Release 1) coding systems and registered ids too. Other profiles
+are named as not checked.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from schemas.result import NotChecked
 from scorers.clinical.formats.hl7v2.coded import CODED
@@ -16,80 +18,138 @@ from scorers.clinical.formats.hl7v2.lexer import Message, Segment
 from scorers.clinical.formats.hl7v2.notes import Notes
 from scorers.clinical.formats.hl7v2.tables import Version
 
-#: The guide's profile ids (MSH-21.3), and the names of its components (MSH-21.1).
-ELR_OIDS = frozenset({"2.16.840.1.113883.9.10", "2.16.840.1.113883.9.11"})
-ELR_NAMES = frozenset({"PHLabReport-Ack", "PHLabReport-NoAck", "PHLabReport-Batch", "ELR_Receiver", "ELR251R1_Rcvr_Prof"})
-#: Segment → fields that the guide requires.
-ELR_REQUIRED: Mapping[str, tuple[int, ...]] = {
-    "MSH": (3, 4, 5, 6, 21),
-    "SFT": (1, 2, 3, 4),
-    "PID": (3, 5),
-    "OBR": (4, 7, 22, 25),
-    "OBX": (3, 11, 23, 24),
-    "SPM": (4,),
-}
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """One guide. `names` and `ids`: MSH-21.1 and MSH-21.3; `required`: segment → fields; `segments`: those a message must hold.
+
+    `names_ids`: HD fields of MSH that must give a registered id; `is_strict`: whether coding systems and set ids are held to the guide.
+    """
+
+    title: str
+    names: frozenset[str]
+    ids: frozenset[str]
+    required: Mapping[str, tuple[int, ...]]
+    segments: tuple[str, ...] = ()
+    names_ids: tuple[int, ...] = ()
+    is_strict: bool = False
+
+
+ELR = Profile(
+    title="laboratory report",
+    names=frozenset({"PHLabReport-Ack", "PHLabReport-NoAck", "PHLabReport-Batch", "ELR_Receiver", "ELR251R1_Rcvr_Prof"}),
+    ids=frozenset({"2.16.840.1.113883.9.10", "2.16.840.1.113883.9.11"}),
+    required={
+        "MSH": (3, 4, 5, 6, 21),
+        "SFT": (1, 2, 3, 4),
+        "PID": (1, 3, 5),
+        "ORC": (1, 3, 21, 22, 23),
+        "OBR": (1, 3, 4, 7, 22, 25),
+        "OBX": (1, 3, 11, 23, 24),
+        "SPM": (1, 2, 4, 17, 18),
+    },
+    segments=("SFT",),
+    names_ids=(3, 4, 5, 6),
+    is_strict=True,
+)
+#: PHIN Messaging Guide for Case Notification Reporting, versions 2 and 3.
+CASE_NOTIFICATION = Profile(
+    title="case notification",
+    names=frozenset({"NOTF_ORU_v3.0", "NOTF_ORU_V3.0", "NND_ORU_v2.0", "NND_ORU_V2.0"}),
+    ids=frozenset(),
+    required={"MSH": (3, 4, 5, 6, 21), "PID": (1, 3, 5), "OBR": (1, 3, 4, 7, 22, 25, 31), "OBX": (1, 2, 3, 11)},
+)
+#: HL7 Version 2.5.1 Implementation Guide for Immunization Messaging, Release 1.5: an unsolicited update.
+IMMUNIZATION = Profile(
+    title="immunization update",
+    names=frozenset({"Z22"}),
+    ids=frozenset(),
+    required={"MSH": (21,), "PID": (3, 5, 7), "ORC": (1, 3), "RXA": (1, 2, 3, 5, 6), "OBX": (1, 2, 3, 5, 11)},
+)
+#: Fields of the laboratory report whose code says nothing without its system; in others a bare code implies it.
+CODES = frozenset({("PID", 10), ("PID", 22), ("OBR", 4), ("OBR", 31), ("OBX", 3), ("OBX", 17), ("SPM", 4)})
+PROFILES = (ELR, CASE_NOTIFICATION, IMMUNIZATION)
 #: MSH-21, where profiles are declared.
-PROFILES = 21
-PARTLY = NotChecked(check="hl7v2.profile", reason="of the laboratory report's guide, MSH and the required fields of results are checked")
+DECLARED_IN = 21
+EMPTY = frozenset({"", '""'})
+PARTLY = NotChecked(check="hl7v2.profile", reason="of the declared guide, required fields are checked, and for laboratory reports coding systems and ids")
 NOT_CARRIED = NotChecked(check="hl7v2.profile", reason="the profile that MSH-21 declares is not carried")
+
+
+def declared(header: Segment) -> Profile | None:
+    """The first profile of ours that MSH-21 names."""
+    ids = [(*text.split("^", 3), "", "")[:3] for _, text in repetitions(header, DECLARED_IN)]
+    return next((profile for profile in PROFILES if any(name in profile.names or oid in profile.ids for name, _, oid in ids)), None)
 
 
 def declares_elr(header: Segment) -> bool:
     """Whether MSH-21 names the laboratory report."""
-    declared = [text.split("^") for _, text in repetitions(header, 21)]
-    return any(parts[0] in ELR_NAMES or (len(parts) > 2 and parts[2] in ELR_OIDS) for parts in declared)
+    return declared(header) is ELR
 
 
 def looks_like_elr(message: Message, header: Segment) -> bool:
-    """Whether a message that declares nothing is a laboratory report of that guide by what it holds.
+    """Whether a message that declares no profile by its id is a laboratory report of that guide by what it holds.
 
     The guide's version and event, its software segment, and registered ids of both facilities.
     """
+    if any(len(text.split("^", 3)) > 2 for _, text in repetitions(header, DECLARED_IN)):
+        return False
     is_report = (header.component(9, 1), header.component(9, 2), header.component(12, 1)) == ("ORU", "R01", "2.5.1")
     has_facility_ids = header.component(4, 3) == "ISO" and header.component(6, 3) == "ISO"
-    return is_report and has_facility_ids and not header.field(21) and any(segment.name == "SFT" for segment in message.segments)
+    return is_report and has_facility_ids and any(segment.name == "SFT" for segment in message.segments)
 
 
-def check_elr(message: Message, version: Version, notes: Notes) -> int:
-    """Note what the laboratory report's guide requires and the message lacks; how many fields were asked for."""
+def check_profile(profile: Profile, message: Message, version: Version, notes: Notes) -> int:
+    """Note what a declared guide requires and the message lacks; how many fields were asked for."""
     checked = 0
-    if not any(segment.name == "SFT" for segment in message.segments):
-        notes.add("major", "profile.required-segment", "SFT", "The declared laboratory report profile requires the segment SFT")
+    for name in profile.segments:
+        if not any(segment.name == name for segment in message.segments):
+            notes.add("major", "profile.required-segment", name, f"The declared {profile.title} profile requires the segment {name}")
     for segment in message.segments:
-        for position in ELR_REQUIRED.get(segment.name, ()):
+        for position in profile.required.get(segment.name, ()):
             checked += 1
-            if not segment.field(position):
-                message_text = "The declared laboratory report profile requires this field"
-                notes.add("major", "profile.required-field", f"{segment.path}-{position}", message_text)
-        for element in version.segments.get(segment.name, ()):
-            if element.datatype in CODED and "^" in segment.field(element.position):
-                checked += 1
-                _check_systems(segment, element.position, element.datatype, notes)
+            if segment.field(position) in EMPTY:
+                notes.add("major", "profile.required-field", f"{segment.path}-{position}", f"The declared {profile.title} profile requires this field")
+        if profile.is_strict:
+            checked += _check_codes(profile, segment, version, notes)
+    for position in profile.names_ids:
+        checked += 1
+        header = message.segments[0]
+        if header.field(position) not in EMPTY and not (header.component(position, 2) and header.component(position, 3)):
+            text = f"The declared {profile.title} profile requires HD.2 (Universal ID) and HD.3 (Universal ID Type)"
+            notes.add("major", "profile.universal-id", f"MSH-{position}", text)
     return checked
 
 
-def _check_systems(segment: Segment, position: int, datatype: str, notes: Notes) -> None:
-    """An identifier goes with its coding system, whatever table the field is bound to."""
-    for path, text in repetitions(segment, position):
-        parts = text.split("^", 6)
-        for at in (0, 3):
-            if len(parts) > at and parts[at] and not (len(parts) > at + 2 and parts[at + 2]):
-                message = f"The declared laboratory report profile requires {datatype}.{at + 3} (Coding System) where {datatype}.{at + 1} is present"
-                notes.add("major", "profile.coding-system", path, message)
+def _check_codes(profile: Profile, segment: Segment, version: Version, notes: Notes) -> int:
+    """Note identifiers without their coding system, whatever table the field is bound to; how many fields were looked at."""
+    checked = 0
+    for element in version.segments.get(segment.name, ()):
+        if element.datatype not in CODED or not ("^" in segment.field(element.position) or (segment.name, element.position) in CODES):
+            continue
+        checked += 1
+        for path, text in repetitions(segment, element.position):
+            parts = text.split("^", 6)
+            for at in (0, 3):
+                if len(parts) > at and parts[at] and not (len(parts) > at + 2 and parts[at + 2]):
+                    needed = f"{element.datatype}.{at + 3} (Coding System) where {element.datatype}.{at + 1} is present"
+                    notes.add("major", "profile.coding-system", path, f"The declared {profile.title} profile requires {needed}")
+    return checked
 
 
 def check_profiles(message: Message, header: Segment, version: Version, notes: Notes) -> bool:
-    """Note what declared profiles require; whether the laboratory report's rules apply."""
-    if len(header.fields) <= PROFILES and not any(segment.name == "SFT" for segment in message.segments):
+    """Note what declared profiles require; whether the strict rules of one of them apply."""
+    if len(header.fields) <= DECLARED_IN and not any(segment.name == "SFT" for segment in message.segments):
         return False
-    if declares_elr(header):
-        notes.report.fired("profile", check_elr(message, version, notes))
+    profile = declared(header)
+    if profile is not None:
+        notes.report.fired("profile", check_profile(profile, message, version, notes))
         notes.not_checked(PARTLY)
-        return True
+        return profile.is_strict
     if looks_like_elr(message, header):
         notes.report.fired("profile")
-        text = "A laboratory report to public health must name its profile, and MSH-21 is empty"
+        text = "A laboratory report to public health must name its profile, and MSH-21 names none by its id"
         notes.add("major", "profile.undeclared", "MSH-21", text, suggestion="For example PHLabReport-NoAck^ELR251R1_Rcvr_Prof^2.16.840.1.113883.9.11^ISO")
-    elif header.field(21):
+    elif header.field(DECLARED_IN):
         notes.not_checked(NOT_CARRIED)
     return False

@@ -284,7 +284,7 @@ def test_rules_are_counted_by_check() -> None:
 
 
 def test_findings_are_named_by_the_check_that_counts_them() -> None:
-    known = {"structure", "data_types", "valuesets", "identifiers", "datetimes", "observations", "units", "plausibility", "profile"}
+    known = {"structure", "data_types", "valuesets", "identifiers", "datetimes", "observations", "units", "plausibility", "profile", "terminology"}
     bad = message(
         "MSH|^~\\&|||||x||ORU^R01|||2.5", "PID|x||1||A||1||Q", "OBR|1", "OBX|1|NM|8867-4^x^LN||350|mmHg|9-1|AB|||Q", "OBX|1|NM|8867-4^x^LN||350", "bad"
     )

@@ -5,7 +5,8 @@ import random
 import pytest
 
 from scorers.clinical.formats.hl7v2 import read
-from scorers.clinical.formats.hl7v2.fields import LEARN_AFTER, Checker
+from scorers.clinical.formats.hl7v2.fields import Checker
+from scorers.clinical.formats.hl7v2.learning import LEARN_AFTER
 from scorers.clinical.formats.hl7v2.lexer import Segment
 from scorers.clinical.formats.hl7v2.notes import Notes
 from scorers.clinical.formats.hl7v2.patterns import parts_of
