@@ -51,6 +51,8 @@ CLASSES = (
     Class("reference target by name", "ours", re.compile(r"fhir\.references\.target")),
     Class("blank text", "ours", re.compile(r"fhir\.primitives\.blank")),
     Class("element with an id only", "ours", re.compile(r"fhir\.invariants\.ele-1")),
+    Class("empty list of primitives", "ours", re.compile(r"fhir\.structure\.empty-list")),
+    Class("system of a coding", "ours", re.compile(r"fhir\.codings\.system")),
     Class("codes of HL7 terminology", "official", re.compile(r"Unknown_Code_in_Version")),
     Class("fullUrl and references in Bundles", "official", re.compile(r"BUNDLE_ENTRY_URL_MATCHES_TYPE_ID|BUNDLE_BUNDLE_ENTRY_NOTFOUND_CANNOT")),
     Class("vital signs by code", "official", re.compile(r"VALIDATION_VAL_PROFILE_MINIMUM_MAGIC")),

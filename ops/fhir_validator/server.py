@@ -76,6 +76,7 @@ class FhirValidator:
         if self._process is not None:
             if self._process.stdin is not None:
                 self._process.stdin.close()
+            self._process.terminate()  # it reads its input only once it serves
             try:
                 self._process.wait(STOP_TIMEOUT_S)
             except subprocess.TimeoutExpired:
