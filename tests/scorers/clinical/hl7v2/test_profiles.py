@@ -26,7 +26,7 @@ NOTICE = {
     "MSH": REPORT["MSH"].rsplit("|", 1)[0] + "|NOTF_ORU_v3.0^PHINProfileID^2.16.840.1.114222.4.10.3^ISO",
     "PID": REPORT["PID"],
     "OBR": REPORT["OBR"] + "||||||10056^Condition^2.16.840.1.114222.4.5.277",
-    "OBX": f"OBX|1|CWE|77989-6^Transmission^LN||{RESULT}||||||F",
+    "OBX": f"OBX|1|CWE|11368-8^Illness onset^LN||{RESULT}||||||F",
 }
 #: Values that no field of these types may hold.
 SPOILT = {"TS": "20261399", "SI": "one", "ID": "@@", "CWE": "no code", "HD": "no id"}
