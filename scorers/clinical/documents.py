@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -25,6 +26,8 @@ _HL7V2_HEADERS: Final = (b"MSH", b"FHS", b"BHS")
 _UTF16_MARKS: Final = (b"\xff\xfe", b"\xfe\xff")
 _FHIR_NAMESPACE: Final = b"http://hl7.org/fhir"
 _CDA_NAMESPACE: Final = b"urn:hl7-org:v3"
+#: What nests, and strings and comments as a whole: braces inside of them do not count.
+_JSON_TOKENS: Final = re.compile(rb'(?P<member>"resourceType"\s*:)|"(?:[^"\\]|\\.)*"|//[^\n]*|/\*.*?\*/|[{}\[\]]', re.DOTALL)
 #: What makes an HL7 v2 message other than the version's definition of it; the remaining checks are of its content.
 _HL7V2_CONFORMANCE: Final = frozenset({"structure", "data_types", "valuesets", "observations", "profile"})
 
@@ -49,7 +52,7 @@ def sniff(data: bytes) -> ClinicalFormat | None:
     if head.startswith(_HL7V2_HEADERS):
         return "hl7v2"
     if head.startswith((b"{", b"[")):
-        return "fhir" if b'"resourceType"' in head else None
+        return "fhir" if _says_resource(head, is_whole=len(data) <= SNIFFED_BYTES) else None
     if head.startswith(b"<"):
         if _CDA_NAMESPACE in head or b"<ClinicalDocument" in head:
             return "ccda"
@@ -67,6 +70,28 @@ def _head(data: bytes) -> bytes:
 
 def _is_fhir_xml(data: bytes) -> bool:
     return _head(data).startswith(b"<") and sniff(data) == "fhir"
+
+
+def _says_resource(head: bytes, *, is_whole: bool) -> bool:
+    """Whether JSON (an object, or a list of objects) has a member `resourceType` at its top, or, where the beginning does not show its whole top, anywhere.
+
+    Other documents hold resources inside: requests, test cases, exports.
+    """
+    if b'"resourceType"' not in head:
+        return False
+    depth, top = 0, 2 if head.startswith(b"[") else 1
+    for token in _JSON_TOKENS.finditer(head):
+        text = token[0]
+        if text in b"{[":
+            depth += 1
+        elif text in b"}]":
+            depth -= 1
+            # The end of the first line of NDJSON, or of the document.
+            if depth == 0:
+                return False
+        elif depth == top and token["member"] is not None:
+            return True
+    return not is_whole
 
 
 class DocumentValidator:
