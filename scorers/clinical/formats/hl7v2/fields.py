@@ -43,6 +43,8 @@ class Checker:
         self.required = tuple(sorted(position for position, element in self.elements.items() if element.least and (name, position) not in TOLD_ELSEWHERE))
         self.known = frozenset(position for position, element in self.elements.items() if element.most != 0)
         self.learner = Learner(version, name, self.known, frozenset(self.required))
+        #: For OBX, one learner for each type that OBX-2 may name.
+        self.learners: dict[str, Learner] = {}
         # What is asked is never empty: `len` accepts anything.
         self.accepts: list[Callable[[str], object]] = [len] * (self.size + 1)
         for position in range(1, self.size + 1):
@@ -73,14 +75,21 @@ class Checker:
         """Note what is wrong in one segment; the number of its fields that hold something."""
         fields = segment.fields
         size = len(fields)
-        whole = self.learner.whole
-        if whole is not None and whole.fullmatch(segment.raw):
+        learner = self.learner if self.name != "OBX" or size <= 2 else self.learners.get(fields[2]) or self._learner_of(fields[2])
+        if learner.whole is not None and learner.whole.fullmatch(segment.raw):
+            segment.is_typed = learner is not self.learner
             return size - fields.count("") - 1
         found = len(notes.report.findings)
         self._look(segment, notes)
-        if len(notes.report.findings) == found and self.learner.wants(segment.raw):
-            self.learner.learn(fields)
+        if len(notes.report.findings) == found and learner.wants(segment.raw):
+            learner.learn(fields)
         return size - fields.count("") - 1
+
+    def _learner_of(self, value_type: str) -> Learner:
+        """The learner of an OBX whose OBX-2 names this type; the common one, which leaves OBX-5 open, where there is no such type."""
+        if value_type in UNSTRUCTURED or (value_type not in self.version.datatypes and value_type not in PRIMITIVES):
+            return self.learner
+        return self.learners.setdefault(value_type, Learner(self.version, self.name, self.known, frozenset(self.required), value_type))
 
     def _look(self, segment: Segment, notes: Notes) -> None:
         """Look at a segment field by field."""

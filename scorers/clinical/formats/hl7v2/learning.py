@@ -22,11 +22,12 @@ class Learner:
     not accept; nothing of a segment is kept but which of its fields and components hold something.
     """
 
-    def __init__(self, version: Version, name: str, known: frozenset[int], required: frozenset[int]) -> None:
+    def __init__(self, version: Version, name: str, known: frozenset[int], required: frozenset[int], value_type: str = "") -> None:
         self.version = version
         self.name = name
         self.known = known
         self.required = required
+        self.value_type = value_type
         self.whole: re.Pattern[str] | None = None
         self.used: dict[int, frozenset[int]] = {}
         self.missed = 0
@@ -47,4 +48,4 @@ class Learner:
         if self.missed >= self.at and self.used:
             self.missed = 0
             self.at *= LEARN_AGAIN
-            self.whole = segment_pattern(self.version, self.name, self.used, self.required)
+            self.whole = segment_pattern(self.version, self.name, self.used, self.required, self.value_type)

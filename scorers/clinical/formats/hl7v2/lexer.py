@@ -36,7 +36,8 @@ ESCAPED = {"|": "\\F\\", "^": "\\S\\", "~": "\\R\\", "\\": "\\E\\", "&": "\\T\\"
 class Segment:
     """One segment. `fields[n]` is field n as HL7 counts (MSH-1 is the field separator); `name` is `?` for a line that is no segment.
 
-    `raw`: the line as it is written, where its delimiters are the usual ones or it is no segment.
+    `raw`: the line as it is written, where its delimiters are the usual ones or it is no segment. `is_typed`: OBX-5 was found to be of
+    the type that OBX-2 names.
     """
 
     name: str
@@ -45,6 +46,7 @@ class Segment:
     number: int = 1
     is_alone: bool = True
     raw: str = ""
+    is_typed: bool = False
 
     @property
     def path(self) -> str:
@@ -230,10 +232,6 @@ class _Reader:
         """Place one line."""
         name = line[:3]
         is_outside = name in OUTSIDE
-        if not is_outside and self.is_usual and line[3:4] == "|" and is_name(name):
-            # Most lines of most messages, by the shortest way: segment_of would do the same.
-            self.segments.append(Segment(name, line.split("|", FIELDS_MAX), number, 1, True, line))
-            return
         if is_outside and name in HEADERS and not line[3:4].isalnum():
             self.header(line, name)
         segment = segment_of(line, number, self.separator, self.table)
@@ -265,7 +263,12 @@ def read(text: str) -> Document:
         if line[0] in " \t\ufeff":
             line = line.lstrip(" \t\ufeff")
             indented = True
-        reader.line(line, number)
+        name = line[:3]
+        if reader.is_usual and line[3:4] == "|" and name not in OUTSIDE and is_name(name):
+            # Most lines of most messages, by the shortest way: the reader would do the same.
+            reader.segments.append(Segment(name, line.split("|", FIELDS_MAX), number, 1, True, line))
+        else:
+            reader.line(line, number)
     if indented:
         document.problems.append(Problem("minor", "structure.segment-indented", "MSH", "Blanks stand before a segment's name"))
     for message in document.messages:

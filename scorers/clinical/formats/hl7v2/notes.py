@@ -52,8 +52,10 @@ class Notes:
 
     def not_checked(self, rule: NotChecked) -> None:
         """Name a rule that was not applied, once; made beforehand, since most messages name the same ones."""
-        if not any(known is rule for known in self.report.not_checked) and rule not in self.report.not_checked:
-            self.report.not_checked.append(rule)
+        for known in self.report.not_checked:
+            if known is rule or (known.reason == rule.reason and known.check == rule.check):
+                return
+        self.report.not_checked.append(rule)
 
     def take(self, problems: tuple[Problem, ...] | list[Problem]) -> None:
         """Note what a reader found on its way."""

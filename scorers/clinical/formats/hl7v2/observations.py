@@ -66,7 +66,7 @@ class Observations:
                 kind = kind.split("^", 1)[0]
             if not value or value == NULL:
                 self._absent(segment, fields)
-            elif not kind or kind == "SN" or not value_accepts(self.version.name, kind)(value):
+            elif not kind or kind == "SN" or not (segment.is_typed or value_accepts(self.version.name, kind)(value)):
                 self._value(segment, kind, value)
         if code:
             system = parts[2] if len(parts) > 2 else ""

@@ -104,24 +104,27 @@ def _repetition(version: Version, datatype: str, table: str | None, place: Place
     return f"(?>{NULL}(?=~|{place.end})|{_guard(version, datatype, table, place)}{_value(version, datatype, table, 0, place)})"
 
 
-def _field(version: Version, element: Element, parts: frozenset[int]) -> str:
-    """The pattern of a field within its segment; it may match nothing."""
+def _field(version: Version, element: Element, parts: frozenset[int], value_type: str) -> str:
+    """The pattern of a field within its segment; it may match nothing. `value_type`: what a field of varying type holds, if known."""
     if element.datatype == "varies":
-        return "[^|]*+"
+        if not value_type:
+            return "[^|]*+"
+        element = element._replace(datatype=value_type, table=None, most=-1)
     repetition = _repetition(version, element.datatype, element.table, WITHIN_SEGMENT._replace(parts=parts - {REPEATED}))
     return f"(?:{repetition})?+" + (f"(?:~(?:{repetition})?+)*+" if element.most != 1 and REPEATED in parts else "")
 
 
-def segment_pattern(version: Version, name: str, used: Mapping[int, frozenset[int]], required: frozenset[int]) -> re.Pattern[str]:
+def segment_pattern(version: Version, name: str, used: Mapping[int, frozenset[int]], required: frozenset[int], value_type: str = "") -> re.Pattern[str]:
     """The pattern of a whole segment, delimiters and all, that holds something in no other fields and components than the `used` ones.
 
-    `used`: field → components, and REPEATED where the field was given more than once. Use with fullmatch.
+    `used`: field → components, and REPEATED where the field was given more than once. `value_type`: the type that OBX-2 names, so that
+    OBX-5 is held against it. Use with fullmatch.
     """
     elements = {element.position: element for element in version.segments[name]}
     first = 3 if name == "MSH" else 1  # MSH-1 is the separator itself, and MSH-2 was read by the lexer
     whole = rf"\|{{0,{TRAILING_MAX}}}+"
     for position in range(max(used.keys() | required), first - 1, -1):
-        value = _field(version, elements[position], used[position]) if position in used else ""
+        value = _field(version, elements[position], used[position], value_type) if position in used else ""
         field = rf"\|(?=[^|]){value}{whole}" if position in required else rf"\|{value}{whole}"
         whole = field if any(position <= later for later in required) else f"(?:{field})?+"
     return re.compile((r"MSH\|[^|]*+" if name == "MSH" else name) + whole)

@@ -105,10 +105,14 @@ def check_profile(profile: Profile, message: Message, version: Version, notes: N
     for name in profile.segments:
         if not any(segment.name == name for segment in message.segments):
             notes.add("major", "profile.required-segment", name, f"The declared {profile.title} profile requires the segment {name}")
+    required = profile.required
     for segment in message.segments:
-        for position in profile.required.get(segment.name, ()):
-            checked += 1
-            if segment.field(position) in EMPTY:
+        positions = required.get(segment.name, ())
+        fields = segment.fields
+        size = len(fields)
+        checked += len(positions)
+        for position in positions:
+            if position >= size or fields[position] in EMPTY:
                 notes.add("major", "profile.required-field", f"{segment.path}-{position}", f"The declared {profile.title} profile requires this field")
         if profile.is_strict:
             checked += _check_codes(profile, segment, version, notes)

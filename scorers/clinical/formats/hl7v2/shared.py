@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
-from schemas.result import Finding
+from schemas.result import Finding, NotChecked
 from scorers.clinical.checks.parameters import Parameter, Sex
 from scorers.clinical.formats.hl7v2.notes import Notes
 from scorers.clinical.report import Context
@@ -95,6 +95,11 @@ def usual_of(identifier: str, system: str, unit: str, unit_system: str) -> Usual
     return Usual(scale, offset, max(lows), min(highs))
 
 
+@lru_cache(maxsize=256)
+def _not_judged(reason: str) -> NotChecked:
+    return NotChecked(check="plausibility", reason=reason)
+
+
 def value(
     number: str,
     path: str,
@@ -114,7 +119,7 @@ def value(
     if judged.judged:
         notes.report.fired("plausibility")
     elif judged.reason:
-        notes.report.skip("plausibility", judged.reason)
+        notes.not_checked(_not_judged(judged.reason))
     return list(judged.findings)
 
 

@@ -97,7 +97,7 @@ class Terms:
                     is_other = True
                 else:
                     self._code(segment, position, None, parts[5], parts[3], notes)
-        if is_other:
+        if is_other and id(OTHER_SYSTEMS) not in self.told:
             self._tell(OTHER_SYSTEMS, notes)
 
     def _code(self, segment: Segment, position: int, path: str | None, system: str, code: str, notes: Notes) -> None:

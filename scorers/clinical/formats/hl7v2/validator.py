@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from schemas.result import NotChecked, Severity
 from scorers.clinical.checks.parameters import sex_of
 from scorers.clinical.checks.terminology import MembershipSource
@@ -37,6 +39,11 @@ USER_TABLES = NotChecked(
 )
 LOCAL_SEGMENTS = NotChecked(check="hl7v2.local-segments", reason="local (Z) segments have no published definition")
 WITHOUT_TABLES = (2, 3)
+
+
+@lru_cache(maxsize=16)
+def _without_tables(version: str) -> NotChecked:
+    return NotChecked(check="hl7v2.tables", reason=f"the source has no code tables for HL7 {version}")
 
 
 def validate(data: bytes, context: Context | None = None, *, source: MembershipSource | None = None) -> Report:
@@ -94,7 +101,7 @@ def check_message(message: Message, notes: Notes, terms: Terms) -> None:
     _check_order_of_segments(message, header, version, notes)
     is_strict = check_profiles(message, header, version, notes)
     if version.number <= WITHOUT_TABLES:
-        report.skip("hl7v2.tables", f"the source has no code tables for HL7 {version.name}")
+        notes.not_checked(_without_tables(version.name))
     notes.not_checked(USER_TABLES)
     fields_checked = 0
     for segment in message.segments:

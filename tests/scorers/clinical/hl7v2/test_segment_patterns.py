@@ -6,9 +6,10 @@ import pytest
 
 from scorers.clinical.formats.hl7v2 import read
 from scorers.clinical.formats.hl7v2.fields import Checker
-from scorers.clinical.formats.hl7v2.learning import LEARN_AFTER
+from scorers.clinical.formats.hl7v2.learning import LEARN_AFTER, Learner
 from scorers.clinical.formats.hl7v2.lexer import Segment
 from scorers.clinical.formats.hl7v2.notes import Notes
+from scorers.clinical.formats.hl7v2.observations import value_accepts
 from scorers.clinical.formats.hl7v2.patterns import parts_of
 from scorers.clinical.formats.hl7v2.tables import load
 from scorers.clinical.report import Context, Report
@@ -36,6 +37,11 @@ def checker_of(version: str, row: str) -> Checker:
     return checker
 
 
+def learner_of(checker: Checker, row: str) -> Learner:
+    """What learns from segments like this one."""
+    return checker.learners.get(row.split("|")[2], checker.learner) if row.startswith("OBX") else checker.learner
+
+
 def segment(row: str) -> Segment:
     return read(message(header(), row).decode()).messages[0].segments[1]
 
@@ -51,7 +57,7 @@ def findings(checker: Checker, row: Segment) -> int:
 @pytest.mark.parametrize("version", ["2.3.1", "2.5.1", "2.8"])
 def test_what_a_pattern_accepts_the_careful_look_finds_nothing_in(version: str, row: str) -> None:
     checker = checker_of(version, row)
-    whole = checker.learner.whole
+    whole = learner_of(checker, row).whole
     if whole is None:
         assert findings(checker, segment(row)) > 0
         return
@@ -69,6 +75,9 @@ def test_what_a_pattern_accepts_the_careful_look_finds_nothing_in(version: str, 
         if changed.name == row[:3] and whole.fullmatch(changed.raw):
             accepted += 1
             assert findings(checker, changed) == 0, text
+            value_type, value = changed.field(2), changed.field(5)
+            if row.startswith("OBX") and value_type == row.split("|")[2] and value not in {"", '""'}:
+                assert value_accepts(version, value_type)(value), text
     assert accepted
 
 
@@ -76,11 +85,11 @@ def test_a_pattern_is_made_once_enough_good_segments_were_seen() -> None:
     checker = Checker(load("2.5.1"), "OBX")
     for _ in range(LEARN_AFTER - 1):
         checker.check(segment(OBX), Notes(Context(), Report()))
-    before = checker.learner.whole
+    before = learner_of(checker, OBX).whole
     checker.check(segment(OBX), Notes(Context(), Report()))
 
     assert before is None
-    assert checker.learner.whole is not None
+    assert learner_of(checker, OBX).whole is not None
 
 
 def test_bad_segments_teach_nothing() -> None:
@@ -88,8 +97,16 @@ def test_bad_segments_teach_nothing() -> None:
     for _ in range(LEARN_AFTER * 2):
         checker.check(segment("OBX|one|NM|718-7^Hemoglobin^LN||13.4||||||F"), Notes(Context(), Report()))
 
-    assert checker.learner.whole is None
-    assert checker.learner.used == {}
+    assert learner_of(checker, OBX).whole is None
+    assert learner_of(checker, OBX).used == {}
+
+
+def test_a_type_that_does_not_exist_has_no_learner_of_its_own() -> None:
+    checker = Checker(load("2.5.1"), "OBX")
+    for number in range(500):
+        checker.check(segment(OBX.replace("|NM|", f"|T{number}|")), Notes(Context(), Report()))
+
+    assert checker.learners == {}
 
 
 def test_a_learner_keeps_places_and_nothing_of_what_stood_there() -> None:
