@@ -45,6 +45,12 @@ OutputOption = Annotated[Path | None, typer.Option("--output", "-o", help="File 
 VerboseOption = Annotated[bool, typer.Option("--verbose", "-v", help="Console: every finding by its check, rules fired, what was not checked.")]
 QuoteOption = Annotated[bool | None, typer.Option("--quote/--withhold", help="Let findings show the values they are about.", show_default=False)]
 JobsOption = Annotated[int, typer.Option("--jobs", "-j", min=1, max=64, help="Validate in so many processes.")]
+ProfileOption = Annotated[
+    list[str] | None, typer.Option("--profile", help="Profile (canonical URL) that every resource of its type must conform to; repeatable.", show_default=False)
+]
+PackageOption = Annotated[
+    list[Path] | None, typer.Option("--package", help="FHIR package: a folder or .tgz file, beside ~/.fhir/packages; repeatable.", show_default=False)
+]
 ClinicalConfigOption = Annotated[Path | None, typer.Option("--config", help="Settings file. Default: ./clinical.config.json.", show_default=False)]
 
 
@@ -62,6 +68,8 @@ def validate(
     verbose: VerboseOption = False,
     quote: QuoteOption = None,
     jobs: JobsOption = 1,
+    profile: ProfileOption = None,
+    package: PackageOption = None,
     config: ClinicalConfigOption = None,
 ) -> None:
     """Validate clinical files of any mix and report them; what each is, is seen from its content.
@@ -78,7 +86,7 @@ def validate(
 
     complaints = _Complaints()
     with one_line_errors():
-        settings = _settings(formats, quote, config)
+        settings = _settings(config, formats=formats, quote=quote, profiles=profile, packages=package)
         _check(files, output)
         reporter = reporter_for(format.value, verbose=verbose, colour=_has_colour(output))
         # Whole or not at all: a run that is broken off leaves no half report, and no report has to fit into memory.
@@ -93,7 +101,7 @@ def validate(
     raise typer.Exit(verdict.exit_code)
 
 
-def _settings(formats: str | None, quote: bool | None, config: Path | None) -> "ClinicalSettings":
+def _settings(config: Path | None, *, formats: str | None, quote: bool | None, profiles: list[str] | None, packages: list[Path] | None) -> "ClinicalSettings":
     """Command line > environment > document > defaults."""
     from ops.documents import read_document, read_document_if_present
     from scorers.clinical.settings import DOCUMENT_NAME, resolve
@@ -105,6 +113,8 @@ def _settings(formats: str | None, quote: bool | None, config: Path | None) -> "
         overrides["formats"] = [part.strip() for part in formats.split(",")]
     if quote is not None:
         overrides["quote"] = quote
+    fhir = {"profiles": profiles, "packages": packages}
+    overrides |= {"fhir": given} if (given := {name: value for name, value in fhir.items() if value}) else {}
     return resolve(os.environ, document, overrides, document_name=str(path))
 
 

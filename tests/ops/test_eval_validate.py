@@ -237,6 +237,31 @@ def test_settings_come_from_command_line_environment_and_document(run: Run) -> N
     assert (len(fhir["findings"]), fhir["findings_dropped"] > 0) == (1, True)
 
 
+def test_a_profile_and_its_package_can_be_named(run: Run) -> None:
+    """A profile of one's own, from a folder, asks for a name that R4 does not ask for."""
+    element = [{"id": "Patient", "path": "Patient"}, {"id": "Patient.name", "path": "Patient.name", "min": 1, "max": "*"}]
+    profile = {
+        "resourceType": "StructureDefinition",
+        "url": "https://touchstone.example/StructureDefinition/named",
+        "name": "Named",
+        "status": "active",
+        "kind": "resource",
+        "abstract": False,
+        "type": "Patient",
+        "baseDefinition": "http://hl7.org/fhir/StructureDefinition/Patient",
+        "derivation": "constraint",
+        "differential": {"element": element},
+    }
+    nameless = {"p.json": {"resourceType": "Patient"}, "own/package/StructureDefinition-named.json": profile, "own/package/package.json": {"name": "own", "version": "1"}}
+    asked = ["--package", "own", "--profile", profile["url"]]
+    (entry,) = run.entries(nameless, *asked, paths=["p.json"])
+    assert [finding["path"] for finding in entry["findings"] if finding["code"].startswith("fhir.profiles.")] == ["Patient.name"]
+    (entry,) = run.entries({}, paths=["p.json"])
+    assert entry["label"] == "Pass"
+    missing = run({}, "--package", "nowhere", paths=["p.json"])
+    assert (missing.code, "nowhere does not exist" in missing.err) == (EXIT_ERROR, True)
+
+
 @pytest.mark.parametrize("form", ["json", "console", "markdown", "junit"])
 def test_nothing_of_a_document_is_shown_unless_asked(run: Run, form: str) -> None:
     files = {"a.json": BAD_FHIR, "b.hl7": BAD_HL7V2, "t.json": trace(fhir=BAD_FHIR, hl7v2=BAD_HL7V2)}
