@@ -5,11 +5,17 @@ They say what the R4 pages of these resources demand in words and no invariant o
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from scorers.clinical.formats.fhir.document import Document, Frame, Place
+from scorers.clinical.formats.fhir.fhirpath import FhirPathError, Node, parse
+from scorers.clinical.formats.fhir.references import is_absolute
 from scorers.clinical.formats.fhir.tables import definitions
+
+#: FHIRPath that the reader of invariants does not know: quantities and special variables.
+_BEYOND = re.compile(r"\d\s*['A-Za-z]|\$(index|total)")
 
 
 def check_definitions(document: Document) -> None:
@@ -19,8 +25,17 @@ def check_definitions(document: Document) -> None:
         if rule is not None:
             document.report.fired("definitions")
             rule(document, frame)
+        url = frame.resource.get("url")
+        if isinstance(url, str) and not is_absolute(url) and not url.startswith("#") and _is_canonical(frame.type):
+            document.say("major", "fhir.canonicals.url", (frame.place, "url", None), "the url by which others refer to this definition must be absolute")
         if not document.options.experimental and frame.resource.get("experimental") is True:
             document.say("major", "fhir.definitions.experimental", frame.place, "experimental definitions are not allowed here")
+
+
+def _is_canonical(kind: str) -> bool:
+    """Return whether resources of a type are referred to by their url."""
+    fields = definitions().types[kind].fields
+    return "url" in fields and fields["url"].type == "uri" and {"version", "status"} <= fields.keys()
 
 
 def dicts(owner: Any, name: str) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -35,6 +50,7 @@ def _search_parameter(document: Document, frame: Frame) -> None:
     resource, kind = frame.resource, frame.resource.get("type")
     if kind == "composite" and sum(1 for _ in dicts(resource, "component")) < 2:
         document.say("major", "fhir.definitions.search", frame.place, "a composite search parameter must define two or more components")
+    _expression(document, frame)
     origin = resource.get("derivedFrom")
     known = definitions().searches.get(origin.split("|")[0]) if isinstance(origin, str) else None
     if known is None:
@@ -46,6 +62,38 @@ def _search_parameter(document: Document, frame: Frame) -> None:
     bases = resource.get("base")
     if isinstance(bases, list) and not set(filter(lambda one: isinstance(one, str), bases)) <= {*known[2]} and not {"Resource", "DomainResource"} & {*known[2]}:
         document.say("major", "fhir.definitions.search", (frame.place, "base", None), "not among the bases of the search parameter it is derived from")
+
+
+def _expression(document: Document, frame: Frame) -> None:
+    """The expression must be FHIRPath, and begin with types that the parameter is for."""
+    text, bases = frame.resource.get("expression"), frame.resource.get("base")
+    if not isinstance(text, str) or not isinstance(bases, list):
+        return
+    place: Place = (frame.place, "expression", None)
+    try:
+        tree = parse(text)
+    except FhirPathError:
+        if _BEYOND.search(text):
+            document.skip("expressions of search parameters", "quantities and special variables are beyond what is read")
+            return
+        document.say("major", "fhir.definitions.expression", place, "not an expression that can be read as FHIRPath")
+        return
+    wide = {"Resource", "DomainResource"}
+    if not wide & {one for one in bases if isinstance(one, str)} and any(name not in bases and name not in wide for name in _roots(tree)):
+        document.say("major", "fhir.definitions.expression", place, "begins with a type that is none of the bases")
+
+
+def _roots(node: Node | None) -> Iterator[str]:
+    """The resource types that the alternatives of an expression begin with."""
+    while node is not None and node.kind not in {"operator", "literal"}:
+        if node.kind == "member" and node.parts[0] is None:
+            if node.text in definitions().resources:
+                yield node.text
+            return
+        node = node.parts[0] if node.parts else None
+    if node is not None and node.kind == "operator":
+        for part in node.parts:
+            yield from _roots(part)
 
 
 def _capabilities(document: Document, frame: Frame) -> None:
@@ -99,8 +147,20 @@ def _structure(document: Document, frame: Frame) -> None:
             for number, kinds in dicts(element.get("slicing"), "discriminator"):
                 if not isinstance(kinds.get("path"), str):
                     document.say("major", "fhir.structure.missing", ((place, "slicing", None), "discriminator", number), "path is required and absent")
+    if kind == "Extension" and resource.get("derivation") == "constraint":
+        _own_url(document, frame)
     if frame.text("kind") in {"resource", "complex-type"} and resource.get("derivation") == "constraint" and root is not None:
         _known_type(document, frame, root, str(kind))
+
+
+def _own_url(document: Document, frame: Frame) -> None:
+    """An extension is named by the url of its definition."""
+    for part in ("snapshot", "differential"):
+        for index, element in dicts(frame.resource.get(part), "element"):
+            fixed = element.get("fixedUri")
+            if element.get("path") == "Extension.url" and isinstance(fixed, str) and frame.text("url") and fixed != frame.text("url"):
+                place: Place = ((frame.place, part, None), "element", index)
+                document.say("major", "fhir.definitions.extension-url", place, "the fixed url differs from that of the definition")
 
 
 def _known_type(document: Document, frame: Frame, root: str, kind: str) -> None:

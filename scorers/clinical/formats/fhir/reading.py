@@ -15,6 +15,9 @@ import orjson
 from scorers.clinical.formats.fhir.document import Document
 
 _BOM = b"\xef\xbb\xbf"
+#: Bytes in which the first character, and the namespace of the root element, are looked for.
+_START, _HEAD = 1_000, 8_000
+_NAMESPACE = b"http://hl7.org/fhir"
 _SPACED_COLON = re.compile(rb'"[ \t\r\n]+:')
 _MEMBER = re.compile(rb'"(?:[^"\\]|\\.)*+"[ \t\r\n]*+(:?)', re.DOTALL)
 _COMMENT = re.compile(rb'("(?:[^"\\]|\\.)*+")|//[^\n]*|/\*.*?\*/', re.DOTALL)
@@ -28,6 +31,10 @@ def parse(data: bytes, document: Document) -> list[tuple[Any, bytes]] | None:
         document.say("critical", "fhir.json.size", None, f"larger than {document.options.bytes_max:,} bytes: not read")
         return None
     data = data.removeprefix(_BOM)
+    if data[:_START].lstrip().startswith(b"<"):
+        what = "FHIR XML, which is not read: nothing was validated" if _NAMESPACE in data[:_HEAD] else "XML or HTML, not FHIR JSON: nothing was validated"
+        document.say("critical", "fhir.json.xml", None, what, suggestion="Give the resource as FHIR JSON")
+        return None
     try:
         return [(orjson.loads(data), data)]
     except orjson.JSONDecodeError as error:

@@ -114,3 +114,35 @@ def test_codes_of_a_code_system_in_the_document_are_checked() -> None:
     for code, expected in (("a", False), ("b", True)):
         coded = observation(code={"coding": [{"system": "http://codes.test", "code": code}]})
         assert ("fhir.codings.unknown" in codes(bundle(system, coded))) is expected
+
+
+@pytest.mark.parametrize(
+    ("changes", "wrong"),
+    [
+        ({"expression": "Patient.name | Person.name", "base": ["Patient", "Person"]}, False),
+        ({"expression": "Patient.name | Person.name", "base": ["Patient"]}, True),
+        ({"expression": "Patient.name.where(use = 'official'", "base": ["Patient"]}, True),
+        ({"expression": "(Observation.value as Quantity) | Observation.value.ofType(CodeableConcept)", "base": ["Observation"]}, False),
+        ({"expression": "Resource.id", "base": ["Patient"]}, False),
+    ],
+)
+def test_the_expression_of_a_search_parameter_is_fhirpath_over_its_bases(changes: dict[str, Any], wrong: bool) -> None:
+    assert ("fhir.definitions.expression" in codes(SEARCH | {"type": "string"} | changes)) is wrong
+
+
+def test_a_definition_has_an_absolute_url_and_an_extension_fixes_its_own() -> None:
+    assert "fhir.canonicals.url" in codes(SEARCH | {"url": "search/1"})
+    element = {"id": "Extension.url", "path": "Extension.url", "fixedUri": "http://a.test/other"}
+    extension = {
+        "resourceType": "StructureDefinition",
+        "url": "http://a.test/one",
+        "name": "One",
+        "status": "draft",
+        "kind": "complex-type",
+        "abstract": False,
+        "type": "Extension",
+        "baseDefinition": "http://hl7.org/fhir/StructureDefinition/Extension",
+        "derivation": "constraint",
+        "differential": {"element": [{"id": "Extension", "path": "Extension"}, element]},
+    }
+    assert "fhir.definitions.extension-url" in codes(extension)

@@ -50,6 +50,15 @@ def test_hostile_input_is_rejected_in_bounded_time(name: str) -> None:
     assert len(told.findings) <= 500
 
 
+@pytest.mark.parametrize(
+    "data", [b'<Patient xmlns="http://hl7.org/fhir"/>', b'\xef\xbb\xbf<?xml version="1.0"?>\n<Patient xmlns="http://hl7.org/fhir"/>', b" \n<html></html>"]
+)
+def test_xml_is_told_by_one_clear_finding(data: bytes) -> None:
+    told = validate(data)
+    assert [(one.severity, one.code) for one in told.findings] == [("critical", "fhir.json.xml")]
+    assert not is_valid(told)
+
+
 def test_a_document_over_the_size_bound_is_not_read() -> None:
     told = validate(b" " * 101, options=Options(bytes_max=100))
     assert [(one.severity, one.code) for one in told.findings] == [("critical", "fhir.json.size")]
@@ -73,7 +82,41 @@ SCALARS = st.one_of(st.none(), st.booleans(), st.integers(), st.floats(allow_nan
 ELEMENTS = ["resourceType", "id", "meta", "text", "div", "status", "extension", "url", "valueString", "contained", "reference", "identifier"]
 KEYS = st.one_of(st.sampled_from([*ELEMENTS, "coding", "system", "code", "entry", "resource", "_id", "item", "type"]), st.text(max_size=6))
 TREES = st.recursive(SCALARS, lambda inner: st.one_of(st.lists(inner, max_size=4), st.dictionaries(KEYS, inner, max_size=5)), max_leaves=30)
-GOOD = [patient(), observation(), bundle(patient(), observation()), {"resourceType": "Parameters", "parameter": [{"name": "a", "resource": patient()}]}]
+ANSWERED = {
+    "resourceType": "QuestionnaireResponse",
+    "questionnaire": "#q",
+    "status": "completed",
+    "contained": [
+        {
+            "resourceType": "Questionnaire",
+            "id": "q",
+            "status": "draft",
+            "item": [
+                {"linkId": "a", "type": "choice", "answerOption": [{"valueCoding": {"code": "x"}}], "maxLength": 3},
+                {"linkId": "b", "type": "integer", "enableWhen": [{"question": "a", "operator": "=", "answerCoding": {"code": "x"}}]},
+            ],
+        }
+    ],
+    "item": [{"linkId": "a", "answer": [{"valueCoding": {"code": "x"}}]}, {"linkId": "b", "answer": [{"valueInteger": 1}]}],
+}
+MAP = {
+    "resourceType": "ConceptMap",
+    "status": "draft",
+    "group": [{"source": "http://hl7.org/fhir/administrative-gender", "element": [{"code": "male", "target": [{"code": "m", "equivalence": "equal"}]}]}],
+}
+CLAIMING = observation(meta={"profile": ["http://hl7.org/fhir/us/core/StructureDefinition/us-core-observation-lab"]}, referenceRange=[{"low": {"value": 1}}])
+SEARCHING = {"resourceType": "SearchParameter", "url": "http://a.test/s", "expression": "Patient.name", "base": ["Patient"], "type": "string"}
+CARRYING = {"resourceType": "Parameters", "parameter": [{"name": "a", "resource": patient()}]}
+GOOD = [ANSWERED, MAP, CLAIMING, SEARCHING, CARRYING, patient(), observation(), bundle(patient(), observation())]
+    ANSWERED,
+    MAP,
+    CLAIMING,
+    SEARCHING,
+    patient(),
+    observation(),
+    bundle(patient(), observation()),
+    {"resourceType": "Parameters", "parameter": [{"name": "a", "resource": patient()}]},
+]
 
 
 def failed(data: bytes) -> list[str]:
@@ -85,6 +128,15 @@ def failed(data: bytes) -> list[str]:
 @given(st.binary(max_size=200))
 def test_no_bytes_make_it_raise(data: bytes) -> None:
     validate(data)
+
+
+@given(st.sampled_from([json.dumps(one).encode() for one in GOOD]), st.lists(st.tuples(st.integers(0), st.integers(0, 12), st.binary(max_size=6)), max_size=6))
+def test_no_change_of_bytes_makes_it_raise_nor_a_rule_fail(good: bytes, changes: list[tuple[int, int, bytes]]) -> None:
+    data = bytearray(good)
+    for place, length, inserted in changes:
+        start = place % (len(data) + 1)
+        data[start : start + length] = inserted
+    assert failed(bytes(data)) == []
 
 
 @given(TREES)
