@@ -108,15 +108,6 @@ CLAIMING = observation(meta={"profile": ["http://hl7.org/fhir/us/core/StructureD
 SEARCHING = {"resourceType": "SearchParameter", "url": "http://a.test/s", "expression": "Patient.name", "base": ["Patient"], "type": "string"}
 CARRYING = {"resourceType": "Parameters", "parameter": [{"name": "a", "resource": patient()}]}
 GOOD = [ANSWERED, MAP, CLAIMING, SEARCHING, CARRYING, patient(), observation(), bundle(patient(), observation())]
-    ANSWERED,
-    MAP,
-    CLAIMING,
-    SEARCHING,
-    patient(),
-    observation(),
-    bundle(patient(), observation()),
-    {"resourceType": "Parameters", "parameter": [{"name": "a", "resource": patient()}]},
-]
 
 
 def failed(data: bytes) -> list[str]:
