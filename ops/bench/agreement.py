@@ -45,7 +45,7 @@ def absent_parts(data: Path, found: dict[str, Any]) -> list[str]:
     """What was not measured, for lack of data."""
     missing = [f"fhir: {name}" for name, path in FHIR_PARTS.items() if not (data / path).exists()]
     if "us-core-invariants" not in found.get("fhir", {}) and (data / FHIR_PARTS["us-core-invariants"]).exists():
-        missing.append("fhir: us-core-invariants (no US Core package below packages/)")
+        missing.append("fhir: us-core-invariants (they need a US Core package below packages/, and PyYAML)")
     if "hl7v2" not in found:
         missing.append("hl7v2")
     elif "cases" not in found["hl7v2"]:

@@ -56,6 +56,8 @@ CLASSES = (
     Class("codes of HL7 terminology", "official", re.compile(r"Unknown_Code_in_Version")),
     Class("fullUrl and references in Bundles", "official", re.compile(r"BUNDLE_ENTRY_URL_MATCHES_TYPE_ID|BUNDLE_BUNDLE_ENTRY_NOTFOUND_CANNOT")),
     Class("vital signs by code", "official", re.compile(r"VALIDATION_VAL_PROFILE_MINIMUM_MAGIC")),
+    Class("relative canonical", "official", re.compile(r"TYPE_SPECIFIC_CHECKS_CANONICAL_ABSOLUTE")),
+    Class("unknown address below hl7.org/fhir", "official", re.compile(r"Type_Specific_Checks_DT_URL_Resolve")),
     Class("identifier that should be a URI", "official", re.compile(r"TYPE_SPECIFIC_CHECKS_DT_IDENTIFIER_IETF_SYSTEM_VALUE")),
 )
 #: Dates of different precision and the like: the official validator counts an invariant that is neither true nor false as broken.

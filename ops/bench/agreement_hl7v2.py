@@ -20,6 +20,7 @@ from scorers.clinical.formats.hl7v2.fields import checker
 GRAVE = frozenset({"critical", "major"})
 #: What makes a file one of HL7 v2: a header at the beginning of some line, whatever its delimiters.
 _HEADER = re.compile(rb"(?:^|[\r\n\x0b])\s*(?:MSH|FHS|BHS)[^A-Za-z0-9\s]")
+_HEADER_WITHIN_BYTES = 1 << 20
 _PLACE = re.compile(r"([A-Z][A-Z0-9]{2})(\d{1,3})(?:\.\d+)*")
 _TYPED = re.compile(r"([A-Z][A-Z0-9]{2})(\d{1,3})([A-Z]{2,3})")
 _ABSENT = frozenset({"NO", "MISSING", "WITHOUT", "NULL", "EMPTY", "LACKS"})
@@ -172,7 +173,12 @@ def samples(files: list[Path]) -> dict[str, Any]:
 
 def message_files(folder: Path) -> list[Path]:
     """Every file below a folder that holds HL7 v2, by its content."""
-    return [path for path in sorted(folder.rglob("*")) if path.is_file() and _HEADER.search(path.read_bytes()[: 1 << 20])]
+    return [path for path in sorted(folder.rglob("*")) if path.is_file() and _HEADER.search(_beginning(path))]
+
+
+def _beginning(path: Path) -> bytes:
+    with path.open("rb") as opened:
+        return opened.read(_HEADER_WITHIN_BYTES)
 
 
 def measure(folder: Path, say: Callable[[str], None] = lambda _: None) -> dict[str, Any]:
