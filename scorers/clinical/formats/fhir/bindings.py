@@ -36,6 +36,11 @@ class Binding:
     codes: frozenset[str] | None = None
     named: str = ""
 
+    @property
+    def decides(self) -> bool:
+        """Whether there is something to check a code against: the codes, or their form."""
+        return self.codes is not None or self.systems is not None or self.value_set in _FORMS
+
     def check_code(self, document: Document, value: Any, place: Place) -> None:
         """Check a bare code."""
         if self.codes is None:

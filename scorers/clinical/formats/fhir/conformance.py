@@ -171,6 +171,7 @@ def _known_type(document: Document, frame: Frame, root: str, kind: str) -> None:
 
 def _questionnaire(document: Document, frame: Frame) -> None:
     """Conditions (enableWhen) must name an item of the questionnaire that is not inside the item itself."""
+    document.report.fired("questionnaires")
     items: list[tuple[dict[str, Any], Place, tuple[str, ...]]] = []
     waiting: list[tuple[dict[str, Any], Place, tuple[str, ...]]] = [(item, (frame.place, "item", index), ()) for index, item in dicts(frame.resource, "item")]
     while waiting:

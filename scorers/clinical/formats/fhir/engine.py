@@ -61,12 +61,13 @@ class Problem(NamedTuple):
 
 @dataclass(slots=True)
 class Plan:
-    """What the names of an object's members say: a step per member, problems, and the invariants whose verdict needs the values."""
+    """What the names of an object's members say: a step per member, problems, the invariants whose verdict needs the values, and how many are bound."""
 
     steps: tuple[Step, ...]
     problems: tuple[Problem, ...]
     invariants: tuple[Invariant, ...]
     settled: int
+    bound: int
 
 
 class Plans:
@@ -115,7 +116,8 @@ class Plans:
             problems.append(Problem("major", "fhir.invariants.ele-1", "", "an element must have a value or children"))
         self._cardinality(set(keys), problems)
         rules, settled = self._invariants(frozenset(name.removesuffix("[x]") for name in present), problems)
-        return Plan(tuple(steps), tuple(problems), rules, settled)
+        bound = sum(1 for step in steps if step.binding is not None and step.binding.decides)
+        return Plan(tuple(steps), tuple(problems), rules, settled, bound)
 
     def _cardinality(self, keys: set[str], problems: list[Problem]) -> None:
         here = {key[1:] if key[:1] == "_" else key for key in keys}
@@ -215,6 +217,7 @@ class Walk:
         self._depth = 0
         self._fired = 0
         self._settled = 0
+        self._bound = 0
         self._members = 0
         self._undecided: set[str] = set()
 
@@ -225,6 +228,7 @@ class Walk:
         document.report.fired("structure", self._members)
         document.report.fired("primitives", self._members)
         document.report.fired("invariants", self._settled + self._fired)
+        document.report.fired("bindings", self._bound)
         document.members += self._members
         for key in sorted(self._undecided):
             document.skip(f"invariant {key}", "the document alone cannot tell")
@@ -251,6 +255,7 @@ class Walk:
         plan = plans.kept.get(keys) or plans.plan(keys)
         self._members += len(keys)
         self._settled += plan.settled
+        self._bound += plan.bound
         if plan.problems:
             self._problems(plan, plans.type, place)
         if plans.is_reference:
@@ -312,7 +317,6 @@ class Walk:
         """What a field asks of its objects beside their type: a binding, and invariants of the element itself."""
         found = step.field
         if step.binding is not None:
-            self._document.report.fired("bindings")
             step.binding.check(self._document, value, place)
         for rule in found.invariants if found is not None else ():
             self._invariant(rule, value, place)
@@ -336,7 +340,6 @@ class Walk:
             self._say(level, problem[0], here, problem[1], value=value)
             return
         if step.binding is not None:
-            self._document.report.fired("bindings")
             step.binding.check_code(self._document, value, here)
         elif value.__class__ is str and not step.noted and len(value) <= GOOD_CHARS_MAX:
             self._engine.remember(found.type, value)

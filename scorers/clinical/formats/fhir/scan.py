@@ -19,6 +19,7 @@ _LINKS = frozenset({"url", "valueUrl", "fullUrl", "reference"})
 def check_texts(document: Document) -> None:
     """Run the scans that the options ask for, and the markdown rule."""
     options = document.options
+    document.report.fired("texts", len(document.markdowns))
     for text, place in document.markdowns:
         match = _TAG.search(text)
         if match is not None and not options.security:
@@ -45,6 +46,7 @@ def _scan(document: Document, resource: dict[str, Any], place: Place) -> None:
 
 def _text(document: Document, value: str, place: Place, key: str) -> None:
     options = document.options
+    document.report.fired("texts")
     if options.security and key not in _XHTML and _TAG.search(value):
         document.say("major", "fhir.texts.html", place, "this text holds what looks like an HTML tag, which is not allowed here for security")
     if not options.example_urls and key in _LINKS and _EXAMPLE.match(value):

@@ -149,3 +149,30 @@ def test_a_vital_sign_must_keep_its_profile_whether_it_claims_it_or_not() -> Non
     vital = [{"coding": [{"system": "http://terminology.hl7.org/CodeSystem/observation-category", "code": "vital-signs"}]}]
     good = {"value": 60, "unit": "beats", "system": "http://unitsofmeasure.org", "code": "/min"}
     assert is_valid(report(rate | {"category": vital, "valueQuantity": good}))
+
+
+def package(folder: Path, name: str, *, index: bool) -> Path:
+    """A package whose file is named by something else than the last part of the URL."""
+    inner = folder / "a.b#1.0.0" / "package"
+    inner.mkdir(parents=True)
+    (inner / name).write_text(json.dumps(MEMBER))
+    if index:
+        files = [{"filename": name, "resourceType": "StructureDefinition", "url": URL, "version": "1.0.0"}]
+        (inner / ".index.json").write_text(json.dumps({"index-version": 2, "files": files}))
+    return folder
+
+
+@pytest.mark.parametrize("index", [True, False])
+def test_a_definition_is_found_whatever_its_file_is_called(tmp_path: Path, index: bool) -> None:
+    options = replace(PLAIN, packages=(package(tmp_path, "StructureDefinition-another-name.json", index=index),))
+    assert "fhir.profiles.missing" in codes(patient(meta={"profile": [URL]}, name=None), options)
+
+
+def test_an_index_cannot_name_files_outside_its_package(tmp_path: Path) -> None:
+    folder = package(tmp_path, "StructureDefinition-x.json", index=False)
+    (tmp_path / "outside.json").write_text(json.dumps(MEMBER))
+    inner = folder / "a.b#1.0.0" / "package"
+    (inner / "StructureDefinition-x.json").unlink()
+    files = [{"filename": "../../outside.json", "resourceType": "StructureDefinition", "url": URL}]
+    (inner / ".index.json").write_text(json.dumps({"files": files}))
+    assert "fhir.profiles.missing" not in codes(patient(meta={"profile": [URL]}, name=None), replace(PLAIN, packages=(folder,)))

@@ -78,8 +78,45 @@ def _candidates(source: Path, kind: str, url: str) -> list[Json]:
         definition = _archive(source, _stamp(source)).get((kind, url))
         return [definition] if definition is not None else []
     path = source / f"{kind}-{url.rsplit('/', 1)[-1]}.json"
-    definition = _file(path, _stamp(path)) if path.is_file() else None
-    return [definition] if definition is not None and definition.get("url") == url else []
+    paths = {path} if path.is_file() else set()
+    paths |= {source / name for name in _index(source, _stamp(source)).get((kind, url), ()) if (source / name).is_file()}
+    found = (_file(one, _stamp(one)) for one in sorted(paths))
+    return [one for one in found if one is not None and one.get("url") == url and one.get("resourceType") == kind]
+
+
+@lru_cache(maxsize=64)
+def _index(folder: Path, stamp: int) -> dict[tuple[str, str], tuple[str, ...]]:
+    """Return (kind, URL) → file names of a package: from its own index, else from the files. `stamp`: when the folder changed."""
+    found: dict[tuple[str, str], tuple[str, ...]] = {}
+    if stamp < 0:
+        return found
+    listed = _listed(folder)
+    for kind, url, name in listed if listed is not None else _scanned(folder):
+        found[kind, url] = (*found.get((kind, url), ()), name)
+    return found
+
+
+def _listed(folder: Path) -> list[tuple[str, str, str]] | None:
+    """What the package's .index.json says; None where there is none that can be read. Only names of files in the folder itself count."""
+    index = folder / ".index.json"
+    if not index.is_file() or index.stat().st_size > FILE_BYTES_MAX:
+        return None
+    try:
+        files = json.loads(index.read_bytes())["files"]
+        rows = [(str(one["resourceType"]), one["url"], one["filename"]) for one in files[:ARCHIVE_FILES_MAX] if "url" in one]
+    except (ValueError, OSError, KeyError, TypeError, RecursionError):
+        return None
+    return [row for row in rows if isinstance(row[1], str) and isinstance(row[2], str) and Path(row[2]).name == row[2]]
+
+
+def _scanned(folder: Path) -> Iterator[tuple[str, str, str]]:
+    for number, path in enumerate(sorted(folder.glob("*.json"))):
+        if number >= ARCHIVE_FILES_MAX:
+            return
+        if path.is_file() and path.name.startswith(_KINDS):
+            definition = _file(path, _stamp(path))
+            if definition is not None and isinstance(definition.get("url"), str):
+                yield str(definition.get("resourceType")), definition["url"], path.name
 
 
 def _stamp(path: Path) -> int:
