@@ -43,12 +43,13 @@ class Notes:
 
     def add(self, severity: Severity, code: str, path: str, message: str, *, suggestion: str | None = None, value: object = None) -> None:
         """Note one finding; beyond the bound it is only counted."""
-        if self.is_full:
-            self.report.dropped += 1
+        report = self.report
+        if len(report.findings) >= FINDINGS_MAX:
+            report.dropped += 1
         elif value is not None and self.context.quote:
             self.report.findings.append(self.context.finding(severity, code, self.prefix + path, message, suggestion=suggestion, value=value))
         else:
-            self.report.findings.append(_finding(severity, code, self.prefix + path, message, suggestion))
+            report.findings.append(_finding(severity, code, self.prefix + path, message, suggestion))
 
     def not_checked(self, rule: NotChecked) -> None:
         """Name a rule that was not applied, once; made beforehand, since most messages name the same ones."""

@@ -24,6 +24,12 @@ def time(value: str, path: str, context: Context, *, zone: Zone = "none") -> lis
     return check_hl7v2(value, path, context, zone=zone)
 
 
+@lru_cache(maxsize=4_096)
+def zone_missing(path: str, zone: Zone) -> list[Finding]:
+    """What is said of any time of a past day that lacks its offset, where nothing of the time itself is shown."""
+    return time("20000101120000", path, Context(), zone=zone)
+
+
 def authority(path: str, context: Context, *, identifier: str, universal_id: str, universal_id_type: str, type_code: str) -> list[Finding]:
     """What is wrong with the parts of a value that name its assigning authority."""
     from scorers.clinical.checks.identifiers import check_assigning_authority

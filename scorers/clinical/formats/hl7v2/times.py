@@ -51,7 +51,11 @@ def check_times(segment: Segment, notes: Notes, past: str) -> int:
         has_zone = zone == "none" or len(value) <= _DAY_LENGTH or value[-5] in "+-"
         if has_zone and "1900" <= day <= past and (len(day) == _DAY_LENGTH or len(day) == 4):
             continue
-        notes.shared(shared.time(value, f"{segment.path}-{position}", notes.context, zone=zone))
+        path = f"{segment.path}-{position}"
+        if not has_zone and "1900" <= day <= past and len(day) == _DAY_LENGTH and not notes.context.quote:
+            notes.shared(shared.zone_missing(path, zone))
+        else:
+            notes.shared(shared.time(value, path, notes.context, zone=zone))
     return checked
 
 
