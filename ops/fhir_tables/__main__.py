@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from ops.fhir_tables.definitions import add_extensions, definitions_table, profiles_table
-from ops.fhir_tables.terminology import codes_table
+from ops.fhir_tables.terminology import codes_table, later_table
 
 OUT = Path(__file__).resolve().parents[2] / "scorers/clinical/formats/fhir/tables"
 NOTICE = "Compiled from hl7.fhir.r4.core 4.0.1 and hl7.fhir.uv.extensions.r4 5.3.0 (HL7 International, CC0-1.0). Regenerate: python -m ops.fhir_tables"
@@ -57,6 +57,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m ops.fhir_tables", description="Compile the FHIR R4 tables from hl7.fhir.r4.core 4.0.1.")
     parser.add_argument("package", type=Path, help="the package: a .tgz file or a folder")
     parser.add_argument("--extensions", type=Path, help="hl7.fhir.uv.extensions.r4: a .tgz file or a folder")
+    parser.add_argument("--terminology", type=Path, help="hl7.terminology.r4: a .tgz file or a folder")
     parser.add_argument("--out", type=Path, default=OUT, help="where the tables go")
     options = parser.parse_args(arguments)
     if not options.package.exists():
@@ -68,7 +69,11 @@ def main(arguments: list[str] | None = None) -> int:
     structures = definitions_table(package)
     if options.extensions:
         add_extensions(structures, read_package(options.extensions))
-    for name, table in (("definitions", structures), ("codes", codes_table(package)), ("profiles", profiles_table(package))):
+    codes = codes_table(package)
+    tables = {"definitions": structures, "codes": codes, "profiles": profiles_table(package)}
+    if options.terminology:
+        tables["terminology"] = later_table(read_package(options.terminology), codes)
+    for name, table in tables.items():
         size = write_table(options.out / f"{name}.json.xz", table)
         sys.stdout.write(f"{name}: {size:,} bytes\n")
     return 0

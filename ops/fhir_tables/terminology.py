@@ -27,6 +27,21 @@ def codes_table(package: dict[str, list[Json]]) -> Json:
     }
 
 
+def later_table(package: dict[str, list[Json]], codes: Json) -> Json:
+    """Return what a later edition of the code systems adds: system → {code: display} for codes and displays that the first table does not have."""
+    systems = {}
+    for one in package["CodeSystem"]:
+        if one.get("content") == "complete" and one.get("concept") and _is_free(str(one.get("copyright", ""))):
+            known = codes["systems"].get(one["url"], {})
+            systems[one["url"]] = {code: display for code, display in flatten(one["concept"], {}).items() if known.get(code) != display}
+    return {"systems": {url: added for url, added in systems.items() if added}}
+
+
+def _is_free(copyright_text: str) -> bool:
+    """Return whether a code system is HL7's own or in the public domain; excerpts of other bodies' standards are left out."""
+    return not copyright_text or any(words in copyright_text for words in ("HL7 Terminology", "Copyright HL7", "public domain"))
+
+
 def expand_value_sets(package: dict[str, list[Json]], urls: set[str]) -> Json:
     """Return value set URL → {system: codes}, or None where the package alone cannot enumerate it."""
     systems = {one["url"]: one for one in package["CodeSystem"]}

@@ -10,9 +10,9 @@ from schemas.result import Severity
 from scorers.clinical.formats.fhir.document import Document, Place
 from scorers.clinical.formats.fhir.profiles.values import system_facts
 from scorers.clinical.formats.fhir.references import is_absolute, relative_type
-from scorers.clinical.formats.fhir.tables import code_systems, definitions
+from scorers.clinical.formats.fhir.tables import code_systems, definitions, later_codes
 
-#: Code systems of the FHIR specification itself change only with FHIR; those of terminology.hl7.org have gone on since.
+#: Code systems of the FHIR specification itself change only with FHIR.
 _OWN = "http://hl7.org/fhir/"
 _SPACES = re.compile(r"\s+")
 _SETTLED_MAX = 50_000
@@ -80,10 +80,13 @@ def _coding(document: Document, coding: dict[str, Any], place: Place, defined: S
         if any(code.lower() == one.lower() for one in known):
             document.say("minor", "fhir.codings.case", (place, "code", None), "the code system writes this code with other capitals")
             return False
-        own = system.startswith(_OWN)
-        told = "the code system has no such code" if own else "the code system has no such code in the edition of R4"
-        document.say("major" if own else "minor", "fhir.codings.unknown", (place, "code", None), told, value=code)
+        # Who states a version may mean one that is not in the tables.
+        level: Severity = "minor" if "version" in coding and not system.startswith(_OWN) else "major"
+        document.say(level, "fhir.codings.unknown", (place, "code", None), "the code system has no such code", value=code)
         return False
+    later = later_codes().get(system, {}).get(code)
+    if later is not None and isinstance(display, str) and _fold(display) == _fold(later):
+        return True
     return _display(document, display, known[code], place)
 
 
@@ -132,7 +135,12 @@ def _canonical(document: Document, value: str, place: Place, targets: tuple[str,
 
 
 def _systems(document: Document) -> None:
-    """Systems of value set includes must be absolute (a contained code system is named by its full URL)."""
+    """Systems of value set includes must be absolute (a contained code system is named by its full URL), and so must those of units."""
+    for kind in ("Quantity", "Age", "Duration"):
+        for quantity, place, _ in document.typed.get(kind, ()):
+            system = quantity.get("system")
+            if isinstance(system, str) and (not is_absolute(system) or system in definitions().value_sets):
+                document.say("major", "fhir.codings.system", (place, "system", None), "the system of a unit must be the absolute URI of a code system")
     for frame in document.frames:
         if frame.type != "ValueSet":
             continue

@@ -95,8 +95,17 @@ def _read(name: str) -> dict[str, Any]:
 
 @lru_cache(maxsize=1)
 def code_systems() -> dict[str, dict[str, str]]:
-    """Return code system URL → {code: display}, for the systems that FHIR R4 publishes completely."""
+    """Return code system URL → {code: display}: the systems that FHIR R4 publishes completely, with what later editions of HL7 Terminology added."""
     systems: dict[str, dict[str, str]] = _read("codes")["systems"]
+    for url, added in later_codes().items():
+        systems[url] = added | systems.get(url, {})
+    return systems
+
+
+@lru_cache(maxsize=1)
+def later_codes() -> dict[str, dict[str, str]]:
+    """Return code system URL → {code: display} of what HL7 Terminology says otherwise than, or beyond, FHIR R4."""
+    systems: dict[str, dict[str, str]] = _read("terminology")["systems"]
     return systems
 
 

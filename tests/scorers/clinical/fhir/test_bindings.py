@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from scorers.clinical.formats.fhir import is_valid
+from scorers.clinical.formats.fhir.tables import _read, later_codes
 from tests.scorers.clinical.fhir.resources import PLAIN, codes, found, observation, patient, report
 
 ACTIVE = "http://terminology.hl7.org/CodeSystem/condition-clinical"
@@ -67,3 +70,22 @@ def test_an_identifier_system_without_a_scheme_is_told() -> None:
 def test_bindings_fire_whether_or_not_the_code_is_right() -> None:
     counts = [report(patient(gender=gender)).rules_fired["bindings"] for gender in ("female", "woman")]
     assert counts[0] == counts[1] > 0
+
+
+def test_codes_that_later_editions_of_hl7_terminology_added_are_known() -> None:
+    system = "http://terminology.hl7.org/CodeSystem/v3-RoleCode"
+    added = [code for code in later_codes()[system] if code not in _read("codes")["systems"][system]]
+    for code, expected in ((added[0], False), ("no-such-role", True)):
+        made = patient(contact=[{"name": {"text": "a"}, "relationship": [{"coding": [{"system": system, "code": code}]}]}])
+        assert ("fhir.codings.unknown" in codes(made)) is expected
+
+
+def test_a_code_of_a_stated_version_that_is_not_in_the_tables_is_minor() -> None:
+    coding = {"system": "http://terminology.hl7.org/CodeSystem/v3-RoleCode", "version": "9", "code": "no-such-role"}
+    made = patient(contact=[{"name": {"text": "a"}, "relationship": [{"coding": [coding]}]}])
+    assert found(made, "fhir.codings.unknown").severity == "minor"
+
+
+@pytest.mark.parametrize("system", ["units", "http://hl7.org/fhir/ValueSet/administrative-gender"])
+def test_the_system_of_a_unit_is_a_code_system(system: str) -> None:
+    assert "fhir.codings.system" in codes(observation(valueQuantity={"value": 1, "code": "a", "system": system}))
