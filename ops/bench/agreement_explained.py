@@ -48,7 +48,6 @@ class Class:
 
 CLASSES = (
     Class("reference form", "ours", re.compile(r"fhir\.references\.form")),
-    Class("reference target by name", "ours", re.compile(r"fhir\.references\.target")),
     Class("blank text", "ours", re.compile(r"fhir\.primitives\.blank")),
     Class("element with an id only", "ours", re.compile(r"fhir\.invariants\.ele-1")),
     Class("empty list of primitives", "ours", re.compile(r"fhir\.structure\.empty-list")),
@@ -58,6 +57,7 @@ CLASSES = (
     Class("vital signs by code", "official", re.compile(r"VALIDATION_VAL_PROFILE_MINIMUM_MAGIC")),
     Class("relative canonical", "official", re.compile(r"TYPE_SPECIFIC_CHECKS_CANONICAL_ABSOLUTE")),
     Class("unknown address below hl7.org/fhir", "official", re.compile(r"Type_Specific_Checks_DT_URL_Resolve")),
+    Class("scheme in capitals", "official", re.compile(r"Type_Specific_Checks_DT_Identifier_System")),
     Class("identifier that should be a URI", "official", re.compile(r"TYPE_SPECIFIC_CHECKS_DT_IDENTIFIER_IETF_SYSTEM_VALUE")),
 )
 #: Dates of different precision and the like: the official validator counts an invariant that is neither true nor false as broken.
