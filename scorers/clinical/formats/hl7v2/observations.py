@@ -22,8 +22,11 @@ WITHIN_GROUP = frozenset({"OBX", "NTE", "TCD", "SID", "CTI", "PRT", "ADD"})
 TYPES_FROM = "2.8.2"
 #: Lines of one text come as one OBX each, under one identifier.
 TEXT_TYPES = frozenset({"TX", "FT", "ST", "ED", "RP"})
+#: Types whose values need a look beyond their form.
+LOOKED_INTO = frozenset({"SN", "ED"})
 COMPARATORS = frozenset({"", ">", "<", ">=", "<=", "=", "<>"})
-NO_RESULT = frozenset({"X", "N", "D", "O", "I", "W"})
+#: Tables that HL7 only suggests: their codes are held against them where they name them.
+NAMED = frozenset({"HL70005", "HL70189"})
 SYSTOLIC, DIASTOLIC = "8480-6", "8462-4"
 
 
@@ -66,7 +69,7 @@ class Observations:
                 kind = kind.split("^", 1)[0]
             if not value or value == NULL:
                 self._absent(segment, fields)
-            elif not kind or kind == "SN" or not (segment.is_typed or value_accepts(self.version.name, kind)(value)):
+            elif not kind or kind in LOOKED_INTO or not (segment.is_typed or value_accepts(self.version.name, kind)(value)):
                 self._value(segment, kind, value)
         if code:
             system = parts[2] if len(parts) > 2 else ""
@@ -84,9 +87,15 @@ class Observations:
             self.set_ids[set_id] = segment
         if kind in {"NM", "SN"}:
             if not is_usual:
-                measures.check_observation(segment, self.patient, self.notes)
+                self._measure(segment, fields)
             if identifier in {SYSTOLIC, DIASTOLIC}:
                 self.pressures[identifier] = (segment, value)
+
+    def _measure(self, segment: Segment, fields: list[str]) -> None:
+        """A number, its unit and its range."""
+        if self.is_strict and fields[5] and not fields[6]:
+            self.notes.add("major", "profile.required-field", f"{segment.path}-6", "The declared profile requires a unit with a number")
+        measures.check_observation(segment, self.patient, self.notes)
 
     def end(self) -> None:
         """Close a group: results given twice, and the two blood pressures against each other."""
@@ -104,6 +113,10 @@ class Observations:
         if not kind:
             self.notes.add("major", "observations.type-missing", f"{segment.path}-2", "The value type is required where OBX-5 holds a value")
             return
+        if kind == "ED" and not segment.component(5, 5):
+            # A placeholder without its data is met in the wild; plain text is no encapsulated data at all.
+            severity: Severity = "minor" if "^" in value else "major"
+            self.notes.add(severity, "observations.type-mismatch", f"{segment.path}-5", "OBX-2 says ED, and ED.5 (Data) is missing")
         version = self.version
         if kind not in version.datatypes and kind not in PRIMITIVES:
             version = load(TYPES_FROM)
@@ -111,7 +124,8 @@ class Observations:
                 return  # OBX-2's own check tells that there is no such type
         if compiled(version.name, kind, None, repeats=True).fullmatch(value):
             if kind == "SN" and segment.component(5, 1) not in COMPARATORS:
-                self.notes.add("minor", "observations.comparator", f"{segment.path}-5", "SN.1 is none of >, <, >=, <=, = and <>")
+                text = "SN.1 is none of >, <, >=, <=, = and <>"
+                self.notes.add("major", "observations.comparator", f"{segment.path}-5", text, suggestion="A number alone stands in SN.2, as ^100")
             return
         self._disagreement(segment, version, kind, value)
 
@@ -174,7 +188,7 @@ def check_bound(version: Version, segment: Segment, position: int, table: str, s
         parts = repetition.split("^", 3)
         code = unescape(parts[0])
         system = parts[2] if len(parts) > 2 else ""
-        if not code or code == NULL or (system and system not in {table, f"L{table}"}):
+        if not code or code == NULL or (system and system not in {table, f"L{table}"}) or (not system and table in NAMED):
             continue
         # A version whose table is not carried takes any version's codes: what none of them lists, none allows.
         if (codes is not None and code in codes) or known.matches(code) or code in shared.codes(table):

@@ -48,7 +48,7 @@ ELR = Profile(
         "OBX": (1, 3, 11, 23, 24),
         "SPM": (1, 2, 4, 17, 18),
     },
-    segments=("SFT",),
+    segments=("SFT", "PID", "ORC", "OBX", "SPM"),
     names_ids=(3, 4, 5, 6),
     is_strict=True,
 )
@@ -58,6 +58,7 @@ CASE_NOTIFICATION = Profile(
     names=frozenset({"NOTF_ORU_v3.0", "NOTF_ORU_V3.0", "NND_ORU_v2.0", "NND_ORU_V2.0"}),
     ids=frozenset(),
     required={"MSH": (3, 4, 5, 6, 21), "PID": (1, 3, 5), "OBR": (1, 3, 4, 7, 22, 25, 31), "OBX": (1, 2, 3, 11)},
+    segments=("PID", "OBX"),
 )
 #: HL7 Version 2.5.1 Implementation Guide for Immunization Messaging, Release 1.5: an unsolicited update.
 IMMUNIZATION = Profile(

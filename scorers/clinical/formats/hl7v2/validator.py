@@ -25,7 +25,7 @@ from scorers.clinical.report import Context, Report
 
 #: Fields that the specification binds to an HL7 table, whatever their type says.
 BOUND: dict[str, tuple[tuple[int, str, Severity], ...]] = {
-    "PID": ((8, "HL70001", "major"), (16, "HL70002", "minor")),
+    "PID": ((8, "HL70001", "major"), (10, "HL70005", "minor"), (16, "HL70002", "minor"), (22, "HL70189", "minor")),
     "PV1": ((2, "HL70004", "major"), (36, "HL70112", "minor")),
     "OBX": ((8, "HL70078", "major"),),
     "RXR": ((1, "HL70162", "minor"),),

@@ -12,9 +12,12 @@ ELR_HEADER = (
 SFT = "SFT|Maker|1|Product|B1"
 ELR_OBX = CODED_OBX + "|||||||||Laboratory^D^^^^CLIA&2.16.840.1.113883.4.7&ISO^XX^^^11D0000000|1 Main St^^Springfield^IL^62701"
 
+ELR_ORC = "ORC|RE||8801^LAB|||||||||||||||||" + "|Clinic^D|1 Main St^^Springfield^IL^62701^USA^B|^WPN^PH^^1^217^5550100"
+ELR_SPM = "SPM|1|^1&LAB||258500001^Nasopharyngeal swab^SCT|||||||||||||20260211083000-0600|20260211101500-0600"
+
 
 def elr(*observations: str, head: str = ELR_HEADER, software: str | None = SFT, pid: str = PID) -> bytes:
-    return message(head, *([software] if software else []), pid, OBR, *(observations or (ELR_OBX,)))
+    return message(head, *([software] if software else []), pid, ELR_ORC, OBR, *(observations or (ELR_OBX,)), ELR_SPM)
 
 
 # Header
@@ -129,7 +132,10 @@ def test_a_discharge_before_admission_is_told() -> None:
         ("CWE", "Not detected^^no such system", ("major", "data_types.coding-system", "OBX[1]-5.3")),
         ("DT", "2026-02-11", ("major", "datetimes.malformed", "OBX[1]-5")),
         ("TM", "25", ("major", "data_types.datatype", "OBX[1]-5")),
-        ("SN", "about^5", ("minor", "observations.comparator", "OBX[1]-5")),
+        ("SN", "about^5", ("major", "observations.comparator", "OBX[1]-5")),
+        ("SN", "100", ("major", "observations.comparator", "OBX[1]-5")),
+        ("ED", "^TEXT^PLAIN^A", ("minor", "observations.type-mismatch", "OBX[1]-5")),
+        ("ED", "plain text", ("major", "observations.type-mismatch", "OBX[1]-5")),
         ("SN", ">^x", ("major", "data_types.datatype", "OBX[1]-5.2")),
         ("", "13.4", ("major", "observations.type-missing", "OBX[1]-2")),
         ("XX", "13.4", ("major", "valuesets.code", "OBX[1]-2")),

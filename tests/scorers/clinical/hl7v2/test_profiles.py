@@ -81,6 +81,27 @@ def test_a_report_that_names_no_profile_is_told_so(value: str) -> None:
     assert told_at(with_field(REPORT, "MSH", 21, value), "MSH", 21)
 
 
+@pytest.mark.parametrize("name", ["SFT", "PID", "ORC", "OBR", "OBX", "SPM"])
+def test_a_required_segment_of_a_laboratory_report_is_missed(name: str) -> None:
+    told = grave(message(*(row for kept, row in REPORT.items() if kept != name)))
+
+    assert name in {path for _, code, path in told if code in {"profile.required-segment", "structure.missing-segment"}}
+
+
+def test_a_number_of_a_laboratory_report_needs_its_unit() -> None:
+    number = REPORT["OBX"].replace("|CWE|", "|NM|").replace(RESULT, "7.4")
+
+    assert grave(message(*(REPORT | {"OBX": number}).values())) == [("major", "profile.required-field", "OBX[1]-6")]
+
+
+@pytest.mark.parametrize(("position", "value"), [(10, "9999-9^X^HL70005"), (22, "Q^X^HL70189")])
+def test_race_and_ethnic_group_are_held_against_the_table_that_they_name(position: int, value: str) -> None:
+    found = report_of(with_field(REPORT, "PID", position, value)).findings
+
+    assert ("minor", "valuesets.code", f"PID-{position}") in [(one.severity, one.code, one.path) for one in found]
+    assert grave(with_field(REPORT, "PID", position, value)) == []
+
+
 def test_a_required_field_may_not_be_null() -> None:
     assert told_at(with_field(REPORT, "ORC", 3, '""'), "ORC", 3) == [("major", "profile.required-field", "ORC[1]-3")]
 
