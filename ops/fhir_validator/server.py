@@ -22,7 +22,7 @@ READY_LINE = b"validator ready"
 class FhirValidator:
     """A validator that ends with this program, however that ends. `port`: 0 takes a free one.
 
-    Nothing is fetched while it validates. What it writes (its log may quote what it validates) lies in a folder that `stop` removes.
+    Nothing is fetched while it validates, and nothing that it says of documents is kept.
     """
 
     def __init__(self, *, packages: Sequence[Path] = (), port: int = 0, start_timeout_s: float = START_TIMEOUT_S, timeout_s: float = TIMEOUT_S) -> None:
@@ -65,6 +65,7 @@ class FhirValidator:
             )
         wait_until(lambda: self._is_ready() or not self.pid, self._start_timeout_s, interval_s=0.1)
         if self.pid and self._is_ready():
+            (home / "log").unlink()  # what it logs from here on may quote what it validates, and nobody reads it
             return self.client
         why = f"is not ready after {self._start_timeout_s:g} s" if self.pid else "ended at once"
         words = self._last_words()
