@@ -1,6 +1,7 @@
 """The official validator, started for real, offline; and how far ours agrees with it."""
 
 import json
+import os
 import subprocess
 import sys
 import textwrap
@@ -48,7 +49,7 @@ def test_verdicts_on_our_samples_and_their_mutations_agree(official_validator: V
     assert changed["agreement"] >= 0.93, changed["disagreements"]
 
 
-def test_it_ends_with_the_program_that_started_it_and_is_then_lost(official_validator: ValidatorClient) -> None:
+def test_it_ends_with_the_program_that_started_it_and_is_then_lost(official_validator: ValidatorClient, tmp_path: Path) -> None:
     script = textwrap.dedent("""
         import sys
         from pathlib import Path
@@ -58,7 +59,9 @@ def test_it_ends_with_the_program_that_started_it_and_is_then_lost(official_vali
         print(server.pid, server.port, flush=True)
         sys.stdin.read()
     """)
-    owner = subprocess.Popen([sys.executable, "-c", script, *map(str, packages())], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    environment = os.environ | {"TMPDIR": str(tmp_path)}  # a program that is killed cannot tidy up
+    command = [sys.executable, "-c", script, *map(str, packages())]
+    owner = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment)
     assert owner.stdout is not None
     pid, port = map(int, owner.stdout.readline().split())
     assert is_running(pid, "Serve.java")
