@@ -20,7 +20,7 @@ CLOSED = frozenset({
 })  # fmt: skip
 #: Coding systems that senders use and table 0396 lists under another name, or lists only after 2.8.2.
 SYSTEMS_MORE = frozenset({"SCT", "LOINC", "SNOMED-CT", "ICD10", "ICD-10-CM", "CDCREC", "C5", "CPT", "I10C", "PHIN", "NULLFL", "ISO+", "LA", "99"})
-OID = re.compile(r"[012](?:\.(?:0|[1-9]\d*+))+")
+OID = re.compile(r"[012](?:\.(?:0|[1-9]\d*+))+", re.ASCII)
 SYSTEM_FORM = re.compile(r"[A-Za-z0-9][A-Za-z0-9+_.\-/]{0,39}")
 Membership = Literal["member", "other", "not-checked"]
 
@@ -43,7 +43,7 @@ def coding_system_pattern() -> str:
 
 @lru_cache(maxsize=1)
 def _systems() -> re.Pattern[str]:
-    return re.compile(coding_system_pattern())
+    return re.compile(coding_system_pattern(), re.ASCII)
 
 
 def coding_system_fault(system: str) -> tuple[Severity, str] | None:

@@ -32,7 +32,7 @@ WITHHELD_NAMES = frozenset({"U", "S"})
 NPI_OID = "2.16.840.1.113883.4.6"
 UNITED_STATES = frozenset({"", "US", "USA", "840"})
 STATE = re.compile(r"[A-Za-z]{2}")
-ZIP = re.compile(r"\d{5}(?:-?\d{4})?")
+ZIP = re.compile(r"\d{5}(?:-?\d{4})?", re.ASCII)
 
 
 def repetitions(segment: Segment, position: int) -> list[tuple[str, str]]:

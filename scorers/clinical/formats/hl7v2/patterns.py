@@ -127,7 +127,7 @@ def segment_pattern(version: Version, name: str, used: Mapping[int, frozenset[in
         value = _field(version, elements[position], used[position], value_type) if position in used else ""
         field = rf"\|(?=[^|]){value}{whole}" if position in required else rf"\|{value}{whole}"
         whole = field if any(position <= later for later in required) else f"(?:{field})?+"
-    return re.compile((r"MSH\|[^|]*+" if name == "MSH" else name) + whole)
+    return re.compile((r"MSH\|[^|]*+" if name == "MSH" else name) + whole, re.ASCII)
 
 
 def parts_of(value: str) -> frozenset[int]:
@@ -143,10 +143,10 @@ def compiled(version_name: str, datatype: str, table: str | None, *, repeats: bo
     version = load(version_name)
     repetition = _repetition(version, datatype, table, ALONE)
     # A pass of the loop that matches nothing ends it: an empty first repetition is begun by the ~ that follows it.
-    return re.compile(rf"(?:(?:\A(?!~)|~){repetition})*+" if repeats else repetition)
+    return re.compile(rf"(?:(?:\A(?!~)|~){repetition})*+" if repeats else repetition, re.ASCII)
 
 
 @lru_cache(maxsize=8_192)
 def component_accepts(version_name: str, datatype: str, table: str | None, level: int) -> Callable[[str], object]:
     """What accepts a well-formed component (level 1) or subcomponent (level 2) that is not empty."""
-    return re.compile(_component(load(version_name), Element(1, datatype, 0, 1, table, ""), level, ALONE)).fullmatch
+    return re.compile(_component(load(version_name), Element(1, datatype, 0, 1, table, ""), level, ALONE), re.ASCII).fullmatch

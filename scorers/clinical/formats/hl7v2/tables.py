@@ -92,7 +92,7 @@ def _shared() -> Any:
 def code_tables() -> Mapping[str, CodeTable]:
     """All code tables, by their HL7 number (`HL70001`)."""
     return {
-        number: CodeTable(number, table["name"], table["codes"], tuple(re.compile(p) for p in table["patterns"]), table["open"])
+        number: CodeTable(number, table["name"], table["codes"], tuple(re.compile(p, re.ASCII) for p in table["patterns"]), table["open"])
         for number, table in _shared()["tables"].items()
     }
 
@@ -134,4 +134,4 @@ def nearest(written: str) -> str:
     prefixes = [version for version in VERSIONS if written.startswith(version)]
     if prefixes:
         return max(prefixes, key=len)
-    return VERSIONS[-1] if re.fullmatch(r"2\.(9|[1-9]\d)(\.\d+)?", written) else VERSION_DEFAULT
+    return VERSIONS[-1] if re.fullmatch(r"2\.(9|[1-9]\d)(\.\d+)?", written, re.ASCII) else VERSION_DEFAULT

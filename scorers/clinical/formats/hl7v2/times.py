@@ -12,7 +12,7 @@ from scorers.clinical.formats.hl7v2.notes import Notes
 from scorers.clinical.formats.hl7v2.primitives import DTM
 from scorers.clinical.formats.hl7v2.shared import Zone
 
-WELL_FORMED = re.compile(DTM.pattern or "")
+WELL_FORMED = re.compile(DTM.pattern or "", re.ASCII)
 #: Segment → (field, whether a time of day needs its offset). Birth and death are days; MSH-7 places the whole message in time.
 TIMES: Mapping[str, tuple[tuple[int, Zone], ...]] = {
     "MSH": ((7, "required"),),
@@ -64,5 +64,5 @@ def check_order(segment: Segment, first: int, second: int, what: str, notes: Not
     if second >= len(segment.fields):
         return
     earlier, later = segment.component(first, 1)[:_DAY_LENGTH], segment.component(second, 1)[:_DAY_LENGTH]
-    if len(earlier) == len(later) == _DAY_LENGTH and earlier.isdigit() and later.isdigit() and later < earlier:
+    if len(earlier) == len(later) == _DAY_LENGTH and (earlier + later).isascii() and earlier.isdigit() and later.isdigit() and later < earlier:
         notes.add("major", "datetimes.period-order", f"{segment.path}-{second}", what)

@@ -91,6 +91,8 @@ def test_every_line_that_is_not_blank_is_in_the_document(text: str) -> None:
         result(pid=PID.replace("2.16.840", "1." * 5 * MEBIBYTE)),
         message(header(), PID, *["OBX|1|NM|x||y"] * (SEGMENTS_MAX + 5)),
         message(header(), PID, OBR, *[OBX] * 20_000),
+        message(header(), PID, OBR, *(f"OBX|1|CWE|{number}-0^x^LN|{number}|{number}000^y^SCT||||||F" for number in range(SEGMENTS_MAX))),
+        message(header(), PID, OBR, *["NTE" + "|" * 300] * 30_000),
         message(*[header()] * 20_000),
         message(header(), *["NTE|1||\x0b\x1c"] * 20_000),
         b"M" * 10 * MEBIBYTE,
@@ -102,7 +104,7 @@ def test_every_line_that_is_not_blank_is_in_the_document(text: str) -> None:
     ],
     ids=[
         "number", "text", "repetitions", "components", "subcomponents", "escapes", "breaks", "fields", "identifier", "identifiers", "arcs", "segments",
-        "duplicates", "messages", "frames", "no header", "frame starts", "nulls", "empty header", "version", "type",
+        "duplicates", "codes", "empty fields", "messages", "frames", "no header", "frame starts", "nulls", "empty header", "version", "type",
     ],
 )  # fmt: skip
 def test_large_input_is_done_within_its_bound(data: bytes) -> None:
@@ -154,3 +156,13 @@ def test_paths_hold_only_names_and_numbers(name: str) -> None:
 def test_lone_surrogates_and_nulls_are_text_like_any_other() -> None:
     assert decode(b"MSH|^~\\&|\xed\xa0\x80\x00").text.startswith("MSH")
     read("MSH|^~\\&|\ud800\x00\rPID|1||\udfff")
+
+
+@pytest.mark.parametrize("number", ["1e400", "9" * 400, "-" + "9" * 10_000, "0." + "9" * 400, "inf", "nan", "0x1p9", "\u0661\u0662"])
+def test_a_number_that_is_none_is_told(number: str) -> None:
+    assert ("OBX[1]-5", "major") in {(found.path, found.severity) for found in report_of(result(OBX.replace("13.4", number))).findings}
+
+
+@pytest.mark.parametrize("data", [b"", b"M", b"MS", b"MSH", b"MSH|", b"MSH|^", b"\x0bMSH|^~\\&|\x1c", result()[: len(result()) // 2], result()[:-40]])
+def test_what_was_cut_off_is_told(data: bytes) -> None:
+    assert {found.severity for found in report_of(data).findings} & {"critical", "major"} or data.endswith(b"F|||")
