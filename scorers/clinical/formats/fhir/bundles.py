@@ -66,7 +66,9 @@ def _entries(document: Document, bundle: Frame) -> None:
         identity = frame.resource.get("id")
         if parts is not None and not isinstance(identity, str) and not optional:
             document.say("major", "fhir.bundle.full-url", (place, "fullUrl", None), "a fullUrl that looks like a server's needs a resource with an id")
-        elif parts is not None and parts[1:] != (frame.type, identity) and not optional:
+        elif parts is not None and parts[1] != frame.type and not optional:
+            document.say("major", "fhir.bundle.full-url", (place, "fullUrl", None), "a fullUrl that looks like a server's must name the resource's type")
+        elif parts is not None and parts[2] != identity and not optional:
             # SHALL in R4, but broken by an official example: told, not held against the document.
             document.say(
                 "minor", "fhir.bundle.full-url-id", (place, "fullUrl", None), "a fullUrl that looks like a server's should end in the resource's type and id"
@@ -98,7 +100,7 @@ def _search(document: Document, bundle: Frame) -> None:
             continue
         if not isinstance(frame.resource.get("id"), str):
             document.say("major", "fhir.bundle.search", frame.place, "a search result must have an id")
-        if wanted is not None and mode in (None, "match") and frame.type != wanted:
+        if wanted is not None and mode == "match" and frame.type != wanted:
             document.say("major", "fhir.bundle.search", frame.place, f"not of the type that was searched for: {wanted}")
 
 
@@ -117,7 +119,7 @@ def _linked(document: Document, bundle: Frame, resolver: Resolver, kind: str) ->
         if (top in parts or (kind == "document" and top == "section")) and resolver.in_bundle(first, reference) is None:
             near = resolver.same_id(reference)
             told = "; an entry has this type and id, but not by the rules of fullUrl" if near else ""
-            if near or kind == "message" or not is_absolute(reference):
+            if near or kind == "message" or not is_absolute(reference) or reference.startswith("urn:"):
                 document.say("major", "fhir.bundle.unresolved", place, f"this must be in the Bundle and is not{told}")
             else:
                 document.say("minor", "fhir.bundle.outside", place, "this should be in the Bundle and is not")

@@ -46,6 +46,21 @@ _ATTRIBUTES_OF = {
 #: Tags kept as good, and their length.
 _KNOWN_MAX = 5_000
 _KNOWN_CHARS_MAX = 120
+#: Elements that hold only some others, and no text; elements that stand only in some others; what a paragraph cannot hold, however deep.
+_ROWS = frozenset({"tr"})
+_ONLY = {
+    "ul": frozenset({"li"}),
+    "ol": frozenset({"li"}),
+    "dl": frozenset({"dt", "dd", "div"}),
+    "table": frozenset({"caption", "col", "colgroup", "thead", "tbody", "tfoot", "tr"}),
+    "tbody": _ROWS,
+    "thead": _ROWS | {"th", "td"},
+    "tfoot": _ROWS | {"th", "td"},
+    "tr": frozenset({"th", "td"}),
+    "br": frozenset[str](),
+}
+_WITHIN = {"li": frozenset({"ul", "ol"}), "td": frozenset({"tr", "thead", "tfoot"}), "th": frozenset({"tr", "thead", "tfoot"})}
+_BLOCKS = frozenset({"p", "div", "ul", "ol", "table", "blockquote", "pre"})
 _TEXT_LINK = "http://hl7.org/fhir/StructureDefinition/textLink"
 _ACTIVE = re.compile(r"\s*(javascript|vbscript|data\s*:\s*text/html)\b", re.IGNORECASE)
 
@@ -102,6 +117,29 @@ def _known() -> dict[str, tuple[str, str]]:
     return {}
 
 
+def _has_place(name: str, opened: list[str]) -> bool:
+    """Return whether an element may stand inside those that are open, outermost first."""
+    if not opened:
+        return True
+    outer = opened[-1]
+    if (outer in _ONLY and name not in _ONLY[outer]) or (name in _WITHIN and outer not in _WITHIN[name]):
+        return False
+    return not (name in _BLOCKS and "p" in opened) and not (name == "a" and "a" in opened)
+
+
+def _step(kind: str, name: str, opened: list[str], rooted: bool) -> bool:
+    """Open or close an element; return whether that is right where it stands. `rooted`: the outermost element was there already."""
+    if kind == "close":
+        return bool(opened) and opened.pop() == name
+    if not opened and (kind != "root" or rooted):
+        return False
+    if not _has_place(name, opened):
+        return False
+    if kind != "empty":
+        opened.append(name)
+    return len(opened) <= TAG_DEPTH_MAX
+
+
 class Scan:
     """One narrative: its problems, the anchors it offers and the links into the page that it makes."""
 
@@ -139,24 +177,12 @@ class Scan:
             tag = known.get(body) or (self._learn(body, known) if end else None)
             if tag is None:
                 return False
-            kind, name = tag
-            if kind == "close":
-                if not opened or opened.pop() != name:
-                    return False
-            elif opened:
-                if kind != "empty":
-                    opened.append(name)
-                elif name == "img":
-                    content = True
-                if len(opened) > TAG_DEPTH_MAX:
-                    return False
-            elif kind == "root" and not rooted:
-                rooted = True
-                opened.append(name)
-            else:
+            if not _step(*tag, opened, rooted):
                 return False
-            if chars and (not content or not opened) and not chars.isspace():
-                if not opened:
+            rooted = True
+            content = content or tag == ("empty", "img")
+            if chars and (not content or not opened or opened[-1] in _ONLY) and not chars.isspace():
+                if not opened or opened[-1] in _ONLY:
                     return False
                 content = True
         return content and not opened
@@ -206,6 +232,8 @@ class Scan:
             place = match.end()
             if match["name"]:
                 roots += not self._open and not match["close"]
+                if not match["close"] and not _has_place(match["name"], self._open):
+                    self._say("fhir.narrative.structure", "an element where XHTML has no place for it")
                 if not self._tag(match["name"], bool(match["close"]), match["rest"]):
                     return
             elif match["data"] and match["data"].strip():
@@ -222,6 +250,8 @@ class Scan:
             self._content = True
             if not self._open:
                 self._say("fhir.narrative.malformed", "the narrative must be one div" if roots else "text outside the div")
+            elif self._open[-1] in _ONLY:
+                self._say("fhir.narrative.structure", "text directly in a list, a table or a line break")
         if "&" in chars:
             self._entities(chars)
 
@@ -283,7 +313,9 @@ class Scan:
             self._say("fhir.invariants.txt-1", "the narrative holds an attribute that is not basic HTML formatting")
         elif key in {"href", "src"} and _ACTIVE.match(value):
             self._say("fhir.narrative.active", "a link that runs code")
-        elif key == "href" and value.startswith("#") and len(value) > 1:
+        elif (key == "href" or (key == "src" and name == "img")) and value.startswith("#") and len(value) > 1:
             self.links.append(value[1:])
+        elif key == "href" and name == "a" and not value:
+            self._say("fhir.narrative.empty-link", "a link to nowhere")
         if key == "id" or (key == "name" and name in {"a", "map"}):
             self.anchors.add(value)

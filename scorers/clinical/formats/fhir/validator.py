@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
+from scorers.clinical.formats.fhir.attachments import check_attachments
 from scorers.clinical.formats.fhir.bundles import check_bundles
 from scorers.clinical.formats.fhir.codings import check_codings
 from scorers.clinical.formats.fhir.conformance import check_definitions
@@ -88,6 +89,7 @@ def _rules(document: Document) -> None:
         "codings": lambda: check_codings(document, at_hand.system),
         "definitions": lambda: check_definitions(document),
         "questionnaires": lambda: check_responses(document, at_hand),
+        "attachments": lambda: check_attachments(document),
         "texts": lambda: check_texts(document),
         "profiles": lambda: check_profiles(document, resolver, at_hand),
     }

@@ -39,9 +39,27 @@ def test_a_reference_to_a_type_that_is_not_allowed_is_told() -> None:
     assert "Patient" in finding.message
 
 
-@pytest.mark.parametrize("reference", ["nonsense", "Patient", "Persona/1", "Patient/a b", "Patient/"])
-def test_a_relative_reference_has_the_form_of_one(reference: str) -> None:
+@pytest.mark.parametrize("reference", ["nonsense", "Patient", "Persona/1", "Patient/"])
+def test_a_relative_reference_should_have_the_form_of_one(reference: str) -> None:
+    assert found(observation(subject={"reference": reference}), "fhir.references.form").severity == "minor"
+
+
+@pytest.mark.parametrize("reference", ["Patient/a b", "http://server.example/Patient/a b", "urn:uuid:5fa91d3c-9f6c-4a3b-8b54-2f3c2b1f0a11 "])
+def test_a_reference_holds_no_whitespace(reference: str) -> None:
     assert codes(observation(subject={"reference": reference})) == {"fhir.references.form"}
+
+
+def test_a_reference_by_search_belongs_into_a_transaction() -> None:
+    asking = observation(subject={"reference": "Patient?identifier=1"})
+    assert codes(asking) == {"fhir.references.conditional"}
+    entry = {"resource": asking, "request": {"method": "POST", "url": "Observation"}}
+    assert codes({"resourceType": "Bundle", "type": "transaction", "entry": [entry]}) == set()
+
+
+def test_the_type_of_a_resource_that_is_only_named_is_minor() -> None:
+    assert found(observation(subject={"reference": "Medication/1"}), "fhir.references.target").severity == "minor"
+    inside = [{"resourceType": "Medication", "id": "m"}]
+    assert codes(observation(subject={"reference": "#m"}, contained=inside)) == {"fhir.references.target"}
 
 
 def test_a_stated_type_must_be_the_type_that_is_pointed_to() -> None:
@@ -129,7 +147,15 @@ def test_search_results_have_ids_and_the_type_that_was_asked_for() -> None:
     found_set = bundle(patient(), kind="searchset") | {"link": [{"relation": "self", "url": "http://server.example/Patient?name=a"}]}
     assert is_valid(report(found_set))
     found_set["link"][0]["url"] = "http://server.example/Observation?code=a"
+    assert is_valid(report(found_set))
+    found_set["entry"][0]["search"] = {"mode": "match"}
     assert codes(found_set) == {"fhir.bundle.search"}
+
+
+def test_a_full_url_names_the_type_of_its_resource() -> None:
+    made = bundle(patient())
+    made["entry"][0]["fullUrl"] = "http://server.example/Observation/p1"
+    assert codes(made) == {"fhir.bundle.full-url"}
 
 
 def test_a_link_relation_that_names_one_page_occurs_once() -> None:

@@ -146,3 +146,9 @@ def test_a_definition_has_an_absolute_url_and_an_extension_fixes_its_own() -> No
         "differential": {"element": [{"id": "Extension", "path": "Extension"}, element]},
     }
     assert "fhir.definitions.extension-url" in codes(extension)
+
+
+def test_an_extension_under_the_name_of_hl7_that_hl7_does_not_publish_is_an_error() -> None:
+    url = "http://hl7.org/fhir/StructureDefinition/patient-nosuch"
+    assert codes(patient(extension=[{"url": url, "valueString": "a"}])) == {"fhir.extensions.unknown"}
+    assert codes(patient(extension=[{"url": "http://a.test/StructureDefinition/x", "valueString": "a"}])) == set()

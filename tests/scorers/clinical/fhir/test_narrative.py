@@ -24,7 +24,7 @@ def problems(div: str) -> set[str]:
     [
         f"<div {NS}>plain</div>",
         f"<div {NS}><p class='a' id='b'>x<br/>&lt;&#233;&#xe9;</p><a href='#b'>y</a><table border='1'><tr><td colspan='2'>z</td></tr></table></div>",
-        f"<div {NS}><img src='#a' alt='b'/></div>",
+        f"<div {NS}><img src='a.png' alt='b'/></div>",
         f"<div {NS}><!-- comment --><b>a</b></div>",
     ],
 )
@@ -85,3 +85,27 @@ def test_the_quick_scan_says_what_the_thorough_one_says(parts: list[str]) -> Non
     quick.run()
     thorough._scan()
     assert (quick.problems, quick.anchors, sorted(quick.links)) == (thorough.problems, thorough.anchors, sorted(thorough.links))
+
+
+@pytest.mark.parametrize(
+    "inside",
+    [
+        "<p>a<p>b</p></p>",
+        "<p><span><ul><li>a</li></ul></span></p>",
+        "<ul>a</ul>",
+        "<ul><p>a</p></ul>",
+        "<li>a</li>",
+        "<td>a</td>",
+        "<table><td>a</td></table>",
+        "<table><tr>a</tr></table>",
+        "<a href='x'><a href='y'>z</a></a>",
+        "<br>a</br>",
+    ],
+)
+def test_elements_stand_where_xhtml_has_a_place_for_them(inside: str) -> None:
+    assert codes(patient(text={"status": "generated", "div": f"<div {NS}>{inside}</div>"})) == {"fhir.narrative.structure"}
+
+
+def test_a_link_leads_somewhere_and_an_image_into_the_page_is_there() -> None:
+    for inside, code in (("<a href=''>b</a>", "fhir.narrative.empty-link"), ("<img src='#none' alt='b'/>", "fhir.narrative.link")):
+        assert codes(patient(text={"status": "generated", "div": f"<div {NS}>{inside}</div>"})) == {code}

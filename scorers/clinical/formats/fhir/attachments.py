@@ -1,0 +1,44 @@
+"""Attachments: the size and hash that they state are those of the data they carry (R4: datatypes.html#Attachment)."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+from typing import Any
+
+from scorers.clinical.formats.fhir.document import Document, Place
+
+_SHA1_BYTES = 20
+
+
+def check_attachments(document: Document) -> None:
+    """Check every Attachment of a document that carries its data and says something of it."""
+    for value, place, _ in document.typed.get("Attachment", ()):
+        data = value.get("data")
+        if isinstance(data, str) and not {"size", "hash"}.isdisjoint(value):
+            _check(document, value, data, place)
+
+
+def _check(document: Document, value: dict[str, Any], data: str, place: Place) -> None:
+    content = _decoded(data)
+    if content is None:
+        return  # The form of the data is the primitives' business.
+    size, stated = value.get("size"), value.get("hash")
+    if isinstance(size, int) and size != len(content):
+        document.say("major", "fhir.structure.attachment-size", (place, "size", None), "the data is not of the size that is stated")
+    digest = _decoded(stated) if isinstance(stated, str) else None
+    if digest is None:
+        return
+    if len(digest) != _SHA1_BYTES:
+        # An official example has it in hexadecimal digits: told, not held against the document.
+        document.say("minor", "fhir.structure.attachment-hash", (place, "hash", None), "a hash is SHA-1 in base64: this is of another length")
+    elif digest != hashlib.sha1(content, usedforsecurity=False).digest():
+        document.say("major", "fhir.structure.attachment-hash", (place, "hash", None), "the hash is not that of the data")
+
+
+def _decoded(text: str) -> bytes | None:
+    try:
+        return base64.b64decode("".join(text.split()), validate=True)
+    except (binascii.Error, ValueError):
+        return None
