@@ -11,6 +11,8 @@ from scorers.clinical.formats.hl7v2.tables import Version
 LEARN_AFTER = 64
 LEARN_AGAIN = 4
 LEARN_MAX = LEARN_AFTER * LEARN_AGAIN**5
+#: One in so many is looked at: looking costs more than checking.
+LEARN_FROM_EACH = 4
 #: Longer segments teach nothing, and cost nothing here.
 LEARNT_LENGTH_MAX = 4_096
 
@@ -40,6 +42,8 @@ class Learner:
     def learn(self, fields: list[str]) -> None:
         """Take note of a good segment that the pattern did not accept."""
         self.missed += 1
+        if self.missed % LEARN_FROM_EACH:
+            return
         used = dict(self.used)  # another thread may be reading the one there is
         for position, value in enumerate(fields):
             if value and position in self.known:
