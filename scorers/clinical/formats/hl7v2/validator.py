@@ -14,6 +14,7 @@ from scorers.clinical.formats.hl7v2.grammar import Fault
 from scorers.clinical.formats.hl7v2.header import check_header, structure_of, version_of
 from scorers.clinical.formats.hl7v2.identities import AUTHORITIES, check_authorities, check_patient
 from scorers.clinical.formats.hl7v2.lexer import DATA_BYTES_MAX, SEGMENTS_MAX, Document, Message, Segment, read
+from scorers.clinical.formats.hl7v2.marks import check_marks
 from scorers.clinical.formats.hl7v2.measures import Patient
 from scorers.clinical.formats.hl7v2.notes import Notes
 from scorers.clinical.formats.hl7v2.observations import WITHIN_GROUP, Observations, check_bound
@@ -119,6 +120,7 @@ def check_message(message: Message, notes: Notes, terms: Terms) -> None:
     report.fired("structure", len(message.segments))
     report.fired("data_types", fields_checked)
     _check_meaning(message, version, notes, is_strict=is_strict)
+    check_marks(message, notes)
 
 
 def _check_order_of_segments(message: Message, header: Segment, version: Version, notes: Notes) -> None:
