@@ -159,7 +159,7 @@ def membership_source(settings: TerminologySettings) -> MembershipSource | None:
     tables = {url: read_code_table(path.expanduser(), layout) for path, layout, url in files if path is not None}
     if tables:
         sources.append(CodeTables(tables))
-    patience: dict[str, Any] = settings.model_dump(include={"timeout_s", "cache_max", "cache_s", "failures_max", "pause_s"})
+    patience: dict[str, Any] = settings.model_dump(include={"timeout_s", "cache_max", "cache_s", "failures_max", "pause_s", "concurrent_max"})
     if settings.url is not None:
         sources.append(TerminologyServer(settings.url, token=_token(settings), **patience))
     if settings.umls_api_key is not None:

@@ -40,6 +40,7 @@ class TerminologySettings(Section):
     cache_s: Seconds = Field(86_400.0, description="how long an answer is kept")
     failures_max: Annotated[int, Field(ge=1, le=1_000)] = Field(5, description="failures in a row after which a server is left alone")
     pause_s: Seconds = Field(30.0, description="how long it is left alone")
+    concurrent_max: Annotated[int, Field(ge=1, le=64)] = Field(16, description="questions asked of one server at a time")
 
     @model_validator(mode="after")
     def _one_token(self) -> Self:
