@@ -44,6 +44,8 @@ def check_codings(document: Document, installed: Systems) -> None:
     for frame in document.frames:
         for value, place, found in frame.canonicals:
             document.report.fired("canonicals")
+            if value.startswith("#") and len(value) > 1 and value[1:] not in {inner.text("id") for inner in frame.root.contained}:
+                document.say("major", "fhir.canonicals.fragment", place, "no contained resource has this id")
             _canonical(document, value, place, found.targets, frame.container is not None and found.name == "url")
     _systems(document)
     _maps(document, defined)

@@ -12,7 +12,8 @@ from typing import Any
 from scorers.clinical.formats.fhir.document import Document, Frame, Place
 from scorers.clinical.formats.fhir.fhirpath import FhirPathError, Node, parse
 from scorers.clinical.formats.fhir.references import is_absolute
-from scorers.clinical.formats.fhir.tables import definitions
+from scorers.clinical.formats.fhir.structures import check_structure
+from scorers.clinical.formats.fhir.tables import code_systems, definitions
 
 #: FHIRPath that the reader of invariants does not know: quantities and special variables.
 _BEYOND = re.compile(r"\d\s*['A-Za-z]|\$(index|total)")
@@ -122,11 +123,51 @@ def _code_system(document: Document, frame: Frame) -> None:
                 document.say("major", "fhir.definitions.code", frame.place, "two concepts have the same code")
             seen.add(code)
         waiting.extend(inner for _, inner in dicts(concept, "concept"))
+    _properties(document, frame)
+    content = resource.get("content")
+    if content == "supplement" and not resource.get("supplements"):
+        document.say("major", "fhir.definitions.content", (frame.place, "supplements", None), "a supplement names the code system that it supplements")
+    if content == "not-present" and total:
+        document.say("major", "fhir.definitions.content", (frame.place, "content", None), "no concepts are said to be present, and there are some")
     count = resource.get("count")
     if resource.get("content") == "complete" and isinstance(count, int) and not isinstance(count, bool) and count != total:
         document.say(
             "major", "fhir.definitions.count", (frame.place, "count", None), "the code system is complete, and its count is not its number of concepts"
         )
+
+
+def _properties(document: Document, frame: Frame) -> None:
+    """A property of a concept has the type that the code system states for it."""
+    kinds = {one.get("code"): one.get("type") for _, one in dicts(frame.resource, "property")}
+    waiting = [(concept, (frame.place, "concept", index)) for index, concept in dicts(frame.resource, "concept")]
+    while waiting and kinds:
+        concept, place = waiting.pop()
+        waiting.extend((inner, (place, "concept", index)) for index, inner in dicts(concept, "concept"))
+        for index, one in dicts(concept, "property"):
+            kind = kinds.get(one.get("code"))
+            held = next((key for key in one if key.startswith("value")), None)
+            if isinstance(kind, str) and held is not None and held[5:].lower() != kind.lower():
+                document.say("major", "fhir.definitions.property", (place, "property", index), "not of the type that the code system states for this property")
+
+
+def _value_set(document: Document, frame: Frame) -> None:
+    """Systems are code systems, named without a version; a filter over concepts names one."""
+    compose = frame.resource.get("compose")
+    for part in ("include", "exclude"):
+        for index, one in dicts(compose, part):
+            place: Place = ((frame.place, "compose", None), part, index)
+            system = one.get("system")
+            if not isinstance(system, str):
+                continue
+            if system in definitions().value_sets:
+                document.say("major", "fhir.definitions.system", (place, "system", None), "this is the URL of a value set, not of a code system")
+            elif "|" in system:
+                document.say("major", "fhir.definitions.system", (place, "system", None), "the version of a code system stands beside its URL, not in it")
+            known = code_systems().get(system)
+            for number, condition in dicts(one, "filter"):
+                value = condition.get("value")
+                if known is not None and condition.get("property") == "concept" and condition.get("op") in _OF_CODES and value not in known:
+                    document.say("major", "fhir.definitions.filter", (place, "filter", number), "the code system has no such code")
 
 
 def _structure(document: Document, frame: Frame) -> None:
@@ -147,6 +188,7 @@ def _structure(document: Document, frame: Frame) -> None:
             for number, kinds in dicts(element.get("slicing"), "discriminator"):
                 if not isinstance(kinds.get("path"), str):
                     document.say("major", "fhir.structure.missing", ((place, "slicing", None), "discriminator", number), "path is required and absent")
+    check_structure(document, frame)
     if kind == "Extension" and resource.get("derivation") == "constraint":
         _own_url(document, frame)
     if frame.text("kind") in {"resource", "complex-type"} and resource.get("derivation") == "constraint" and root is not None:
@@ -205,6 +247,8 @@ def _measure(document: Document, frame: Frame) -> None:
                 document.say("major", "fhir.definitions.library", place, "a criterion in CQL, and the Measure names no library")
 
 
+#: Filters whose value is a code of the system.
+_OF_CODES = frozenset({"=", "is-a", "descendent-of", "is-not-a", "generalizes"})
 _RULES: dict[str, Callable[[Document, Frame], None]] = {
     "SearchParameter": _search_parameter,
     "CapabilityStatement": _capabilities,
@@ -212,4 +256,5 @@ _RULES: dict[str, Callable[[Document, Frame], None]] = {
     "StructureDefinition": _structure,
     "Questionnaire": _questionnaire,
     "Measure": _measure,
+    "ValueSet": _value_set,
 }

@@ -134,6 +134,9 @@ class Checker:
         self._frame = frame
         if profile is None:
             known = self._us_core(url, None)
+            named = url.partition("|")[0].removeprefix(_BASE)
+            if not asked and named in definitions().resources and named != frame.type:
+                self._document.say("major", "fhir.profiles.type", frame.place, "the type it claims to be is another than its own")
             if not _is_base(url):
                 self._document.skip(f"profile {_shown(url)}", "no installed package has it" + ("; its invariants were checked" if known else ""))
             return

@@ -1,0 +1,105 @@
+"""The differential of a StructureDefinition against the type that it constrains: paths, cardinality, types, fixed values, slices (R4: profiling.html)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from scorers.clinical.formats.fhir.document import Document, Frame, Place
+from scorers.clinical.formats.fhir.tables import Field, Type, definitions
+
+#: Types whose elements are anything: what lies below is not followed.
+_OPEN = frozenset({"Resource", "DomainResource", "Element", "BackboneElement"})
+#: System types that the definitions of primitives' values name.
+_SYSTEM = "http://hl7.org/fhirpath/"
+_CODE = "fhir.definitions.element"
+
+
+def elements(frame: Frame, part: str) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield the elements of a snapshot or differential with their indices."""
+    holder = frame.resource.get(part)
+    values = holder.get("element") if isinstance(holder, dict) else None
+    for index, value in enumerate(values if isinstance(values, list) else ()):
+        if isinstance(value, dict):
+            yield index, value
+
+
+def fields_at(path: str) -> list[Field] | None:
+    """Return the members that a path below a type means: one, or one per type of a choice; empty where there is none, None where it cannot be told."""
+    table = definitions()
+    root, *names = path.split(".")
+    holder: Type | None = table.types.get(root)
+    if holder is None or root in _OPEN:
+        return None
+    found: list[Field] = []
+    for name in names:
+        if holder is None:
+            return None
+        short = name.partition(":")[0]
+        found = [one for one in holder.fields.values() if one.element == short or (one.name == short and one.element.endswith("[x]"))]
+        if not found:
+            return [] if short not in {"id", "extension", "modifierExtension", "value"} else None
+        kinds = {one.type for one in found}
+        only = found[0].type if len(kinds) == 1 else None
+        holder = table.types.get(only) if only is not None and only not in _OPEN and found[0].kind == "complex" else None
+    return found
+
+
+def check_structure(document: Document, frame: Frame) -> None:
+    """Check what a constraint on an R4 type says of its elements."""
+    resource = frame.resource
+    if resource.get("baseDefinition") is not None and resource.get("derivation") is None:
+        document.say("major", _CODE, (frame.place, "derivation", None), "a definition with a base says how it is derived from it")
+    if resource.get("derivation") != "constraint":
+        return
+    identities: set[str] = set()
+    for index, element in elements(frame, "differential"):
+        path, place = element.get("path"), (((frame.place, "differential", None)), "element", index)
+        if not isinstance(path, str):
+            continue
+        identity = element.get("id")
+        if isinstance(identity, str):
+            if identity in identities:
+                document.say("major", _CODE, (place, "id", None), "two elements have the same id: a slice needs its name in it")
+            identities.add(identity)
+        found = fields_at(path) if "." in path else None
+        if found is None:
+            continue
+        if not found:
+            document.say("major", _CODE, (place, "path", None), "the type has no element at this path")
+        else:
+            _narrows(document, element, found, place)
+    for index, context in enumerate(_dicts(resource.get("context"))):
+        expression = context.get("expression")
+        if context.get("type") == "element" and isinstance(expression, str) and not _is_place(expression):
+            document.say("major", "fhir.definitions.context", (frame.place, "context", index), "R4 has no such element")
+
+
+def _narrows(document: Document, element: dict[str, Any], base: list[Field], place: Place) -> None:
+    most = element.get("max")
+    if isinstance(most, str) and not base[0].many and (most == "*" or (most.isdigit() and int(most) > 1)):
+        document.say("major", _CODE, (place, "max", None), "more than the type allows")
+    allowed = {one.type for one in base}
+    if base[0].kind == "resource" or allowed & _OPEN or any("." in one for one in allowed):
+        return
+    for number, one in enumerate(_dicts(element.get("type"))):
+        code = one.get("code")
+        if isinstance(code, str) and code not in allowed and not code.startswith(_SYSTEM):
+            document.say("major", _CODE, (place, "type", number), "not a type that this element may have")
+    for key in element:
+        for prefix in ("fixed", "pattern"):
+            if key.startswith(prefix) and key[len(prefix) :].lower() not in {one.lower() for one in allowed}:
+                document.say("major", _CODE, (place, prefix, None), "a value of a type that this element does not have")
+
+
+def _is_place(expression: str) -> bool:
+    """Return whether an extension's context names something of R4; true where that cannot be told."""
+    table = definitions()
+    root = expression.split(".", maxsplit=1)[0]
+    if root not in table.types and root not in table.primitives and root not in {"CanonicalResource", "MetadataResource", "Base", "*"}:
+        return "/" in expression or "#" in expression
+    return fields_at(expression) != [] or "." not in expression
+
+
+def _dicts(values: Any) -> list[dict[str, Any]]:
+    return [one for one in values if isinstance(one, dict)] if isinstance(values, list) else []
