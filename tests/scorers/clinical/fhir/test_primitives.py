@@ -84,3 +84,11 @@ def test_a_verdict_does_not_depend_on_what_was_validated_before() -> None:
         assert codes(good) == set()
     assert [codes(one) for one in (bare, media)] == fresh
     assert fresh == [{"fhir.structure.list"}, {"fhir.bindings.required"}]
+
+
+@pytest.mark.parametrize(
+    ("kind", "value"),
+    [("date", "\u0662\u0660\u0662\u0660-01-01"), ("dateTime", "\u0662\u0660\u0662\u0660"), ("time", "10:00:0\u0660"), ("instant", "202\u0660-01-01T00:00:00Z")],
+)
+def test_digits_are_those_of_ascii(kind: str, value: str) -> None:
+    assert CHECKS[kind](value) is not None
