@@ -133,7 +133,7 @@ def _belongs(finding: Finding, check: str) -> bool:
     place, _, name = check.rpartition("/")
     # In a file of several traces the trace stands before the document.
     path = finding.path.partition("/")[2] if finding.path.startswith("trace[") else finding.path
-    return check_of(finding) == name and (not place or path == place or path.startswith(f"{place}/"))
+    return check_of(finding.code) == name and (not place or path == place or path.startswith(f"{place}/"))
 
 
 def _was_read(entry: ClinicalEntry, check: str) -> bool:

@@ -12,11 +12,11 @@ from typing import Any, Final
 from schemas.trace import ClinicalFormat
 from scorers.base import ConfigError
 from scorers.clinical.checks.code_tables import CodeTables, FirstAnswer, Layout, read_code_table
-from scorers.clinical.checks.scores import Scores, is_validated, score_report
+from scorers.clinical.checks.scores import Scores, has_critical, is_validated, score_report
 from scorers.clinical.checks.terminology import CVX, LOINC, RXNORM, MembershipSource
 from scorers.clinical.checks.terminology_server import TerminologyServer, umls_server
 from scorers.clinical.formats import fhir, hl7v2
-from scorers.clinical.report import Context, Report, now_utc
+from scorers.clinical.report import GRAVE, Context, Report, now_utc
 from scorers.clinical.settings import ClinicalSettings, TerminologySettings
 
 #: How far into a document its format is looked for.
@@ -201,11 +201,11 @@ def _judged(form: ClinicalFormat, report: Report, conforms: Callable[[Report], b
     """Scores and verdict of a report. Means hide single faults, so what is not valid, and what holds a critical finding, is labelled Warn at best."""
     valid = conforms(report) if is_validated(report) else None
     scores = score_report(report)
-    if scores.label == "Pass" and (valid is False or any(finding.severity == "critical" for finding in report.findings)):
+    if scores.label == "Pass" and (valid is False or has_critical(report)):
         scores = replace(scores, label="Warn")
     return Validated(form, report, scores, valid)
 
 
 def _conforms(report: Report) -> bool:
     """Whether an HL7 v2 document breaks nothing that its version or declared profile requires."""
-    return not any(finding.severity in {"critical", "major"} and finding.code.partition(".")[0] in _HL7V2_CONFORMANCE for finding in report.findings)
+    return not any(severity in GRAVE and code.partition(".")[0] in _HL7V2_CONFORMANCE for code, severity in report.counts())

@@ -11,6 +11,7 @@ from schemas.result import Finding, NotChecked, Severity
 
 #: A document with more findings than this is told about the first ones and how many there were.
 FINDINGS_MAX = 500
+GRAVE: frozenset[Severity] = frozenset({"critical", "major"})
 
 
 def now_utc() -> datetime:
@@ -36,21 +37,52 @@ class Report:
     """What one validator found in one document.
 
     `rules_fired`: group of rules → how many times one of them was evaluated; all zero means that nothing was validated, which is
-    never a pass. `dropped`: findings beyond FINDINGS_MAX.
+    never a pass. `beyond`: findings that were counted and not kept, by code and severity; scores and verdicts go by `counts`, which
+    holds them too, so that a bound on what is told never decides what is judged.
     """
 
     findings: list[Finding] = field(default_factory=list)
     rules_fired: Counter[str] = field(default_factory=Counter)
     not_checked: list[NotChecked] = field(default_factory=list)
-    dropped: int = 0
+    beyond: Counter[tuple[str, Severity]] = field(default_factory=Counter)
+    _all_grave: bool = False
+
+    @property
+    def dropped(self) -> int:
+        """How many findings were not kept."""
+        return self.beyond.total()
+
+    @property
+    def total(self) -> int:
+        """How many findings were made."""
+        return len(self.findings) + (self.beyond.total() if self.beyond else 0)
+
+    def counts(self) -> Counter[tuple[str, Severity]]:
+        """How many findings were made of each code and severity, kept or not."""
+        return Counter((finding.code, finding.severity) for finding in self.findings) + self.beyond
 
     def add(self, *found: Finding) -> None:
-        """Keep findings, up to the bound."""
+        """Keep findings, up to the bound; beyond it a grave finding takes the place of a milder one."""
         for finding in found:
             if len(self.findings) < FINDINGS_MAX:
                 self.findings.append(finding)
+            elif finding.severity in GRAVE and not self._all_grave and (place := self._mildest()) is not None:
+                self.drop(self.findings[place].code, self.findings[place].severity)
+                self.findings[place] = finding
             else:
-                self.dropped += 1
+                self.drop(finding.code, finding.severity)
+
+    def drop(self, code: str, severity: Severity) -> None:
+        """Count a finding that is not kept."""
+        self.beyond[code, severity] += 1
+
+    def _mildest(self) -> int | None:
+        """The place of the last information, else of the last minor finding."""
+        places = {finding.severity: place for place, finding in enumerate(self.findings)}
+        found = places.get("info", places.get("minor"))
+        # Only grave ones come in, so this stays as it is, and need not be asked again.
+        self._all_grave = found is None
+        return found
 
     def fired(self, group: str, times: int = 1) -> None:
         """Count evaluated rules."""

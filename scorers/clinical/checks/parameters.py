@@ -31,7 +31,9 @@ class Band:
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One clinical parameter. `codes`: its LOINC codes; `molar`: grams per mole; `special`: unit → scale and offset that lead into `unit`."""
+    """One clinical parameter. `codes`: its LOINC codes; `molar`: grams per mole; `charge`: charges per ion, None where
+    equivalents have no meaning; `special`: unit → scale and offset that lead into `unit`.
+    """
 
     key: str
     name: str
@@ -41,6 +43,7 @@ class Parameter:
     critical: Range
     usual: Range
     molar: float | None = None
+    charge: int | None = None
     special: tuple[tuple[str, Range], ...] = ()
     bands: tuple[Band, ...] = ()
 
@@ -104,7 +107,9 @@ def _parameter(entry: Mapping[str, Any]) -> Parameter:
     special = tuple((unit, _range(line)) for unit, line in entry.get("special", {}).items())
     ranges = (_range(entry["possible"]), _range(entry["critical"]), _range(entry["usual"]))
     codes = tuple(code for group in entry["loinc"].values() for code in group)
-    return Parameter(entry["key"], entry["name"], entry["unit"], codes, *ranges, entry.get("molar"), special, bands)
+    # What is measured in moles alone is an ion of one charge, or a sum of such.
+    charge = entry.get("charge", None if "molar" in entry else 1)
+    return Parameter(entry["key"], entry["name"], entry["unit"], codes, *ranges, entry.get("molar"), charge, special, bands)
 
 
 @lru_cache(maxsize=1)

@@ -7,6 +7,7 @@ parameter's unit first; a value that cannot be converted is not judged, and `Jud
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass
 from typing import Final
 
@@ -21,6 +22,8 @@ from scorers.clinical.report import Context
 PULSE_PRESSURE_USUAL: Final[Range] = (15.0, 120.0)
 #: Conversions leave rounding errors; a value this near to a bound lies on it.
 _TOLERANCE: Final = 1e-6
+#: A unit that counts charges: eq, meq, ueq.
+_EQUIVALENTS: Final = re.compile(r"(?<![A-Za-z\[])[munpk]?eq(?![A-Za-z])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +146,11 @@ def convert(number: float, unit: str | None, parameter: Parameter, loinc: str | 
         return number
     # A name vouches for the parameter as a code would: K/uL beside "platelets" counts thousands.
     meant = normalize_ucum_unit(unit, loinc or parameter.codes[0])
+    if _EQUIVALENTS.search(meant):
+        # UCUM takes an equivalent for a mole, which it is of ions of one charge only.
+        if parameter.charge is None:
+            return None
+        number /= parameter.charge
     line = conversion(meant, parameter.unit) or _molar_line(meant, parameter)
     return None if line is None else number * line[0] + line[1]
 

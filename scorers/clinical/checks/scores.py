@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final, Literal
 
-from schemas.result import Finding, Label, Severity
+from schemas.result import Label, Severity
 from scorers.clinical.report import Report
 
 Dimension = Literal["format", "terminology", "clinical"]
@@ -81,14 +81,14 @@ class Scores:
         return {name: score for name, score in named.items() if score is not None}
 
 
-def check_score(findings: Iterable[Finding]) -> float:
-    """100 less the findings' penalties, floored at 0."""
-    return max(0.0, 100.0 - sum(PENALTIES[finding.severity] for finding in findings))
+def check_score(counts: Mapping[Severity, int]) -> float:
+    """100 less the penalties of so many findings of each severity, floored at 0."""
+    return max(0.0, 100.0 - sum(PENALTIES[severity] * times for severity, times in counts.items()))
 
 
-def check_of(finding: Finding) -> str | None:
-    """The check that a finding belongs to, by the first part of its code that is no format's name (`fhir.primitives.date` → data_types)."""
-    first, _, rest = finding.code.partition(".")
+def check_of(code: str) -> str | None:
+    """The check that a finding of this code belongs to, by the first part of its code that is no format's name (`fhir.primitives.date` → data_types)."""
+    first, _, rest = code.partition(".")
     group = rest.partition(".")[0] if first in FORMATS and rest else first
     return CHECK_OF_GROUP.get(group, group)
 
@@ -100,15 +100,11 @@ def score_checks(report: Report) -> tuple[CheckScore, ...]:
         name = CHECK_OF_GROUP.get(group, group)
         if name is not None and times > 0:
             fired[name] += times
-    found: dict[str, list[Finding]] = {name: [] for name in fired}
-    for finding in report.findings:
-        if (name := check_of(finding)) is not None:
-            found.setdefault(name, []).append(finding)
-    scored = []
-    for name, of_check in sorted(found.items()):
-        counts: Mapping[Severity, int] = Counter(finding.severity for finding in of_check)
-        scored.append(CheckScore(name, check_score(of_check), fired[name], counts))
-    return tuple(scored)
+    found: dict[str, Counter[Severity]] = {name: Counter() for name in fired}
+    for (code, severity), times in report.counts().items():
+        if (name := check_of(code)) is not None:
+            found.setdefault(name, Counter())[severity] += times
+    return tuple(CheckScore(name, check_score(counts), fired[name], counts) for name, counts in sorted(found.items()))
 
 
 def dimension_score(checks: Iterable[CheckScore]) -> float | None:
@@ -150,6 +146,11 @@ def is_validated(report: Report) -> bool:
     return any(times > 0 for times in report.rules_fired.values())
 
 
+def has_critical(report: Report) -> bool:
+    """Whether a critical finding was made."""
+    return any(severity == "critical" for _, severity in report.counts())
+
+
 def score_report(report: Report, clinical: float | None = None) -> Scores:
     """The scores of one document.
 
@@ -157,7 +158,7 @@ def score_report(report: Report, clinical: float | None = None) -> Scores:
     the label is `unscored`; or Fail where a critical finding says that the document could not be read.
     """
     if not is_validated(report):
-        label: Label = "Fail" if any(finding.severity == "critical" for finding in report.findings) else "unscored"
+        label: Label = "Fail" if has_critical(report) else "unscored"
         missing = overall_score(None, None, clinical)[1]
         return Scores(None, None, clinical, None, label, missing, score_checks(report))
     checks = score_checks(report)

@@ -78,7 +78,7 @@ class Document:
     markdowns: list[tuple[str, Place]] = field(default_factory=list)
     typed: dict[str, list[tuple[dict[str, Any], Place, Frame]]] = field(default_factory=dict)
     settled: set[tuple[Any, Any, Any]] = field(default_factory=set)
-    said: Counter[str] = field(default_factory=Counter)
+    said: Counter[tuple[str, Severity]] = field(default_factory=Counter)
     skipped: set[tuple[str, str]] = field(default_factory=set)
     members: int = 0
 
@@ -88,9 +88,9 @@ class Document:
 
     def say(self, severity: Severity, code: str, place: Place | None, message: str, *, suggestion: str | None = None, value: object = None) -> None:
         """Tell one finding, or count it where many of its kind were told."""
-        self.said[code] += 1
-        if self.said[code] > PER_CODE_MAX:
-            self.report.dropped += 1
+        self.said[code, severity] += 1
+        if self.said[code, severity] > PER_CODE_MAX:
+            self.report.drop(code, severity)
             return
         self.report.add(self.context.finding(severity, code, shown_place(place), message, suggestion=suggestion, value=value))
 

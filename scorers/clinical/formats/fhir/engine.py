@@ -287,7 +287,7 @@ class Walk:
                 self._say(severity, code, (place, name, None) if name else place, message)
                 continue
             # The name is the payload's. A slip of an element of this type gets a suggestion: sought only where it will be told.
-            wanted = self._document.said[code] < PER_CODE_MAX and len(name) <= _NAME_CHARS_MAX
+            wanted = self._document.said[code, severity] < PER_CODE_MAX and len(name) <= _NAME_CHARS_MAX
             near = get_close_matches(name.removeprefix("_"), of.fields, 1, _LIKENESS) if wanted else []
             shown = shown_name(name) if near else self._document.named(name)
             self._say(severity, code, (place, shown, None), message, suggestion=f"Use '{near[0]}'" if near else None)

@@ -20,6 +20,8 @@ NOT_CHECKED_MAX = 200
 PROFILES_MAX = 50
 #: Codes of one document that `source` is asked about; the rest is told as not checked.
 SOURCE_CODES_MAX = 1_000
+#: Seconds that one document may spend on asking it; a question under way is not cut off.
+SOURCE_S_MAX = 30.0
 #: Characters of one narrative.
 NARRATIVE_CHARS_MAX = 4 * 1024 * 1024
 

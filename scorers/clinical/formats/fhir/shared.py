@@ -5,6 +5,7 @@ This is the one place where the FHIR format knows those checks.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -14,7 +15,7 @@ from scorers.clinical.checks.moments import Moment, read_fhir
 from scorers.clinical.checks.parameters import Sex, sex_of
 from scorers.clinical.checks.scalars import Membership
 from scorers.clinical.formats.fhir.document import Document, Frame, Place, shown_place
-from scorers.clinical.formats.fhir.options import PER_CODE_MAX, SOURCE_CODES_MAX
+from scorers.clinical.formats.fhir.options import PER_CODE_MAX, SOURCE_CODES_MAX, SOURCE_S_MAX
 from scorers.clinical.formats.fhir.tables import code_systems
 
 _LOINC = "http://loinc.org"
@@ -68,9 +69,9 @@ def check_shared(document: Document) -> None:
 
 def _tell(document: Document, found: list[Finding] | tuple[Finding, ...]) -> None:
     for finding in found:
-        document.said[finding.code] += 1
-        if document.said[finding.code] > PER_CODE_MAX:
-            document.report.dropped += 1
+        document.said[finding.code, finding.severity] += 1
+        if document.said[finding.code, finding.severity] > PER_CODE_MAX:
+            document.report.drop(finding.code, finding.severity)
         else:
             document.report.add(finding)
 
@@ -247,16 +248,22 @@ def _codes(document: Document) -> None:
 
 
 class BoundedSource:
-    """A source that answers only so many questions of one document: each may be a request to a server."""
+    """A source that answers only so many questions of one document, for so long: each may be a request to a server."""
 
     def __init__(self, source: terminology.MembershipSource, most: int) -> None:
         self._source = source
         self._left = most
         self._most = most
+        self._asking_s = 0.0
 
     def membership(self, system: str, code: str) -> tuple[Membership, str | None]:
         """Ask the source, or say that the document has asked enough."""
         if self._left <= 0:
             return "not_checked", f"more than {self._most:,} codes in one document"
+        if self._asking_s > SOURCE_S_MAX:
+            return "not_checked", f"asking took more than {SOURCE_S_MAX:.0f} s for one document"
         self._left -= 1
-        return self._source.membership(system, code)
+        begun = time.monotonic()
+        answer = self._source.membership(system, code)
+        self._asking_s += time.monotonic() - begun
+        return answer

@@ -54,7 +54,7 @@ def validate_resource(resource: dict[str, Any], context: Context | None = None, 
 
 def is_valid(report: Report) -> bool:
     """Return whether a report says valid FHIR R4: rules fired and none that a conformant resource must keep was broken."""
-    return any(report.rules_fired.values()) and not any(breaking(finding.code, finding.severity) for finding in report.findings)
+    return any(report.rules_fired.values()) and not any(breaking(code, severity) for code, severity in report.counts())
 
 
 def _validate_value(value: Any, text: bytes | None, document: Document, number: int | None) -> None:
@@ -70,7 +70,7 @@ def _validate_value(value: Any, text: bytes | None, document: Document, number: 
     except Exception as error:  # noqa: BLE001 - nothing that a document holds may cost the caller more than a verdict
         document.say("critical", "fhir.structure.failed", place, f"could not be walked: {type(error).__name__}")
         return
-    if text is not None and not document.said["fhir.structure.depth"] and frame is not None:
+    if text is not None and not document.said["fhir.structure.depth", "critical"] and frame is not None:
         look_for_duplicates(text, document.members, document)
     if frame is not None:
         _rules(document)

@@ -79,9 +79,9 @@ class Checker:
         if learner.whole is not None and learner.whole.fullmatch(segment.raw):
             segment.is_typed = learner is not self.learner
             return size - fields.count("") - 1
-        found = len(notes.report.findings)
+        found = notes.report.total
         self._look(segment, notes)
-        if len(notes.report.findings) == found and learner.wants(segment.raw):
+        if notes.report.total == found and learner.wants(segment.raw):
             learner.learn(fields)
         return size - fields.count("") - 1
 
@@ -131,8 +131,6 @@ class Checker:
             notes.add("major", "structure.too-many-repetitions", path, f"More than {PARTS_MAX} repetitions; the rest was not looked at")
             repetitions.pop()
         for index, repetition in enumerate(repetitions, start=1):
-            if notes.is_full:
-                return
             if repetition and repetition != NULL:
                 where = path if len(repetitions) == 1 else f"{path}[{index}]"
                 check_value(self.version, element, repetition, where, notes, coded_severity=coded_severity)

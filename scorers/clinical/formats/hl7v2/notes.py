@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from schemas.result import Finding, NotChecked, Severity
-from scorers.clinical.report import FINDINGS_MAX, Context, Report
+from scorers.clinical.report import FINDINGS_MAX, GRAVE, Context, Report
 
 
 class Problem(NamedTuple):
@@ -36,20 +36,22 @@ class Notes:
         self.report = report
         self.prefix = prefix
 
-    @property
-    def is_full(self) -> bool:
-        """Whether further findings would only be counted."""
-        return len(self.report.findings) >= FINDINGS_MAX
-
     def add(self, severity: Severity, code: str, path: str, message: str, *, suggestion: str | None = None, value: object = None) -> None:
         """Note one finding; beyond the bound it is only counted."""
         report = self.report
         if len(report.findings) >= FINDINGS_MAX:
-            report.dropped += 1
+            self._beyond(severity, code, path, message, suggestion, value)
         elif value is not None and self.context.quote:
             self.report.findings.append(self.context.finding(severity, code, self.prefix + path, message, suggestion=suggestion, value=value))
         else:
             report.findings.append(_finding(severity, code, self.prefix + path, message, suggestion))
+
+    def _beyond(self, severity: Severity, code: str, path: str, message: str, suggestion: str | None, value: object) -> None:
+        """Count a finding beyond the bound; a grave one is made, for it may take a milder one's place."""
+        if severity in GRAVE:
+            self.report.add(self.context.finding(severity, code, self.prefix + path, message, suggestion=suggestion, value=value))
+        else:
+            self.report.drop(code, severity)
 
     def not_checked(self, rule: NotChecked) -> None:
         """Name a rule that was not applied, once; made beforehand, since most messages name the same ones."""
@@ -66,7 +68,4 @@ class Notes:
     def shared(self, findings: list[Finding]) -> None:
         """Keep findings of the shared checks, whose paths are those we gave them."""
         for finding in findings:
-            if self.is_full:
-                self.report.dropped += 1
-            else:
-                self.report.findings.append(finding.model_copy(update={"path": self.prefix + finding.path}) if self.prefix else finding)
+            self.report.add(finding.model_copy(update={"path": self.prefix + finding.path}) if self.prefix else finding)

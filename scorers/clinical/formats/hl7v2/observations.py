@@ -153,8 +153,6 @@ class Observations:
                 self.notes.add("major", "observations.type-mismatch", where, message, suggestion="Give the type of the value in OBX-2, for example CWE")
             else:
                 check_value(version, element, repetition, where, self.notes, coded_severity="major")
-            if self.notes.is_full:
-                return
 
     def _twice(self, segments: list[Segment]) -> None:
         """Observations of one group that have the same identifier: OBX-4 must tell them apart."""

@@ -66,6 +66,27 @@ def test_values_are_judged_in_their_parameter_s_unit(value: object, unit: str | 
     assert [weight for weight, _ in told(value, unit=unit, loinc=loinc)] == ([] if severity is None else [severity])
 
 
+@pytest.mark.parametrize(
+    ("value", "unit", "loinc", "expected"),
+    [
+        (4.8, "meq/L", "2000-8", []),
+        (4.8, "mEq/L", "17861-6", []),
+        (1.7, "meq/L", "2601-3", []),
+        (2.4, "meq/L", "1994-3", []),
+        (9, "meq/L", "2000-8", ["plausibility.critical"]),
+        (140, "meq/L", "2951-2", []),
+        (175, "meq/L", "2951-2", ["plausibility.critical"]),
+    ],
+)
+def test_an_equivalent_is_a_mole_of_charges(value: float, unit: str, loinc: str, expected: list[str]) -> None:
+    assert [code for _, code in told(value, unit=unit, loinc=loinc)] == expected
+
+
+def test_equivalents_of_what_has_no_one_charge_are_not_judged() -> None:
+    judged = plausibility.judge_value(9.0, "p", CONTEXT, unit="meq/L", loinc="14879-1")
+    assert (judged.judged, judged.findings) == (False, ())
+
+
 def test_a_parameter_may_be_known_by_name_alone() -> None:
     assert told(250, unit="K/uL", name="Platelets") == []
     assert told(250_000, unit="K/uL", name="Platelets") == [("critical", "plausibility.impossible")]

@@ -127,3 +127,11 @@ def test_one_document_asks_a_source_only_so_many_questions(monkeypatch: pytest.M
     told = report(coded("http://codes.test/own", *(f"c{number}" for number in range(9))), asking(register))
     assert len(register.asked) == 3
     assert any("more than 3 codes" in one.reason for one in told.not_checked)
+
+
+def test_a_document_asks_a_source_only_so_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("scorers.clinical.formats.fhir.shared.SOURCE_S_MAX", -1.0)
+    register = Register()
+    told = report(coded("http://codes.test/own", "a", "b"), asking(register))
+    assert register.asked == []
+    assert any("took more than" in one.reason for one in told.not_checked)

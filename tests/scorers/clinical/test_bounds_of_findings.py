@@ -1,0 +1,56 @@
+"""What is told is bounded; what is judged is not: scores and verdicts count every finding, in whatever order they come."""
+
+import json
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from schemas.result import Finding, Severity
+from scorers.clinical import validate_document
+from scorers.clinical.report import FINDINGS_MAX, Report
+
+HEADER = (
+    "MSH|^~\\&|A^1.2.3^ISO|B|C|D|20240101120000+0000||ORU^R01^ORU_R01|1|T|2.5.1\rPID|1||1^^^A&1.2.3&ISO^MR||Doe^Jo^^^^^L||19800229|F\r"
+    "OBR|1||1^LAB|24323-8^Panel^LN|||20240101120000+0000|||||||||||||||20240101120000+0000|||F\r"
+)
+
+
+def observation(number: int, value: str = "1", status: str = "F") -> str:
+    return f"OBX|{number}|NM|2345-7^Glucose^LN|{number}|9{value}|mg/dl|||||{status}\r"
+
+
+def report_of(severities: list[Severity]) -> Report:
+    report = Report()
+    report.add(*(Finding(severity=severity, code=f"structure.{severity}", path="p", message="m") for severity in severities))
+    return report
+
+
+def test_the_last_of_many_findings_counts_like_the_first_in_hl7v2() -> None:
+    good, bad = "".join(observation(number) for number in range(2, 700)), observation(1, value="x", status="Q")
+    last, first = validate_document(HEADER + good + bad), validate_document(HEADER + bad + good)
+    assert (last.valid, last.scores.label, last.scores.values) == (first.valid, first.scores.label, first.scores.values)
+    assert (last.valid, last.scores.label) == (False, "Warn")
+    assert len(last.report.findings) == FINDINGS_MAX
+    assert any(finding.severity == "major" for finding in last.report.findings)
+
+
+def test_the_last_of_many_findings_counts_like_the_first_in_fhir() -> None:
+    def bundle(*resources: object) -> str:
+        return json.dumps(
+            {"resourceType": "Bundle", "type": "collection", "entry": [{"fullUrl": f"urn:uuid:{i}", "resource": one} for i, one in enumerate(resources)]}
+        )
+
+    mild = [{"resourceType": "Patient", "name": [{"family": " "}]}] * 60
+    grave = {"resourceType": "Patient", "gender": "x"}
+    last, first = validate_document(bundle(*mild, grave)), validate_document(bundle(grave, *mild))
+    assert last.scores.values == first.scores.values
+    assert last.valid is first.valid is False
+
+
+@given(st.lists(st.sampled_from(["critical", "major", "minor", "info"]), max_size=3 * FINDINGS_MAX))
+def test_every_finding_is_counted_and_the_grave_ones_are_kept(severities: list[Severity]) -> None:
+    report = report_of(severities)
+    assert {severity: times for (_, severity), times in report.counts().items()} == {one: severities.count(one) for one in set(severities)}
+    assert report.total == len(severities) == len(report.findings) + report.dropped
+    grave = sum(one in {"critical", "major"} for one in severities)
+    assert sum(finding.severity in {"critical", "major"} for finding in report.findings) == min(grave, FINDINGS_MAX)
