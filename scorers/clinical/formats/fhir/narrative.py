@@ -22,6 +22,7 @@ _TOKEN = re.compile(
 )
 _ATTRIBUTE = re.compile(r"\s+([A-Za-z_:][\w:.\-]*)\s*=\s*(?:\"([^\"<]*)\"|'([^'<]*)')")
 _ENTITY = re.compile(r"&(?:(#\d{1,7}|#x[0-9A-Fa-f]{1,6})|([A-Za-z][A-Za-z0-9]*))?(;?)")
+_BLANKS = re.compile(r"&#(?:9|10|13|32|x0*(?:9|[aA]|[dD]|20));")
 _XML_ENTITIES = frozenset({"amp", "lt", "gt", "quot", "apos"})
 #: HTML 4.0 chapters 7 to 11 (without 9.4) and 15, as txt-1 names them, with links and images.
 _ELEMENTS = frozenset(
@@ -127,6 +128,11 @@ def _has_place(name: str, opened: list[str]) -> bool:
     return not (name in _BLOCKS and "p" in opened) and not (name == "a" and "a" in opened)
 
 
+def _is_blank(chars: str) -> bool:
+    """Return whether text is nothing but whitespace, some of it perhaps written as numbers."""
+    return not _BLANKS.sub("", chars).strip()
+
+
 def _step(kind: str, name: str, opened: list[str], rooted: bool) -> bool:
     """Open or close an element; return whether that is right where it stands. `rooted`: the outermost element was there already."""
     if kind == "close":
@@ -182,7 +188,7 @@ class Scan:
             rooted = True
             content = content or tag == ("empty", "img")
             if chars and (not content or not opened or opened[-1] in _ONLY) and not chars.isspace():
-                if not opened or opened[-1] in _ONLY:
+                if not opened or (opened[-1] in _ONLY and not _is_blank(chars)):
                     return False
                 content = True
         return content and not opened
@@ -250,7 +256,7 @@ class Scan:
             self._content = True
             if not self._open:
                 self._say("fhir.narrative.malformed", "the narrative must be one div" if roots else "text outside the div")
-            elif self._open[-1] in _ONLY:
+            elif self._open[-1] in _ONLY and not _is_blank(chars):
                 self._say("fhir.narrative.structure", "text directly in a list, a table or a line break")
         if "&" in chars:
             self._entities(chars)

@@ -109,3 +109,7 @@ def test_elements_stand_where_xhtml_has_a_place_for_them(inside: str) -> None:
 def test_a_link_leads_somewhere_and_an_image_into_the_page_is_there() -> None:
     for inside, code in (("<a href=''>b</a>", "fhir.narrative.empty-link"), ("<img src='#none' alt='b'/>", "fhir.narrative.link")):
         assert codes(patient(text={"status": "generated", "div": f"<div {NS}>{inside}</div>"})) == {code}
+
+
+def test_whitespace_written_as_numbers_is_no_text_in_a_list() -> None:
+    assert codes(patient(text={"status": "generated", "div": f"<div {NS}><ol>\n&#9;<li>a</li>&#x0A;</ol></div>"})) == set()

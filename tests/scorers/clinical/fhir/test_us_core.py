@@ -160,3 +160,9 @@ def test_a_profile_that_is_asked_for_is_checked_though_none_is_claimed() -> None
     ((kind, url),) = profiles_stating("us-core-20")
     said = report({"resourceType": kind, "status": "completed"}, replace(PLAIN, profiles=(url,)))
     assert "fhir.invariants.us-core-20" in {finding.code for finding in said.findings}
+
+
+def test_a_simple_extension_of_a_package_has_no_parts(clinical_data: Path) -> None:
+    package = (clinical_data / "packages" / "us_core_311.tgz",)
+    made = {"resourceType": "Patient", "extension": [{"url": URL + "us-core-birthsex", "valueCode": "F"}]}
+    assert is_valid(report(made, replace(PLAIN, packages=package)))

@@ -142,9 +142,9 @@ def extension_facts(definition: Json) -> Json:
         if identity == "Extension.value[x]" and element["max"] != "0":
             found["values"] = sorted({one["code"] for one in element.get("type", [])})
             found["required"] = element["min"] > 0
-        elif ":" in identity and identity.count(".") == 1:
+        elif identity.startswith("Extension.extension:") and identity.count(".") == 1:
             found["parts"][identity.rsplit(":", 1)[1]] = [element["min"], element["max"], []]
-        elif ":" in identity and identity.endswith(".value[x]") and identity.count(".") == _PART_DEPTH and element["max"] != "0":
+        elif identity.startswith("Extension.extension:") and identity.endswith(".value[x]") and identity.count(".") == _PART_DEPTH and element["max"] != "0":
             part = found["parts"].get(identity.split(":", 1)[1].removesuffix(".value[x]"))
             if part is not None:
                 part[2] = sorted({one["code"] for one in element.get("type", [])})
