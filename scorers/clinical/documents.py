@@ -16,6 +16,8 @@ from scorers.clinical.checks.scores import Scores, has_critical, is_validated, s
 from scorers.clinical.checks.terminology import CVX, LOINC, RXNORM, MembershipSource
 from scorers.clinical.checks.terminology_server import TerminologyServer, umls_server
 from scorers.clinical.formats import fhir, hl7v2
+from scorers.clinical.formats.fhir.profiles.checking import can_be_checked
+from scorers.clinical.formats.fhir.profiles.packages import holds_definitions
 from scorers.clinical.report import GRAVE, Context, Report, now_utc
 from scorers.clinical.settings import ClinicalSettings, TerminologySettings
 
@@ -99,11 +101,9 @@ class DocumentValidator:
 
     def __init__(self, settings: ClinicalSettings | None = None, *, now: Callable[[], datetime] = now_utc) -> None:
         settings = settings or ClinicalSettings()
-        for path in settings.fhir.packages:
-            if not path.expanduser().exists():
-                raise ConfigError(f"fhir.packages: {path} does not exist; name a folder or .tgz file with a FHIR package")
         self._source = membership_source(settings.terminology)
         self._options = _options(settings, self._source)
+        _check_packages(self._options)
         self._context = Context(now, quote=settings.quote)
 
     @property
@@ -195,6 +195,22 @@ def _options(settings: ClinicalSettings, source: MembershipSource | None) -> fhi
         installed_packages=how.installed_packages,
         source=source,
     )
+
+
+def _check_packages(options: fhir.Options) -> None:
+    """Refuse packages and profiles that were asked for and would check nothing: a gate with a mistyped one would pass for ever."""
+    for path in options.packages:
+        if not path.exists():
+            raise ConfigError(f"fhir.packages: {path} does not exist; name a folder or .tgz file with a FHIR package")
+        try:
+            is_empty = not holds_definitions(path)
+        except OSError as error:
+            raise ConfigError(f"fhir.packages: {path} cannot be read ({error.strerror}); check its permissions") from None
+        if is_empty:
+            raise ConfigError(f"fhir.packages: {path} holds no FHIR definitions; name a package's folder (with package/ in it), its .tgz, or one definition")
+    for url in options.profiles:
+        if not can_be_checked(url, options):
+            raise ConfigError(f"fhir.profiles: no package here has {url[:200]}; check the URL, or name its package (fhir.packages, --package)")
 
 
 def _judged(form: ClinicalFormat, report: Report, conforms: Callable[[Report], bool]) -> Validated:

@@ -18,6 +18,8 @@ from scorers.clinical.checks.ucum import NOT_INSTALLED, normalize_ucum_unit
 from scorers.clinical.checks.units import conversion, read_unit, reader_installed
 from scorers.clinical.report import Context
 
+SYSTOLIC: Final = "8480-6"
+DIASTOLIC: Final = "8462-4"
 #: Pulse pressures outside this are rare even among the critically ill (mm[Hg]).
 PULSE_PRESSURE_USUAL: Final[Range] = (15.0, 120.0)
 #: Conversions leave rounding errors; a value this near to a bound lies on it.
@@ -88,9 +90,17 @@ def check_value(
     return list(judged.findings)
 
 
-def check_blood_pressure(systolic: object, diastolic: object, path: str, context: Context) -> list[Finding]:
-    """Systolic must exceed diastolic (major), by an amount that occurs (minor). Both in the same unit, the pulse pressure in mm[Hg]."""
-    above, below = number_of(systolic), number_of(diastolic)
+def check_blood_pressure(
+    systolic: object,
+    diastolic: object,
+    path: str,
+    context: Context,
+    *,
+    systolic_unit: str | None = None,
+    diastolic_unit: str | None = None,
+) -> list[Finding]:
+    """Systolic must exceed diastolic (major), by an amount that occurs (minor). Without units both are in mm[Hg]; what does not convert is not compared."""
+    above, below = _pressure(systolic, systolic_unit, SYSTOLIC), _pressure(diastolic, diastolic_unit, DIASTOLIC)
     if above is None or below is None:
         return []
     if above <= below:
@@ -101,6 +111,14 @@ def check_blood_pressure(systolic: object, diastolic: object, path: str, context
         message = f"Pulse pressure is unusual (outside {plain(low)}-{plain(high)} mm[Hg])"
         return [context.finding("minor", "plausibility.pulse-pressure", path, message, value=f"{above:g}/{below:g}")]
     return []
+
+
+def _pressure(value: object, unit: str | None, loinc: str) -> float | None:
+    """A blood pressure in mm[Hg]."""
+    number, parameter = number_of(value), find_parameter(loinc)
+    if number is None or parameter is None or not unit or not math.isfinite(number):
+        return number
+    return convert(number, unit, parameter, loinc)
 
 
 def check_reference_range(

@@ -43,6 +43,8 @@ def test_what_is_wrong_is_named(env: dict[str, str], document: Any, told: str) -
     ("settings", "told"),
     [
         ({"fhir": {"packages": ("/nonexistent/us-core.tgz",)}}, "does not exist"),
+        ({"fhir": {"packages": ("/dev/null",)}}, "no FHIR definitions"),
+        ({"fhir": {"profiles": ("http://hl7.org/fhir/us/core/StructureDefinition/no-such-one",)}}, "no package here has"),
         ({"terminology": {"url": "ftp://x"}}, "base URL"),
         ({"terminology": {"url": "http://example.org/fhir", "token": "t"}}, "unencrypted"),
         ({"terminology": {"rxnorm": "/nonexistent/RXNCONSO.RRF"}}, "cannot be read"),

@@ -127,7 +127,8 @@ def test_findings_are_bounded_and_the_gravest_come_first() -> None:
 
 def test_a_result_holds_nothing_of_the_payload_unless_asked() -> None:
     message = MESSAGE.replace("Doe", CANARY).replace("|19800229|F", f"|{CANARY}|{CANARY}")
-    case = trace(fhir=PATIENT | {"gender": CANARY, CANARY: 1, "name": [{"family": CANARY}]}, hl7v2=message)
+    meta = {"profile": [CANARY, f"http://example.org/{CANARY}"], "tag": [{"system": f"http://example.org/{CANARY}", "code": CANARY}]}
+    case = trace(fhir=PATIENT | {"gender": CANARY, CANARY: 1, "name": [{"family": CANARY}], "meta": meta}, hl7v2=message)
     assert CANARY not in scored(case).model_dump_json()
     assert CANARY in scored(case, quote=True).model_dump_json()
 

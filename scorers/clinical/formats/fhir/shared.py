@@ -112,7 +112,7 @@ def _observation(document: Document, frame: Frame, person: tuple[Moment | None, 
     resource = frame.resource
     age = _age(person[0] if person else None, resource.get("effectiveDateTime"))
     sex = person[1] if person else None
-    pressures: dict[str, Any] = {}
+    pressures: dict[str, tuple[Any, str | None]] = {}
     parts: list[tuple[dict[str, Any], Place]] = [(resource, frame.place)]
     components = resource.get("component")
     parts += [(one, (frame.place, "component", index)) for index, one in enumerate(components if isinstance(components, list) else ()) if isinstance(one, dict)]
@@ -125,21 +125,28 @@ def _observation(document: Document, frame: Frame, person: tuple[Moment | None, 
             _unit(document, value, at, loinc)
             _plausible(document, value, at, loinc, name, age, sex)
             if loinc in {_SYSTOLIC, _DIASTOLIC} and loinc is not None:
-                pressures[loinc] = value.get("value")
+                pressures[loinc] = value.get("value"), _unit_of(value)
         _ranges(document, part, place, loinc)
     if len(pressures) == 2:
         document.report.fired("plausibility")
         path = shown_place((frame.place, "component", None))
-        _tell(document, plausibility.check_blood_pressure(pressures[_SYSTOLIC], pressures[_DIASTOLIC], path, document.context))
+        (above, above_unit), (below, below_unit) = pressures[_SYSTOLIC], pressures[_DIASTOLIC]
+        found = plausibility.check_blood_pressure(above, below, path, document.context, systolic_unit=above_unit, diastolic_unit=below_unit)
+        _tell(document, found)
+
+
+def _unit_of(value: dict[str, Any]) -> str | None:
+    """The unit of a quantity: its UCUM code, else what is shown."""
+    unit = value.get("code") if value.get("system") in (None, _UCUM) and "code" in value else value.get("unit")
+    return unit if isinstance(unit, str) else None
 
 
 def _plausible(document: Document, value: dict[str, Any], place: Place, loinc: str | None, name: str | None, age: float | None, sex: Sex | None) -> None:
-    unit = value.get("code") if value.get("system") in (None, _UCUM) and "code" in value else value.get("unit")
     judged = plausibility.judge_value(
         value.get("value"),
         shown_place(place),
         document.context,
-        unit=unit if isinstance(unit, str) else None,
+        unit=_unit_of(value),
         loinc=loinc,
         name=name,
         age_years=age,

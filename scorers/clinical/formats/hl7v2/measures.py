@@ -108,9 +108,10 @@ def check_observation(segment: Segment, patient: Patient, notes: Notes) -> None:
         notes.shared(shared.reference_range(interval[1], interval[2], f"{segment.path}-7", notes))
 
 
-def check_pressures(segment: Segment, systolic: str, diastolic: str, notes: Notes) -> None:
-    """Check the two blood pressures of one group against each other; the finding stands at the systolic one."""
-    above, below = systolic.strip(), diastolic.strip()
+def check_pressures(systolic: tuple[Segment, str], diastolic: tuple[Segment, str], notes: Notes) -> None:
+    """Check the two blood pressures (segment, value) of one group against each other; the finding stands at the systolic one."""
+    above, below = systolic[1].strip(), diastolic[1].strip()
     if NUMBER.fullmatch(above) and NUMBER.fullmatch(below):
         notes.report.fired("plausibility")
-        notes.shared(shared.blood_pressure(above, below, f"{segment.path}-5", notes))
+        units = systolic[0].component(6, 1), diastolic[0].component(6, 1)
+        notes.shared(shared.blood_pressure(above, below, units, f"{systolic[0].path}-5", notes))

@@ -104,7 +104,7 @@ class Observations:
                 self._twice(segments)
         if len(self.pressures) == 2:
             systolic, diastolic = self.pressures[SYSTOLIC], self.pressures[DIASTOLIC]
-            measures.check_pressures(systolic[0], systolic[1], diastolic[1], self.notes)
+            measures.check_pressures(systolic, diastolic, self.notes)
         if self.seen or self.set_ids:
             self.seen, self.set_ids, self.pressures = {}, {}, {}
 

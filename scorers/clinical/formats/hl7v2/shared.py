@@ -136,11 +136,11 @@ def reference_range(low: str, high: str, path: str, notes: Notes) -> list[Findin
     return check_reference_range(low, high, path, notes.context)
 
 
-def blood_pressure(systolic: str, diastolic: str, path: str, notes: Notes) -> list[Finding]:
-    """What is wrong between two blood pressures."""
+def blood_pressure(systolic: str, diastolic: str, units: tuple[str, str], path: str, notes: Notes) -> list[Finding]:
+    """What is wrong between two blood pressures, in these units."""
     from scorers.clinical.checks.plausibility import check_blood_pressure
 
-    return check_blood_pressure(systolic, diastolic, path, notes.context)
+    return check_blood_pressure(systolic, diastolic, path, notes.context, systolic_unit=units[0], diastolic_unit=units[1])
 
 
 def codes(table: str) -> frozenset[str]:

@@ -156,6 +156,20 @@ def test_systolic_must_exceed_diastolic(systolic: object, diastolic: object, exp
     assert [finding.severity for finding in plausibility.check_blood_pressure(systolic, diastolic, "p", CONTEXT)] == expected
 
 
+@pytest.mark.parametrize(
+    ("systolic", "diastolic", "expected"),
+    [
+        ((16, "kPa"), (10.7, "kPa"), []),
+        ((16, "kPa"), (80, "mm[Hg]"), []),
+        ((120, "mmHg"), (16.5, "kPa"), ["plausibility.blood-pressure"]),
+        ((120, "kg"), (80, "mm[Hg]"), []),
+    ],
+)
+def test_blood_pressures_are_compared_in_one_unit(systolic: tuple[float, str], diastolic: tuple[float, str], expected: list[str]) -> None:
+    found = plausibility.check_blood_pressure(systolic[0], diastolic[0], "p", CONTEXT, systolic_unit=systolic[1], diastolic_unit=diastolic[1])
+    assert [finding.code for finding in found] == expected
+
+
 def test_a_reference_range_s_low_end_must_not_lie_above_its_high_end() -> None:
     def codes(low: object, high: object, **units: str) -> list[str]:
         return [finding.severity for finding in plausibility.check_reference_range(low, high, "p", CONTEXT, **units)]

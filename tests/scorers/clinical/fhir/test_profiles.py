@@ -131,7 +131,7 @@ def test_must_support_elements_that_appear_nowhere_are_told_for_information(aske
 def test_a_profile_that_no_package_has_is_not_checked() -> None:
     told = report(patient(meta={"profile": ["http://profiles.test/StructureDefinition/other"]}))
     assert is_valid(told)
-    assert [one.check for one in told.not_checked] == ["profile http://profiles.test/StructureDefinition/other"]
+    assert [one.check for one in told.not_checked] == ["profile of another publisher (its URL is shown with quote)"]
 
 
 def test_a_profile_can_be_asked_for(asked: Options) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
@@ -11,7 +12,7 @@ from schemas.result import Severity
 from scorers.clinical.formats.fhir.document import Document, Frame, Place
 from scorers.clinical.formats.fhir.fhirpath import Surroundings
 from scorers.clinical.formats.fhir.fhirpath.values import CHOICE_TYPES, Extended, children, plain
-from scorers.clinical.formats.fhir.options import PROFILES_MAX
+from scorers.clinical.formats.fhir.options import PROFILES_MAX, Options
 from scorers.clinical.formats.fhir.profiles.packages import KEPT_MAX, Packages, home
 from scorers.clinical.formats.fhir.profiles.pruning import prune
 from scorers.clinical.formats.fhir.profiles.tree import Constraint, Profile, compile_profile, extension_facts
@@ -25,6 +26,8 @@ _BASE = "http://hl7.org/fhir/StructureDefinition/"
 NESTED_MAX = 12
 _LEVELS: dict[str, Severity] = {"error": "major", "warning": "minor"}
 _LOINC = "http://loinc.org"
+#: A canonical URL of HL7's own.
+_PUBLISHED = re.compile(r"http://hl7\.org/fhir/[A-Za-z0-9._/\-]{1,100}(\|[0-9A-Za-z.\-]{1,20})?")
 #: R4, vital signs: an Observation with one of these codes SHALL conform to the profile.
 VITAL_SIGNS = {
     "85353-1": "vitalspanel",
@@ -92,6 +95,11 @@ def library(packages: tuple[Path, ...], installed: bool) -> Library:
     return Library((*packages, *((home(),) if installed else ())))
 
 
+def can_be_checked(url: str, options: Options) -> bool:
+    """Whether a profile's definition is at hand, or is one of R4's own types."""
+    return _is_base(url) or library(options.packages, options.installed_packages).profile(url) is not None
+
+
 def check_profiles(document: Document, resolver: Resolver, definitions_at_hand: Library) -> None:
     """Check every resource against the profiles it claims, those the options ask for, and the vital signs profiles of R4."""
     checker = Checker(document, resolver, definitions_at_hand)
@@ -138,7 +146,7 @@ class Checker:
             if not asked and named in definitions().resources and named != frame.type:
                 self._document.say("major", "fhir.profiles.type", frame.place, "the type it claims to be is another than its own")
             if not _is_base(url):
-                self._document.skip(f"profile {_shown(url)}", "no installed package has it" + ("; its invariants were checked" if known else ""))
+                self._document.skip(f"profile {self._claim(url)}", "no installed package has it" + ("; its invariants were checked" if known else ""))
             return
         if profile.type != frame.type:
             if not asked:
@@ -147,6 +155,11 @@ class Checker:
         self._document.report.fired("profiles")
         self._against(profile, frame.resource, frame.place, 0)
         self._us_core(url, profile)
+
+    def _claim(self, url: str) -> str:
+        """A claimed profile, as it may be shown: HL7's own by their URL, and those that the options name; any other may be anything."""
+        named = url in self._document.options.profiles or _PUBLISHED.fullmatch(url) is not None
+        return _shown(url) if named or self._document.context.quote else "of another publisher (its URL is shown with quote)"
 
     def _us_core(self, url: str, profile: Profile | None) -> bool:
         """Check what US Core states on a profile and the package at hand, if any, does not; return whether there is something."""

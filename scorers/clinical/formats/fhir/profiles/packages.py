@@ -53,6 +53,18 @@ class Packages:
         return best
 
 
+def holds_definitions(source: Path) -> bool:
+    """Whether a package, or a folder of packages, has any definition that could be looked up."""
+    return any(_has_any(root) for root in _roots(source))
+
+
+def _has_any(root: Path) -> bool:
+    if root.suffix == ".json":
+        definition = _file(root, _stamp(root))
+        return definition is not None and str(definition.get("resourceType")) in _KINDS and isinstance(definition.get("url"), str)
+    return bool(_archive(root, _stamp(root)) if root.is_file() else _index(root, _stamp(root)))
+
+
 def _order(definition: Json) -> tuple[tuple[int, ...], str]:
     version = str(definition.get("version", ""))
     return tuple(int(part) if part.isdigit() else 0 for part in version.partition("-")[0].split(".")), version
