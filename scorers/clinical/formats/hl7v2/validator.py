@@ -83,7 +83,7 @@ def check_document(data: bytes, context: Context, report: Report, source: Member
     if document.unread_lines:
         notes.add("critical", "structure.too-many-segments", "MSH", f"More than {SEGMENTS_MAX} segments; {document.unread_lines} lines were not looked at")
     for stray in document.strays:
-        notes.add("major", "structure.stray-segment", stray.path, "A segment stands outside of any message")
+        notes.add("major", "structure.stray-segment", f"line {stray.line}", "A segment stands outside of any message", value=stray.name)
     check_envelope(document, notes)
     terms = Terms(source)
     for message in document.messages:
@@ -116,7 +116,8 @@ def check_message(message: Message, notes: Notes, terms: Terms) -> None:
         elif segment.name[0] == "Z":
             notes.not_checked(LOCAL_SEGMENTS)
         else:
-            notes.add("major", "structure.unknown-segment", segment.path, f"HL7 {version.name} defines no such segment")
+            # The name may be a word of the payload: where it stands is told, not what it says.
+            notes.add("major", "structure.unknown-segment", f"line {segment.line}", f"HL7 {version.name} defines no such segment", value=segment.name)
     report.fired("structure", len(message.segments))
     report.fired("data_types", fields_checked)
     _check_meaning(message, version, notes, is_strict=is_strict)

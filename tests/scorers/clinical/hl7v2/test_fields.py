@@ -138,7 +138,7 @@ def test_a_good_admission_has_no_grave_finding_in_any_version(version: str) -> N
         (admission(pid=PID.replace("Winter^Ada", "Winter^" + "A" * 200)), ("minor", "data_types.length", "PID-5.2")),
         (admission(pid=PID.replace("^L||1961", "^L^^^^^^^^^^x||1961")), ("minor", "data_types.extra-component", "PID-5")),
         (admission(pid=PID.replace("^MR||", "^MR^^^^^^^^^^y||")), ("minor", "data_types.extra-component", "PID-3")),
-        (message(header(), PID, OBR, OBX, "QQQ|1"), ("major", "structure.unknown-segment", "QQQ[1]")),
+        (message(header(), PID, OBR, OBX, "QQQ|1"), ("major", "structure.unknown-segment", "line 5")),
         (message(header(), PID, OBR, "DG1|1||I10^Hypertension^I10|||W", OBX), ("major", "structure.unexpected-segment", "DG1[1]")),
         (message(header(), PID, OBX), ("major", "structure.missing-segment", "OBR")),
         (result(OBX.replace("LN||", "not a system||")), ("major", "data_types.coding-system", "OBX[1]-3.3")),
