@@ -252,7 +252,11 @@ def test_a_profile_and_its_package_can_be_named(run: Run) -> None:
         "derivation": "constraint",
         "differential": {"element": element},
     }
-    nameless = {"p.json": {"resourceType": "Patient"}, "own/package/StructureDefinition-named.json": profile, "own/package/package.json": {"name": "own", "version": "1"}}
+    nameless = {
+        "p.json": {"resourceType": "Patient"},
+        "own/package/StructureDefinition-named.json": profile,
+        "own/package/package.json": {"name": "own", "version": "1"},
+    }
     asked = ["--package", "own", "--profile", profile["url"]]
     (entry,) = run.entries(nameless, *asked, paths=["p.json"])
     assert [finding["path"] for finding in entry["findings"] if finding["code"].startswith("fhir.profiles.")] == ["Patient.name"]
