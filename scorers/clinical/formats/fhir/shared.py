@@ -16,6 +16,7 @@ from scorers.clinical.checks.parameters import Sex, sex_of
 from scorers.clinical.checks.scalars import Membership
 from scorers.clinical.formats.fhir.document import Document, Frame, Place, shown_place
 from scorers.clinical.formats.fhir.options import PER_CODE_MAX, SOURCE_CODES_MAX, SOURCE_S_MAX
+from scorers.clinical.formats.fhir.references import Resolver
 from scorers.clinical.formats.fhir.tables import code_systems
 
 _LOINC = "http://loinc.org"
@@ -54,15 +55,15 @@ _VALUE_SETS = {
 _CODES_MAX = 50_000
 
 
-def check_shared(document: Document) -> None:
+def check_shared(document: Document, resolver: Resolver) -> None:
     """Run the shared checks over a document."""
-    people = {id(frame.bundle): _person(frame) for frame in document.frames if frame.type == "Patient" and frame.container is None}
+    people = _People(document, resolver)
     _identifiers(document)
     _units(document)
     for frame in document.frames:
         _times(document, frame)
         if frame.type == "Observation":
-            _observation(document, frame, people.get(id(frame.bundle)) if frame.bundle is not None else None)
+            _observation(document, frame, people.of(frame))
     _value_sets(document)
     _codes(document)
 
@@ -106,6 +107,26 @@ def _unit(document: Document, value: dict[str, Any], place: Place, loinc: str | 
 def _person(frame: Frame) -> tuple[Moment | None, Sex | None]:
     birth = read_fhir(frame.resource.get("birthDate"), "date")
     return (birth if isinstance(birth, Moment) else None), sex_of(frame.resource.get("gender"))
+
+
+class _People:
+    """Whose an observation is: the Patient that its subject points to; where that is not here, its Bundle's Patient, if there is but one."""
+
+    def __init__(self, document: Document, resolver: Resolver) -> None:
+        self._resolver = resolver
+        self._only: dict[int, Frame | None] = {}
+        for frame in document.frames:
+            if frame.type == "Patient" and frame.container is None and frame.bundle is not None:
+                self._only[id(frame.bundle)] = None if id(frame.bundle) in self._only else frame
+
+    def of(self, frame: Frame) -> tuple[Moment | None, Sex | None] | None:
+        """The birth and sex of the patient of an observation; None where it cannot be told who that is."""
+        subject = frame.resource.get("subject")
+        reference = subject.get("reference") if isinstance(subject, dict) else None
+        found = self._resolver.anywhere(frame, reference) if isinstance(reference, str) else None
+        if found is None:
+            found = self._only.get(id(frame.root.bundle)) if frame.root.bundle is not None else None
+        return _person(found) if found is not None and found.type == "Patient" else None
 
 
 def _observation(document: Document, frame: Frame, person: tuple[Moment | None, Sex | None] | None) -> None:

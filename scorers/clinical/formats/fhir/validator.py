@@ -94,7 +94,7 @@ def _rules(document: Document) -> None:
         "profiles": lambda: check_profiles(document, resolver, at_hand),
     }
     if document.options.clinical:
-        rules["shared checks"] = lambda: check_shared(document)
+        rules["shared checks"] = lambda: check_shared(document, resolver)
     if document.options.marks:
         rules["watermarks"] = lambda: check_marks(document)
     for name, rule in rules.items():

@@ -149,18 +149,15 @@ def _note_fault(fault: Fault, segments: list[Segment], structure: str, version: 
         notes.add("major", "structure.unexpected-segment", where, f"{structure} has no such segment")
 
 
-def _patient(message: Message) -> Patient:
-    """The patient the message is about."""
-    for segment in message.segments:
-        if segment.name == "PID":
-            return Patient(birth=segment.component(7, 1), sex=sex_of(segment.component(8, 1)))
-    return Patient()
+def _patient(segment: Segment) -> Patient:
+    """The patient of a PID."""
+    return Patient(birth=segment.component(7, 1), sex=sex_of(segment.component(8, 1)))
 
 
 def _check_meaning(message: Message, version: Version, notes: Notes, *, is_strict: bool) -> None:
     """What tables cannot say: identities, times, bound codes and observations."""
     past = past_limit(notes)
-    observations = Observations(version, notes, _patient(message), is_strict=is_strict)
+    observations = Observations(version, notes, Patient(), is_strict=is_strict)
     identifiers = datetimes = valuesets = data_types = 0
     for segment in message.segments:
         name = segment.name
@@ -168,6 +165,9 @@ def _check_meaning(message: Message, version: Version, notes: Notes, *, is_stric
             observations.take(segment)
         elif name not in WITHIN_GROUP:
             observations.end()
+            # A message may hold several patients; what follows a PID is of that one.
+            if name == "PID":
+                observations.patient = _patient(segment)
         if name not in MEANINGFUL:
             continue
         fields = segment.fields
