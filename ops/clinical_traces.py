@@ -147,11 +147,11 @@ class _Merged:
             self._leave_out([NotChecked(check="outputs", reason="the trace has no document in a format that was asked for")])
         others = any(trace.outputs.of(form) is not None for form in CLINICAL_FORMATS if form not in self._settings.formats)
         self._only_others = self._only_others and bool(card.failures) and others
-        self._valid |= {None} if not documents else {one["valid"] for one in documents}
+        self._valid.add(card.details.get("valid"))
+        self._dropped += card.details.get("findings_dropped", 0)
         for one in documents:
             _append(self._checks, {f"{one['path']}/{name}": score for name, score in one["checks"].items()})
             self._rules.update({f"{one['path']}/{name}": times for name, times in one["rules_fired"].items()})
-            self._dropped += one["findings_dropped"]
 
     def add_unread(self, place: str, findings: Iterable[Finding]) -> None:
         """Count one trace that could not be read."""

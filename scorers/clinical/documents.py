@@ -143,8 +143,8 @@ def as_bytes(content: bytes | str | dict[str, Any]) -> bytes:
         return content.encode("utf-8", "surrogatepass")
     try:
         return json.dumps(content, separators=(",", ":")).encode()
-    except RecursionError:
-        # Deeper than can be written, and so than any validator reads: let it say so.
+    except (RecursionError, TypeError, ValueError):
+        # Nested deeper than can be written, or of values that JSON has not: no validator can read that either, and each says so.
         return b"{" * 1_025
 
 

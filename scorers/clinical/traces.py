@@ -8,11 +8,15 @@ from typing import Any, Final
 
 from schemas.result import Failure, Finding, Label, NotChecked, Scorecard
 from schemas.trace import CLINICAL_FORMATS, ClinicalFormat, ProductionTrace
-from scorers.clinical.checks.scores import Dimension, label_of, overall_score
+from scorers.clinical.checks.scores import Dimension, has_critical, label_of, overall_score
 from scorers.clinical.documents import DocumentValidator, Validated, as_bytes, sniff
 from scorers.clinical.settings import ClinicalSettings, Limits
 
 _GRAVEST_FIRST: Final = {"critical": 0, "major": 1, "minor": 2, "info": 3}
+#: A trace may hold a thousand documents, and its result must stay an event: so many findings, documents and rules are told of it, whatever it holds.
+FINDINGS_MAX: Final = 500
+DOCUMENTS_MAX: Final = 100
+NOT_CHECKED_MAX: Final = 200
 _WORST_FIRST: Final[tuple[Label, ...]] = ("Fail", "unscored", "Warn", "Pass")
 
 
@@ -51,13 +55,19 @@ def judge_trace(trace: ProductionTrace, validator: DocumentValidator, settings: 
     for form, of_one_format in found.items():
         of_form, _ = _values([one for _, one in of_one_format])
         values |= {f"{form}_{name}": value for name, value in of_form.items()}
+    findings = _findings(every, settings.limits)
     return Scorecard(
         label=_label(validated, values.get("overall")),
         values=values,
-        findings=_findings(every, settings.limits),
+        findings=findings,
         components_missing=missing,
-        not_checked=(*not_checked, *_not_checked(every, settings.limits)),
-        details={"documents": [_told(place, one, settings.limits) for place, one in every]},
+        not_checked=tuple([*not_checked, *_not_checked(every, settings.limits)][:NOT_CHECKED_MAX]),
+        details={
+            "documents": [_told(place, one, settings.limits) for place, one in every[:DOCUMENTS_MAX]],
+            "documents_total": len(every),
+            "valid": _valid(validated),
+            "findings_dropped": sum(one.report.total for one in validated) - len(findings),
+        },
         attributes=_attributes(trace),
     )
 
@@ -95,14 +105,11 @@ def _mean(values: Iterable[float | None]) -> float | None:
 def _label(validated: Sequence[Validated], overall: float | None) -> Label:
     """By the overall score; but a document that could not be read fails its trace, and one that is not valid keeps it from passing."""
     labels: set[Label] = {label_of(overall)}
-    # A document without a score is not in the mean, and one labelled below its score has a reason that the mean does not know.
-    labels |= {one.scores.label for one in validated if _speaks_for_itself(one)}
+    # A document without a score is not in the mean, and neither are verdicts.
+    labels |= {one.scores.label for one in validated if one.scores.overall is None and one.format != "ccda"}
+    if any(one.valid is False or has_critical(one.report) for one in validated):
+        labels.add("Warn")
     return next(label for label in _WORST_FIRST if label in labels)
-
-
-def _speaks_for_itself(one: Validated) -> bool:
-    overall = one.scores.overall
-    return one.format != "ccda" if overall is None else one.scores.label != label_of(overall)
 
 
 def _findings(every: Iterable[tuple[str, Validated]], limits: Limits) -> tuple[Finding, ...]:
@@ -110,7 +117,16 @@ def _findings(every: Iterable[tuple[str, Validated]], limits: Limits) -> tuple[F
     for place, one in every:
         gravest_first = sorted(one.report.findings, key=lambda finding: _GRAVEST_FIRST[finding.severity])
         told += [finding.model_copy(update={"path": f"{place}/{finding.path}".removesuffix("/")}) for finding in gravest_first[: limits.findings_max]]
+    if len(told) > FINDINGS_MAX:
+        kept = sorted(range(len(told)), key=lambda number: _GRAVEST_FIRST[told[number].severity])[:FINDINGS_MAX]
+        told = [told[number] for number in sorted(kept)]
     return tuple(told)
+
+
+def _valid(validated: Iterable[Validated]) -> bool | None:
+    """Whether every document is valid; None where one was not validated and none is invalid."""
+    verdicts = {one.valid for one in validated}
+    return False if False in verdicts else None if None in verdicts else True
 
 
 def _not_checked(every: Iterable[tuple[str, Validated]], limits: Limits) -> Iterable[NotChecked]:

@@ -12,7 +12,7 @@ from schemas.case import validate_case
 from schemas.result import Scorecard
 from schemas.trace import ProductionTrace
 from scorers.base import config_digest
-from scorers.clinical import SUITE, ClinicalSettings, build, fingerprint
+from scorers.clinical import SUITE, ClinicalSettings, build, fingerprint, validate_document
 
 PATIENT = {"resourceType": "Patient", "gender": "female", "birthDate": "1980-02-29"}
 MESSAGE = (
@@ -123,6 +123,21 @@ def test_findings_are_bounded_and_the_gravest_come_first() -> None:
     assert card.details["documents"][0]["findings_dropped"] > 0
     order = ["critical", "major", "minor", "info"]
     assert [order.index(finding.severity) for finding in card.findings] == sorted(order.index(finding.severity) for finding in card.findings)
+
+
+def test_a_trace_of_many_documents_has_a_result_of_bounded_size_and_one_verdict() -> None:
+    patients = [PATIENT] * 300 + [PATIENT | {f"x{number}": 1 for number in range(30)}] * 300
+    card = scored(trace(fhir=patients))
+    assert (card.label, card.details["valid"], card.details["documents_total"]) == ("Warn", False, 600)
+    assert len(card.findings) <= 500
+    assert card.details["findings_dropped"] > 5_000
+    assert len(card.model_dump_json()) < 300_000
+
+
+@pytest.mark.parametrize("content", [{"a": {1, 2}}, {("a",): 1}, {"a": 10**5_000}, {"a": b"x"}])
+def test_an_object_that_is_no_json_is_told_and_raises_nothing(content: Any) -> None:
+    found = validate_document(content, "fhir")
+    assert (found.scores.label, [finding.severity for finding in found.report.findings]) == ("Fail", ["critical"])
 
 
 def test_a_result_holds_nothing_of_the_payload_unless_asked() -> None:

@@ -15,6 +15,7 @@ import orjson
 from scorers.clinical.formats.fhir.document import Document
 
 _BOM = b"\xef\xbb\xbf"
+_UTF16 = (b"\xff\xfe", b"\xfe\xff")
 #: Bytes in which the first character, and the namespace of the root element, are looked for.
 _START, _HEAD = 1_000, 8_000
 _NAMESPACE = b"http://hl7.org/fhir"
@@ -52,6 +53,9 @@ def parse(data: bytes, document: Document) -> list[tuple[Any, bytes]] | None:
             if not document.options.comments:
                 document.say("major", "fhir.json.comment", None, "JSON has no comments")
             return [(parsed, bare)]
+    if data.startswith(_UTF16):
+        document.say("critical", "fhir.json.encoding", None, "UTF-16, and JSON is UTF-8: not read", suggestion="Encode the resource as UTF-8")
+        return None
     document.say(
         "critical",
         "fhir.json.syntax",
