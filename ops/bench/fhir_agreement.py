@@ -102,12 +102,12 @@ def verdict(case: dict[str, Any], folder: Path) -> tuple[bool, str] | None:
 
 
 def official_cases(folder: Path) -> tuple[Tally, Tally]:
-    """Return the agreement over self-contained JSON cases, and over all JSON cases with an outcome."""
+    """Return the agreement over self-contained cases, and over all cases with an outcome; JSON and XML."""
     own, every = Tally(), Tally()
     for case in json.loads((folder / "manifest.json").read_text())["test-cases"]:
         path = folder / case["file"]
         known = verdict(case, folder)
-        if known is None or path.suffix != ".json" or not path.is_file() or case.get("use-test") is False:
+        if known is None or path.suffix not in {".json", ".xml"} or not path.is_file() or case.get("use-test") is False:
             continue
         report = validate(path.read_bytes(), options=options_of(case, folder))
         every.count(case["name"], known[0], report, known[1])

@@ -70,10 +70,6 @@ def _head(data: bytes) -> bytes:
     return head.removeprefix(b"\xef\xbb\xbf").lstrip(b" \t\r\n" + _MLLP_START)
 
 
-def _is_fhir_xml(data: bytes) -> bool:
-    return _head(data).startswith(b"<") and sniff(data) == "fhir"
-
-
 def _says_resource(head: bytes, *, is_whole: bool) -> bool:
     """Whether JSON (an object, or a list of objects) has a member `resourceType` at its top, or, where the beginning does not show its whole top, anywhere.
 
@@ -119,7 +115,7 @@ class DocumentValidator:
         data = as_bytes(content)
         form = form or sniff(data)
         context = self._context if at is None else replace(self._context, now=lambda: at)
-        if form == "fhir" and not _is_fhir_xml(data):
+        if form == "fhir":
             report = fhir.validate(data, context, self._options)
             return _judged(form, report, fhir.is_valid)
         if form == "hl7v2":
@@ -128,8 +124,6 @@ class DocumentValidator:
         report = Report()
         if form == "ccda":
             report.skip("ccda", "C-CDA documents are recognised, and not validated by this version")
-        elif form == "fhir":
-            report.skip("fhir.xml", "FHIR as XML is recognised, and not validated by this version; write it as JSON")
         else:
             report.skip("format", "the document is recognised neither as FHIR, nor as HL7 v2, nor as C-CDA")
         return Validated(form, report, score_report(report), None)

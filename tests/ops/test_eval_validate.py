@@ -79,7 +79,7 @@ def test_findings_are_told_the_gravest_first(run: Run) -> None:
         ("bad.hl7", BAD_HL7V2, "hl7v2", "Warn"),
         ("framed.hl7", f"\x0b{GOOD_HL7V2}\x1c\r", "hl7v2", "Pass"),
         ("cda.xml", CCDA, "ccda", "unscored"),
-        ("fhir.xml", '<Patient xmlns="http://hl7.org/fhir"><gender value="female"/></Patient>', "fhir", "unscored"),
+        ("fhir.xml", '<Patient xmlns="http://hl7.org/fhir"><gender value="female"/></Patient>', "fhir", "Pass"),
         ("junk.xml", f"<a>{CANARY}</a>", None, "unscored"),
         ("junk.json", f'{{"a": "{CANARY}"}}', None, "unscored"),
         ("junk.bin", bytes(range(256)) * 100, None, "unscored"),

@@ -38,7 +38,7 @@ TERMINOLOGY_CHECKS: Final = frozenset({"terminology"})
 #: None: what can only inform has no score.
 CHECK_OF_GROUP: Final[Mapping[str, str | None]] = MappingProxyType(
     {
-        **dict.fromkeys(("json", "bundle", "references", "extensions", "narrative", "invariants", "canonicals", "texts", "definitions"), "structure"),
+        **dict.fromkeys(("json", "xml", "bundle", "references", "extensions", "narrative", "invariants", "canonicals", "texts", "definitions"), "structure"),
         "questionnaires": "structure",
         "primitives": "data_types",
         "bindings": "valuesets",

@@ -8,17 +8,18 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from typing import Any
 
 import orjson
 
 from scorers.clinical.formats.fhir.document import Document
+from scorers.clinical.formats.fhir.xml import read_xml
 
 _BOM = b"\xef\xbb\xbf"
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
-#: Bytes in which the first character, and the namespace of the root element, are looked for.
-_START, _HEAD = 1_000, 8_000
-_NAMESPACE = b"http://hl7.org/fhir"
+#: Bytes in which the first character is looked for.
+_START = 1_000
 _SPACED_COLON = re.compile(rb'"[ \t\r\n]+:')
 _MEMBER = re.compile(rb'"(?:[^"\\]|\\.)*+"[ \t\r\n]*+(:?)', re.DOTALL)
 _COMMENT = re.compile(rb'("(?:[^"\\]|\\.)*+")|//[^\n]*|/\*.*?\*/', re.DOTALL)
@@ -26,16 +27,15 @@ _COMMENT = re.compile(rb'("(?:[^"\\]|\\.)*+")|//[^\n]*|/\*.*?\*/', re.DOTALL)
 LINES_MAX = 1_000_000
 
 
-def parse(data: bytes, document: Document) -> list[tuple[Any, bytes]] | None:
-    """Return the parsed documents with their bytes: one, or one per line of NDJSON; None (and a finding) where there is none."""
+def parse(data: bytes, document: Document) -> Sequence[tuple[Any, bytes | None]] | None:
+    """Return the parsed documents with their bytes of JSON: one, or one per line of NDJSON; None (and a finding) where there is none."""
     if len(data) > document.options.bytes_max:
         document.say("critical", "fhir.json.size", None, f"larger than {document.options.bytes_max:,} bytes: not read")
         return None
     data = data.removeprefix(_BOM)
     if data[:_START].lstrip().startswith(b"<"):
-        what = "FHIR XML, which is not read: nothing was validated" if _NAMESPACE in data[:_HEAD] else "XML or HTML, not FHIR JSON: nothing was validated"
-        document.say("critical", "fhir.json.xml", None, what, suggestion="Give the resource as FHIR JSON")
-        return None
+        resource = read_xml(data, document)
+        return None if resource is None else [(resource, None)]
     try:
         return [(orjson.loads(data), data)]
     except orjson.JSONDecodeError as error:

@@ -19,7 +19,7 @@ from scorers.clinical.formats.hl7v2.measures import Patient
 from scorers.clinical.formats.hl7v2.notes import Notes
 from scorers.clinical.formats.hl7v2.observations import WITHIN_GROUP, Observations, check_bound
 from scorers.clinical.formats.hl7v2.profiles import check_profiles
-from scorers.clinical.formats.hl7v2.tables import Version
+from scorers.clinical.formats.hl7v2.tables import VERSIONS, Version, load
 from scorers.clinical.formats.hl7v2.terms import Terms
 from scorers.clinical.formats.hl7v2.times import TIMES, check_order, check_times, past_limit
 from scorers.clinical.report import Context, Report
@@ -83,7 +83,7 @@ def check_document(data: bytes, context: Context, report: Report, source: Member
     if document.unread_lines:
         notes.add("critical", "structure.too-many-segments", "MSH", f"More than {SEGMENTS_MAX} segments; {document.unread_lines} lines were not looked at")
     for stray in document.strays:
-        notes.add("major", "structure.stray-segment", f"line {stray.line}", "A segment stands outside of any message", value=stray.name)
+        notes.add("major", "structure.stray-segment", _where(stray), "A segment stands outside of any message", value=stray.name)
     check_envelope(document, notes)
     terms = Terms(source)
     for message in document.messages:
@@ -116,8 +116,7 @@ def check_message(message: Message, notes: Notes, terms: Terms) -> None:
         elif segment.name[0] == "Z":
             notes.not_checked(LOCAL_SEGMENTS)
         else:
-            # The name may be a word of the payload: where it stands is told, not what it says.
-            notes.add("major", "structure.unknown-segment", f"line {segment.line}", f"HL7 {version.name} defines no such segment", value=segment.name)
+            notes.add("major", "structure.unknown-segment", _where(segment), f"HL7 {version.name} defines no such segment", value=segment.name)
     report.fired("structure", len(message.segments))
     report.fired("data_types", fields_checked)
     _check_meaning(message, version, notes, is_strict=is_strict)
@@ -147,6 +146,11 @@ def _note_fault(fault: Fault, segments: list[Segment], structure: str, version: 
         notes.add("major", "structure.misplaced-segment", where, f"{structure} has no place for this segment here")
     elif fault.segment in version.segments:
         notes.add("major", "structure.unexpected-segment", where, f"{structure} has no such segment")
+
+
+def _where(segment: Segment) -> str:
+    """The path of a segment, if its name is one of HL7's; any other may be a word of the payload, and only its line is told."""
+    return segment.path if segment.name in load(VERSIONS[-1]).segments else f"line {segment.line}"
 
 
 def _patient(segment: Segment) -> Patient:

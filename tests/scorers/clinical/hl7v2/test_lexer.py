@@ -126,7 +126,7 @@ def test_indented_segments_are_read_and_told() -> None:
 
 
 def test_a_segment_before_any_header_is_told() -> None:
-    assert grave(message(OBX) + result()) == [("major", "structure.stray-segment", "line 1")]
+    assert grave(message(OBX) + result()) == [("major", "structure.stray-segment", "OBX[1]")]
 
 
 @pytest.mark.parametrize("data", [b"", b"   \r\n", b"{}", b"<ClinicalDocument/>", b"\xff\xfe", b"\x00" * 64])

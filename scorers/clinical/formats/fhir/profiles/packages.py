@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from scorers.clinical.formats.fhir.tables import own_profiles
+from scorers.clinical.formats.fhir.xml import xml_as_json
 
 Json = dict[str, Any]
 #: Bytes of one definition, and definitions read out of one archive.
@@ -18,6 +19,10 @@ ARCHIVE_FILES_MAX = 20_000
 #: Answers kept: documents may claim any number of URLs.
 KEPT_MAX = 5_000
 _KINDS = ("StructureDefinition", "ValueSet", "CodeSystem", "Questionnaire", "Measure")
+
+
+#: What one definition may be written as. Packages hold JSON only.
+_DEFINITION_FILES = (".json", ".xml")
 
 
 def home() -> Path:
@@ -59,7 +64,7 @@ def holds_definitions(source: Path) -> bool:
 
 
 def _has_any(root: Path) -> bool:
-    if root.suffix == ".json":
+    if root.suffix in _DEFINITION_FILES:
         definition = _file(root, _stamp(root))
         return definition is not None and str(definition.get("resourceType")) in _KINDS and isinstance(definition.get("url"), str)
     return bool(_archive(root, _stamp(root)) if root.is_file() else _index(root, _stamp(root)))
@@ -83,7 +88,7 @@ def _roots(source: Path) -> Iterator[Path]:
 
 
 def _candidates(source: Path, kind: str, url: str) -> list[Json]:
-    if source.suffix == ".json":
+    if source.suffix in _DEFINITION_FILES:
         definition = _file(source, _stamp(source))
         return [definition] if definition is not None and definition.get("resourceType") == kind and definition.get("url") == url else []
     if source.is_file():
@@ -141,7 +146,8 @@ def _file(path: Path, stamp: int) -> Json | None:
     if stamp < 0 or path.stat().st_size > FILE_BYTES_MAX:
         return None
     try:
-        definition = json.loads(path.read_bytes())
+        data = path.read_bytes()
+        definition = xml_as_json(data) if path.suffix == ".xml" else json.loads(data)
     except (ValueError, OSError, RecursionError):
         return None
     return definition if isinstance(definition, dict) else None

@@ -1,0 +1,212 @@
+"""FHIR XML → the members that FHIR JSON would have (R4, xml.html), so that one set of rules judges both.
+
+What only XML can get wrong is told here: namespaces, text between elements, attributes that FHIR has not, the order of elements. No document type is
+taken, no entity is expanded, nothing is fetched.
+"""
+
+from __future__ import annotations
+
+import re
+from importlib.util import find_spec
+from typing import Any, Final
+
+from scorers.clinical.formats.fhir.document import Document, Place
+from scorers.clinical.formats.fhir.options import Options
+from scorers.clinical.formats.fhir.tables import Field, Type, definitions
+from scorers.clinical.report import Context, Report
+
+#: A parsed tree takes some ten times its text.
+BYTES_MAX: Final = 32 * 1024 * 1024
+#: Elements nested in elements; libxml2's own bound is 256.
+DEPTH_MAX: Final = 150
+FHIR: Final = "http://hl7.org/fhir"
+XHTML: Final = "http://www.w3.org/1999/xhtml"
+_XSI: Final = "{http://www.w3.org/2001/XMLSchema-instance}"
+_INTEGERS: Final = frozenset({"integer", "positiveInt", "unsignedInt"})
+_INTEGER: Final = re.compile(r"-?(?:0|[1-9][0-9]{0,17})")
+_DECIMAL: Final = re.compile(r"-?(?:0|[1-9][0-9]{0,300})(?:\.[0-9]{1,300})?(?:[eE][+-]?[0-9]{1,2})?")
+_BOOLEANS: Final = {"true": True, "false": False}
+
+
+def read_xml(data: bytes, document: Document) -> dict[str, Any] | None:
+    """The resource of an XML document as FHIR JSON would hold it; None (and a finding) where there is none."""
+    if len(data) > BYTES_MAX:
+        document.say("critical", "fhir.xml.size", None, f"XML larger than {BYTES_MAX:,} bytes: not read")
+        return None
+    if find_spec("lxml") is None:
+        document.skip("fhir.xml", "FHIR XML needs lxml; install touchstone[clinical]")
+        return None
+    from lxml import etree
+
+    parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False, remove_comments=True, remove_pis=True)
+    try:
+        root = etree.fromstring(data, parser)
+    except etree.XMLSyntaxError as error:
+        line, column = error.position
+        document.say("critical", "fhir.xml.syntax", None, f"not well-formed XML, at line {line} column {column}; or beyond what XML readers take")
+        return None
+    except ValueError:
+        document.say("critical", "fhir.xml.syntax", None, "not XML that can be read: its encoding is unknown")
+        return None
+    if root.getroottree().docinfo.internalDTD is not None:
+        document.say("critical", "fhir.xml.doctype", None, "a document type declaration: FHIR XML has none, and it is not read")
+        return None
+    if _namespace(root) != FHIR:
+        document.say("critical", "fhir.xml.namespace", None, "the root element is not in FHIR's namespace: not a FHIR resource")
+        return None
+    return _Reader(document).resource(root, None, 0)
+
+
+def xml_as_json(data: bytes) -> dict[str, Any] | None:
+    """The resource of an XML document, whatever is wrong with it; None where there is none."""
+    return read_xml(data, Document(Report(), Context(), Options()))
+
+
+class _Reader:
+    """Turns elements into members."""
+
+    def __init__(self, document: Document) -> None:
+        self._document = document
+        self._types = definitions().types
+
+    def resource(self, element: Any, outer: Place | None, depth: int) -> dict[str, Any]:
+        """One resource."""
+        name = _local(element)
+        of = self._types.get(name)
+        shown = name if of is not None else "Resource"
+        found: dict[str, Any] = {"resourceType": name}
+        self._members(element, of if of is not None and of.kind == "resource" else None, found, (outer, shown, None), depth, is_resource=True)
+        return found
+
+    def _say(self, code: str, place: Place, message: str) -> None:
+        self._document.say("major", f"fhir.xml.{code}", place, message)
+
+    def _members(self, element: Any, of: Type | None, into: dict[str, Any], place: Place, depth: int, *, is_resource: bool = False) -> None:
+        """The attributes and children of an element, as members of an object."""
+        self._attributes(element, of, into, place, is_resource=is_resource)
+        self._text(element, place)
+        if depth > DEPTH_MAX:
+            self._document.say("critical", "fhir.structure.depth", place, f"nested deeper than {DEPTH_MAX} elements; not read further")
+            return
+        order = {one.element: number for number, one in enumerate(of.fields.values())} if of is not None else {}
+        last = 0
+        together: dict[str, list[Any]] = {}
+        for child in element:
+            name = self._name(child, of, place)
+            if name is None:
+                continue
+            field = of.fields.get(name) if of is not None else None
+            if field is not None:
+                number = order[field.element]
+                if number < last:
+                    self._say("order", (place, name, None), "this element stands after one that it must come before")
+                last = max(last, number)
+            if (not is_resource and name == "id") or (of is not None and of.name == "Extension" and name == "url"):
+                self._say("attribute", (place, name, None), "this is an attribute in FHIR XML, not an element")
+            together.setdefault(name, []).append(child)
+        for name, children in together.items():
+            self._member(name, children, of.fields.get(name) if of is not None else None, into, place, depth)
+
+    def _name(self, child: Any, of: Type | None, place: Place) -> str | None:
+        """The member that a child is; None where it is no element of FHIR's."""
+        if not isinstance(child.tag, str):  # an entity reference
+            self._say("entity", place, "an entity reference: FHIR XML has none beyond XML's own")
+            return None
+        name = _local(child)
+        is_narrative = of is not None and of.name == "Narrative" and name == "div"
+        wanted = XHTML if is_narrative else FHIR
+        if _namespace(child) != wanted:
+            self._say("namespace", place, f"a child element is not in the namespace {wanted}")
+            return name if is_narrative else None
+        return name
+
+    def _attributes(self, element: Any, of: Type | None, into: dict[str, Any], place: Place, *, is_resource: bool) -> None:
+        for name, value in element.attrib.items():
+            text = str(value)
+            if name == "id" and not is_resource:
+                into["id"] = text
+            elif name == "url" and of is not None and of.name == "Extension":
+                into["url"] = text
+            elif not str(name).startswith(_XSI):
+                self._say("attribute", place, "an attribute that this element has not")
+
+    def _text(self, element: Any, place: Place) -> None:
+        """FHIR keeps values in attributes; text between elements is a slip."""
+        if any(text and text.strip() for text in (element.text, *(child.tail for child in element))):
+            self._say("text", place, "text stands between elements; FHIR XML keeps values in the attribute value")
+
+    def _member(self, name: str, children: list[Any], field: Field | None, into: dict[str, Any], place: Place, depth: int) -> None:
+        """One member: all the children of a name."""
+        many = field.many if field is not None else len(children) > 1
+        # More than one where one may be: the list that it becomes is then told by the rules of structure.
+        is_list = many or len(children) > 1
+        values: list[Any] = []
+        beside: list[Any] = []
+        for index, child in enumerate(children):
+            at: Place = (place, name if field is not None else self._document.named(name), index if is_list else None)
+            value, extra = self._value(child, field, at, depth + 1)
+            values.append(value)
+            beside.append(extra)
+        if any(value is not None for value in values):
+            into[name] = values if is_list else values[0]
+        if any(extra is not None for extra in beside):
+            into[f"_{name}"] = beside if is_list else beside[0]
+
+    def _value(self, child: Any, field: Field | None, place: Place, depth: int) -> tuple[Any, Any]:
+        """A child's value, and what stands beside it where it is a primitive with an id or extensions."""
+        kind = field.kind if field is not None else ("primitive" if child.get("value") is not None else "complex")
+        if kind == "xhtml":
+            from lxml import etree
+
+            return etree.tostring(child, encoding="unicode", with_tail=False), None
+        if kind == "resource":
+            return self._inner(child, place, depth), None
+        if kind == "primitive":
+            return self._primitive(child, field, place, depth)
+        found: dict[str, Any] = {}
+        self._members(child, self._types.get(field.type) if field is not None else None, found, place, depth)
+        if not found:
+            self._say("empty", place, "an element has a value, an extension, or children")
+        return found, None
+
+    def _inner(self, child: Any, place: Place, depth: int) -> dict[str, Any] | None:
+        """The resource inside of an element that holds one."""
+        self._text(child, place)
+        inside = [one for one in child if isinstance(one.tag, str)]
+        if len(inside) != 1:
+            self._say("resource", place, "this element holds exactly one resource")
+        if not inside or _namespace(inside[0]) != FHIR:
+            return None
+        return self.resource(inside[0], place, depth + 1)
+
+    def _primitive(self, child: Any, field: Field | None, place: Place, depth: int) -> tuple[Any, Any]:
+        text = child.get("value")
+        beside: dict[str, Any] = {}
+        child.attrib.pop("value", None)
+        # What every element may hold beside a value: an id, and extensions.
+        self._members(child, self._types.get("Element"), beside, place, depth)
+        if text is None and not beside:
+            self._say("empty", place, "an element has a value, an extension, or children")
+        value = None if text is None else _typed(text, field.type if field is not None else "string")
+        return value, beside or None
+
+
+def _local(element: Any) -> str:
+    """The name of an element without its namespace."""
+    return str(element.tag).rpartition("}")[2]
+
+
+def _namespace(element: Any) -> str:
+    return str(element.tag).rpartition("}")[0].removeprefix("{")
+
+
+def _typed(text: str, kind: str) -> Any:
+    """A value as JSON would hold it; what is not of its type stays text, which the rules of primitives then tell."""
+    if kind == "boolean":
+        return _BOOLEANS.get(text, text)
+    if kind in _INTEGERS and _INTEGER.fullmatch(text):
+        return int(text)
+    if kind == "decimal" and _DECIMAL.fullmatch(text):
+        number = float(text)
+        return number if number not in (float("inf"), float("-inf")) else text
+    return text
