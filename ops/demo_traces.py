@@ -98,7 +98,7 @@ def unexpected(cards: Mapping[str, Scorecard], expected: Mapping[str, Mapping[st
 
 def _row(trace_id: str, card: Scorecard) -> tuple[str, ...]:
     counts = Counter(finding.severity for finding in card.findings)
-    scores = (f"{card.values[name]:.1f}" if name in card.values else "–" for name in ("overall", "format", "terminology"))
+    scores = (f"{int(card.values[name] * 10) / 10:.1f}" if name in card.values else "–" for name in ("overall", "format", "terminology"))
     return (trace_id, card.label, *scores, *(str(counts[severity]) for severity in _SEVERITIES))
 
 

@@ -57,7 +57,9 @@ def planned_suite(name: str, settings: Settings) -> PlannedSuite:
     signatures = known_signatures()
     codec = Codec(suite.cases, signatures, settings.worker.event_bytes_max, signatures)
     digest = config_digest(suite.fingerprint(own))
-    return PlannedSuite(suite.name, suite.version, lambda: RunningSuite(suite.name, suite.version, digest, suite.build(own), codec, suite.inline))
+    return PlannedSuite(
+        suite.name, suite.version, lambda: RunningSuite(suite.name, suite.version, digest, suite.build(own), codec, suite.inline, suite.value_max)
+    )
 
 
 def running_suite(name: str, settings: Settings) -> tuple[RunningSuite, tuple[str, ...]]:

@@ -49,7 +49,7 @@ class JudgedFile(Outbound):
 class ClinicalSummary(Outbound):
     """What the files of a run come to. `total` counts what was asked for: all but those passed over.
 
-    `average_score`: mean overall score of those that have one. `invalid`: files that break a rule of their standard, whatever their label.
+    `average_score`: mean overall score of the `scored` files, those that have one. `invalid`: files that break a rule of their standard, whatever their label.
     """
 
     total: Count
@@ -60,6 +60,7 @@ class ClinicalSummary(Outbound):
     problems: Count
     passed_over: Count
     invalid: Count
+    scored: Count | None = None
     average_score: FiniteFloat | None
     duration_s: Annotated[float, Field(ge=0, allow_inf_nan=False)]
 

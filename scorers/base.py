@@ -101,6 +101,7 @@ class Suite:
     `fingerprint(settings)`: the part of the settings that changes scores, as JSON types.
     `inline`: scoring one case is pure CPU work below a millisecond, so a slice of cases is scored in a row
     instead of in a task each.
+    `value_max`: what a component's value is divided by to be a share of 1 in the metrics: 100 for scores of 0 to 100.
     `window_cases`: how many cases a worker takes up at a time where its settings do not say; for cases that take long.
     """
 
@@ -116,6 +117,7 @@ class Suite:
     inline: bool = False
     metrics: tuple[str, ...] = field(default=())
     window_cases: int | None = None
+    value_max: float = 1.0
 
 
 def config_digest(fingerprint: Mapping[str, Any]) -> str:

@@ -113,15 +113,15 @@ class WorkerMetrics(Collector):
             self._released += count
             self._in_flight -= count
 
-    def results(self, counts: Mapping[tuple[str, tuple[tuple[str, float], ...]], int]) -> None:
-        """Labels and component values of a slice's results. `counts`: (label, ((component, value), …)) → how many."""
+    def results(self, counts: Mapping[tuple[str, tuple[tuple[str, float], ...]], int], value_max: float = 1.0) -> None:
+        """Labels and component values of a slice's results. `counts`: (label, ((component, value), …)) → how many; `value_max`: what is told as 1."""
         for (label, values), times in counts.items():
             self._results[label] += times
             for name, value in values:
                 histogram = self._scores.get(name)
                 if histogram is None:
                     histogram = self._scores[name] = Histogram(SCORE_BUCKETS)
-                histogram.observe(value, times)
+                histogram.observe(value / value_max, times)
 
     def stage(self, name: str, seconds: float, times: int = 1) -> None:
         """Time one stage took; for a slice, the mean of its records, `times` over."""

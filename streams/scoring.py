@@ -26,7 +26,7 @@ RESULT_BYTES_MAX = 800_000
 
 @dataclass(frozen=True, slots=True)
 class RunningSuite:
-    """A suite, configured and built. `inline`: score the cases of a slice in a row, not in a task each."""
+    """A suite, configured and built. `inline`: score the cases of a slice in a row, not in a task each. `value_max`: of a component's value."""
 
     name: str
     version: str
@@ -34,6 +34,7 @@ class RunningSuite:
     scorer: Scorer[Any]
     codec: Codec
     inline: bool
+    value_max: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +88,7 @@ class SliceScorer:
         if scored:
             metrics.stage("score", times[1] / scored, scored)
             metrics.stage("encode", times[2] / scored, scored)
-            metrics.results(cards)
+            metrics.results(cards, self._suite.value_max)
 
     def _count(self, topic: str, formats: dict[str, int], slice_: Scored) -> None:
         """Count what has been read as consumed, from now on in flight."""

@@ -16,7 +16,7 @@ from streams.dlq import LETTER, RESOLUTION
 from streams.logreader import header_texts
 
 #: What a result line shows of `values`; the rest is told with --json.
-VALUES_SHOWN_MAX = 8
+VALUES_SHOWN_MAX = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +100,7 @@ def _result(document: Mapping[str, Any]) -> Seen:
     missing = f"  failed: {', '.join(failures)}" if failures else ""
     text = f"{document['suite']}  {document['label']:<8} {case}  {shown}{batch}{missing}"
     facts = {name: document.get(name) for name in ("result_id", "event_id", "case_id", "kind", "suite_version", "config_digest", "source", "scored_at")}
+    facts |= {name: document.get(name, []) for name in ("findings", "not_checked", "components_missing")}
     facts |= {"values": values, "failures": failures, "concern_id": attributes.get("concern_id"), "batch_id": attributes.get("batch_id")}
     return "result", text, document["suite"], document["label"], facts
 

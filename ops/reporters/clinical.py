@@ -58,6 +58,7 @@ class Tally:
             problems=outcomes["problem"],
             passed_over=outcomes["passed_over"],
             invalid=self._invalid,
+            scored=self._scored,
             average_score=self._scores / self._scored if self._scored else None,
             duration_s=duration_s,
         )

@@ -15,6 +15,8 @@ RULE_CELLS: Final = 60
 #: Findings of one file that are shown without --verbose.
 FINDINGS_SHOWN_MAX: Final = 20
 _MARKS: Final[dict[Label, str]] = {"Pass": "✓", "Warn": "!", "Review": "!", "Fail": "✗", "unscored": "-"}
+#: Profiles that were claimed or asked for and not at hand, as far as they are named without --verbose.
+_PROFILES_SHOWN_MAX: Final = 5
 _RED, _YELLOW, _GREEN, _DIM, _BOLD = "31", "33", "32", "2", "1"
 _LABEL_COLOURS: Final[dict[Label, str]] = {"Pass": _GREEN, "Warn": _YELLOW, "Review": _YELLOW, "Fail": _RED, "unscored": _DIM}
 _SEVERITY_COLOURS: Final[dict[Severity, str]] = {"critical": _RED, "major": _YELLOW, "minor": _DIM, "info": _DIM}
@@ -52,7 +54,7 @@ class ConsoleReporter:
         lines += [self._paint(f"  - {name}: {count}", _YELLOW) for name, count in others if count]
         lines += [f"  Passed over: {summary.passed_over} (not among the total)"] if summary.passed_over else []
         lines += [f"  Break a rule of their standard: {summary.invalid}"] if summary.invalid else []
-        lines += ["", f"  Pass Rate: {percent(summary.pass_rate)}", f"  Average Score: {score_text(summary.average_score)}"]
+        lines += ["", f"  Pass Rate: {percent(summary.pass_rate)}", f"  Average Score: {score_text(summary.average_score)}{_of_scored(summary)}"]
         lines += ["", f"  Duration: {summary.duration_s:.1f}s", "", single]
         return "\n".join(lines) + "\n"
 
@@ -93,7 +95,13 @@ class ConsoleReporter:
                 if finding.suggestion:
                     yield f"      Suggestion: {visible(finding.suggestion)}"
         if rest := len(grave) + entry.findings_dropped - len(shown):
-            yield f"  and {rest} more; --verbose and the JSON report show up to the bound of one file"
+            yield f"  and {rest} more; --verbose and the JSON report show them, up to the bound of one file"
+        # A profile that nobody could check is what a gate must not keep to itself.
+        profiles = [skipped for skipped in entry.not_checked if skipped.check.startswith("profile ")]
+        for skipped in profiles[:_PROFILES_SHOWN_MAX]:
+            yield f"Not checked: {visible(skipped.check)}: {visible(skipped.reason)}"
+        if others := len(entry.not_checked) - min(len(profiles), _PROFILES_SHOWN_MAX):
+            yield f"Not checked: {others}{' more' if profiles else ''}; --verbose lists what, and why"
 
     def _details(self, entry: ClinicalEntry) -> Iterator[str]:
         """Every check with its findings, then what fired and what did not."""
@@ -145,3 +153,8 @@ def _was_read(entry: ClinicalEntry, check: str) -> bool:
 def _told(finding: Finding) -> str:
     """Where and what; a finding about the document as a whole has no path."""
     return f"{visible(finding.path)}: {visible(finding.message)}" if finding.path else visible(finding.message)
+
+
+def _of_scored(summary: ClinicalSummary) -> str:
+    """Of how many files a mean is, where it is not of all."""
+    return f" ({summary.scored} of {summary.total} scored)" if summary.scored is not None and summary.scored != summary.total else ""

@@ -14,6 +14,7 @@ from ops.reporters.text import visible
 from ops.reporters.verdict import Verdict
 from schemas.clinical_report import ClinicalEntry, ClinicalSummary, JudgedFile
 from schemas.report import utc_text
+from schemas.result import Finding
 
 FINDINGS_MAX = 50
 
@@ -75,6 +76,10 @@ def _told(entry: ClinicalEntry) -> str:
 def _listed(entry: ClinicalEntry) -> str:
     """The gravest findings, a line each."""
     grave = [finding for finding in entry.findings if finding.severity != "info"]
-    lines = [f"[{finding.severity}] {visible(finding.path)}: {visible(finding.message)}" for finding in grave[:FINDINGS_MAX]]
+    lines = [f"[{finding.severity}] {visible(finding.path) or 'document'}: {visible(finding.message)}{_hint(finding)}" for finding in grave[:FINDINGS_MAX]]
     rest = len(grave) + entry.findings_dropped - len(lines)
     return "\n".join(lines + ([f"and {rest} more"] if rest > 0 else []))
+
+
+def _hint(finding: Finding) -> str:
+    return f" ({visible(finding.suggestion)})" if finding.suggestion else ""

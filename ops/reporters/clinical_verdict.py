@@ -14,15 +14,15 @@ def clinical_verdict(summary: ClinicalSummary) -> Verdict:
     validated, 0 where all pass.
     """
     files = counted(summary.total, "file")
+    rest = f"; {counted(summary.passed_over, 'file')} of no known or wanted format passed over" if summary.passed_over else ""
     if summary.problems:
-        return Verdict("ERROR", f"{summary.problems} of {files} could not be read", EXIT_ERROR)
+        return Verdict("ERROR", f"{summary.problems} of {files} could not be read{rest}", EXIT_ERROR)
     if not summary.total:
-        rest = f"; {counted(summary.passed_over, 'file')} passed over" if summary.passed_over else ""
         return Verdict("ERROR", f"nothing to validate{rest}", EXIT_ERROR)
     if summary.failed:
-        return Verdict("FAIL", f"{summary.failed} of {files} failed", EXIT_FAIL)
+        return Verdict("FAIL", f"{summary.failed} of {files} failed{rest}", EXIT_FAIL)
     if summary.warned or summary.unvalidated:
         parts = [f"{summary.warned} warned"] if summary.warned else []
         parts += [f"{summary.unvalidated} not validated"] if summary.unvalidated else []
-        return Verdict("WARN", f"{', '.join(parts)} of {files}, none failed", EXIT_WARN)
-    return Verdict("PASS", f"{files} passed", EXIT_PASS)
+        return Verdict("WARN", f"{', '.join(parts)} of {files}, none failed{rest}", EXIT_WARN)
+    return Verdict("PASS", f"{files} passed{rest}", EXIT_PASS)

@@ -51,6 +51,7 @@ SUITE = Suite(
     inline=False,
     metrics=METRICS,
     window_cases=256,
+    value_max=100.0,
 )
 
 __all__ = ["METRICS", "NAME", "SUITE", "VERSION", "ClinicalSettings", "build", "fingerprint", "resolve", "validate_document"]

@@ -23,10 +23,10 @@ _WORST_FIRST: Final[tuple[Label, ...]] = ("Fail", "unscored", "Warn", "Pass")
 def judge_trace(trace: ProductionTrace, validator: DocumentValidator, settings: ClinicalSettings) -> Scorecard:
     """Validate every document of a trace and score the trace.
 
-    `values`, each 0–100: `overall`, `format`, `terminology` of the trace (means over its documents), and `<format>_overall`,
-    `<format>_format`, `<format>_terminology` of each format. Paths begin with where the document stands (`outputs.fhir/Patient.gender`).
-    What lies in the future is judged from the trace's own time, so that a replay gives the same findings. Never raises for what
-    a trace holds; blocks where a terminology server is configured.
+    `values`, each 0–100: `format` and `terminology` of the trace (means over the documents that have them), `overall` of these two,
+    weighted, and the same of each format: `<format>_overall`, `<format>_format`, `<format>_terminology`.
+    Paths begin with where the document stands (`outputs.fhir/Patient.gender`). What lies in the future is judged from the trace's own
+    time, so that a replay gives the same findings. Never raises for what a trace holds; blocks where a terminology server is configured.
     """
     found: dict[ClinicalFormat, list[tuple[str, Validated]]] = {}
     not_checked: list[NotChecked] = []

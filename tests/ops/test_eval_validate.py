@@ -201,7 +201,7 @@ def test_other_files_of_a_directory_are_listed_and_not_counted(run: Run) -> None
         ("d/a.json", "fhir", "Pass"),
         ("d/x.bin", None, "unscored"),
     ]
-    assert (ran.code, ran.err) == (0, "Clinical PASS: 1 file passed (exit 0)\n")
+    assert (ran.code, ran.err) == (0, "Clinical PASS: 1 file passed; 2 files of no known or wanted format passed over (exit 0)\n")
 
 
 def test_an_empty_file_of_a_directory_counts(run: Run) -> None:
@@ -224,7 +224,7 @@ def test_formats_that_were_not_asked_for_are_listed_as_passed_over(run: Run) -> 
     assert (fhir["format"], fhir["label"], fhir["rules_fired"]) == ("fhir", "unscored", {})
     assert fhir["not_checked"] == [{"check": "fhir", "reason": "not among the formats asked for (hl7v2, ccda)"}]
     assert (hl7v2["label"], skipped["label"], skipped["format"]) == ("Pass", "unscored", "trace")
-    assert (ran.code, ran.err) == (0, "Clinical PASS: 1 file passed (exit 0)\n")
+    assert (ran.code, ran.err) == (0, "Clinical PASS: 1 file passed; 2 files of no known or wanted format passed over (exit 0)\n")
 
 
 def test_settings_come_from_command_line_environment_and_document(run: Run) -> None:

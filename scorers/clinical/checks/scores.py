@@ -43,6 +43,7 @@ CHECK_OF_GROUP: Final[Mapping[str, str | None]] = MappingProxyType(
         "primitives": "data_types",
         "bindings": "valuesets",
         "codings": "terminology",
+        "internal": None,
         "must-support": None,
         "watermarks": None,
     },

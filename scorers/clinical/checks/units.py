@@ -23,6 +23,7 @@ _EXPONENT_MAX: Final = 60
 _ANNOTATION: Final = re.compile(r"\{[!-z|~]*\}")
 _GRAM_PERCENT: Final = re.compile(r"([kdcmunpf]?)g%")
 _LOCK: Final = threading.Lock()
+_BUILDING: Final = threading.Lock()
 
 #: Base quantity → power, sorted; the empty tuple is a pure number.
 Dimension = tuple[tuple[str, float], ...]
@@ -120,8 +121,14 @@ class _Engine:
                 return None
 
 
-@lru_cache(maxsize=1)
 def _engine() -> _Engine:
+    """The engine, built by the first that asks: two at a time would define every unit twice, which the library refuses."""
+    with _BUILDING:
+        return _built()
+
+
+@lru_cache(maxsize=1)
+def _built() -> _Engine:
     return _Engine()
 
 

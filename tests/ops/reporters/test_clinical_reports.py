@@ -69,13 +69,13 @@ def test_the_summary_counts_each_file_once() -> None:
     ("places", "code", "told"),
     [
         ([0], 0, "PASS: 1 file passed"),
-        ([0, 5], 0, "PASS: 1 file passed"),
+        ([0, 5], 0, "PASS: 1 file passed; 1 file of no known or wanted format passed over"),
         ([0, 1], 2, "WARN: 1 warned of 2 files, none failed"),
         ([0, 1, 3], 2, "WARN: 1 warned, 1 not validated of 3 files, none failed"),
         ([0, 1, 2, 3], 1, "FAIL: 1 of 4 files failed"),
         ([0, 1, 2, 3, 4], 3, "ERROR: 1 of 5 files could not be read"),
         ([], 3, "ERROR: nothing to validate"),
-        ([5], 3, "ERROR: nothing to validate; 1 file passed over"),
+        ([5], 3, "ERROR: nothing to validate; 1 file of no known or wanted format passed over"),
     ],
 )
 def test_the_verdict_is_a_word_and_its_exit_code(places: list[int], code: int, told: str) -> None:
@@ -176,7 +176,7 @@ def test_json_leaves_out_a_suggestion_that_is_not_there_and_keeps_other_nulls() 
 
 def test_markdown_begins_with_the_verdict_and_has_a_row_per_file() -> None:
     text = report("markdown", MIXED)
-    assert text.startswith("# Clinical validation\n\n**ERROR**: 1 of 5 files could not be read.\n")
+    assert text.startswith("# Clinical validation\n\n**ERROR**: 1 of 5 files could not be read; 1 file of no known or wanted format passed over.\n")
     assert "| warn.json | FHIR R4 | Warn | no | 70 | – | – | 1 major |" in text
     assert "| cda.xml | C\\-CDA | unscored |  | – | – | – | some reason |" in text
     assert "- **major** PID\\-3: is wrong *Mend it*" in text

@@ -32,7 +32,7 @@ TYPES = {
 _PATTERN_CHARS_MAX = 200
 _REPEATS_MAX = 3
 _TEXT_CHARS_MAX = 300
-_REPEAT = re.compile(r"[*+{]")
+_REPEAT = re.compile(r"[*+{?]")
 #: (system, code) of a value, or its system missing, in a value set by canonical URL: member, not a member, not known.
 Membership = Callable[[str, str | None, str], bool | None]
 

@@ -18,9 +18,9 @@ TAGS_MAX = 200_000
 TAG_DEPTH_MAX = 512
 
 _TOKEN = re.compile(
-    r"<!--(?P<comment>.*?)-->|<!\[CDATA\[(?P<data>.*?)\]\]>|<(?P<close>/?)(?P<name>[A-Za-z][\w:.\-]*)(?P<rest>(?:[^<>\"']|\"[^\"<]*\"|'[^'<]*')*+)>", re.DOTALL
+    r"<!--(?P<comment>.*?)-->|<!\[CDATA\[(?P<data>.*?)\]\]>|<(?P<close>/?)(?P<name>[A-Za-z][\w:.\-]*+)(?P<rest>(?:[^<>\"']|\"[^\"<]*\"|'[^'<]*')*+)>", re.DOTALL
 )
-_ATTRIBUTE = re.compile(r"\s+([A-Za-z_:][\w:.\-]*)\s*=\s*(?:\"([^\"<]*)\"|'([^'<]*)')")
+_ATTRIBUTE = re.compile(r"\s++([A-Za-z_:][\w:.\-]*+)\s*+=\s*+(?:\"([^\"<]*)\"|'([^'<]*)')")
 _ENTITY = re.compile(r"&(?:(#\d{1,7}|#x[0-9A-Fa-f]{1,6})|([A-Za-z][A-Za-z0-9]*))?(;?)")
 _BLANKS = re.compile(r"&#(?:9|10|13|32|x0*(?:9|[aA]|[dD]|20));")
 _XML_ENTITIES = frozenset({"amp", "lt", "gt", "quot", "apos"})
@@ -291,9 +291,8 @@ class Scan:
 
     def _attributes(self, name: str, rest: str) -> bool:
         place, seen = 0, set()
-        for match in _ATTRIBUTE.finditer(rest):
-            if match.start() != place:
-                break
+        # Matched in place, never searched for: a search would begin again at every blank.
+        while (match := _ATTRIBUTE.match(rest, place)) is not None:
             place = match.end()
             key, value = match[1], match[2] if match[2] is not None else match[3]
             if key in seen:

@@ -50,6 +50,7 @@ class Resolver:
 
     def __init__(self, document: Document) -> None:
         self._by_url: dict[int, dict[str, list[Frame]]] = {}
+        self._by_version: dict[tuple[int, str], dict[str | None, tuple[int, Frame]]] = {}
         self._by_id: dict[str, Frame] = {}
         self._inside: dict[int, dict[str, Frame]] = {}
         for frame in document.frames:
@@ -61,7 +62,10 @@ class Resolver:
             if frame.entry is not None and frame.bundle is not None:
                 url = frame.entry.get("fullUrl")
                 if isinstance(url, str):
-                    self._by_url.setdefault(id(frame.bundle), {}).setdefault(url, []).append(frame)
+                    together = self._by_url.setdefault(id(frame.bundle), {}).setdefault(url, [])
+                    # A history holds thousands of versions of one URL: each is found by its own.
+                    self._by_version.setdefault((id(frame.bundle), url), {}).setdefault(_version(frame), (len(together), frame))
+                    together.append(frame)
 
     def contained(self, frame: Frame, fragment: str) -> Frame | None:
         """Return the contained resource of a fragment reference; '#' alone is the container itself."""
@@ -90,7 +94,10 @@ class Resolver:
         if bare in entries:
             return entries[bare][0]
         plain, _, version = bare.partition("/_history/")
-        return next((one for one in entries.get(plain, ()) if not version or _version(one) in {None, version}), None)
+        if not version:
+            return entries[plain][0] if plain in entries else None
+        versions = self._by_version.get((id(root.bundle), plain), {})
+        return min((versions[one] for one in (version, None) if one in versions), key=lambda found: found[0], default=(0, None))[1]
 
     def anywhere(self, frame: Frame, reference: str) -> Frame | None:
         """Return what a reference points to, also where only type and id match."""

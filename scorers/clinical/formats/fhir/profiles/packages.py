@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import tarfile
+import zlib
 from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
@@ -174,6 +175,7 @@ def _archive(path: Path, stamp: int) -> dict[tuple[str, str], Json]:
                 definition = json.load(file) if file is not None else None
                 if isinstance(definition, dict) and isinstance(definition.get("url"), str):
                     found[str(definition.get("resourceType")), definition["url"]] = definition
-    except (tarfile.TarError, ValueError, OSError):
-        return found
+    except (tarfile.TarError, ValueError, OSError, EOFError, zlib.error):
+        # Half a package would check half of what was asked for.
+        return {}
     return found
