@@ -152,6 +152,14 @@ def inject_errors(stage: Stage) -> None:
     broker.clear_errors("OffsetCommit")
 
 
+def inject_first_error(stage: Stage) -> None:
+    """Before any worker starts: one retriable error that the first batch meets, however fast the backlog is worked off on this machine."""
+    broker = stage.grounds.embedded
+    assert broker is not None
+    broker.inject_errors("Produce", [PRODUCE_ERRORS["REQUEST_TIMED_OUT"]])
+    stage.faults += 1
+
+
 def refuse_results(stage: Stage) -> None:
     """Before any worker starts: let no result be acknowledged, so that nothing can be committed."""
     broker = stage.grounds.embedded
@@ -236,6 +244,7 @@ SCENARIOS: dict[str, Scenario] = {
             "Produce and OffsetCommit errors injected",
             "embedded",
             inject_errors,
+            prepare=inject_first_error,
             feed_s=0,
             small_s=0,
             poison=_LEDGER,
