@@ -83,11 +83,13 @@ def as_text(found: dict[str, Any]) -> str:
         lines.append(f"absent: {'; '.join(found['absent'])}")
     told: set[str] = set()
     for name, one in rows.items():
+        heading = f"{name}:"
         for each in one["disagreements"]:
             ours = ", ".join(each["ours"]) or "nothing grave"
             official = f"; official: {each['official'][:110]!r}" if each.get("official") else ""
             line = f"  {each['case']}: {each['expected']}; ours: {ours}{official}"
             if line not in told:  # a self-contained case is one of all cases, too
                 told.add(line)
-                lines.append(f"{name}\n{line}")
+                lines += [heading, line] if heading else [line]
+                heading = ""
     return "\n".join(visible(line) for text in lines for line in text.split("\n")) + "\n"

@@ -159,3 +159,8 @@ def test_completing_twice_changes_nothing(tmp_path: Path) -> None:
     (file,) = given_files([write(tmp_path / "b.jsonl", bare_case(1, concern_id="c"))])
     once = complete(bare_case(1, concern_id="c"), file)
     assert complete(once, file) == once
+
+
+def test_a_trace_without_outputs_is_told_as_such(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="schema_missing at outputs"):
+        sent(write(tmp_path / "x.jsonl", {"traceId": "t1"}))
