@@ -18,6 +18,7 @@ from ops.clinical_scoring import failed, judge_file
 from schemas.clinical_report import JudgedFile
 from scorers.clinical.documents import DocumentValidator
 from scorers.clinical.settings import ClinicalSettings
+from streams.collector import calm_collector
 
 #: Chunks that wait for each process, beyond the one it works on: enough that none is idle, and little is held.
 AHEAD_PER_JOB: Final = 4
@@ -34,6 +35,7 @@ def judge_files(files: Iterable[ClinicalFile], settings: ClinicalSettings, jobs:
     # Here too with several processes: a setting that is wrong is one clear line of this one.
     validator = DocumentValidator(settings)
     if jobs <= 1:
+        calm_collector()
         for file in files:
             yield judge_file(file, validator, settings)
     else:
@@ -159,6 +161,7 @@ def _open_validator(settings: ClinicalSettings, parent: int) -> None:
     threading.Thread(target=follow, args=(parent,), name="follow-parent", daemon=True).start()
     _settings = settings
     _validator = DocumentValidator(settings)
+    calm_collector()
 
 
 def _judge_here(chunk: Chunk) -> list[JudgedFile]:

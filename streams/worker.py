@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import gc
 import os
 import signal
 import sys
@@ -19,6 +18,7 @@ from prometheus_client import CollectorRegistry
 from schemas.config import Settings
 from scorers.base import Closeable, ConfigError, Measured, Scorer, Unavailable
 from streams.clients import check_topics, unreachable
+from streams.collector import calm_collector
 from streams.intake import Destinations, Intake
 from streams.metrics import WorkerMetrics
 from streams.outbox import Outbox
@@ -51,16 +51,6 @@ def load_runner(name: RunnerName) -> Callable[[Job], Awaitable[None]]:
     else:
         from streams.runners.faust_agents import run
     return run
-
-
-def calm_collector() -> None:
-    """Keep the cycle collector out of the hot path: cases and results hold no cycles, so frequent scans find nothing.
-
-    What start-up has loaded is set aside, and the young generation is scanned every 50,000 allocations.
-    """
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(50_000, 20, 100)
 
 
 @dataclass(slots=True)
