@@ -90,14 +90,22 @@ def measure(texts: list[bytes], rounds: int) -> dict[str, float]:
     for act in contenders.values():
         for text in texts:
             act(text)
-    calm_collector()  # as workers and the command do, so that the collector is no part of the comparison
+    # First as any program has the collector, then as workers and the command have it: objects by the hundred thousand make it a part of the price.
+    best = _best(contenders, texts, rounds)
+    calm_collector()
+    best |= {f"{name}_calm": figure for name, figure in _best(contenders, texts, rounds).items()}
+    return {name: round(value, 2) for name, value in best.items()} | {"resources": len(texts), "mb": round(sum(map(len, texts)) / 1e6, 2)}
+
+
+def _best(contenders: dict[str, Callable[[bytes], Any]], texts: list[bytes], rounds: int) -> dict[str, float]:
+    """Return the best rate of each contender, and ours over the baseline."""
     best = dict.fromkeys(contenders, 0.0)
     for _ in range(rounds):
         for name, act in contenders.items():
             best[name] = max(best[name], rate(act, texts))
-    if other is not None:
+    if "fhir.resources" in best:
         best["times_fhir.resources"] = best["ours"] / best["fhir.resources"]
-    return {name: round(value, 2) for name, value in best.items()} | {"resources": len(texts), "mb": round(sum(map(len, texts)) / 1e6, 2)}
+    return best
 
 
 def memory(texts: list[bytes], megabytes: int) -> dict[str, float]:
