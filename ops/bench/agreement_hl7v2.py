@@ -7,11 +7,12 @@ name a place and what is wrong there; `VALID` says that nothing is. A name that 
 import re
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from ops.bench.fhir_agreement import Tally
 from schemas.result import Finding
 from scorers.clinical.documents import DocumentValidator
 from scorers.clinical.formats.hl7v2 import decode, read
@@ -93,33 +94,9 @@ def _is_segment(word: str) -> bool:
     return checker(_TABLES, word) is not None
 
 
-@dataclass(slots=True)
-class Table:
-    """Agreement over files. A false alarm is a valid file called invalid, or a sample not read whole; missed: a fault that was not told."""
-
-    cases: int = 0
-    agree: int = 0
-    valid: int = 0
-    false_alarms: int = 0
-    missed: int = 0
-    disagreements: list[dict[str, Any]] = field(default_factory=list)
-
-    def as_json(self) -> dict[str, Any]:
-        """The table with its rate."""
-        return {
-            "cases": self.cases,
-            "agree": self.agree,
-            "agreement": round(self.agree / self.cases, 4) if self.cases else None,
-            "valid": self.valid,
-            "false_alarms": self.false_alarms,
-            "missed": self.missed,
-            "disagreements": self.disagreements,
-        }
-
-
 def labelled(files: list[Path]) -> dict[str, Any]:
     """Agreement with the names of files. `elsewhere`: grave findings at other places than the promised one, which is no disagreement."""
-    table, unread, elsewhere = Table(), [], 0
+    table, unread, elsewhere = Tally(), [], 0
     validator = DocumentValidator()
     for path in files:
         promise = read_name(path.stem)
@@ -143,7 +120,7 @@ def labelled(files: list[Path]) -> dict[str, Any]:
 
 def samples(files: list[Path]) -> dict[str, Any]:
     """Whether each file is read with no crash and no line dropped; how many messages there were of each version."""
-    table, versions = Table(), Counter[str]()
+    table, versions = Tally(), Counter[str]()
     validator = DocumentValidator()
     for path in files:
         data = path.read_bytes()

@@ -1,25 +1,20 @@
 """What the official validator needs from the machine: a JDK, and its jars, fetched once through Maven into the user's cache."""
 
-import fcntl
-import hashlib
 import os
 import shutil
 import subprocess
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from ops import maven
 from ops.kafka.artifacts import JAVA_VERSION_MIN, java_version
 from scorers.base import ConfigError
 
 VALIDATOR_VERSION = "6.10.4"
-FETCH_TIMEOUT_S = 900
 POM = Path(__file__).with_name("pom.xml")
 LAUNCHER = Path(__file__).with_name("Serve.java")
 LOG_CONFIG = Path(__file__).with_name("logback.xml")
-_COPY = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies"
+_WHAT = f"the FHIR validator {VALIDATOR_VERSION}"
 
 
 @dataclass(frozen=True)
@@ -77,54 +72,14 @@ def find_java() -> str:
 
 def find_maven() -> str:
     """Path of Maven. Raises `ConfigError`."""
-    maven = shutil.which("mvn")
-    if maven is None:
-        raise ConfigError(f"no Maven (mvn) on the PATH, which fetches the FHIR validator {VALIDATOR_VERSION} once: install it (Debian: maven)")
-    return maven
-
-
-def cache_folder() -> Path:
-    """Where everything that was fetched is kept."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "touchstone"
+    return maven.find_maven(_WHAT)
 
 
 def libs_folder() -> Path:
     """Where the jars of exactly this pom are, or would be, kept."""
-    return cache_folder() / f"fhir-validator-{VALIDATOR_VERSION}-{hashlib.sha256(POM.read_bytes()).hexdigest()[:8]}"
+    return maven.jars_folder(f"fhir-validator-{VALIDATOR_VERSION}", POM)
 
 
 def fetch(libs: Path) -> None:
     """Copy the jars to `libs`, all or nothing. Raises `ConfigError`."""
-    maven = find_maven()
-    with made_whole(libs) as folder:
-        if folder is None:
-            return
-        command = [maven, "-B", "-q", "-f", str(POM), _COPY, "-DincludeScope=runtime", f"-DoutputDirectory={folder}"]
-        try:
-            done = subprocess.run(command, capture_output=True, text=True, timeout=FETCH_TIMEOUT_S, check=False)
-        except subprocess.TimeoutExpired:
-            raise ConfigError(f"Maven did not fetch the FHIR validator within {FETCH_TIMEOUT_S} s: check its network settings") from None
-        if done.returncode != 0 or not any(folder.glob("org.hl7.fhir.validation-*.jar")):
-            lines = [line for line in done.stdout.splitlines() if "ERROR" in line] or ["no output"]
-            raise ConfigError(f"Maven could not fetch the FHIR validator {VALIDATOR_VERSION}: {lines[0][:300]}")
-
-
-@contextmanager
-def made_whole(target: Path) -> Iterator[Path | None]:
-    """Give a scratch folder that becomes `target` at the end, or None where `target` is there already.
-
-    Of several processes one makes it and the others wait; one that fails leaves nothing. Raises `ConfigError` for a cache that cannot be written.
-    """
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with target.with_name(f"{target.name}.lock").open("w") as lock, tempfile.TemporaryDirectory(dir=target.parent, prefix=".making-") as scratch:
-            fcntl.flock(lock, fcntl.LOCK_EX)  # the system releases it when the process ends
-            if target.is_dir():
-                yield None
-                return
-            folder = Path(scratch) / "whole"
-            folder.mkdir()
-            yield folder
-            folder.rename(target)
-    except OSError as error:
-        raise ConfigError(f"{target.parent}: the cache cannot be written ({error.strerror}); set XDG_CACHE_HOME to a writable folder") from None
+    maven.fetch_jars(find_maven(), POM, libs, "org.hl7.fhir.validation-*.jar", _WHAT)

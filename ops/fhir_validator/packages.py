@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ops.fhir_validator.artifacts import cache_folder, made_whole
+from ops.maven import cache_folder, made_whole
 from scorers.base import ConfigError
 
 CORE = "hl7.fhir.r4.core#4.0.1"

@@ -1,24 +1,20 @@
 """What a node needs from the machine: Java, and Kafka's jars, fetched once through Maven into the user's cache."""
 
-import hashlib
 import os
 import re
 import shutil
 import subprocess
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from ops import maven
 from scorers.base import ConfigError
 
 KAFKA_VERSION = "4.3.1"
 JAVA_VERSION_MIN = 17
-FETCH_TIMEOUT_S = 900
 POM = Path(__file__).with_name("pom.xml")
 LOG_CONFIG = Path(__file__).with_name("log4j2.xml")
-_COPY = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies"
+_WHAT = f"Kafka {KAFKA_VERSION}"
 _OTHER_WAYS = "or use another broker: `touchstone up` (embedded), docker compose, or KAFKA_BOOTSTRAP_SERVERS"
 
 
@@ -79,45 +75,14 @@ def java_version(answer: str) -> int | None:
 
 def find_maven() -> str:
     """Path of Maven. Raises `ConfigError`."""
-    maven = shutil.which("mvn")
-    if maven is None:
-        raise ConfigError(f"no Maven (mvn) on the PATH, which fetches Kafka {KAFKA_VERSION} once: install it (Debian: maven), {_OTHER_WAYS}")
-    return maven
+    return maven.find_maven(_WHAT, f", {_OTHER_WAYS}")
 
 
 def libs_folder() -> Path:
     """Where the jars of exactly this pom are, or would be, kept."""
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    digest = hashlib.sha256(POM.read_bytes()).hexdigest()[:8]
-    return cache / "touchstone" / f"kafka-{KAFKA_VERSION}-{digest}"
+    return maven.jars_folder(f"kafka-{KAFKA_VERSION}", POM)
 
 
 def fetch(libs: Path) -> None:
     """Copy the jars to `libs`, all or nothing; of several processes one fetches and the others wait. Raises `ConfigError`."""
-    maven = find_maven()
-    try:
-        libs.parent.mkdir(parents=True, exist_ok=True)
-        with _lock(libs.with_name(f"{libs.name}.lock")), tempfile.TemporaryDirectory(dir=libs.parent, prefix=".fetching-") as scratch:
-            if libs.is_dir():
-                return
-            folder = Path(scratch) / "libs"
-            command = [maven, "-B", "-q", "-f", str(POM), _COPY, "-DincludeScope=runtime", f"-DoutputDirectory={folder}"]
-            done = subprocess.run(command, capture_output=True, text=True, timeout=FETCH_TIMEOUT_S, check=False)
-            if done.returncode != 0 or not any(folder.glob("kafka_*.jar")):
-                lines = [line for line in done.stdout.splitlines() if "ERROR" in line] or ["no output"]
-                raise ConfigError(f"Maven could not fetch Kafka {KAFKA_VERSION}: {lines[0][:300]}")
-            folder.rename(libs)
-    except subprocess.TimeoutExpired:
-        raise ConfigError(f"Maven did not fetch Kafka {KAFKA_VERSION} within {FETCH_TIMEOUT_S} s: check its network settings") from None
-    except OSError as error:
-        raise ConfigError(f"{libs.parent}: the cache cannot be written ({error.strerror}); set XDG_CACHE_HOME to a writable folder") from None
-
-
-@contextmanager
-def _lock(path: Path) -> Iterator[None]:
-    """Hold an exclusive lock on a file; the system releases it when the process ends."""
-    import fcntl  # Unix only, like the rest of this way to run Kafka
-
-    with path.open("w") as handle:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
+    maven.fetch_jars(find_maven(), POM, libs, "kafka_*.jar", _WHAT)
