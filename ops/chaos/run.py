@@ -132,6 +132,7 @@ class Run:
         self.observer.start()
         self.fleet.projector.start()
         self.fleet.start(*range(self.scenario.workers))
+        self.feeder.workers_up.set()
         self.scenario.disturb(self)
         self.feeder.join(timeout=DRAIN_TIMEOUT_S)
         settled = time.monotonic()

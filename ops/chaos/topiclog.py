@@ -42,7 +42,11 @@ def read_all(bootstrap_servers: str, topic: str, partitions: int) -> Iterator[An
 
 
 class Feeder(threading.Thread):
-    """Produces a plan, evenly spread over `seconds` (0: as fast as it goes), idempotently; a broken broker is waited for."""
+    """Produces a plan, evenly spread over `seconds` (0: as fast as it goes), idempotently; a broken broker is waited for.
+
+    The second half waits for `workers_up` and takes its full share of the time from there: on a machine where workers start
+    slowly, events still flow when the first fault comes.
+    """
 
     def __init__(self, plan: Plan, bootstrap_servers: str, topic: str, seconds: float) -> None:
         super().__init__(name="feeder", daemon=True)
@@ -65,6 +69,9 @@ class Feeder(threading.Thread):
         )
         self.refused: list[str] = []
         self.abandoned = threading.Event()
+        self.workers_up = threading.Event()
+        if not seconds:
+            self.workers_up.set()
 
     def run(self) -> None:
         """Produce all, then wait until the broker has acknowledged all."""
@@ -73,6 +80,9 @@ class Feeder(threading.Thread):
         sent = 0
         while sent < len(records) and not self.abandoned.is_set():
             elapsed = time.monotonic() - began
+            if elapsed > self._seconds / 2 and not self.workers_up.is_set():
+                began += elapsed - self._seconds / 2
+                elapsed = self._seconds / 2
             due = len(records) if elapsed >= self._seconds else int(len(records) * elapsed / self._seconds)
             for record in records[sent:due]:
                 wire = self._plan.wire(record)
