@@ -6,6 +6,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 PYTEST_ARGS ?=
+# Tests that need no broker and no database run side by side; the others own ports, processes and the machine's time.
+QUICK := not integration and not slow and not chaos and not apache and not postgres
+SIDE_BY_SIDE := -n auto --maxprocesses 4
 BENCH_ARGS ?=
 
 .PHONY: help setup lock demo test test-quick check format bench bench-nli bench-clinical chaos clean
@@ -33,10 +36,13 @@ demo: $(READY) ## score the sample batches live on the embedded broker and show 
 	@$(BIN)/touchstone demo
 
 test: $(READY) ## every test: quick, integration, chaos in small
-	@$(BIN)/pytest $(PYTEST_ARGS)
+	@# 5 is pytest's word for "no test chosen": with PYTEST_ARGS one of the two parts may be empty, but not both.
+	@quick=0; $(BIN)/pytest -m "$(QUICK)" $(SIDE_BY_SIDE) $(PYTEST_ARGS) || quick=$$?; \
+	 rest=0; $(BIN)/pytest -m "not ($(QUICK))" $(PYTEST_ARGS) || rest=$$?; \
+	 if [ $$quick = 5 ]; then exit $$rest; elif [ $$rest = 5 ]; then exit $$quick; else exit $$((quick | rest)); fi
 
 test-quick: $(READY) ## tests that need no broker and no database
-	@$(BIN)/pytest -m "not integration and not slow and not chaos and not apache and not postgres" $(PYTEST_ARGS)
+	@$(BIN)/pytest -m "$(QUICK)" $(SIDE_BY_SIDE) $(PYTEST_ARGS)
 
 check: $(READY) ## lint, format, types, import contracts
 	@$(BIN)/ruff check .
