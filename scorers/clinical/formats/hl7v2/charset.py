@@ -34,6 +34,10 @@ MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
+#: How far into a document two-byte text shows.
+_MARK_LENGTH = 8
+#: What changes the character set within a text of 7 bits, as ISO 2022 does.
+_SHIFTS = re.compile(rb"[\x0e\x0f\x1b]")
 UNDECLARED = Problem("minor", "structure.charset-undeclared", "MSH-18", "Characters outside ASCII without a declared character set")
 UNKNOWN = Problem("minor", "structure.charset-unknown", "MSH-18", "The declared character set cannot be read; UTF-8 or Latin-1 was assumed")
 MISMATCH = Problem("major", "structure.charset-mismatch", "MSH-18", "The bytes are not in the declared character set")
@@ -74,7 +78,7 @@ def _fallback(data: bytes) -> str:
 
 def _wide(data: bytes) -> str | None:
     """The codec of two-byte text without a mark, told by its first letter."""
-    head = data[:8].lstrip(b"\x0b")
+    head = data[:_MARK_LENGTH].lstrip(b"\x0b")
     if len(head) >= 4 and head[1] == 0 and head[3] == 0:
         return "utf-16-le"
     if len(head) >= 4 and head[0] == 0 and head[2] == 0:
@@ -84,6 +88,8 @@ def _wide(data: bytes) -> str | None:
 
 def decode(data: bytes) -> Decoded:
     """The text of a document; never fails."""
+    if data.isascii() and not _SHIFTS.search(data) and b"\0" not in data[:_MARK_LENGTH]:  # most of all documents, by the shortest way
+        return Decoded(data.decode("ascii"))
     for mark, codec in MARKS:
         if data.startswith(mark):
             try:

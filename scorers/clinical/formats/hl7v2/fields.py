@@ -10,7 +10,8 @@ from scorers.clinical.formats.hl7v2 import coded, shared
 from scorers.clinical.formats.hl7v2.escapes import has_stray, unescape
 from scorers.clinical.formats.hl7v2.learning import Learner
 from scorers.clinical.formats.hl7v2.lexer import FIELDS_MAX, PARTS_MAX, Segment
-from scorers.clinical.formats.hl7v2.notes import Notes
+from scorers.clinical.formats.hl7v2.memory import remembering
+from scorers.clinical.formats.hl7v2.notes import Notes, Problem, Recorder, Unlasting
 from scorers.clinical.formats.hl7v2.patterns import LEVELS, UNSTRUCTURED, codes_accepted, compiled, component_accepts
 from scorers.clinical.formats.hl7v2.primitives import LENGTHS_END, PRIMITIVES
 from scorers.clinical.formats.hl7v2.tables import Element, Version, load
@@ -25,6 +26,8 @@ OWN_RULES = frozenset({("MSH", 1), ("MSH", 2), ("FHS", 1), ("FHS", 2), ("BHS", 1
 TOLD_ELSEWHERE = OWN_RULES | {("MSH", 9), ("MSH", 12)}
 #: Where a code without its system cannot be understood at all: what was observed, and what was ordered.
 GRAVE = frozenset({("OBX", 3), ("OBX", 5), ("OBR", 4)})
+#: Types whose values are codes: few of them make up most fields, and what was said of one is remembered (memory.py).
+REMEMBERED = coded.CODED | {"ID", "IS"}
 
 
 def is_control(text: str) -> bool:
@@ -47,6 +50,8 @@ class Checker:
         self.learners: dict[str, Learner] = {}
         # What is asked is never empty: `len` accepts anything.
         self.accepts: list[Callable[[str], object]] = [len] * (self.size + 1)
+        #: Coded fields that were looked at carefully: what is to be said of a value.
+        self.faults: dict[int, Callable[[str], tuple[Problem, ...]]] = {}
         for position in range(1, self.size + 1):
             self.accepts[position] = self._later(position)
 
@@ -65,7 +70,7 @@ class Checker:
             elif element.most == 1 and element.datatype == "ID" and (codes := codes_accepted(self.version, element.table, "ID")) is not None:
                 accepts = (codes | {NULL}).__contains__
             else:
-                accepts = compiled(self.version.name, element.datatype, element.table, repeats=element.most != 1).fullmatch
+                accepts = field_accepts(self.version.name, element.datatype, element.table, repeats=element.most != 1)
             self.accepts[position] = accepts
             return accepts(value)
 
@@ -114,10 +119,37 @@ class Checker:
         if len(segment.fields) > FIELDS_MAX:
             notes.add("major", "structure.too-many-fields", segment.path, f"More than {FIELDS_MAX} fields; the rest was not looked at")
 
+    def _faults_of(self, position: int) -> Callable[[str], tuple[Problem, ...]] | None:
+        """What remembers the faults of a field's values; None for a field whose values are not remembered."""
+        element = self.elements.get(position)
+        if element is None or element.most == 0 or element.datatype not in REMEMBERED:
+            return None
+
+        def faults(value: str) -> tuple[Problem, ...]:
+            recorder = Recorder()
+            self._look_at(value, position, "", recorder)
+            return tuple(recorder.problems)
+
+        return self.faults.setdefault(position, remembering(faults))
+
     def _field(self, segment: Segment, position: int, notes: Notes) -> None:
-        """Look at one field carefully."""
+        """Look at one field carefully, or remember what was found in its like."""
         value = segment.fields[position]
         path = f"{segment.path}-{position}"
+        faults = self.faults.get(position) or self._faults_of(position)
+        if faults is not None:
+            try:
+                problems = faults(value)
+            except Unlasting:
+                pass
+            else:
+                for severity, code, where, message, suggestion, shown in problems:
+                    notes.add(severity, code, path + where, message, suggestion=suggestion, value=shown)
+                return
+        self._look_at(value, position, path, notes)
+
+    def _look_at(self, value: str, position: int, path: str, notes: Notes) -> None:
+        """Note what is wrong with one field's value."""
         element = self.elements.get(position)
         if element is None or element.most == 0 or element.datatype == "WD":
             notes.add("minor", "structure.withdrawn-field", path, f"This field is withdrawn in HL7 {self.version.name}")
@@ -134,6 +166,13 @@ class Checker:
             if repetition and repetition != NULL:
                 where = path if len(repetitions) == 1 else f"{path}[{index}]"
                 check_value(self.version, element, repetition, where, notes, coded_severity=coded_severity)
+
+
+@lru_cache(maxsize=8_192)
+def field_accepts(version: str, datatype: str, table: str | None, *, repeats: bool) -> Callable[[str], object]:
+    """What accepts a well-formed field of this data type, bound to this table."""
+    accepts = compiled(version, datatype, table, repeats=repeats).fullmatch
+    return remembering(lambda value: accepts(value) is not None) if datatype in REMEMBERED else accepts
 
 
 @lru_cache(maxsize=4_096)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
 
+from schemas.result import NotChecked
 from scorers.clinical.formats.hl7v2.grammar import Structure, build
 from scorers.clinical.formats.hl7v2.lexer import Segment
-from scorers.clinical.formats.hl7v2.notes import Notes
+from scorers.clinical.formats.hl7v2.memory import Memory
+from scorers.clinical.formats.hl7v2.notes import Notes, Problem, Recorder
 from scorers.clinical.formats.hl7v2.tables import VERSION_DEFAULT, VERSIONS, Version, load, nearest, structures_of_events
 
 CODE = re.compile(r"[A-Z0-9]{3}")
@@ -17,6 +20,8 @@ _CONTROL_ID_MAX = 20
 _CONTROL_ID_UNBOUNDED = (2, 7)
 #: The last field of MSH that is asked for here.
 LAST_ASKED = 11
+#: The field that says what a message is.
+MESSAGE_TYPE = 9
 _structures: dict[tuple[str, str], Structure] = {}
 
 
@@ -51,8 +56,35 @@ def check_header(header: Segment, version: Version, notes: Notes) -> None:
             notes.add("info", "structure.routing", f"MSH-{position}", f"{title} is not given; base HL7 leaves it optional, most profiles require it")
 
 
+class _Claim(NamedTuple):
+    """What MSH-9 says in a version: the structure, and what is to be noted of it."""
+
+    structure: Structure | None
+    problems: tuple[Problem, ...]
+    not_checked: tuple[NotChecked, ...]
+
+
+def _claim(written: str) -> _Claim:
+    """Read `version|MSH-9`."""
+    version, value = written.split("|", 1)
+    recorder = Recorder()
+    claimed = _structure_of(Segment("MSH", ["MSH"] * MESSAGE_TYPE + [value], 1), load(version), recorder)
+    return _Claim(claimed, tuple(recorder.problems), tuple(recorder.report.not_checked))
+
+
+_claims = Memory(_claim, texts_max=4_096)
+
+
 def structure_of(header: Segment, version: Version, notes: Notes) -> Structure | None:
     """The structure the message claims by MSH-9, or None, which is noted, where there is none to hold it against."""
+    claim = _claims[f"{version.name}|{header.field(MESSAGE_TYPE)}"]
+    notes.take(claim.problems)
+    for rule in claim.not_checked:
+        notes.not_checked(rule)
+    return claim.structure
+
+
+def _structure_of(header: Segment, version: Version, notes: Notes) -> Structure | None:
     kind, event, claimed = (header.component(9, position) for position in (1, 2, 3))
     if not kind:
         return None

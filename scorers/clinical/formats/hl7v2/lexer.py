@@ -173,6 +173,12 @@ def is_name(text: str) -> bool:
     return LINE.fullmatch(text) is not None
 
 
+@lru_cache(maxsize=4_096)
+def is_inner(text: str) -> bool:
+    """Whether three signs name a segment that stands within a message and changes nothing about how it is read."""
+    return text not in OUTSIDE and is_name(text)
+
+
 def segment_of(line: str, number: int, separator: str, table: dict[int, str] | None) -> Segment:
     """One line as a segment; a line that is none keeps its text as field 0's neighbour."""
     name = line[:3]
@@ -254,21 +260,23 @@ def read(text: str) -> Document:
     indented = False
     taken = 0
     for number, line in enumerate(lines, start=1):
-        if not line or line.isspace():
+        if not line:
+            continue
+        is_plain = reader.is_usual and line[3:4] == "|" and is_inner(line[:3])
+        if not is_plain and line.isspace():
             continue
         if taken == SEGMENTS_MAX:
             document.unread_lines = len(lines) - number + 1
             break
         taken += 1
+        if is_plain:
+            # Most lines of most messages, by the shortest way: the reader would do the same.
+            reader.segments.append(Segment(line[:3], line.split("|", FIELDS_MAX), number, 1, True, line))
+            continue
         if line[0] in " \t\ufeff":
             line = line.lstrip(" \t\ufeff")
             indented = True
-        name = line[:3]
-        if reader.is_usual and line[3:4] == "|" and name not in OUTSIDE and is_name(name):
-            # Most lines of most messages, by the shortest way: the reader would do the same.
-            reader.segments.append(Segment(name, line.split("|", FIELDS_MAX), number, 1, True, line))
-        else:
-            reader.line(line, number)
+        reader.line(line, number)
     if indented:
         document.problems.append(Problem("minor", "structure.segment-indented", "MSH", "Blanks stand before a segment's name"))
     for message in document.messages:

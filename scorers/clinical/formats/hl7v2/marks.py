@@ -14,6 +14,8 @@ _SAYS: Final = re.compile(r"\b(synthetic|synthea|simulated|fictitious|test[ _-]?
 #: Segments and fields in which a producer says what the data are: sender, software, patient identifiers, name, and notes.
 _PLACES: Final = {"MSH": (3, 4), "SFT": (1, 3), "PID": (3, 5), "NTE": (3,)}
 _CHARS_MAX: Final = 2_000
+#: What each of these words holds: few texts do, and finding that out is cheap.
+_HINTS: Final = ("synthe", "simulated", "fictitious", "test")
 
 
 def check_marks(message: Message, notes: Notes) -> None:
@@ -23,6 +25,13 @@ def check_marks(message: Message, notes: Notes) -> None:
         return
     for segment in message.segments:
         for position in _PLACES.get(segment.name, ()):
-            if position < len(segment.fields) and _SAYS.search(segment.fields[position][:_CHARS_MAX]):
+            if position < len(segment.fields) and _says(segment.fields[position]):
                 return
     notes.add("info", "watermarks.none", "MSH-11", "Nothing marks this message as synthetic", suggestion="Send T (training) in MSH-11")
+
+
+def _says(text: str) -> bool:
+    """Whether a text says that what it is about is no real patient's."""
+    begun = text[:_CHARS_MAX]
+    lowered = begun.lower()
+    return (not begun.isascii() or any(hint in lowered for hint in _HINTS)) and _SAYS.search(begun) is not None

@@ -66,15 +66,6 @@ def _number(value: str, kind: str) -> tuple[str, str | None]:
     return (parts[1].strip() if len(parts) > 1 else ""), parts[0] or None
 
 
-def is_usual(identifier: list[str], value: str, unit: str) -> bool:
-    """Whether nothing is to be said of a NM observation's unit and value, whoever the patient is. `identifier`: OBX-3's components."""
-    if len(identifier) < 3 or NUMBER.fullmatch(value) is None:
-        return False
-    parts = unit.split("^", 3)
-    usual = shared.usual_of(identifier[0], identifier[2], parts[0], parts[2] if len(parts) > 2 else "")
-    return usual is not None and usual.low <= float(value) * usual.scale + usual.offset <= usual.high
-
-
 def check_observation(segment: Segment, patient: Patient, notes: Notes) -> None:
     """Check the unit, the value and the reference range of one NM or SN observation."""
     fields = segment.fields

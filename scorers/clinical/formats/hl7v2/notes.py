@@ -69,3 +69,25 @@ class Notes:
         """Keep findings of the shared checks, whose paths are those we gave them."""
         for finding in findings:
             self.report.add(finding.model_copy(update={"path": self.prefix + finding.path}) if self.prefix else finding)
+
+
+class Unlasting(Exception):
+    """What was found depends on more than the value."""
+
+
+class Recorder(Notes):
+    """Writes down what is noted of a value, with paths relative to the field, so that it can be said again of its like."""
+
+    __slots__ = ("problems",)
+
+    def __init__(self) -> None:
+        super().__init__(Context(), Report())
+        self.problems: list[Problem] = []
+
+    def add(self, severity: Severity, code: str, path: str, message: str, *, suggestion: str | None = None, value: object = None) -> None:
+        """Write down one finding."""
+        self.problems.append(Problem(severity, code, path, message, suggestion, None if value is None else str(value)))
+
+    def shared(self, findings: list[Finding]) -> None:
+        """Findings of the shared checks may depend on the clock."""
+        raise Unlasting

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import NamedTuple
 
 from schemas.result import Severity
 from scorers.clinical.formats.hl7v2 import coded, measures, shared
 from scorers.clinical.formats.hl7v2.escapes import unescape
 from scorers.clinical.formats.hl7v2.fields import NULL, check_value
 from scorers.clinical.formats.hl7v2.lexer import PARTS_MAX, Segment
+from scorers.clinical.formats.hl7v2.measures import NUMBER
+from scorers.clinical.formats.hl7v2.memory import Memory
 from scorers.clinical.formats.hl7v2.notes import Notes
 from scorers.clinical.formats.hl7v2.patterns import compiled
 from scorers.clinical.formats.hl7v2.primitives import PRIMITIVES
@@ -38,6 +41,30 @@ def value_accepts(version: str, kind: str) -> Callable[[str], object]:
     return compiled(version, kind, None, repeats=True).fullmatch
 
 
+class Test(NamedTuple):
+    """What OBX-2, 3 and 6 say. `kind`: the type of the value; `key`: the identifier and its system; `usual`: where its numbers need no look."""
+
+    kind: str
+    key: tuple[str, str]
+    usual: shared.Usual | None
+
+
+def _test(written: str) -> Test:
+    """Read `OBX-2|OBX-3|OBX-6`."""
+    kind, code, unit = written.split("|", 2)
+    parts = code.split("^", 6)
+    is_plain = kind == "NM" and "~" not in unit and len(parts) > 2
+    units = unit.split("^", 3)
+    usual = shared.usual_of(parts[0], parts[2], units[0], units[2] if len(units) > 2 else "") if is_plain else None
+    identifier, system = parts[0], parts[2] if len(parts) > 2 else ""
+    if not identifier and len(parts) > 5:
+        identifier, system = parts[3], parts[5]
+    return Test(kind.split("^", 1)[0], (identifier, system), usual)
+
+
+_tests = Memory(_test, texts_max=8_192)
+
+
 @dataclass(slots=True)
 class Observations:
     """Reads a message's observations in order; `end` closes the group of an order."""
@@ -59,27 +86,21 @@ class Observations:
         if len(fields) < 12:
             fields = fields + [""] * (12 - len(fields))
         set_id, kind, code, value = fields[1], fields[2], fields[3], fields[5]
-        parts = code.split("^", 6)
-        identifier = parts[0]
-        is_usual = kind == "NM" and not fields[7] and "~" not in fields[6] and measures.is_usual(parts, value, fields[6])
+        test = _tests[f"{kind}|{code}|{fields[6]}"]
+        kind = test.kind
+        usual = test.usual
+        is_usual = usual is not None and not fields[7] and NUMBER.fullmatch(value) and usual.low <= float(value) * usual.scale + usual.offset <= usual.high
         if is_usual:
             self.usual += 1
-        else:
-            if "^" in kind:
-                kind = kind.split("^", 1)[0]
-            if not value or value == NULL:
-                self._absent(segment, fields)
-            elif not kind or kind in LOOKED_INTO or not (segment.is_typed or value_accepts(self.version.name, kind)(value)):
-                self._value(segment, kind, value)
+        elif not value or value == NULL:
+            self._absent(segment, fields)
+        elif not kind or kind in LOOKED_INTO or not (segment.is_typed or value_accepts(self.version.name, kind)(value)):
+            self._value(segment, kind, value)
         if code:
-            system = parts[2] if len(parts) > 2 else ""
-            if not identifier and len(parts) > 5:
-                identifier, system = parts[3], parts[5]
-            key = (identifier, system)
-            if key in self.seen:
-                self.seen[key].append(segment)
+            if test.key in self.seen:
+                self.seen[test.key].append(segment)
             else:
-                self.seen[key] = [segment]
+                self.seen[test.key] = [segment]
         if set_id:
             if set_id in self.set_ids:
                 severity: Severity = "major" if self.is_strict else "minor"
@@ -88,8 +109,8 @@ class Observations:
         if kind in {"NM", "SN"}:
             if not is_usual:
                 self._measure(segment, fields)
-            if identifier in {SYSTOLIC, DIASTOLIC}:
-                self.pressures[identifier] = (segment, value)
+            if test.key[0] in {SYSTOLIC, DIASTOLIC}:
+                self.pressures[test.key[0]] = (segment, value)
 
     def _measure(self, segment: Segment, fields: list[str]) -> None:
         """A number, its unit and its range."""

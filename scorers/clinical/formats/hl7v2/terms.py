@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from functools import lru_cache
+from typing import NamedTuple
 
 from schemas.result import NotChecked
 from scorers.clinical.checks.terminology import CodeSystem, MembershipSource, check_code, code_system
@@ -12,6 +13,7 @@ from scorers.clinical.formats.hl7v2.coded import CODED
 from scorers.clinical.formats.hl7v2.escapes import unescape
 from scorers.clinical.formats.hl7v2.identities import repetitions
 from scorers.clinical.formats.hl7v2.lexer import Segment
+from scorers.clinical.formats.hl7v2.memory import Memory
 from scorers.clinical.formats.hl7v2.notes import Notes
 from scorers.clinical.formats.hl7v2.tables import load
 from scorers.clinical.report import Context
@@ -59,6 +61,38 @@ def _remembered(name: str, code: str) -> NotChecked | None:
     return _not_asked(checked.system.title, checked.reason or "")
 
 
+class _Written(NamedTuple):
+    """The codes of a coded value, with systems that may be of ours, and whether it names others that are not. `needs_reading`: it repeats or is escaped."""
+
+    codes: tuple[tuple[str, str], ...] = ()
+    is_other: bool = False
+    needs_reading: bool = False
+
+
+_NOTHING = _Written()
+
+
+def _written(value: str) -> _Written:
+    """The codes of one coded value, whatever its field."""
+    if "^" not in value:
+        return _NOTHING
+    if "~" in value or "\\" in value:
+        return _Written(needs_reading=True)
+    parts = value.split("^", 6)
+    codes, is_other = [], False
+    for code, system in ((0, 2), (3, 5)):
+        if len(parts) > system and parts[system] and parts[code]:
+            # Most coding systems are none of ours: they cost one look-up.
+            if len(parts[system]) <= _REMEMBERED_LENGTH_MAX and _system(parts[system]) is None:
+                is_other = True
+            else:
+                codes.append((parts[system], parts[code]))
+    return _Written(tuple(codes), is_other) if codes or is_other else _NOTHING
+
+
+_codes_written = Memory(_written, texts_max=8_192)
+
+
 class Terms:
     """Asks for each distinct code of a document once. `source`: what knows more than the shipped tables; it may block."""
 
@@ -78,25 +112,19 @@ class Terms:
             if position >= size:
                 break
             value = fields[position]
-            if "^" not in value:
+            if not value:
                 continue
-            if "~" in value or "\\" in value:
+            written = _codes_written[value]
+            if written is _NOTHING:
+                continue
+            if written.needs_reading:
                 for path, system, code in pairs(segment, position):
                     self._code(segment, position, path, system, code, notes)
                 continue
-            parts = value.split("^", 6)
-            count = len(parts)
-            if count > 2 and parts[2] and parts[0]:
-                # Most coding systems are none of ours: they cost one look-up.
-                if len(parts[2]) <= _REMEMBERED_LENGTH_MAX and _system(parts[2]) is None:
-                    is_other = True
-                else:
-                    self._code(segment, position, None, parts[2], parts[0], notes)
-            if count > 5 and parts[5] and parts[3]:
-                if len(parts[5]) <= _REMEMBERED_LENGTH_MAX and _system(parts[5]) is None:
-                    is_other = True
-                else:
-                    self._code(segment, position, None, parts[5], parts[3], notes)
+            is_other = is_other or written.is_other
+            for key in written.codes:
+                if key not in self.asked:
+                    self._code(segment, position, None, *key, notes)
         if is_other and id(OTHER_SYSTEMS) not in self.told:
             self._tell(OTHER_SYSTEMS, notes)
 

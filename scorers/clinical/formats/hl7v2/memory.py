@@ -1,0 +1,47 @@
+"""Answers about short coded texts, worked out once: the same few codes make up most coded fields of most messages.
+
+Only for texts that are codes with their system and name (CE, CWE, CNE, CF, ID, IS), never for names, identifiers, dates or free text; and
+only for answers that depend on the text alone, not on the clock or on who asks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+#: Longer texts are looked at each time.
+TEXT_LENGTH_MAX = 160
+#: Texts of one question; then it forgets, and begins again.
+TEXTS_MAX = 512
+#: Questions that may remember: with the two bounds above, a hundred MiB if someone set out to fill them all.
+MEMORIES_MAX = 512
+
+Answer = TypeVar("Answer")
+_made: list[int] = [0]
+
+
+class Memory(dict[str, Answer], Generic[Answer]):
+    """A table from texts to answers that asks for what it does not hold. `memory[text]` costs one look-up where it does."""
+
+    __slots__ = ("ask", "texts_max")
+
+    def __init__(self, ask: Callable[[str], Answer], texts_max: int = TEXTS_MAX) -> None:
+        super().__init__()
+        self.ask = ask
+        self.texts_max = texts_max
+
+    def __missing__(self, text: str) -> Answer:
+        found = self.ask(text)
+        if len(text) <= TEXT_LENGTH_MAX:
+            if len(self) >= self.texts_max:
+                self.clear()
+            self[text] = found
+        return found
+
+
+def remembering(ask: Callable[[str], Answer]) -> Callable[[str], Answer]:
+    """`ask`, with a memory of its own while there are few enough of those."""
+    if _made[0] >= MEMORIES_MAX:
+        return ask
+    _made[0] += 1
+    return Memory(ask).__getitem__
