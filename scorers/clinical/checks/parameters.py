@@ -17,22 +17,25 @@ Range = tuple[float, float]
 Sex = Literal["male", "female"]
 _NAME_LENGTH_MAX: Final = 80
 _NOT_A_WORD: Final = re.compile(r"[^a-z0-9-]+")
+#: A name and its abbreviation: `Body mass index (BMI)`.
+_TWO_NAMES: Final = re.compile(r"([^()]+)\(([^()]+)\)\s*")
 
 
 @dataclass(frozen=True, slots=True)
 class Band:
-    """Ranges for ages from `age[0]` up to but not including `age[1]`, in years, and for one sex where it is named."""
+    """Ranges for ages from `age[0]` up to but not including `age[1]`, in years, and for one sex where it is named. `possible`: None: that of all ages."""
 
     age: Range
     sex: Sex | None
     critical: Range
     usual: Range
+    possible: Range | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
     """One clinical parameter. `codes`: its LOINC codes; `molar`: grams per mole; `charge`: charges per ion, None where
-    equivalents have no meaning; `special`: unit → scale and offset that lead into `unit`.
+    equivalents have no meaning; `special`: unit → scale and offset that lead into `unit`; `only_unit`: nobody measures it in another.
     """
 
     key: str
@@ -46,6 +49,7 @@ class Parameter:
     charge: int | None = None
     special: tuple[tuple[str, Range], ...] = ()
     bands: tuple[Band, ...] = ()
+    only_unit: bool = False
 
     def ranges(self, age_years: float | None, sex: Sex | None) -> tuple[Range, Range]:
         """Critical and usual range for a patient; where age or sex is unknown, the widest of what may apply."""
@@ -55,6 +59,11 @@ class Parameter:
         if age_years is not None and not fitting:
             return self.critical, self.usual
         return _widest([self.critical, *(band.critical for band in fitting)]), _widest([self.usual, *(band.usual for band in fitting)])
+
+    def possible_at(self, age_years: float | None) -> Range:
+        """What is possible at an age; at an unknown one, at any."""
+        of_age = [band.possible for band in self.bands if band.possible is not None and age_years is not None and _fits(band, age_years, None)]
+        return _widest(of_age) if of_age else self.possible
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,9 +77,17 @@ def find_parameter(loinc: str | None = None, name: str | None = None) -> Paramet
     """The parameter of a LOINC code; without a code that we know, and only without any, that of a name (matched whole, case-insensitively)."""
     if loinc:
         return _table().by_loinc.get(loinc)
-    if name and len(name) <= _NAME_LENGTH_MAX:
-        return _table().by_name.get(_NOT_A_WORD.sub(" ", name.casefold()).strip())
-    return None
+    if not name or len(name) > _NAME_LENGTH_MAX:
+        return None
+    found = _named(name)
+    if found is None and (names := _TWO_NAMES.fullmatch(name)) is not None:
+        # Where the two differ, the second is a specimen or a condition, and may make it another test.
+        found = one if (one := _named(names[1])) is _named(names[2]) else None
+    return found
+
+
+def _named(name: str) -> Parameter | None:
+    return _table().by_name.get(_NOT_A_WORD.sub(" ", name.casefold()).strip())
 
 
 def property_of(loinc: str) -> str | None:
@@ -102,14 +119,19 @@ def _range(pair: list[float]) -> Range:
     return float(pair[0]), float(pair[1])
 
 
+def _band(entry: Mapping[str, Any]) -> Band:
+    possible = _range(entry["possible"]) if "possible" in entry else None
+    return Band(_range(entry["age"]), entry.get("sex"), _range(entry["critical"]), _range(entry["usual"]), possible)
+
+
 def _parameter(entry: Mapping[str, Any]) -> Parameter:
-    bands = tuple(Band(_range(band["age"]), band.get("sex"), _range(band["critical"]), _range(band["usual"])) for band in entry.get("bands", ()))
+    bands = tuple(_band(band) for band in entry.get("bands", ()))
     special = tuple((unit, _range(line)) for unit, line in entry.get("special", {}).items())
     ranges = (_range(entry["possible"]), _range(entry["critical"]), _range(entry["usual"]))
     codes = tuple(code for group in entry["loinc"].values() for code in group)
     # What is measured in moles alone is an ion of one charge, or a sum of such.
     charge = entry.get("charge", None if "molar" in entry else 1)
-    return Parameter(entry["key"], entry["name"], entry["unit"], codes, *ranges, entry.get("molar"), charge, special, bands)
+    return Parameter(entry["key"], entry["name"], entry["unit"], codes, *ranges, entry.get("molar"), charge, special, bands, entry.get("only_unit", False))
 
 
 @lru_cache(maxsize=1)

@@ -26,6 +26,8 @@ PULSE_PRESSURE_USUAL: Final[Range] = (15.0, 120.0)
 _TOLERANCE: Final = 1e-6
 #: A unit that counts charges: eq, meq, ueq.
 _EQUIVALENTS: Final = re.compile(r"(?<![A-Za-z\[])[munpk]?eq(?![A-Za-z])")
+#: UCUM converts neither into the other; of an enzyme or hormone, records write them for the same amount.
+_ARBITRARY_UNITS: Final = (re.compile(r"(?<![A-Za-z\[])([munpk]?)U(?![A-Za-z])"), re.compile(r"\[[Ii]U\]"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +70,7 @@ def judge_value(
     if converted is None:
         reason = NOT_INSTALLED if unit and not reader_installed() else "the unit is absent or does not convert"
         return Judgement(parameter=parameter, reason=reason)
-    ranges = parameter.ranges(age_years, sex)
+    ranges = parameter.possible_at(age_years), *parameter.ranges(age_years, sex)
     found = _against(converted, comparator, parameter, ranges, path, context, value)
     return Judgement(() if found is None else (found,), parameter)
 
@@ -148,13 +150,14 @@ def check_reference_range(
 def convert(number: float, unit: str | None, parameter: Parameter, loinc: str | None = None) -> float | None:
     """The number in the parameter's unit, by UCUM, by molar mass, or by the table's special lines; None where there is no way.
 
-    Without a unit only pure numbers (INR, pH, scores) have one. A unit that is written wrong is read as what it was meant for.
+    Without a unit only pure numbers (INR, pH, scores) and what has but one unit (heart rate, BMI) have one. A unit that is written wrong is read as
+    what it was meant for.
     """
     if unit == parameter.unit:
         return number
     pure = parameter.unit.startswith("{") or parameter.unit == "[pH]"
     if not unit:
-        return number if pure else None
+        return number if pure or parameter.only_unit else None
     for special, (scale, offset) in parameter.special:
         if unit == special:
             return number * scale + offset
@@ -169,8 +172,15 @@ def convert(number: float, unit: str | None, parameter: Parameter, loinc: str | 
         if parameter.charge is None:
             return None
         number /= parameter.charge
-    line = conversion(meant, parameter.unit) or _molar_line(meant, parameter)
+    line = conversion(meant, parameter.unit) or _molar_line(meant, parameter) or _arbitrary_line(meant, parameter)
     return None if line is None else number * line[0] + line[1]
+
+
+def _arbitrary_line(unit: str, parameter: Parameter) -> Range | None:
+    """The line between U and [IU]."""
+    enzyme, arbitrary = _ARBITRARY_UNITS
+    other = arbitrary.sub("U", unit) if enzyme.search(parameter.unit) else enzyme.sub(r"\1[IU]", unit)
+    return conversion(other, parameter.unit) if other != unit else None
 
 
 def _molar_line(unit: str, parameter: Parameter) -> Range | None:
@@ -190,20 +200,20 @@ def _against(
     number: float,
     comparator: str | None,
     parameter: Parameter,
-    ranges: tuple[Range, Range],
+    ranges: tuple[Range, Range, Range],
     path: str,
     context: Context,
     value: object,
 ) -> Finding | None:
-    """The gravest thing to say of a number in the parameter's unit."""
-    possible, (critical, usual) = parameter.possible, ranges
+    """The gravest thing to say of a number in the parameter's unit. `ranges`: possible, critical, usual."""
+    possible, critical, usual = ranges
     below_only, above_only = comparator in {"<", "<="}, comparator in {">", ">="}
     if below_only or above_only:
         # "<5" says where the value is not; only a bound that leaves no possible value is a fault.
         impossible = (below_only and _less(number, possible[0])) or (above_only and _less(possible[1], number))
-        return _impossible(parameter, path, context, value) if impossible else None
+        return _impossible(parameter, possible, path, context, value) if impossible else None
     if _less(number, possible[0]) or _less(possible[1], number):
-        return _impossible(parameter, path, context, value)
+        return _impossible(parameter, possible, path, context, value)
     side = _outside(number, critical)
     if side is not None:
         message = f"{parameter.name} value is critically {side} {parameter.unit})"
@@ -221,9 +231,10 @@ def _outside(number: float, bounds: Range) -> str | None:
     return f"high (> {plain(bounds[1])}" if _less(bounds[1], number) else None
 
 
-def _impossible(parameter: Parameter, path: str, context: Context, value: object) -> Finding:
-    low, high = parameter.possible
-    message = f"{parameter.name} value is outside physiologically possible range ({plain(low)}-{plain(high)} {parameter.unit})"
+def _impossible(parameter: Parameter, possible: Range, path: str, context: Context, value: object) -> Finding:
+    low, high = possible
+    of_age = "" if possible == parameter.possible else " at this age"
+    message = f"{parameter.name} value is outside physiologically possible range ({plain(low)}-{plain(high)} {parameter.unit}){of_age}"
     return context.finding("critical", "plausibility.impossible", path, message, suggestion="Check the value and its unit", value=shown(value))
 
 

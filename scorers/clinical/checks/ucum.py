@@ -100,8 +100,8 @@ def check_unit(unit: object, path: str, context: Context, *, loinc: str | None =
         message = "Unit is valid UCUM; an upper-case L for litre is preferred"
         return [context.finding("minor", "units.style", path, message, suggestion=_instead(preferred, unit), value=unit)]
     # What fits its LOINC code has been verified.
-    if not _is_common(read) and (loinc is None or property_of(loinc) is None):
-        meant = _table().misread.get(unit)
+    meant = _table().misread.get(unit)
+    if (meant is not None or not _is_common(read)) and (loinc is None or property_of(loinc) is None):
         suggestion = None if meant is None else f"Use '{meant}' if that is what '{unit}' was meant for"
         return [context.finding("minor", "units.uncommon", path, "Unit not in common list, may need verification", suggestion=suggestion, value=unit)]
     return []
@@ -168,7 +168,9 @@ def _is_common(unit: Unit) -> bool:
 
 
 def _fold(unit: str) -> str:
-    return _BLANKS.sub("", unit).casefold().replace("µ", "u").replace("μ", "u")
+    """The unit without blanks, case, a full stop at its end, and the ways in which micro is written."""
+    folded = _BLANKS.sub("", unit).casefold().replace("µ", "u").replace("μ", "u").removesuffix(".")
+    return folded.replace("mcl", "ul").replace("mcg", "ug")
 
 
 @lru_cache(maxsize=1)

@@ -30,6 +30,9 @@ def test_a_parameter_s_ranges_lie_inside_each_other_and_its_unit_fits_its_codes(
     assert is_valid_unit(parameter.unit)
     for critical, usual in [(parameter.critical, parameter.usual), *((band.critical, band.usual) for band in parameter.bands)]:
         assert parameter.possible[0] <= critical[0] <= usual[0] < usual[1] <= critical[1] <= parameter.possible[1]
+    for band in parameter.bands:
+        low, high = band.possible or parameter.possible
+        assert parameter.possible[0] <= low <= band.critical[0] <= band.critical[1] <= high <= parameter.possible[1]
     for code in parameter.codes:
         assert loinc_problem(code) is None
         assert find_parameter(code) is parameter
@@ -59,6 +62,34 @@ def test_names_match_whole_and_a_code_silences_them() -> None:
     assert find_parameter(name="Glucose, urine") is None
     assert find_parameter("9999-9", "Glucose") is None
     assert find_parameter() is None
+
+
+@pytest.mark.parametrize(
+    ("name", "code"),
+    [
+        ("Body mass index (BMI)", "39156-5"),
+        ("Blood Urea Nitrogen (BUN)", "3094-0"),
+        ("Weight (kg)", "29463-7"),
+        ("Cholesterol, Total", "2093-3"),
+        ("PT/INR", "6301-6"),
+        ("Hemoglobin A1c/Hemoglobin.total in Blood", "4548-4"),
+    ],
+)
+def test_a_name_may_carry_its_abbreviation_or_unit(name: str, code: str) -> None:
+    assert find_parameter(name=name) is find_parameter(code)
+
+
+@pytest.mark.parametrize("name", ["Glucose (urine)", "Weight (birth weight)", "Glucose (sodium)", "Potassium (CSF)"])
+def test_a_specimen_beside_a_name_is_no_abbreviation(name: str) -> None:
+    assert find_parameter(name=name) is None
+
+
+def test_what_is_possible_depends_on_the_age_where_it_is_known() -> None:
+    weight = find_parameter("29463-7")
+    assert weight is not None
+    assert weight.possible_at(0.01)[1] < 20
+    assert weight.possible_at(40)[0] > 2
+    assert weight.possible_at(None) == weight.possible
 
 
 def test_ages_and_sexes_choose_their_ranges() -> None:

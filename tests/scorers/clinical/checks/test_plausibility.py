@@ -56,6 +56,16 @@ def told(value: object, **about: Any) -> list[tuple[str, str]]:
         (16, "kPa", "8480-6", None),
         (101, "%", "59408-5", "critical"),
         (100, "%", "59408-5", None),
+        (80, "IU/L", "6768-6", None),
+        (80, "[IU]/L", "1742-6", None),
+        (40_000, "IU/L", "1742-6", "critical"),
+        (2.5, "mU/L", "3016-3", None),
+        (300, "uU/mL", "3016-3", "major"),
+        (350, None, "8867-4", "critical"),
+        (22, None, "39156-5", None),
+        (5.2, "%", "41995-2", None),
+        (600, "umol/L", "54347-0", None),
+        (7.5, "thou/mcL", "6690-2", None),
         ("120", "mm[Hg]", "8480-6", None),
         (1e400, "/min", "8867-4", "critical"),
         ("-1e400", "/min", "8867-4", "critical"),
@@ -99,6 +109,9 @@ def test_ages_and_sexes_matter_where_they_are_known() -> None:
     assert told(160, **heart) == []
     assert told(15, unit="kg", loinc="29463-7", age_years=2) == []
     assert told(15, unit="kg", loinc="29463-7", age_years=40) == [("major", "plausibility.critical")]
+    assert told(70, unit="kg", loinc="29463-7", age_years=0.01) == [("critical", "plausibility.impossible")]
+    assert told(3, unit="kg", loinc="29463-7", age_years=40) == [("critical", "plausibility.impossible")]
+    assert told(170, unit="cm", loinc="8302-2", age_years=1.5) == [("critical", "plausibility.impossible")]
     assert told(18.5, unit="g/dL", loinc="718-7", age_years=30, sex="female") == [("minor", "plausibility.unusual")]
     assert told(18.5, unit="g/dL", loinc="718-7", age_years=30, sex="male") == []
 
@@ -193,3 +206,9 @@ def test_a_message_holds_the_value_only_where_it_may(value: object, loinc: str, 
     loud = plausibility.check_value(value, "p", Context(quote=True), unit=unit, loinc=loinc)
     assert [finding.code for finding in quiet] == [finding.code for finding in loud]
     assert all(said.message.startswith(f"{kept.message}: ") for kept, said in zip(quiet, loud, strict=True))
+
+
+def test_a_range_that_holds_for_an_age_alone_says_so() -> None:
+    (finding,) = plausibility.check_value(70, "p", CONTEXT, unit="kg", loinc="29463-7", age_years=0.01)
+
+    assert finding.message == "Body weight value is outside physiologically possible range (0.2-14 kg) at this age"

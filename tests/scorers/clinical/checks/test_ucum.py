@@ -53,6 +53,11 @@ def test_every_unit_of_the_tables_is_valid(unit: str) -> None:
         ("MG/DL", "major", "Use 'mg/dL' instead (UCUM is case-sensitive)"),
         ("mm Hg ", "major", "Use 'mm[Hg]' instead"),
         ("gibberish", "major", "Write the unit in UCUM"),
+        ("lbs.", "major", "Use '[lb_av]' instead"),
+        ("10*3/mcL", "major", "Use '10*3/uL' instead of '10*3/mcL'"),
+        ("Thousand/mcL", "major", "Use '10*3/uL' instead"),
+        ("x10³/µL", "major", "Use '10*3/uL' instead"),
+        ("F", "minor", "Use '[degF]' if that is what 'F' was meant for"),
     ],
 )
 def test_the_specified_and_corrected_suggestions(unit: str, severity: str, suggestion: str) -> None:
