@@ -43,4 +43,5 @@ HOT: dict[str, Callable[[dict[str, Any], Surroundings], bool]] = {
     "bdl-4": _entries_have("response", _RESPONSES),
     "bdl-8": _bdl_8,
     "per-1": _per_1,
+    "sqty-1": lambda item, _: "comparator" not in item and "_comparator" not in item,
 }

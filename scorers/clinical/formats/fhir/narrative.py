@@ -30,7 +30,8 @@ _ELEMENTS = frozenset(
     "table caption colgroup col thead tr tfoot tbody th td code samp img map area".split()
 )
 _ATTRIBUTES = frozenset(
-    "title style class id lang xml:lang dir accesskey tabindex span width align valign char charoff abbr axis headers scope rowspan colspan xmlns".split()  # noqa: SIM905
+    "title style class id lang xml:lang xml:space dir accesskey tabindex span width align valign char charoff "  # noqa: SIM905
+    "abbr axis headers scope rowspan colspan xmlns".split()
 )
 _ATTRIBUTES_OF = {
     "a": frozenset({"charset", "coords", "href", "hreflang", "name", "rel", "rev", "shape", "type"}),
@@ -38,30 +39,50 @@ _ATTRIBUTES_OF = {
     "blockquote": frozenset({"cite"}),
     "img": frozenset({"alt", "border", "height", "ismap", "longdesc", "src", "usemap"}),
     "map": frozenset({"name"}),
-    "pre": frozenset({"xml:space", "space"}),
+    "pre": frozenset({"space"}),
     "q": frozenset({"cite"}),
     "table": frozenset({"border", "cellpadding", "cellspacing", "frame", "rules", "summary"}),
     "td": frozenset({"nowrap"}),
-    "th": frozenset({"nowrap"}),
 }
 #: Tags kept as good, and their length.
 _KNOWN_MAX = 5_000
 _KNOWN_CHARS_MAX = 120
-#: Elements that hold only some others, and no text; elements that stand only in some others; what a paragraph cannot hold, however deep.
+#: Elements that hold only some others, and no text; elements that stand only in some others.
 _ROWS = frozenset({"tr"})
+_CELLS = frozenset({"th", "td"})
 _ONLY = {
     "ul": frozenset({"li"}),
     "ol": frozenset({"li"}),
-    "dl": frozenset({"dt", "dd", "div"}),
+    "dl": frozenset({"dt", "dd"}),
     "table": frozenset({"caption", "col", "colgroup", "thead", "tbody", "tfoot", "tr"}),
-    "tbody": _ROWS,
-    "thead": _ROWS | {"th", "td"},
-    "tfoot": _ROWS | {"th", "td"},
-    "tr": frozenset({"th", "td"}),
-    "br": frozenset[str](),
+    **dict.fromkeys(("tbody", "thead", "tfoot"), _ROWS),
+    "tr": _CELLS,
+    "map": frozenset({"area"}),
+    **dict.fromkeys(("area", "br", "col", "hr", "img"), frozenset[str]()),
 }
-_WITHIN = {"li": frozenset({"ul", "ol"}), "td": frozenset({"tr", "thead", "tfoot"}), "th": frozenset({"tr", "thead", "tfoot"})}
-_BLOCKS = frozenset({"p", "div", "ul", "ol", "table", "blockquote", "pre"})
+_WITHIN = {
+    "li": frozenset({"ul", "ol"}),
+    **dict.fromkeys(("dt", "dd"), frozenset({"dl"})),
+    **dict.fromkeys(("td", "th"), _ROWS),
+    "tr": frozenset({"table", "thead", "tbody", "tfoot"}),
+    **dict.fromkeys(("thead", "tbody", "tfoot", "caption", "colgroup"), frozenset({"table"})),
+    "col": frozenset({"table", "colgroup"}),
+}
+#: What holds text only, however deep, and what that cannot hold; what cannot stand inside itself, however deep.
+_PHRASES = frozenset(
+    "a abbr acronym address b bdo big caption cite code dd dfn dt em h1 h2 h3 h4 h5 h6 i kbd p pre q samp small span strong sub sup tt var".split()  # noqa: SIM905
+)
+_BARRED = {
+    **dict.fromkeys(("div", "ul", "ol", "table", "pre"), _PHRASES),
+    **dict.fromkeys(("p", "blockquote"), frozenset({"p"})),
+    **{
+        name: frozenset({name})
+        for name in "a abbr acronym b bdo big cite code dfn em i kbd q samp small strong sub sup tt var".split()  # noqa: SIM905
+    },
+}
+#: Schemes of what is no place that a link could lead to; characters that a URL has not.
+_NO_PLACE = re.compile(r"\s*(urn|cid):", re.IGNORECASE)
+_NO_URL = re.compile(r"(?!data:).*[\s\"]", re.DOTALL)
 _TEXT_LINK = "http://hl7.org/fhir/StructureDefinition/textLink"
 _ACTIVE = re.compile(r"\s*(javascript|vbscript|data\s*:\s*text/html)\b", re.IGNORECASE)
 
@@ -122,10 +143,10 @@ def _has_place(name: str, opened: list[str]) -> bool:
     """Return whether an element may stand inside those that are open, outermost first."""
     if not opened:
         return True
-    outer = opened[-1]
-    if (outer in _ONLY and name not in _ONLY[outer]) or (name in _WITHIN and outer not in _WITHIN[name]):
+    inner, outer, barred = _ONLY.get(opened[-1]), _WITHIN.get(name), _BARRED.get(name)
+    if (inner is not None and name not in inner) or (outer is not None and opened[-1] not in outer):
         return False
-    return not (name in _BLOCKS and "p" in opened) and not (name == "a" and "a" in opened)
+    return barred is None or barred.isdisjoint(opened)
 
 
 def _is_blank(chars: str) -> bool:
@@ -318,9 +339,11 @@ class Scan:
             self._say("fhir.invariants.txt-1", "the narrative holds an attribute that is not basic HTML formatting")
         elif key in {"href", "src"} and _ACTIVE.match(value):
             self._say("fhir.narrative.active", "a link that runs code")
+        elif (key == "href" and _NO_PLACE.match(value)) or (key in {"href", "src"} and _NO_URL.match(value)):
+            self._say("fhir.narrative.url", "not a URL that a link could lead to")
         elif (key == "href" or (key == "src" and name == "img")) and value.startswith("#") and len(value) > 1:
             self.links.append(value[1:])
-        elif key == "href" and name == "a" and not value:
+        elif not value and ((key == "href" and name == "a") or (key == "src" and name == "img")):
             self._say("fhir.narrative.empty-link", "a link to nowhere")
         if key == "id" or (key == "name" and name in {"a", "map"}):
             self.anchors.add(value)

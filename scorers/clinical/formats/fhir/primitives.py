@@ -24,7 +24,7 @@ _DATE_TIME = re.compile(
     re.ASCII,
 )
 _TIME = re.compile(r"([01]\d|2[0-3]):[0-5]\d:([0-5]\d|60)(\.\d+)?", re.ASCII)
-_CODE = re.compile(r"[^\s]+(\s[^\s]+)*")
+_CODE = re.compile(r"[^\s]+( [^\s]+)*")
 _ID = re.compile(r"[A-Za-z0-9\-.]{1,64}")
 _OID = re.compile(r"urn:oid:[0-2](\.(0|[1-9][0-9]*))+")
 _UUID = re.compile(r"urn:uuid:[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")

@@ -167,17 +167,25 @@ def _type(name: str, facts: dict[str, Any], table: dict[str, Any], invariants: d
     for short, least, most, types, more in facts["fields"]:
         choice = short.endswith("[x]")
         keys = []
-        for code, targets, _ in types:
+        for code, targets, profiles in types:
             key = short[:-3] + code[0].upper() + code[1:] if choice else short
             keys.append(key)
             kind, type_name = _kind(code, table)
             rules = tuple(invariants[one] for one in more.get("invariants", []) if one in invariants)
+            if "SimpleQuantity" in profiles:
+                rules = (*rules, _simple_quantity())
             made.fields[key] = Field(key, short, type_name, most != "1", least, kind, more.get("binding"), tuple(targets), rules)
         if least:
             made.required[short] = tuple(keys)
         if choice and len(keys) > 1:
             made.choices[short] = tuple(keys)
     return made
+
+
+@lru_cache(maxsize=1)
+def _simple_quantity() -> Invariant:
+    """What R4's profile of a Quantity without a comparator asks for; R4 names no other profile on a type."""
+    return compile_invariant("sqty-1", "error", "the comparator is not used on a SimpleQuantity", "comparator.empty()")
 
 
 def _kind(code: str, table: dict[str, Any]) -> tuple[str, str]:

@@ -120,7 +120,8 @@ def test_a_verdict_from_names_alone_is_the_verdict_of_the_values(case: tuple[str
 @pytest.mark.parametrize("key", sorted(HOT))
 @given(data=st.data())
 def test_a_hot_rule_says_what_its_expression_says(key: str, data: st.DataObject) -> None:
-    rule = next(rule for _, rule in RULES if rule.key == key)
+    of_fields = (rule for one in definitions().types.values() for found in one.fields.values() for rule in found.invariants)
+    rule = next(rule for rule in (*(rule for _, rule in RULES), *of_fields) if rule.key == key)
     times = st.sampled_from(["2020", "2020-01", "2020-01-02", "2020-01-02T10:00:00Z", "2020-01-02T10:00:00+01:00", "2021-01-01T00:00:00.5Z"])
     entry = st.fixed_dictionaries(
         {}, optional={"request": st.just({"method": "GET"}), "response": st.just({"status": "200"}), "resource": st.just({"id": "x"})}
@@ -129,7 +130,13 @@ def test_a_hot_rule_says_what_its_expression_says(key: str, data: st.DataObject)
         st.fixed_dictionaries({"type": st.sampled_from(["batch", "history", "document", "batch-response"]), "entry": st.lists(entry, min_size=1, max_size=3)})
         if key in {"bdl-3", "bdl-4"}
         else st.fixed_dictionaries(
-            {}, optional={"start": times, "end": times, "fullUrl": st.sampled_from(["http://a/Patient/1", "http://a/Patient/1/_history/2"])}
+            {},
+            optional={
+                "start": times,
+                "end": times,
+                "fullUrl": st.sampled_from(["http://a/Patient/1", "http://a/Patient/1/_history/2"]),
+                "comparator": st.sampled_from(["<", ">="]),
+            },
         )
     )
     around = Surroundings(item, item, item)

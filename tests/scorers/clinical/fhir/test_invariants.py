@@ -26,6 +26,7 @@ BROKEN = {
     "pat-1": patient(contact=[{"gender": "male"}]),
     "cpt-2": patient(telecom=[{"value": "555"}]),
     "qty-3": observation(valueQuantity={"value": 1, "code": "mg"}),
+    "sqty-1": observation(referenceRange=[{"low": {"value": 1, "unit": "mg", "comparator": "<"}}]),
     "rng-2": observation(valueQuantity=None, valueRange={"low": {"value": 2, "unit": "mg"}, "high": {"value": 1, "unit": "mg"}}),
     "rat-1": observation(valueQuantity=None, valueRatio={"numerator": {"value": 2}}),
     "att-1": patient(photo=[{"data": "AAAA"}]),

@@ -55,6 +55,39 @@ def test_what_is_not_allowed_is_told(div: str, code: str) -> None:
     assert code in problems(div)
 
 
+@pytest.mark.parametrize(
+    "inner",
+    [
+        "<span><div>x</div></span>", "<h1><b><table><tr><td>x</td></tr></table></b></h1>", "<pre><ul><li>x</li></ul></pre>", "<b><i><b>x</b></i></b>",
+        "<dd>x</dd>", "<dl><div><dt>x</dt></div></dl>", "<tr><td>x</td></tr>", "<table><thead><td>x</td></thead></table>", "<col/>x", "<hr>x</hr>",
+        "<map name='m'><p>x</p></map>", "<table><tr><td><caption>x</caption></td></tr></table>",
+    ],
+)  # fmt: skip
+def test_elements_stand_only_where_xhtml_has_a_place_for_them(inner: str) -> None:
+    assert "fhir.narrative.structure" in problems(f"<div {NS}>{inner}</div>")
+
+
+@pytest.mark.parametrize(
+    "inner",
+    [
+        "<span><span>x</span></span>", "<dl><dt>x</dt><dd>y</dd></dl>", "<blockquote><p>x</p></blockquote>", "<p xml:space='preserve'>x</p>",
+        "<table><caption>x</caption><colgroup><col/></colgroup><thead><tr><th>x</th></tr></thead><tbody><tr><td><div>y</div></td></tr></tbody></table>",
+        "<ul><li><ul><li>x</li></ul></li></ul>", "<map name='m'><area shape='rect'/></map>x",
+    ],
+)  # fmt: skip
+def test_elements_in_their_places_are_allowed(inner: str) -> None:
+    assert problems(f"<div {NS}>{inner}</div>") == set()
+
+
+@pytest.mark.parametrize("link", ["<a href='urn:oid:1.2.3'>x</a>", "<a href='cid:x'>x</a>", "<a href='http://a b'>x</a>", "<img src='a b.png' alt='x'/>"])
+def test_a_link_leads_to_a_place(link: str) -> None:
+    assert problems(f"<div {NS}>{link}</div>") == {"fhir.narrative.url"}
+
+
+def test_an_image_in_the_text_itself_may_hold_blanks() -> None:
+    assert problems(f"<div {NS}><img src='data: image/png;base64,aGVs bG8=' alt='x'/></div>") == set()
+
+
 def test_an_xml_bomb_is_refused_and_nothing_is_expanded() -> None:
     bomb = "<!DOCTYPE x [<!ENTITY a '" + "a" * 100 + "'>" + "".join(f"<!ENTITY b{n} '&a;&a;&a;&a;'>" for n in range(50)) + f"]><div {NS}>&b49;</div>"
     assert problems(bomb) == {"fhir.narrative.doctype"}

@@ -38,7 +38,7 @@ BAD = {
     "oid": ["1.2.3", "urn:oid:3.1", "urn:oid:1.02"],
     "uuid": ["urn:uuid:C757873D-ec9a-4326-a141-556f43239520", "c757873d-ec9a-4326-a141-556f43239520"],
     "uri": ["a b", "urn:oid:x", "urn:uuid:1"],
-    "code": [" a", "a ", "a  b", "", 5],
+    "code": [" a", "a ", "a  b", "a\tb", "", 5],
     "boolean": ["true", 1, None],
     "integer": ["1", 1.5, 2147483648, True],
     "positiveInt": [0],
