@@ -46,6 +46,7 @@ class Report:
     not_checked: list[NotChecked] = field(default_factory=list)
     beyond: Counter[tuple[str, Severity]] = field(default_factory=Counter)
     _all_grave: bool = False
+    _told: set[tuple[str, str, str, str]] = field(default_factory=set, compare=False, repr=False)
 
     @property
     def dropped(self) -> int:
@@ -62,13 +63,19 @@ class Report:
         return Counter((finding.code, finding.severity) for finding in self.findings) + self.beyond
 
     def add(self, *found: Finding) -> None:
-        """Keep findings, up to the bound; beyond it a grave finding takes the place of a milder one."""
+        """Keep findings, up to the bound; beyond it a grave finding takes the place of a milder one. What two rules say in the same words counts once."""
         for finding in found:
+            told = (finding.severity, finding.code, finding.path, finding.message)
+            # A name that cannot be shown stands as ? in a path, so that two such paths may be of two places.
+            if told in self._told and "?" not in finding.path:
+                continue
             if len(self.findings) < FINDINGS_MAX:
                 self.findings.append(finding)
+                self._told.add(told)
             elif finding.severity in GRAVE and not self._all_grave and (place := self._mildest()) is not None:
                 self.drop(self.findings[place].code, self.findings[place].severity)
                 self.findings[place] = finding
+                self._told.add(told)
             else:
                 self.drop(finding.code, finding.severity)
 

@@ -46,6 +46,7 @@ KNOWN_OID_ROOTS: Final[Mapping[str, str]] = {
 #: A root of one or two arcs says whose tree it is, not that a registry of healthcare stands behind it.
 _STANDARD_ARCS_MIN: Final = 3
 NPI_OID: Final = "2.16.840.1.113883.4.6"
+_IDENTIFIER_TYPES: Final = ("http://terminology.hl7.org/CodeSystem/v2-0203", "http://hl7.org/fhir/v2/0203")
 
 _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _UUID: Final = re.compile(r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}")
@@ -188,11 +189,19 @@ def check_fhir_identifier(identifier: object, path: str, context: Context) -> li
         # An extension may say why there is none (data-absent-reason).
         if "_value" not in identifier and "extension" not in identifier:
             found.append(context.finding("minor", "identifiers.value-missing", f"{path}.value", "Identifier has no value"))
-    elif system in (NPI_SYSTEM, f"urn:oid:{NPI_OID}"):  # a set would hash what may be a list
+    elif system in (NPI_SYSTEM, f"urn:oid:{NPI_OID}") or _is_typed_npi(identifier.get("type")):  # a set would hash what may be a list
         found += check_npi(value, f"{path}.value", context)
     elif system == URI_SYSTEM:
         found += check_uri(value, f"{path}.value", context, severity="major")
     return found
+
+
+def _is_typed_npi(kind: object) -> bool:
+    """Whether an Identifier.type says NPI (HL7 table 0203)."""
+    codings = kind.get("coding") if isinstance(kind, Mapping) else None
+    return isinstance(codings, list) and any(
+        isinstance(coding, Mapping) and coding.get("code") == "NPI" and coding.get("system") in _IDENTIFIER_TYPES for coding in codings
+    )
 
 
 def check_assigning_authority(

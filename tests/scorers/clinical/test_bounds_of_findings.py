@@ -21,7 +21,7 @@ def observation(number: int, value: str = "1", status: str = "F") -> str:
 
 def report_of(severities: list[Severity]) -> Report:
     report = Report()
-    report.add(*(Finding(severity=severity, code=f"structure.{severity}", path="p", message="m") for severity in severities))
+    report.add(*(Finding(severity=severity, code=f"structure.{severity}", path=f"p[{place}]", message="m") for place, severity in enumerate(severities)))
     return report
 
 
@@ -54,3 +54,12 @@ def test_every_finding_is_counted_and_the_grave_ones_are_kept(severities: list[S
     assert report.total == len(severities) == len(report.findings) + report.dropped
     grave = sum(one in {"critical", "major"} for one in severities)
     assert sum(finding.severity in {"critical", "major"} for finding in report.findings) == min(grave, FINDINGS_MAX)
+
+
+def test_what_two_rules_say_in_the_same_words_counts_once() -> None:
+    said = Finding(severity="major", code="structure.x", path="p", message="m")
+    report = Report()
+    report.add(said, said, said.model_copy(update={"path": "q"}))
+
+    assert report.findings == [said, said.model_copy(update={"path": "q"})]
+    assert report.counts() == {("structure.x", "major"): 2}

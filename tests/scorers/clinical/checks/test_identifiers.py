@@ -147,6 +147,8 @@ def test_a_value_that_an_extension_explains_may_be_absent() -> None:
 def test_npis_and_uris_are_checked_by_the_identifier_s_system() -> None:
     wrong_npi = {"system": identifiers.NPI_SYSTEM, "value": "99999"}
     assert [f.code for f in identifiers.check_fhir_identifier(wrong_npi, "p", CONTEXT)] == ["identifiers.npi-form"]
+    typed = {"system": "http://npi.example", "value": "99999", "type": {"coding": [{"system": "http://terminology.hl7.org/CodeSystem/v2-0203", "code": "NPI"}]}}
+    assert [f.code for f in identifiers.check_fhir_identifier(typed, "p", CONTEXT)] == ["identifiers.npi-form"]
     wrong_uri = {"system": identifiers.URI_SYSTEM, "value": "2.16.840"}
     assert [(f.severity, f.code) for f in identifiers.check_fhir_identifier(wrong_uri, "p", CONTEXT)] == [("major", "identifiers.uri-scheme")]
 
