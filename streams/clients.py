@@ -12,6 +12,7 @@ from aiokafka.errors import KafkaConnectionError, KafkaError
 
 from schemas.config import KafkaSettings
 from scorers.base import ConfigError
+from streams.batches import read_leniently
 
 
 def client_options(kafka: KafkaSettings) -> dict[str, Any]:
@@ -19,6 +20,7 @@ def client_options(kafka: KafkaSettings) -> dict[str, Any]:
 
     Raises `ConfigError` where a certificate or key file cannot be used.
     """
+    read_leniently()
     options: dict[str, Any] = {
         "bootstrap_servers": kafka.bootstrap_servers,
         "client_id": kafka.client_id,

@@ -15,6 +15,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from schemas.case import SPECIFIED_KINDS, Case, validate_case
 from schemas.ledger import LedgerRecord
 from schemas.result import Scorecard
+from streams.headers import reject_code
 
 RESULT_TYPE = "touchstone.result"
 LEDGER_TYPE = "touchstone.ledger"
@@ -94,6 +95,8 @@ class Codec:
 
     def read(self, record: Record) -> Read | Skip | Reject:
         """Read one record. Never raises for what the record holds."""
+        if record.headers and (wrong := reject_code(record.headers)) is not None:
+            return Reject(*wrong, "unread")
         value = record.value
         if not value:
             return Reject("empty", "", "none")

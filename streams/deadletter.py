@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 
 from streams.codec import Header, Record, header_text
+from streams.headers import DAMAGED, UNREADABLE, writable_name
 from streams.outbox import Message
 
 PREFIX = "__streams.errors."
@@ -50,9 +51,16 @@ def dead_letter(record: Record, *, suite: str, version: str, code: str, where: s
 
 def _set_aside(headers: Iterable[Header] | None) -> list[Header]:
     """The event's own headers, in order, none of them under a name that is ours."""
-    return [(ORIGINAL + name if name in OURS or name.startswith(ORIGINAL) else name, value) for name, value in headers or ()]
+    return [
+        (ORIGINAL + name if name in OURS or name.startswith((ORIGINAL, UNREADABLE)) else writable_name(name), value)
+        for name, value in headers or ()
+        if name != DAMAGED
+    ]
 
 
 def own_headers(headers: Iterable[Header] | None) -> list[Header]:
-    """The event's own headers from its dead letter, as they were: names, values, order and repetitions."""
+    """The event's own headers from its dead letter, as they were: names, values, order and repetitions.
+
+    A name that is not UTF-8 stays in its hexadecimal digits: no client can write it, and the event can be read like this.
+    """
     return [(name.removeprefix(ORIGINAL), value) for name, value in headers or () if name not in OURS]

@@ -19,7 +19,7 @@ from scorers.base import ConfigError
 from streams.clients import client_options, unreachable
 from streams.codec import Header, Record
 from streams.deadletter import EXCEPTION, MESSAGE, OFFSET, OMITTED, PARTITION, SOURCE_TIMESTAMP, SUITE, SUITE_VERSION, TIMESTAMP, TOPIC, own_headers
-from streams.logreader import LogReader, header_texts
+from streams.logreader import LogReader, header_texts, moment
 
 #: On a redriven event: how often it was sent back. Survives in the dead letter if it dies again.
 REDRIVEN = "touchstone.redriven"
@@ -131,10 +131,10 @@ def _number(text: str | None) -> int:
 def _moment(text: str | None, fallback_ms: int) -> datetime:
     """When the letter was written."""
     try:
-        moment = datetime.fromisoformat(text or "")
-        return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+        written = datetime.fromisoformat(text or "")
+        return written if written.tzinfo else written.replace(tzinfo=UTC)
     except ValueError:
-        return datetime.fromtimestamp(max(fallback_ms, 0) / 1000, UTC)
+        return moment(fallback_ms)
 
 
 async def read_letters(reader: LogReader) -> Letterbox:

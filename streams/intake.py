@@ -33,6 +33,14 @@ LEDGER_SPANS_MAX = 2_000
 SPANS_MAX = 50_000
 
 
+def _size(record: Record) -> int:
+    """Bytes that a record holds."""
+    size = len(record.value or b"") + len(record.key or b"")
+    if record.headers:
+        size += sum(len(name) + len(content or b"") for name, content in record.headers)
+    return size
+
+
 class Publisher(Protocol):
     """Where outcomes go: the outbox, or a test's stand-in."""
 
@@ -109,7 +117,7 @@ class Intake:
         if progress is None:
             progress = self._partitions[partition] = PartitionProgress()
             self._tasks[progress] = set()
-        size = sum(len(record.value or b"") for record in records)
+        size = sum(map(_size, records))
         piece = Slice(first=records[0].offset, after=records[-1].offset + 1, records=len(records), payload_bytes=size)
         progress.begin(piece)
         self._records += piece.records

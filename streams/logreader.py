@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
 from types import TracebackType
 from typing import Any, Literal, Self
 
@@ -18,6 +19,10 @@ POLL_MS = 500
 POLL_RECORDS_MAX = 500
 #: A broker that gives nothing for so long, with records left to read, is gone.
 STALL_S = 30.0
+
+#: 9999-12-31T23:59:59.999Z
+MOMENT_MAX_MS = 253_402_300_799_999
+EPOCH = datetime.fromtimestamp(0, UTC)
 
 Place = tuple[str, int]
 
@@ -118,6 +123,11 @@ class LogReader:
             return await asyncio.wait_for(asked, self._kafka.request_timeout_s)
         except (KafkaError, OSError, TimeoutError) as error:
             raise ConfigError(unreachable(self._kafka, error)) from None
+
+
+def moment(milliseconds: int | None) -> datetime:
+    """A record's timestamp; whatever a producer wrote there, within the years that a datetime has."""
+    return EPOCH + timedelta(milliseconds=min(max(milliseconds or 0, 0), MOMENT_MAX_MS))
 
 
 def header_texts(headers: Iterable[tuple[str, bytes]] | None) -> dict[str, str]:

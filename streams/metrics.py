@@ -131,8 +131,12 @@ class WorkerMetrics(Collector):
         histogram.observe(seconds, times)
 
     def latency(self, stamps_ms: Iterable[int], now_s: float) -> None:
-        """Results acknowledged at `now_s`, for records with these timestamps in milliseconds."""
-        self._latency.observe_ages([stamp / 1000 for stamp in sorted(stamps_ms)], now_s)
+        """Results acknowledged at `now_s`, for records with these timestamps in milliseconds.
+
+        -1 is Kafka's "no timestamp" and has no age. What a producer dated into the future is new: one such record would
+        otherwise turn the sum of all ages around.
+        """
+        self._latency.observe_ages([min(stamp / 1000, now_s) for stamp in sorted(stamps_ms) if stamp >= 0], now_s)
         self._last_result_s = now_s
 
     def count(self, name: str, amount: int = 1) -> None:

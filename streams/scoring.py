@@ -105,7 +105,7 @@ class SliceScorer:
             step = Reject("codec_failed", "", "unread")
         formats[step.format] = formats.get(step.format, 0) + 1
         if isinstance(step, Read):
-            if record.timestamp >= oldest_ms:
+            if record.timestamp >= oldest_ms or record.timestamp < 0:  # -1 is Kafka's "no timestamp": nobody knows that it is old
                 return step
             append_span(slice_.spans, ("shed", "too_old", record.offset, record.offset))
         elif isinstance(step, Reject):

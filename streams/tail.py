@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 import orjson
@@ -13,7 +13,7 @@ from streams.batch_reports import REPORT_TYPES
 from streams.codec import LEDGER_TYPE, RESULT_TYPE, Codec, Read, Record, Reject
 from streams.deadletter import EXCEPTION, MESSAGE, OFFSET, PARTITION, SUITE, TOPIC
 from streams.dlq import LETTER, RESOLUTION
-from streams.logreader import header_texts
+from streams.logreader import header_texts, moment
 
 #: What a result line shows of `values`; the rest is told with --json.
 VALUES_SHOWN_MAX = 4
@@ -71,8 +71,7 @@ class Describer:
         return self._seen(record, "record", f"{len(record.value or b''):,} bytes that are no event of ours", None, None, {})
 
     def _seen(self, record: Record, what: str, text: str, suite: str | None, label: str | None, facts: Mapping[str, Any]) -> Sighting:
-        at = datetime.fromtimestamp(max(record.timestamp or 0, 0) / 1000, UTC)
-        return Sighting(what, record.topic, record.partition, record.offset, at, text, suite, label, facts)
+        return Sighting(what, record.topic, record.partition, record.offset, moment(record.timestamp), text, suite, label, facts)
 
     def _event(self, record: Record) -> tuple[str, str, None, None, dict[str, Any]]:
         """An input event, as the codec reads it."""

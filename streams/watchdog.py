@@ -5,7 +5,7 @@ import time
 
 import structlog
 from aiokafka import AIOKafkaConsumer, TopicPartition
-from aiokafka.errors import KafkaError
+from aiokafka.errors import CorruptRecordException, KafkaError
 
 from streams.clients import client_options
 from streams.closing import close_client
@@ -109,8 +109,8 @@ class Watchdog:
                 try:
                     if await consumer.getmany(tp, timeout_ms=500):
                         return True
-                except ValueError:
-                    return True  # a record that no client can hand out is a record
+                except (CorruptRecordException, ValueError):
+                    return True  # a batch that cannot be read holds records
                 if await consumer.position(tp) >= end:
                     break
             else:

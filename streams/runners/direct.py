@@ -12,7 +12,14 @@ from collections.abc import Iterable
 
 import structlog
 from aiokafka import AIOKafkaConsumer, ConsumerRebalanceListener, TopicPartition
-from aiokafka.errors import CommitFailedError, GroupAuthorizationFailedError, IllegalStateError, KafkaError, TopicAuthorizationFailedError
+from aiokafka.errors import (
+    CommitFailedError,
+    CorruptRecordException,
+    GroupAuthorizationFailedError,
+    IllegalStateError,
+    KafkaError,
+    TopicAuthorizationFailedError,
+)
 
 from scorers.base import ConfigError
 from streams.clients import client_options
@@ -23,6 +30,8 @@ log = structlog.get_logger(__name__)
 
 #: How long a cancelled poll may take to end.
 CANCEL_S = 5.0
+#: A batch that the broker gives with a wrong checksum, or that not even `streams.batches` can account for.
+UNREADABLE = (CorruptRecordException, ValueError)
 
 
 class _Listener(ConsumerRebalanceListener):  # type: ignore[misc]
@@ -103,8 +112,7 @@ async def run(job: Job) -> None:
             await _session(job)
         except (GroupAuthorizationFailedError, TopicAuthorizationFailedError) as error:
             raise ConfigError(f"group {job.group}: {type(error).__name__}; let the user of kafka.sasl_username read the group and its topics") from None
-        except ValueError as error:
-            # A header name that is not UTF-8: Kafka takes it, no client library can hand the record out.
+        except UNREADABLE as error:
             raise Unreadable(type(error).__name__) from error
         except KafkaError as error:
             log.warning("consumer_failed", code=type(error).__name__)
@@ -152,8 +160,8 @@ async def _consume(job: Job, consumer: AIOKafkaConsumer, listener: _Listener) ->
         if polling.done():
             try:
                 polling.result()
-            except ValueError:
-                await _say_where(job, consumer)
+            except UNREADABLE as error:
+                await _say_where(job, consumer, type(error).__name__)
                 raise
     finally:
         for task in (polling, stopped):
@@ -161,8 +169,8 @@ async def _consume(job: Job, consumer: AIOKafkaConsumer, listener: _Listener) ->
         await asyncio.wait({polling, stopped}, timeout=CANCEL_S)  # bounded: see `Clock`
 
 
-async def _say_where(job: Job, consumer: AIOKafkaConsumer) -> None:
-    """After a fetch that could not be decoded: log the partition, and the offset at or behind which the record lies."""
+async def _say_where(job: Job, consumer: AIOKafkaConsumer, code: str) -> None:
+    """After a fetch that could not be decoded: log the partition, and the offset at or behind which the trouble lies."""
     deadline = time.monotonic() + job.settings.worker.commit_timeout_s
     partitions = [TopicPartition(*partition) for partition in job.assigned]
     while partitions and time.monotonic() < deadline:
@@ -170,8 +178,8 @@ async def _say_where(job: Job, consumer: AIOKafkaConsumer) -> None:
             try:
                 # One by one, up to the one that fails; none is handed over, so none is acknowledged.
                 await consumer.getmany(tp, timeout_ms=int(POLL_S * 1000), max_records=1)
-            except ValueError:
-                log.error("record_unreadable", topic=tp.topic, partition=tp.partition, offset=await consumer.position(tp))
+            except UNREADABLE:
+                log.error("record_unreadable", code=code, topic=tp.topic, partition=tp.partition, offset=await consumer.position(tp))
                 return
 
 

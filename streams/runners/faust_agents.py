@@ -8,6 +8,7 @@ the intake says that it and every earlier offset of its partition are done.
 
 import asyncio
 import contextlib
+import re
 import ssl
 import tempfile
 from collections import deque
@@ -16,7 +17,7 @@ from typing import Any
 
 import faust
 import structlog
-from aiokafka.errors import KafkaError
+from aiokafka.errors import CorruptRecordException, KafkaError
 from faust.auth import SASLCredentials, SSLCredentials
 from faust.transport.consumer import ensure_TP
 from faust.transport.drivers.aiokafka import Consumer as AIOKafkaConsumer
@@ -26,9 +27,10 @@ from faust.types.tuples import TP
 from mode.services import Service, WaitResults
 
 from schemas.config import KafkaSettings
+from streams.batches import read_leniently
 from streams.clients import ssl_context
 from streams.offsets import TopicPartition
-from streams.runners.base import POLL_S, Clock, Job, Stalled
+from streams.runners.base import POLL_S, Clock, Job, Stalled, Unreadable
 
 log = structlog.get_logger(__name__)
 
@@ -136,6 +138,19 @@ class _Consumer(PromptRace, AIOKafkaConsumer):  # type: ignore[misc]
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._starts: dict[TP, int] = {}
+        #: What aiokafka raised for a batch that nobody can read; Faust's fetcher ends of it without a word to its app.
+        self.unreadable: str | None = None
+
+    async def _getmany(self, active_partitions: set[TP] | None, timeout: float) -> Any:  # noqa: ASYNC109 -- inherited signature
+        """As inherited; a batch that cannot be read is told with its partition."""
+        try:
+            return await super()._getmany(active_partitions, timeout)
+        except (CorruptRecordException, ValueError) as error:
+            self.unreadable = type(error).__name__
+            found = re.search(r"topic='([^']*)', partition=(\d+)", str(error))
+            place = {"topic": found[1], "partition": int(found[2])} if found else {}
+            log.error("record_unreadable", code=self.unreadable, **place)
+            raise
 
     async def seek_to_committed(self) -> Mapping[TP, int]:
         """Seek every assigned partition: to what is committed, else to where this group begins to read."""
@@ -252,6 +267,7 @@ class FaustFeed:
 def make_app(job: Job, datadir: str) -> faust.App:
     """The Faust application of one suite: everything of Faust that could lose, leak or listen is off."""
     settings, worker = job.settings, job.settings.worker
+    read_leniently()
     app = faust.App(
         job.group,
         broker=[f"kafka://{address.strip()}" for address in settings.kafka.bootstrap_servers.split(",")],
@@ -339,6 +355,8 @@ async def _run(job: Job, app: faust.App) -> None:
         while not job.stop.is_set():
             if starting.done():
                 starting.result()
+            if app.consumer.unreadable is not None:
+                raise Unreadable(app.consumer.unreadable)
             if app.should_stop:
                 log.error("faust_stopped")  # Faust has logged why; a new process is the only way to start it again
                 raise Stalled

@@ -12,7 +12,7 @@ import faust
 RUN_S = 4.0
 
 
-async def main(form: str, bootstrap: str, source_name: str, out_name: str, group: str) -> None:
+async def main(form: str, bootstrap: str, source_name: str, out_name: str, group: str, datadir: str) -> None:
     app = faust.App(
         group,
         broker=f"kafka://{bootstrap}",
@@ -24,7 +24,7 @@ async def main(form: str, bootstrap: str, source_name: str, out_name: str, group
         web_enabled=False,
         autodiscover=False,
         store="memory://",
-        datadir="/nonexistent",
+        datadir=datadir,
     )
     source = app.topic(source_name, value_serializer="json" if form == "decode" else "raw", value_type=None if form == "decode" else bytes)
     out = app.topic(out_name, value_serializer="raw", value_type=bytes)

@@ -66,9 +66,9 @@ def make_job(publisher: GatedPublisher | None = None, **worker: Any) -> Job:
     return Job(settings, intake, metrics, (GENERATIONS,), "traps.step", asyncio.Event())
 
 
-def faust_app(job: Job) -> Any:
+def faust_app(job: Job, folder: Path) -> Any:
     """Ours, never started."""
-    return make_app(job, Path("/nonexistent"))
+    return make_app(job, str(folder))
 
 
 async def until(condition: Any, seconds: float = 20.0) -> None:
@@ -82,7 +82,7 @@ async def until(condition: Any, seconds: float = 20.0) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("form", ["concurrent", "exception", "sink", "decode"])
-def test_naive_faust_commits_what_it_has_lost(form: str, embedded: Broker) -> None:
+def test_naive_faust_commits_what_it_has_lost(form: str, embedded: Broker, tmp_path: Path) -> None:
     """Out-of-order acknowledgement, an exception, results through a sink while two produces fail, and a decode error."""
     assert embedded.embedded is not None
     embedded.create_topics({"in": 1, "out": 1})
@@ -92,7 +92,8 @@ def test_naive_faust_commits_what_it_has_lost(form: str, embedded: Broker) -> No
     producer.flush(10)
     if form == "sink":
         embedded.embedded.inject_errors("Produce", [87, 87])
-    subprocess.run([sys.executable, "-m", "tests.integration.naive_faust", form, embedded.bootstrap_servers, "in", "out", "naive"], timeout=30, check=True)
+    naive = [sys.executable, "-m", "tests.integration.naive_faust", form, embedded.bootstrap_servers, "in", "out", "naive", str(tmp_path)]
+    subprocess.run(naive, timeout=30, check=True)
     offsets = Offsets(embedded.bootstrap_servers, "naive")
     committed = offsets.committed("in", 1)
     offsets.close()
@@ -154,10 +155,10 @@ def drain(field: Field, seconds: float = 30.0) -> None:
 # -- the intake: order, failure, and settlements that meet (traps 1, 2, 3)
 
 
-async def test_naive_bookkeeping_commits_past_an_event_in_flight_and_ours_waits() -> None:
+async def test_naive_bookkeeping_commits_past_an_event_in_flight_and_ours_waits(tmp_path: Path) -> None:
     """Faust with nothing committed yet takes the first acknowledgement, whichever it is, for the prefix."""
     job = make_job()
-    naive = faust_app(job).consumer
+    naive = faust_app(job, tmp_path).consumer
     partition = tuples.TP(*TP)
     naive._acked[partition] = [5]
     assert naive._new_offset(partition) == 6  # offsets 0 to 4 are in flight
@@ -316,7 +317,7 @@ async def test_events_of_an_assignment_that_has_ended_are_neither_taken_nor_ackn
     assert (old.acked, between.acked, new.acked) == (False, False, True)
 
 
-async def test_where_nothing_was_committed_faust_is_made_to_seek(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_where_nothing_was_committed_faust_is_made_to_seek(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """aiokafka seeks to a commit only: what Faust dropped when a rebalance began would never come again."""
     partition = tuples.TP(*TP)
 
@@ -324,7 +325,7 @@ async def test_where_nothing_was_committed_faust_is_made_to_seek(monkeypatch: py
         return {partition: None}
 
     monkeypatch.setattr(FaustConsumer, "seek_to_committed", nothing_committed)
-    consumer = faust_app(make_job()).consumer
+    consumer = faust_app(make_job(), tmp_path).consumer
     assert isinstance(consumer, faust_agents._Consumer)
     sought: list[Any] = []
 
@@ -453,11 +454,11 @@ async def test_a_clock_ends_though_a_cancellation_is_swallowed() -> None:
         await asyncio.wait({naive})
 
 
-async def test_a_worker_may_wait_for_a_day_without_leaving_its_group() -> None:
+async def test_a_worker_may_wait_for_a_day_without_leaving_its_group(tmp_path: Path) -> None:
     """Faust by itself leaves after 1,000 s of back-pressure, without a word."""
     import faust
 
-    app = faust_app(make_job())
+    app = faust_app(make_job(), tmp_path)
     assert faust.App("naive").conf.broker_max_poll_interval == 1000
     assert app.conf.broker_max_poll_interval == 86_400
     consumer: AIOKafkaConsumer = make_consumer(make_job())
@@ -468,8 +469,8 @@ async def test_a_worker_may_wait_for_a_day_without_leaving_its_group() -> None:
 # -- configuration (traps 5, 7, 10, 12, 13, 15, 16)
 
 
-async def test_what_could_lose_leak_or_listen_is_off_in_faust() -> None:
-    conf = faust_app(make_job()).conf
+async def test_what_could_lose_leak_or_listen_is_off_in_faust(tmp_path: Path) -> None:
+    conf = faust_app(make_job(), tmp_path).conf
     assert not conf.web_enabled
     assert conf.topic_disable_leader
     assert not conf.topic_allow_declare
@@ -478,8 +479,8 @@ async def test_what_could_lose_leak_or_listen_is_off_in_faust() -> None:
     assert conf.producer_acks == -1
 
 
-async def test_one_agent_takes_the_events_one_by_one_and_there_are_no_tables() -> None:
-    app = faust_app(make_job())
+async def test_one_agent_takes_the_events_one_by_one_and_there_are_no_tables(tmp_path: Path) -> None:
+    app = faust_app(make_job(), tmp_path)
     faust_agents.attach(app, make_job())
     (agent,) = app.agents.values()
     assert agent.concurrency == 1

@@ -1,10 +1,8 @@
 """The worker as a process, on every broker and with both runners."""
 
-import contextlib
 import json
 import os
 import re
-import struct
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -12,8 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from aiokafka.producer.message_accumulator import BatchBuilder
-from aiokafka.record.util import calc_crc32c
 
 from tests.integration.brokers import Broker, Namespace, SecuredBroker
 from tests.integration.workers import Worker, committed, produce, reading
@@ -253,31 +249,3 @@ async def test_a_header_without_a_value_costs_nothing(broker: Broker, namespace:
     async with reading(broker, namespace) as until:
         outcomes = await until(lambda seen: len(seen.results) == 2 and len(seen.dead) == 1)
     assert [header for header in outcomes.dead[0].headers if header[0] in {"content-type", "ce_id"}] == [("content-type", None), ("ce_id", None)]
-
-
-async def test_a_record_that_no_client_can_hand_out_ends_the_worker_with_its_place(
-    shared_embedded: Broker, namespace: Namespace, runner: str, start: Start, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    broker = shared_embedded
-    broker.create_topics(namespace.topics())
-    build = BatchBuilder._build
-
-    def with_a_header_name_that_is_not_utf8(self: Any) -> Any:
-        raw = bytearray(bytes(build(self)).replace(b"bad_name", b"\xff\xfed_name"))
-        struct.pack_into(">I", raw, 17, calc_crc32c(bytes(raw[21:])))
-        self._buffer = raw
-        return raw
-
-    await produce(broker, namespace.topic("generations"), [(0, value("e1"), [])])
-    with monkeypatch.context() as patched:
-        patched.setattr(BatchBuilder, "_build", with_a_header_name_that_is_not_utf8)
-        await produce(broker, namespace.topic("generations"), [(0, value("e2"), [("bad_name", b"1")])])
-    # Faust does not always notice that its consumer has died; the watchdog then does.
-    worker = start(runner, namespace.environment(broker) | {"TOUCHSTONE_WORKER_STALL_TIMEOUT_S": "3"})
-    with contextlib.suppress(subprocess.TimeoutExpired):
-        worker.process.wait(40)
-    assert worker.process.returncode == (70 if runner == "direct" else 75), worker.log
-    assert "Traceback" not in worker.log
-    if runner == "direct":
-        (line,) = [json.loads(line) for line in worker.log.splitlines() if "record_unreadable" in line]
-        assert (line["partition"], line["offset"]) == (0, 1)
