@@ -11,7 +11,7 @@ from scorers.clinical.formats.fhir.bundles import check_bundles
 from scorers.clinical.formats.fhir.codings import check_codings
 from scorers.clinical.formats.fhir.conformance import check_definitions
 from scorers.clinical.formats.fhir.document import Document, Place, breaking
-from scorers.clinical.formats.fhir.engine import Engine, Walk
+from scorers.clinical.formats.fhir.engine import Engine
 from scorers.clinical.formats.fhir.extensions import check_extensions
 from scorers.clinical.formats.fhir.marks import check_marks
 from scorers.clinical.formats.fhir.narrative import check_narratives
@@ -23,6 +23,7 @@ from scorers.clinical.formats.fhir.responses import check_responses
 from scorers.clinical.formats.fhir.scan import check_texts
 from scorers.clinical.formats.fhir.shared import check_shared
 from scorers.clinical.formats.fhir.tables import definitions
+from scorers.clinical.formats.fhir.walk import Walk
 from scorers.clinical.report import Context, Report
 
 
