@@ -4,6 +4,7 @@ A directory is walked in name order. Hidden files are left out. A link is follow
 no linked directory is entered, so that links in a circle lead nowhere. What is passed over is told, not lost.
 """
 
+import errno
 import os
 import stat
 import sys
@@ -22,6 +23,13 @@ DEPTH_MAX: Final = 64
 TOO_LARGE: Final = f"larger than {FILE_BYTES_MAX // 1024**2} MiB: not read"
 _OUTSIDE: Final = "a link that leads out of the directory is not followed; name it to have it validated"
 _NO_FILE: Final = "neither a file nor a directory"
+_MEND: Final = {
+    errno.EACCES: "check its permissions",
+    errno.EPERM: "check its permissions",
+    errno.EBADF: "pipe a document into it, or name a file",
+    errno.EIO: "check the disk",
+    errno.EMFILE: "close other files, or raise the limit (ulimit -n)",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +45,15 @@ class ClinicalFile:
     def name(self) -> str:
         """The path as it was given; bytes that are no UTF-8 are shown as escapes, so that any program can read the name."""
         return os.fsencode(self.path).decode("utf-8", "backslashreplace")
+
+    def size(self) -> int:
+        """Its bytes, where that can be told before it is read; else 0."""
+        if self.path == STANDARD_INPUT or self.passed_over or self.problem:
+            return 0
+        try:
+            return self.path.stat().st_size
+        except (OSError, ValueError):
+            return 0
 
 
 class UnreadableError(Exception):
@@ -71,7 +88,7 @@ def find_files(paths: Sequence[Path]) -> Iterator[ClinicalFile]:
 def read_file(file: ClinicalFile, bytes_max: int = FILE_BYTES_MAX, head_bytes: int = 65_536) -> bytes:
     """A file's bytes. Raises `UnreadableError`, and `TooLargeError` without having read more than its head where its size is known."""
     try:
-        with nullcontext(sys.stdin.buffer) if file.path == STANDARD_INPUT else _opened(file) as stream:
+        with nullcontext(_standard_input()) if file.path == STANDARD_INPUT else _opened(file) as stream:
             size = 0 if file.path == STANDARD_INPUT else os.fstat(stream.fileno()).st_size
             if size > bytes_max:
                 raise TooLargeError(stream.read(head_bytes))
@@ -82,6 +99,13 @@ def read_file(file: ClinicalFile, bytes_max: int = FILE_BYTES_MAX, head_bytes: i
     if len(data) > bytes_max:
         raise TooLargeError(data[:head_bytes])
     return data
+
+
+def _standard_input() -> BinaryIO:
+    """Standard input. Raises `OSError` where the process was started without one (`<&-`)."""
+    if sys.stdin is None:
+        raise OSError(errno.EBADF, "it is closed")
+    return sys.stdin.buffer
 
 
 def _opened(file: ClinicalFile) -> BinaryIO:
@@ -151,4 +175,8 @@ def _reason(error: Exception) -> str:
     """What the system says, in words that can be acted upon."""
     if isinstance(error, FileNotFoundError):
         return "no such file; check the path"
-    return f"cannot be read ({getattr(error, 'strerror', None) or 'no path that this system knows'}); check its permissions"
+    number = getattr(error, "errno", None) or 0
+    if number == errno.ELOOP:
+        return "a link that leads in a circle; name a file"
+    said = getattr(error, "strerror", None) or "no path that this system knows"
+    return f"cannot be read ({said}); {_MEND.get(number, 'check the path')}"

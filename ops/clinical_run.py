@@ -71,19 +71,12 @@ def _chunks(files: Iterable[ClinicalFile]) -> Iterator[Chunk]:
             chunk, size = [], 0
             continue
         chunk.append(file)
-        size += _size(file)
+        size += file.size()
         if len(chunk) >= CHUNK_FILES_MAX or size >= CHUNK_BYTES:
             yield chunk
             chunk, size = [], 0
     if chunk:
         yield chunk
-
-
-def _size(file: ClinicalFile) -> int:
-    try:
-        return file.path.stat().st_size
-    except (OSError, ValueError):
-        return 0
 
 
 def _first(waiting: deque[tuple[Chunk, _Answer]], pool: _Pool) -> list[JudgedFile]:

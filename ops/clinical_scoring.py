@@ -12,6 +12,15 @@ from scorers.clinical.settings import ClinicalSettings
 
 NOTHING_SCORED: Final = ("format", "terminology", "clinical")
 _UNKNOWN: Final = "recognised neither as FHIR, nor as HL7 v2, nor as C-CDA, nor as a trace"
+#: How compressed files and archives begin.
+_PACKED: Final = {
+    b"\x1f\x8b": "gzip",
+    b"PK\x03\x04": "zip",
+    b"BZh": "bzip2",
+    b"\xfd7zXZ\x00": "xz",
+    b"\x28\xb5\x2f\xfd": "zstd",
+    b"7z\xbc\xaf\x27\x1c": "7z",
+}
 
 
 def judge_file(file: ClinicalFile, validator: DocumentValidator, settings: ClinicalSettings) -> JudgedFile:
@@ -47,7 +56,9 @@ def _judged(file: ClinicalFile, validator: DocumentValidator, settings: Clinical
         return traces_entry(file.name, data, validator, settings)
     form = sniff(data)
     if form is None:
-        return _unscored(file, None, "unvalidated" if file.named else "passed_over", "format", _UNKNOWN)
+        packed = next((name for start, name in _PACKED.items() if data.startswith(start)), None)
+        reason = _UNKNOWN if packed is None else f"compressed ({packed}): unpack it, and validate what it holds"
+        return _unscored(file, None, "unvalidated" if file.named else "passed_over", "format", reason)
     if form not in settings.formats:
         return _unscored(file, form, "passed_over", form, f"not among the formats asked for ({', '.join(settings.formats)})")
     return _of_document(file, validator.validate(data, form), settings)

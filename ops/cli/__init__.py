@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from ops.cli.shared import EXIT_ERROR, one_line, until_read_no_more
+from ops.cli.shared import EXIT_ERROR, EXIT_STOPPED, one_line, until_read_no_more
 
 app = typer.Typer(
     name="touchstone",
@@ -76,7 +76,7 @@ def _code_of_run() -> int:
         error.show()
         return 0 if type(error).__name__ == "NoArgsIsHelpError" else EXIT_ERROR
     except (typer.Abort, KeyboardInterrupt):
-        return 130
+        return EXIT_STOPPED
     except SystemExit as error:
         # Click makes exit code 1 of a pipe whose reader (head, less) has gone, and 1 is a verdict of ours.
         return _reader_gone() if isinstance(error.__context__, BrokenPipeError) else error.code if isinstance(error.code, int) else EXIT_ERROR

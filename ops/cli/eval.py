@@ -4,13 +4,14 @@ import os
 import sys
 import time
 from enum import StrEnum
+from itertools import accumulate
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ops.cli import app
-from ops.cli.shared import fail, one_line, one_line_errors, until_read_no_more
+from ops.cli.shared import EXIT_STOPPED, fail, one_line, one_line_errors, until_read_no_more
 
 if TYPE_CHECKING:
     from ops.reporters.clinical import ClinicalReporter
@@ -25,6 +26,8 @@ _LINES_SHOWN_MAX = 20
 #: What is written before the run ends is held here, and beyond so many bytes on disk.
 _SPOOL_BYTES = 8 * 1024 * 1024
 _CHUNK_BYTES = 1024 * 1024
+#: What opening and reporting a file costs, as bytes that might have been validated meanwhile.
+_BYTES_PER_FILE = 8_192
 
 
 class Format(StrEnum):
@@ -36,7 +39,7 @@ class Format(StrEnum):
     junit = "junit"
 
 
-FilesArgument = Annotated[list[Path], typer.Argument(help="Files, directories of them, or - for standard input.")]
+FilesArgument = Annotated[list[str], typer.Argument(help="Files, directories of them, or - for standard input.")]
 FormatsOption = Annotated[
     str | None, typer.Option("--formats", help="Validate only these: fhir, hl7v2, ccda, separated by commas. Default: the setting (all).", show_default=False)
 ]
@@ -87,11 +90,12 @@ def validate(
     complaints = _Complaints()
     with one_line_errors():
         settings = _settings(config, formats=formats, quote=quote, profiles=profile, packages=package)
-        _check(files, output)
+        paths = _paths(files)
+        _check_output(output)
         reporter = reporter_for(format.value, verbose=verbose, colour=_has_colour(output))
         # Whole or not at all: a run that is broken off leaves no half report, and no report has to fit into memory.
         with SpooledTemporaryFile(_SPOOL_BYTES) as spool:
-            summary = _judge(files, settings, jobs, reporter, spool, complaints)
+            summary = _judge(paths, settings, jobs, reporter, spool, complaints)
             verdict = clinical_verdict(summary)
             spool.write(reporter.end(summary, verdict).encode())
             spool.seek(0)
@@ -110,7 +114,7 @@ def _settings(config: Path | None, *, formats: str | None, quote: bool | None, p
     document = read_document(path) if config else read_document_if_present(path)
     overrides: dict[str, Any] = {}
     if formats is not None:
-        overrides["formats"] = [part.strip() for part in formats.split(",")]
+        overrides["formats"] = _formats(formats)
     if quote is not None:
         overrides["quote"] = quote
     fhir = {"profiles": profiles, "packages": packages}
@@ -129,13 +133,18 @@ def _judge(
 
     begun, tally = time.perf_counter(), Tally()
     report.write(reporter.begin().encode())
-    total = sum(1 for _ in find_files(files)) if sys.stderr is not None and sys.stderr.isatty() else None
-    with Progress("files validated", sys.stderr, total=total, every=1) as progress:
-        for count, judged in enumerate(judge_files(find_files(files), settings, jobs), 1):
-            tally.add(judged)
-            report.write(reporter.add(judged).encode())
-            complaints.add(judged)
-            progress.step(count)
+    is_watched = sys.stderr is not None and sys.stderr.isatty()
+    # What is done by the end of each file, in bytes: the files may be of very different sizes.
+    done = list(accumulate(file.size() + _BYTES_PER_FILE for file in find_files(files))) if is_watched else []
+    with Progress("files validated", sys.stderr, total=len(done) or None, every=1, work=done[-1] if done else None) as progress:
+        try:
+            for count, judged in enumerate(judge_files(find_files(files), settings, jobs), 1):
+                tally.add(judged)
+                report.write(reporter.add(judged).encode())
+                complaints.add(judged)
+                progress.step(count, done[min(count, len(done)) - 1] if done else None)
+        except KeyboardInterrupt:
+            fail("stopped before the end; no report was written", EXIT_STOPPED)
     return tally.summary(time.perf_counter() - begun)
 
 
@@ -171,12 +180,30 @@ def _has_colour(output: Path | None) -> bool:
     return to_terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
-def _check(files: list[Path], output: Path | None) -> None:
-    """Refuse what cannot work, before anything is read."""
+def _formats(text: str) -> list[str]:
+    """The names in a list of formats, in any case."""
+    from schemas.trace import CLINICAL_FORMATS
+
+    names = [name for part in text.split(",") if (name := part.strip().casefold())]
+    if not names or not set(names) <= set(CLINICAL_FORMATS):
+        fail(f"--formats: give one or more of {', '.join(CLINICAL_FORMATS)}, separated by commas")
+    return names
+
+
+def _paths(files: list[str]) -> list[Path]:
+    """The files as paths. Refuses what cannot be meant, before anything is read."""
+    # As a path the empty text would be the working directory.
+    if "" in files:
+        fail("an empty path is given (a variable without a value?); name a file or a directory")
+    if files.count("-") > 1:
+        fail("standard input (-) is named twice; name it once")
+    return [Path(file) for file in files]
+
+
+def _check_output(output: Path | None) -> None:
+    """Refuse a place where no report can be written, before anything is read."""
     from ops.reporters.files import check_directory
 
-    if files.count(Path("-")) > 1:
-        fail("standard input (-) is named twice; name it once")
     if output is None or output == _STANDARD_OUTPUT:
         return
     if output.is_dir():

@@ -12,6 +12,7 @@ import typer
 if TYPE_CHECKING:
     from schemas.config import Settings
 
+EXIT_STOPPED = 130  # what shells expect of a program that Ctrl-C ended
 EXIT_ERROR = 3  # SAFE v0 §7.3: 1 and 2 are verdicts, so errors of every kind are 3
 
 ConfigOption = Annotated[

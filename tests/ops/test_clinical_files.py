@@ -77,6 +77,15 @@ def test_links_in_a_circle_lead_nowhere(folder: Path) -> None:
     assert told("d") == {"d/gone": "a link that leads nowhere", "d/self": "a link that leads nowhere"}
 
 
+def test_a_named_link_in_a_circle_is_told_as_one(folder: Path) -> None:
+    (folder / "self").symlink_to("self")
+    assert told("d/self") == {"d/self": "a link that leads in a circle; name a file"}
+
+
+def test_a_name_that_is_too_long_is_not_a_matter_of_permissions(folder: Path) -> None:
+    assert told("d/" + "x" * 300) == {"d/" + "x" * 300: "cannot be read (File name too long); check the path"}
+
+
 def test_a_named_link_is_followed_wherever_it_leads(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "x.json").write_text("x")
     (folder / "link").symlink_to("../x.json")
@@ -106,7 +115,7 @@ def test_a_pipe_that_took_a_files_place_does_not_hold_up_the_run(folder: Path) -
 def test_a_missing_file_is_a_problem_of_its_own(folder: Path) -> None:
     assert told("absent", "d/x\0y") == {
         "absent": "no such file; check the path",
-        "d/x\0y": "cannot be read (no path that this system knows); check its permissions",
+        "d/x\0y": "cannot be read (no path that this system knows); check the path",
     }
 
 

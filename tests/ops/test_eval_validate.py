@@ -403,3 +403,45 @@ def test_help_has_an_example_and_imports_no_validator() -> None:
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, env={"COLUMNS": "160", "PATH": ""})
     assert "Example: touchstone eval validate" in ran.stdout
     assert ran.stderr.strip() == "[]"
+
+
+def test_an_empty_path_is_refused_rather_than_taken_for_the_working_directory(run: Run) -> None:
+    ran = run({"a.json": GOOD_FHIR}, paths=["a.json", ""])
+
+    assert (ran.code, ran.out) == (EXIT_ERROR, "")
+    assert "an empty path is given" in ran.one_line
+
+
+@pytest.mark.parametrize(("formats", "code"), [("FHIR, hl7v2", 0), ("xml", EXIT_ERROR), ("", EXIT_ERROR), (",", EXIT_ERROR)])
+def test_formats_are_names_in_any_case(run: Run, formats: str, code: int) -> None:
+    ran = run({"a.json": GOOD_FHIR}, "--formats", formats)
+
+    assert ran.code == code
+    assert code == 0 or ran.one_line == "touchstone: --formats: give one or more of fhir, hl7v2, ccda, separated by commas"
+
+
+@pytest.mark.parametrize(("data", "name"), [(b"\x1f\x8b\x08\x00", "gzip"), (b"PK\x03\x04\x14", "zip"), (b"\xfd7zXZ\x00", "xz"), (b"BZh91AY", "bzip2")])
+def test_a_compressed_file_is_told_as_one(run: Run, data: bytes, name: str) -> None:
+    (entry,) = run.entries({"p.json": data})
+
+    assert (entry["label"], entry["format"]) == ("unscored", None)
+    assert entry["not_checked"] == [{"check": "format", "reason": f"compressed ({name}): unpack it, and validate what it holds"}]
+
+
+def test_a_closed_standard_input_is_told(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", None)
+    ran = run({}, paths=["-"])
+
+    assert ran.code == EXIT_ERROR
+    assert "touchstone: -: cannot be read (it is closed); pipe a document into it, or name a file" in ran.err
+
+
+def test_a_run_that_is_stopped_says_so_and_writes_nothing(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("ops.clinical_run.judge_file", stop)
+    ran = run({"a.json": GOOD_FHIR}, "-o", "report.json")
+
+    assert (ran.code, ran.out, ran.one_line) == (130, "", "touchstone: stopped before the end; no report was written")
+    assert not Path("report.json").exists()

@@ -300,6 +300,31 @@ def test_a_known_total_is_shown_as_a_bar_with_the_time_that_is_left(monkeypatch:
     monkeypatch.setattr("time.monotonic", lambda: now[0])
     terminal = Terminal()
     with Progress("summaries scored", terminal, total=12, every=1) as progress:
+        now[0] = 1.0
+        progress.step(1)
         now[0] = 3.0
         progress.step(3)
     assert terminal.getvalue() == "\r[######..................] 3/12 summaries scored, 9 s left  \n"
+
+
+def test_what_is_loaded_before_the_first_step_says_nothing_of_the_time_that_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [0.0]
+    monkeypatch.setattr("time.monotonic", lambda: now[0])
+    terminal = Terminal()
+    with Progress("files validated", terminal, total=4, every=1) as progress:
+        now[0] = 100.0
+        progress.step(1)
+        now[0] = 101.0
+        progress.step(2)
+    assert terminal.getvalue() == "\r[######..................] 1/4 files validated  \r[############............] 2/4 files validated, 2 s left  \n"
+
+
+def test_steps_of_different_sizes_count_by_their_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [0.0]
+    monkeypatch.setattr("time.monotonic", lambda: now[0])
+    terminal = Terminal()
+    with Progress("files validated", terminal, total=3, every=1, work=1_000) as progress:
+        progress.step(1, 100)
+        now[0] = 4.0
+        progress.step(2, 500)
+    assert terminal.getvalue() == "\r[############............] 2/3 files validated, 5 s left  \n"
