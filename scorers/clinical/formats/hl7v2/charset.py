@@ -37,7 +37,7 @@ MARKS = (
 #: How far into a document two-byte text shows.
 _MARK_LENGTH = 8
 #: What changes the character set within a text of 7 bits, as ISO 2022 does.
-_SHIFTS = re.compile(rb"[\x0e\x0f\x1b]")
+_SHIFTS = (b"\x0e", b"\x0f", b"\x1b")
 UNDECLARED = Problem("minor", "structure.charset-undeclared", "MSH-18", "Characters outside ASCII without a declared character set")
 UNKNOWN = Problem("minor", "structure.charset-unknown", "MSH-18", "The declared character set cannot be read; UTF-8 or Latin-1 was assumed")
 MISMATCH = Problem("major", "structure.charset-mismatch", "MSH-18", "The bytes are not in the declared character set")
@@ -88,7 +88,7 @@ def _wide(data: bytes) -> str | None:
 
 def decode(data: bytes) -> Decoded:
     """The text of a document; never fails."""
-    if data.isascii() and not _SHIFTS.search(data) and b"\0" not in data[:_MARK_LENGTH]:  # most of all documents, by the shortest way
+    if data.isascii() and not any(sign in data for sign in _SHIFTS) and b"\0" not in data[:_MARK_LENGTH]:  # most of all documents, by the shortest way
         return Decoded(data.decode("ascii"))
     for mark, codec in MARKS:
         if data.startswith(mark):

@@ -51,7 +51,7 @@ class Checker:
         # What is asked is never empty: `len` accepts anything.
         self.accepts: list[Callable[[str], object]] = [len] * (self.size + 1)
         #: Coded fields that were looked at carefully: what is to be said of a value.
-        self.faults: dict[int, Callable[[str], tuple[Problem, ...]]] = {}
+        self.faults: dict[int, Callable[[str], tuple[Problem, ...]] | None] = {}
         for position in range(1, self.size + 1):
             self.accepts[position] = self._later(position)
 
@@ -120,23 +120,24 @@ class Checker:
             notes.add("major", "structure.too-many-fields", segment.path, f"More than {FIELDS_MAX} fields; the rest was not looked at")
 
     def _faults_of(self, position: int) -> Callable[[str], tuple[Problem, ...]] | None:
-        """What remembers the faults of a field's values; None for a field whose values are not remembered."""
-        element = self.elements.get(position)
-        if element is None or element.most == 0 or element.datatype not in REMEMBERED:
-            return None
+        """What knows the faults of a field's values, those of codes from memory; None for a field whose values are looked at each time."""
 
         def faults(value: str) -> tuple[Problem, ...]:
             recorder = Recorder()
             self._look_at(value, position, "", recorder)
             return tuple(recorder.problems)
 
-        return self.faults.setdefault(position, remembering(faults))
+        element = self.elements.get(position)
+        if element is None or element.most == 0 or element.datatype == "WD":
+            withdrawn = faults("")
+            return self.faults.setdefault(position, lambda _: withdrawn)
+        return self.faults.setdefault(position, remembering(faults) if element.datatype in REMEMBERED else None)
 
     def _field(self, segment: Segment, position: int, notes: Notes) -> None:
         """Look at one field carefully, or remember what was found in its like."""
         value = segment.fields[position]
         path = f"{segment.path}-{position}"
-        faults = self.faults.get(position) or self._faults_of(position)
+        faults = self.faults[position] if position in self.faults else self._faults_of(position)
         if faults is not None:
             try:
                 problems = faults(value)

@@ -8,11 +8,11 @@ from scorers.clinical.formats.hl7v2.patterns import parts_of, segment_pattern
 from scorers.clinical.formats.hl7v2.tables import Version
 
 #: Good segments of a name before a pattern of the whole is made; each further pattern takes so many times more, up to a number.
-LEARN_AFTER = 64
+LEARN_AFTER = 256
 LEARN_AGAIN = 4
 LEARN_MAX = LEARN_AFTER * LEARN_AGAIN**5
 #: One in so many is looked at: looking costs more than checking.
-LEARN_FROM_EACH = 4
+LEARN_FROM_EACH = 16
 #: Longer segments teach nothing, and cost nothing here.
 LEARNT_LENGTH_MAX = 4_096
 
@@ -32,6 +32,7 @@ class Learner:
         self.value_type = value_type
         self.whole: re.Pattern[str] | None = None
         self.used: dict[int, frozenset[int]] = {}
+        self.made_of: dict[int, frozenset[int]] = {}
         self.missed = 0
         self.at = LEARN_AFTER
 
@@ -52,4 +53,7 @@ class Learner:
         if self.missed >= self.at and self.used:
             self.missed = 0
             self.at *= LEARN_AGAIN
+            if self.used == self.made_of:
+                return  # what is missed, is missed for its values: the pattern would be the same
+            self.made_of = self.used
             self.whole = segment_pattern(self.version, self.name, self.used, self.required, self.value_type)

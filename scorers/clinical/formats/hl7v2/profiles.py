@@ -15,6 +15,7 @@ from schemas.result import NotChecked
 from scorers.clinical.formats.hl7v2.coded import CODED
 from scorers.clinical.formats.hl7v2.identities import repetitions
 from scorers.clinical.formats.hl7v2.lexer import Message, Segment
+from scorers.clinical.formats.hl7v2.memory import Memory
 from scorers.clinical.formats.hl7v2.notes import Notes
 from scorers.clinical.formats.hl7v2.tables import Version
 
@@ -79,8 +80,18 @@ NOT_CARRIED = NotChecked(check="hl7v2.profile", reason="the profile that MSH-21 
 
 def declared(header: Segment) -> Profile | None:
     """The first profile of ours that MSH-21 names."""
+    value = header.field(DECLARED_IN)
+    return _named[value] if value else None
+
+
+def _profile_of(value: str) -> Profile | None:
+    """The first profile of ours that the text of MSH-21 names."""
+    header = Segment("MSH", [*[""] * DECLARED_IN, value], 1)
     ids = [(*text.split("^", 3), "", "")[:3] for _, text in repetitions(header, DECLARED_IN)]
     return next((profile for profile in PROFILES if any(name in profile.names or oid in profile.ids for name, _, oid in ids)), None)
+
+
+_named = Memory(_profile_of)
 
 
 def declares_elr(header: Segment) -> bool:

@@ -106,6 +106,15 @@ def _not_judged(reason: str) -> NotChecked:
     return NotChecked(check="plausibility", reason=reason)
 
 
+@lru_cache(maxsize=2_048)
+def _without_ranges(loinc: str) -> NotChecked | None:
+    """What is said of every value of a LOINC code that has no ranges; None where it has some."""
+    from scorers.clinical.checks.plausibility import judge_value
+
+    judged = judge_value("0", "", Context(), loinc=loinc)
+    return _not_judged(judged.reason) if judged.parameter is None and judged.reason else None
+
+
 def value(
     number: str,
     path: str,
@@ -121,6 +130,9 @@ def value(
     """What is implausible about a value; a value that was not judged is named as not checked."""
     from scorers.clinical.checks.plausibility import judge_value
 
+    if loinc is not None and len(loinc) <= _REMEMBERED_LENGTH_MAX and (unjudged := _without_ranges(loinc)) is not None:
+        notes.not_checked(unjudged)
+        return []
     judged = judge_value(number, path, notes.context, unit=unit, loinc=loinc, name=name, age_years=age_years, sex=sex, comparator=comparator)
     if judged.judged:
         notes.report.fired("plausibility")

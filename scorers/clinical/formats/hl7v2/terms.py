@@ -62,9 +62,12 @@ def _remembered(name: str, code: str) -> NotChecked | None:
 
 
 class _Written(NamedTuple):
-    """The codes of a coded value, with systems that may be of ours, and whether it names others that are not. `needs_reading`: it repeats or is escaped."""
+    """What a coded value holds: (system, code) of the systems that may be ours, each with what is to be said of it without a source (None: look at it).
 
-    codes: tuple[tuple[str, str], ...] = ()
+    `is_other`: it names systems that are not ours. `needs_reading`: it repeats or is escaped.
+    """
+
+    codes: tuple[tuple[tuple[str, str], NotChecked | None], ...] = ()
     is_other: bool = False
     needs_reading: bool = False
 
@@ -79,14 +82,18 @@ def _written(value: str) -> _Written:
     if "~" in value or "\\" in value:
         return _Written(needs_reading=True)
     parts = value.split("^", 6)
-    codes, is_other = [], False
+    codes: list[tuple[tuple[str, str], NotChecked | None]] = []
+    is_other = False
     for code, system in ((0, 2), (3, 5)):
         if len(parts) > system and parts[system] and parts[code]:
+            key = parts[system], parts[code]
             # Most coding systems are none of ours: they cost one look-up.
-            if len(parts[system]) <= _REMEMBERED_LENGTH_MAX and _system(parts[system]) is None:
+            if len(key[0]) <= _REMEMBERED_LENGTH_MAX and _system(key[0]) is None:
                 is_other = True
+            elif max(map(len, key)) <= _REMEMBERED_LENGTH_MAX and key[1] != NULL:
+                codes.append((key, _remembered(*key)))
             else:
-                codes.append((parts[system], parts[code]))
+                codes.append((key, None))
     return _Written(tuple(codes), is_other) if codes or is_other else _NOTHING
 
 
@@ -107,8 +114,12 @@ class Terms:
         fields = segment.fields
         size = len(fields)
         value_type = fields[2] if segment.name == "OBX" and size > 2 and fields[2] in CODED else ""
+        positions = coded_positions(version, segment.name, value_type)
+        if not positions or size <= positions[0]:
+            return
         is_other = False
-        for position in coded_positions(version, segment.name, value_type):
+        asked = self.asked
+        for position in positions:
             if position >= size:
                 break
             value = fields[position]
@@ -122,9 +133,15 @@ class Terms:
                     self._code(segment, position, path, system, code, notes)
                 continue
             is_other = is_other or written.is_other
-            for key in written.codes:
-                if key not in self.asked:
+            for key, told in written.codes:
+                if key in asked:
+                    continue
+                if told is None or self.source is not None or len(asked) >= QUESTIONS_MAX:
                     self._code(segment, position, None, *key, notes)
+                    continue
+                asked.add(key)
+                if told is not _GOOD:
+                    self._tell(told, notes)
         if is_other and id(OTHER_SYSTEMS) not in self.told:
             self._tell(OTHER_SYSTEMS, notes)
 

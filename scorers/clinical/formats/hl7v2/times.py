@@ -27,7 +27,8 @@ _DAY_LENGTH = 8
 
 def past_limit(notes: Notes) -> str:
     """The last day, as HL7 writes it, that certainly lies in the past."""
-    return (notes.context.now() - timedelta(days=2)).strftime("%Y%m%d")
+    day = notes.context.now() - timedelta(days=2)
+    return f"{day.year:04}{day.month:02}{day.day:02}"
 
 
 def check_times(segment: Segment, notes: Notes, past: str) -> int:

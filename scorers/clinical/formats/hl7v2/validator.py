@@ -13,7 +13,7 @@ from scorers.clinical.formats.hl7v2.fields import checker
 from scorers.clinical.formats.hl7v2.grammar import Fault
 from scorers.clinical.formats.hl7v2.header import check_header, structure_of, version_of
 from scorers.clinical.formats.hl7v2.identities import AUTHORITIES, check_authorities, check_patient
-from scorers.clinical.formats.hl7v2.lexer import DATA_BYTES_MAX, SEGMENTS_MAX, Document, Message, Segment, read
+from scorers.clinical.formats.hl7v2.lexer import DATA_BYTES_MAX, FIELDS_MAX, SEGMENTS_MAX, Document, Message, Segment, read
 from scorers.clinical.formats.hl7v2.marks import check_marks
 from scorers.clinical.formats.hl7v2.measures import Patient
 from scorers.clinical.formats.hl7v2.notes import Notes
@@ -31,10 +31,17 @@ BOUND: dict[str, tuple[tuple[int, str, Severity], ...]] = {
     "OBX": ((8, "HL70078", "major"),),
     "RXR": ((1, "HL70162", "minor"),),
 }
-#: Segments that end before the first such field need no look.
-TIMES_FROM = {name: min(position for position, _ in times) for name, times in TIMES.items()}
-AUTHORITIES_FROM = {name: min(position for position, _ in places) for name, places in AUTHORITIES.items()}
-MEANINGFUL = frozenset({*BOUND, *TIMES, *AUTHORITIES})
+#: No segment is so long.
+_NEVER = FIELDS_MAX + 1
+#: Segment → how long it must be to hold a time, and an authority, that is looked at; and its bound fields.
+MEANINGFUL: dict[str, tuple[int, int, tuple[tuple[int, str, Severity], ...]]] = {
+    name: (
+        min((position for position, _ in TIMES.get(name, ())), default=_NEVER),
+        min((position for position, _ in AUTHORITIES.get(name, ())), default=_NEVER),
+        BOUND.get(name, ()),
+    )
+    for name in (*BOUND, *TIMES, *AUTHORITIES)
+}
 USER_TABLES = NotChecked(
     check="hl7v2.user-tables", reason="codes of user-defined tables (IS, and most CWE) are a site's own, save those the specification names"
 )
@@ -176,11 +183,12 @@ def _check_meaning(message: Message, version: Version, notes: Notes, *, is_stric
             continue
         fields = segment.fields
         size = len(fields)
-        if name in TIMES and size > TIMES_FROM[name]:
+        times_from, authorities_from, bound = MEANINGFUL[name]
+        if size > times_from:
             datetimes += check_times(segment, notes, past)
-        if name in AUTHORITIES and size > AUTHORITIES_FROM[name]:
+        if size > authorities_from:
             identifiers += check_authorities(segment, notes)
-        for position, table, severity in BOUND.get(name, ()):
+        for position, table, severity in bound:
             if position < size and fields[position]:
                 valuesets += check_bound(version, segment, position, table, severity, notes)
         if name == "PID":
