@@ -92,7 +92,7 @@ def validate(
         settings = _settings(config, formats=formats, quote=quote, profiles=profile, packages=package)
         paths = _paths(files)
         _check_output(output)
-        reporter = reporter_for(format.value, verbose=verbose, colour=_has_colour(output))
+        reporter = reporter_for(format.value, verbose=verbose, colour=_has_colour(output), width=_width(output))
         # Whole or not at all: a run that is broken off leaves no half report, and no report has to fit into memory.
         with SpooledTemporaryFile(_SPOOL_BYTES) as spool:
             summary = _judge(paths, settings, jobs, reporter, spool, complaints)
@@ -174,10 +174,21 @@ class _Complaints:
             typer.echo(f"touchstone: and {self._rest} more; the JSON report lists all", err=True)
 
 
+def _to_terminal(output: Path | None) -> bool:
+    """Whether a person reads the report as it is written."""
+    return output in {None, _STANDARD_OUTPUT} and sys.stdout is not None and sys.stdout.isatty()
+
+
+def _width(output: Path | None) -> int | None:
+    """The cells of a line of the terminal that the report goes to; None where lines are not to be broken, for programs read them."""
+    from shutil import get_terminal_size
+
+    return get_terminal_size().columns if _to_terminal(output) else None
+
+
 def _has_colour(output: Path | None) -> bool:
-    """Whether a person with a terminal that has colours reads the report."""
-    to_terminal = output in {None, _STANDARD_OUTPUT} and sys.stdout is not None and sys.stdout.isatty()
-    return to_terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    """Whether the report goes to a terminal that has colours."""
+    return _to_terminal(output) and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
 def _formats(text: str) -> list[str]:

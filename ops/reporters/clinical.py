@@ -64,8 +64,8 @@ class Tally:
         )
 
 
-def reporter_for(format: str, *, verbose: bool = False, colour: bool = False) -> ClinicalReporter:
-    """The reporter of `json`, `console`, `markdown` or `junit`. Raises `ValueError` for another format."""
+def reporter_for(format: str, *, verbose: bool = False, colour: bool = False, width: int | None = None) -> ClinicalReporter:
+    """The reporter of `json`, `console`, `markdown` or `junit`; the rest is for the console. Raises `ValueError` for another format."""
     match format:
         case "json":
             from ops.reporters.clinical_json import JsonReporter
@@ -74,7 +74,7 @@ def reporter_for(format: str, *, verbose: bool = False, colour: bool = False) ->
         case "console":
             from ops.reporters.clinical_console import ConsoleReporter
 
-            return ConsoleReporter(verbose=verbose, colour=colour)
+            return ConsoleReporter(verbose=verbose, colour=colour, width=width)
         case "markdown":
             from ops.reporters.clinical_markdown import MarkdownReporter
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from ops.reporters.clinical_text import DIMENSIONS, FORMAT_NAMES, SEVERITIES, format_text, reason_text, score_text
-from ops.reporters.text import percent, visible
+from ops.reporters.text import percent, visible, wrapped
 from ops.reporters.verdict import Verdict
 from schemas.clinical_report import ClinicalEntry, ClinicalSummary, JudgedFile
 from schemas.result import Finding, Label, Severity
@@ -23,11 +23,15 @@ _SEVERITY_COLOURS: Final[dict[Severity, str]] = {"critical": _RED, "major": _YEL
 
 
 class ConsoleReporter:
-    """Writes plain text; with `colour`, what matters is coloured. `verbose`: every finding by its check, rules fired, what was not checked."""
+    """Writes plain text; with `colour`, what matters is coloured. `verbose`: every finding by its check, rules fired, what was not checked.
 
-    def __init__(self, *, verbose: bool = False, colour: bool = False) -> None:
+    `width`: the cells of a terminal, to break lines between words; None breaks none.
+    """
+
+    def __init__(self, *, verbose: bool = False, colour: bool = False, width: int | None = None) -> None:
         self._verbose = verbose
         self._colour = colour
+        self._width = width
 
     def begin(self) -> str:
         """Nothing."""
@@ -38,10 +42,10 @@ class ConsoleReporter:
         entry = judged.entry
         lines = [self._head(judged)]
         if not entry.scores and not entry.findings:
-            return "\n".join([*lines, f"  {visible(reason_text(entry))}", "", ""])
+            return self._joined([*lines, f"  {visible(reason_text(entry))}", "", ""])
         lines += self._scores(entry)
         lines += self._details(entry) if self._verbose else self._findings(entry)
-        return "\n".join([*lines, "", ""])
+        return self._joined([*lines, "", ""])
 
     def end(self, summary: ClinicalSummary, verdict: Verdict) -> str:
         """The summary."""
@@ -57,6 +61,9 @@ class ConsoleReporter:
         lines += ["", f"  Pass Rate: {percent(summary.pass_rate)}", f"  Average Score: {score_text(summary.average_score)}{_of_scored(summary)}"]
         lines += ["", f"  Duration: {summary.duration_s:.1f}s", "", single]
         return "\n".join(lines) + "\n"
+
+    def _joined(self, lines: list[str]) -> str:
+        return "\n".join(wrapped(line, self._width) for line in lines)
 
     def _head(self, judged: JudgedFile) -> str:
         entry = judged.entry

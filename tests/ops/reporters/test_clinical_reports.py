@@ -231,3 +231,10 @@ def test_every_format_makes_control_characters_of_names_and_messages_visible(for
 def test_an_unknown_format_is_refused() -> None:
     with pytest.raises(ValueError, match="unknown report format 'pdf'"):
         reporter_for("pdf")
+
+
+def test_the_console_breaks_lines_for_a_terminal_alone() -> None:
+    long = judged(findings=(finding("major", message="words " * 30),))
+
+    assert max(map(len, reporter_for("console").add(long).split("\n"))) > 150
+    assert max(map(len, reporter_for("console", width=80).add(long).split("\n"))) <= 80
