@@ -13,19 +13,17 @@ record with one header `DAMAGED` for each of its offsets, the first of which car
 wrong is none of that: the bytes are not the producer's, so it is not accounted for but asked for again.
 """
 
+import contextlib
 import struct
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-import structlog
 from aiokafka import codec
 from aiokafka.consumer import fetcher
 from aiokafka.errors import CorruptRecordException
 
 from streams.headers import DAMAGED
-
-log = structlog.get_logger(__name__)
 
 #: base offset, length, leader epoch, magic, CRC, attributes, last offset delta, first and greatest timestamp, producer id and epoch, sequence, count
 _HEAD = struct.Struct(">qiibIhiqqqhii")
@@ -117,17 +115,12 @@ class _Batch:
     def __iter__(self) -> Iterator[Any]:
         """The records."""
         given, packed = -1, self._batch.compression_type != 0
-        try:
+        with contextlib.suppress(Exception):  # one for each codec, and each way in which lengths may be wrong
             for record in self._batch:
                 if packed:
                     self._of.unpacked += len(record.value or b"")
                 yield record
                 given = record.offset
-        except GeneratorExit:
-            raise
-        except Exception as error:  # noqa: BLE001 -- one for each codec, and each way in which lengths may be wrong
-            log.debug("batch_read_again", code=type(error).__name__, offset=self._batch.base_offset)
-        else:
             return
         for again in read_batch(self._of.part(self._begin, self._end)):
             if again.offset > given:

@@ -63,4 +63,4 @@ def own_headers(headers: Iterable[Header] | None) -> list[Header]:
 
     A name that is not UTF-8 stays in its hexadecimal digits: no client can write it, and the event can be read like this.
     """
-    return [(name.removeprefix(ORIGINAL), value) for name, value in headers or () if name not in OURS]
+    return [(writable_name(name.removeprefix(ORIGINAL)), value) for name, value in headers or () if name not in OURS]

@@ -1,19 +1,30 @@
 """Poison of the Kafka layer: what lies on a topic though no client library would write it. It hurts only itself."""
 
+import asyncio
 import json
+import os
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
+from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
+from aiokafka.admin import AIOKafkaAdminClient, RecordsToDelete
 
+from streams.batches import read_leniently
 from tests.integration.brokers import Broker, Namespace
 from tests.integration.raw_batches import changed, renamed
 from tests.integration.workers import Worker, committed, produce, reading
 from tests.streams.fakes import safe_event
 
 Start = Callable[..., Worker]
+
+read_leniently()  # what is read here must be read whole
 CODECS = ["gzip", "snappy", "lz4", "zstd"]
+CANARY = "CANARY-41bc-John-Roe"
 
 
 @pytest.fixture(params=["direct", "faust"])
@@ -152,3 +163,83 @@ async def test_a_timestamp_says_nothing_about_whether_an_event_is_read(broker: B
     (sum_s,) = [float(line.split()[1]) for line in worker.page("/metrics")[1].splitlines() if line.startswith("touchstone_event_latency_seconds_sum")]
     assert 0 <= sum_s < 600
     assert worker.end() == 0, worker.log
+
+
+async def commit(broker: Broker, group: str, part: TopicPartition, offset: int) -> None:
+    """Commit an offset for a group without members."""
+    async with AIOKafkaConsumer(bootstrap_servers=broker.bootstrap_servers, group_id=group, enable_auto_commit=False) as consumer:
+        consumer.assign([part])
+        await consumer.commit({part: offset})
+
+
+async def test_offsets_without_a_record_hold_nothing_up(shared_apache: Broker, namespace: Namespace, runner: str, start: Start) -> None:
+    """Transactions leave markers, and retention moves the beginning past what a group has committed. Aborted events are events here."""
+    broker = shared_apache
+    broker.create_topics(namespace.topics(partitions=1))
+    topic, group = namespace.topic("generations"), namespace.group("safe_v0")
+    await produce(broker, topic, [(0, value(f"old{number}"), []) for number in range(9)])
+    async with AIOKafkaProducer(bootstrap_servers=broker.bootstrap_servers, transactional_id=namespace.prefix) as producer:
+        for name, ends_well in (("kept", True), ("aborted", False), *((f"k{number}", True) for number in range(20))):
+            await producer.begin_transaction()
+            await producer.send_and_wait(topic, value(name))
+            await (producer.commit_transaction() if ends_well else producer.abort_transaction())
+    await produce(broker, topic, [(0, value("last"), [])])
+    await commit(broker, group, TopicPartition(topic, 0), 1)
+    admin = AIOKafkaAdminClient(bootstrap_servers=broker.bootstrap_servers)
+    await admin.start()
+    await admin.delete_records({TopicPartition(topic, 0): RecordsToDelete(before_offset=8)})
+    await admin.close()
+    worker = start(runner, namespace.environment(broker))
+    async with reading(broker, namespace, partitions=1) as until:
+        outcomes = await until(lambda seen: "last" in seen.results)
+    assert worker.end() == 0, worker.log
+    assert set(outcomes.results) == {"old8", "kept", "aborted", "last", *(f"k{number}" for number in range(20))}
+    assert await committed(broker, group, topic, 1) == [54]
+
+
+def touchstone(env: dict[str, str], *arguments: str, lines: bool = False) -> Any:
+    """What a command says in JSON; it must succeed."""
+    ran = subprocess.run([sys.executable, "-m", "ops.cli", *arguments, "--json"], env=os.environ | env, capture_output=True, text=True, timeout=60, check=False)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    return [json.loads(line) for line in ran.stdout.splitlines()] if lines else json.loads(ran.stdout)
+
+
+async def test_whoever_reads_a_topic_reads_past_a_bad_header_name(shared_embedded: Broker, namespace: Namespace, start: Start, tmp_path: Path) -> None:
+    broker = shared_embedded
+    broker.create_topics(namespace.topics())
+    env = namespace.environment(broker) | {"TOUCHSTONE_STORE_URL": f"sqlite:///{tmp_path / 'store.db'}", "TOUCHSTONE_LOG_FORMAT": "json"}
+    bad = [("bad_name", CANARY.encode())]
+    with changed(renamed(b"bad_name", b"\xff\xfed_name")):
+        await produce(broker, namespace.topic("generations"), [(0, value("bad"), bad), (0, value("good"), [])], linger_ms=100)
+        for role in ("results", "dead", "reports"):
+            await produce(broker, namespace.topic(role), [(0, CANARY.encode(), bad)])
+    command = [sys.executable, "-m", "ops.cli", "projector"]
+    projector = await asyncio.create_subprocess_exec(*command, env=os.environ | env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    try:
+        worker = start("direct", env)
+        async with reading(broker, namespace) as until:
+            await until(lambda seen: len(seen.results) == 1 and seen.told("dead") == 1, foreign=True)
+        assert worker.end() == 0, worker.log
+        judged = await asyncio.to_thread(touchstone, env, "reconcile", "--suite", "safe_v0", "--drained", "--wait", "20")
+        seen = await asyncio.to_thread(touchstone, env, "tail", "generations", "results", "dead", "reports", "--no-follow", lines=True)
+        (listed,) = await asyncio.to_thread(touchstone, env, "dlq", "list")
+        shown = await asyncio.to_thread(touchstone, env, "dlq", "show", listed["id"])
+        await asyncio.to_thread(touchstone, env, "dlq", "redrive", listed["id"])
+        start("direct", env)
+        async with reading(broker, namespace) as until:
+            outcomes = await until(lambda seen: len(seen.results) == 2, foreign=True)
+    finally:
+        projector.terminate()
+        said = await projector.communicate()
+    assert projector.returncode == 0, said
+    assert CANARY.encode() not in said[0]
+    assert CANARY not in worker.log + json.dumps([judged, seen, listed])
+    (row,) = [row for row in judged["partitions"] if row["partition"] == 0]
+    assert (row["consumed"], row["scored"], row["dead"], row["in_flight"]) == (2, 1, {"header_name_not_utf8": 1}, 0)
+    assert [(one["topic"], one.get("code")) for one in seen if one["what"] == "event"] == [
+        (namespace.topic("generations"), "header_name_not_utf8"),
+        (namespace.topic("generations"), None),
+    ]
+    assert listed["code"] == "header_name_not_utf8"
+    assert "touchstone.unreadable.fffe645f6e616d65" in json.dumps(shown)
+    assert set(outcomes.results) == {"good", "bad"}

@@ -108,7 +108,7 @@ async def reading(broker: Broker, namespace: Namespace, partitions: int = 4) -> 
     consumer.assign([TopicPartition(namespace.topic(role), number) for role in ("results", "dead") for number in range(partitions)])
     outcomes = Outcomes()
 
-    async def until(condition: Callable[[Outcomes], bool], timeout_s: float = 45.0) -> Outcomes:
+    async def until(condition: Callable[[Outcomes], bool], timeout_s: float = 45.0, *, foreign: bool = False) -> Outcomes:
         deadline = time.monotonic() + timeout_s
         while not condition(outcomes):
             if time.monotonic() > deadline:
@@ -116,6 +116,8 @@ async def reading(broker: Broker, namespace: Namespace, partitions: int = 4) -> 
             for tp, records in (await consumer.getmany(timeout_ms=100)).items():
                 for record in records:
                     outcomes.raw.append(record)
+                    if foreign and not {"ce_type", "__streams.errors.topic"} & {name for name, _ in record.headers}:
+                        continue  # not of a worker
                     if tp.topic == namespace.topic("dead"):
                         outcomes.dead.append(record)
                     elif dict(record.headers)["ce_type"] == b"touchstone.result":
