@@ -53,6 +53,7 @@ class Resolver:
         self._by_version: dict[tuple[int, str], dict[str | None, tuple[int, Frame]]] = {}
         self._by_id: dict[str, Frame] = {}
         self._inside: dict[int, dict[str, Frame]] = {}
+        self.frames = document.frames
         for frame in document.frames:
             if frame.container is not None:
                 continue

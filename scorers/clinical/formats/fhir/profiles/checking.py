@@ -11,15 +11,16 @@ from typing import Any
 from schemas.result import Severity
 from scorers.clinical.formats.fhir.document import Document, Frame, Place
 from scorers.clinical.formats.fhir.fhirpath import Surroundings
-from scorers.clinical.formats.fhir.fhirpath.values import CHOICE_TYPES, Extended, children, plain
+from scorers.clinical.formats.fhir.fhirpath.values import CHOICE_TYPES, Extended, Undecided, children, compare, plain
 from scorers.clinical.formats.fhir.options import PROFILES_MAX, Options
 from scorers.clinical.formats.fhir.profiles.packages import KEPT_MAX, Packages, home
 from scorers.clinical.formats.fhir.profiles.pruning import prune
 from scorers.clinical.formats.fhir.profiles.tree import Constraint, Profile, compile_profile, extension_facts
 from scorers.clinical.formats.fhir.profiles.us_core import rules_of
 from scorers.clinical.formats.fhir.profiles.values import ValueSets, system_facts
-from scorers.clinical.formats.fhir.references import Resolver, rest_parts
+from scorers.clinical.formats.fhir.references import Resolver, relative_type, rest_parts
 from scorers.clinical.formats.fhir.tables import OWN_RULES, Invariant, definitions
+from scorers.clinical.report import Report
 
 _BASE = "http://hl7.org/fhir/StructureDefinition/"
 #: Profiles of profiles: base definitions, types' profiles.
@@ -107,6 +108,8 @@ def check_profiles(document: Document, resolver: Resolver, definitions_at_hand: 
     for frame in document.frames:
         for url in dict.fromkeys((*_claimed(frame), *_vital(frame), *asked)):
             checker.check(frame, url, asked=url in asked)
+    for value, place, frame in document.extensions:
+        checker.check_extension(value, place, frame)
     checker.tell_must_support()
 
 
@@ -133,6 +136,8 @@ class Checker:
         self._values = definitions_at_hand.values
         self.find = definitions_at_hand.profile
         self._supported: dict[int, tuple[str, str, bool]] = {}
+        self._nested = 0
+        self._extensions: set[tuple[int, str]] = set()
         self._frame: Frame
         self._profile: Profile
 
@@ -155,6 +160,15 @@ class Checker:
         self._document.report.fired("profiles")
         self._against(profile, frame.resource, frame.place, 0)
         self._us_core(url, profile)
+
+    def check_extension(self, value: dict[str, Any], place: Place, frame: Frame) -> None:
+        """Check an extension against its definition, where a package has it and no profile of what it stands in has asked for it."""
+        url = value.get("url")
+        profile = self.find(url) if isinstance(url, str) and ":" in url else None
+        if profile is not None and profile.type == "Extension" and (id(value), profile.url) not in self._extensions:
+            self._frame = frame
+            self._document.report.fired("profiles")
+            self._against(profile, value, place, 0)
 
     def _claim(self, url: str) -> str:
         """A claimed profile, as it may be shown: HL7's own by their URL, and those that the options name; any other may be anything."""
@@ -208,6 +222,10 @@ class Checker:
             document.say("major", "fhir.profiles.pattern", place, "does not hold the pattern that the profile demands")
         if rule.binding is not None:
             self._binding(rule.binding, value, place)
+        if rule.ceiling is not None:
+            self._binding(("required", rule.ceiling), value, place)
+        if rule.low is not None or rule.high is not None or rule.length is not None:
+            self._bounds(rule, value, place)
         for invariant in rule.invariants:
             self._invariant(invariant, value, place, _kind(rule, place))
         if rule.types:
@@ -219,6 +237,17 @@ class Checker:
                 return
         for child in rule.children.values():
             self._child(child, inner, place, depth)
+
+    def _bounds(self, rule: Constraint, value: Any, place: Place) -> None:
+        held = plain(value)
+        if rule.length is not None and isinstance(held, str) and len(held) > rule.length:
+            self._document.say("major", "fhir.profiles.length", place, f"longer than the {rule.length} characters that the profile allows")
+        for bound, wrong, told in ((rule.low, -1, "below the least"), (rule.high, 1, "above the greatest")):
+            try:
+                if bound is not None and held is not None and compare(held, bound) == wrong:
+                    self._document.say("major", "fhir.profiles.range", place, f"{told} value that the profile allows")
+            except Undecided:
+                self._document.skip("bounds of a profile", "a value and its bound cannot be ordered")
 
     def _invariant(self, invariant: Invariant, value: Any, place: Place, kind: str | None = None, level: Severity | None = None) -> None:
         frame = self._frame
@@ -272,6 +301,7 @@ class Checker:
                 nested = self.find(profiles[0])
                 if nested is not None:
                     self._against(nested, inner, place, depth + 1)
+                    self._extensions.add((id(inner), nested.url))
                 else:
                     self._document.skip(f"profile {_shown(profiles[0])}", "no installed package has it")
 
@@ -292,6 +322,27 @@ class Checker:
         if actual is not None and "Resource" not in allowed and actual not in allowed:
             told = ", ".join(sorted(allowed))
             self._document.say("major", "fhir.profiles.target", place, f"the profile does not allow a reference to {actual}; allowed: {told}")
+        elif found is not None and reference.startswith("#") and not any(self._conforms(found, target) for target in targets):
+            self._document.say("major", "fhir.profiles.target", place, "the contained resource conforms to none of the profiles that the profile allows here")
+
+    def _conforms(self, frame: Frame, url: str) -> bool:
+        """Return whether a resource conforms to a profile; true also for a base type of its own, and where it cannot be told."""
+        if _is_base(url):
+            return url.partition("|")[0].removeprefix(_BASE) in {frame.type, "Resource", "DomainResource"}
+        profile = self.find(url)
+        if profile is None or self._nested >= NESTED_MAX:
+            return True
+        if profile.type != frame.type:
+            return False
+        document, outer, supported = self._document, self._frame, self._supported
+        self._document, self._frame, self._supported = Document(Report(), document.context, document.options), frame, {}
+        self._nested += 1
+        try:
+            self._against(profile, frame.resource, frame.place, self._nested)
+            return not any(severity == "major" for _, severity in self._document.said)
+        finally:
+            self._document, self._frame, self._supported = document, outer, supported
+            self._nested -= 1
 
     def _binding(self, binding: tuple[str, str], value: Any, place: Place) -> None:
         strength, value_set = binding
@@ -360,16 +411,47 @@ class Checker:
             if actual:
                 return actual in names
             return isinstance(value, dict) and value.get("resourceType") in [code for code, _, _ in cut.types]
+        if path.endswith("resolve()"):
+            return self._referred(cut, value, kind, path.removesuffix("resolve()").removesuffix(".") or "$this")
         if kind == "type":
             return self._type_at(cut, value, path)
         rule, values = _follow(cut, value, path)
         if rule is None:
             return None
+        if kind == "profile":
+            return self._profiled([profile for _, profiles, _ in rule.types for profile in profiles], values)
         if kind == "exists":
             return bool(values) if rule.least else not values if rule.most == 0 else None
         if kind not in {"value", "pattern"}:
             return None
         return self._value_matches(rule, values)
+
+    def _referred(self, cut: Constraint, value: Any, kind: str, path: str) -> bool | None:
+        """A slice by what a reference points to: its type, or a profile of it."""
+        rule, values = _follow(cut, value, path)
+        targets = [target for _, _, found in rule.types for target in found] if rule is not None else []
+        if not targets or kind not in {"type", "profile"}:
+            return None
+        references = [one.get("reference") for one in values if isinstance(one, dict)]
+        found = [self._resolver.anywhere(self._frame, one) for one in references if isinstance(one, str)]
+        if kind == "profile":
+            return None if None in found else any(one is not None and self._conforms(one, target) for one in found for target in targets)
+        wanted: set[str] = set()
+        for target in targets:
+            profile = None if _is_base(target) else self.find(target)
+            if profile is None and not _is_base(target):
+                return None
+            wanted.add(profile.type if profile is not None else target.removeprefix(_BASE))
+        named = (relative_type(one) for one in references if isinstance(one, str))
+        return bool(wanted & {*(one.type for one in found if one is not None), *(one for one in named if one is not None)})
+
+    def _profiled(self, profiles: list[str], values: list[Any]) -> bool | None:
+        """A slice by the profile that a resource conforms to."""
+        frames = {id(frame.resource): frame for frame in self._resolver.frames}
+        found = [frames.get(id(one)) for one in values]
+        if not profiles or None in found or any(self.find(one) is None and not _is_base(one) for one in profiles):
+            return None
+        return any(one is not None and self._conforms(one, profile) for one in found for profile in profiles)
 
     def _type_at(self, cut: Constraint, value: Any, path: str) -> bool | None:
         rule, values = _follow(cut, value, path)

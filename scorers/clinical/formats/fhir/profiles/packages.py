@@ -52,7 +52,7 @@ class Packages:
         best: Json | None = own_profiles().get(url) if kind == "StructureDefinition" and version in {"", "4.0.1"} else None
         for source in self._sources:
             for definition in _candidates(source, kind, url):
-                if version and definition.get("version") != version:
+                if version and not f"{definition.get('version')}.".startswith(f"{version}."):  # 4.0 means every 4.0.x
                     continue
                 if best is None or _order(definition) > _order(best):
                     best = definition

@@ -30,6 +30,8 @@ def _fields(base: Type | None, name: str) -> list[Field]:
 def _adds_nothing(rule: Constraint, fields: list[Field]) -> bool:
     if rule.children or rule.slices or rule.invariants or rule.must_support or rule.fixed is not None or rule.pattern is not None:
         return False
+    if rule.low is not None or rule.high is not None or rule.length is not None or rule.ceiling is not None:
+        return False
     first = fields[0]
     if rule.least > first.least or (rule.most is not None and (first.many or rule.most == 0)):
         return False

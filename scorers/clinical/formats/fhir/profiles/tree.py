@@ -11,13 +11,17 @@ from scorers.clinical.formats.fhir.tables import Invariant, compile_invariant
 Json = dict[str, Any]
 #: Elements of one definition.
 ELEMENTS_MAX = 20_000
+_CEILING = "http://hl7.org/fhir/StructureDefinition/elementdefinition-maxValueSet"
 #: Dots in the id of the value of a part of an extension: Extension.extension:part.value[x].
 _PART_DEPTH = 2
 
 
 @dataclass(slots=True)
 class Constraint:
-    """One element of a profile. `slices` constrain some of its occurrences; `marks` are the discriminators that tell which."""
+    """One element of a profile. `slices` constrain some of its occurrences; `marks` are the discriminators that tell which.
+
+    `ceiling`: the value set that no code may leave, however weak the binding; `low`, `high`, `length`: bounds of the value.
+    """
 
     name: str
     label: str
@@ -27,6 +31,10 @@ class Constraint:
     fixed: Any = None
     pattern: Any = None
     binding: tuple[str, str] | None = None
+    ceiling: str | None = None
+    low: Any = None
+    high: Any = None
+    length: int | None = None
     must_support: bool = False
     invariants: tuple[Invariant, ...] = ()
     marks: tuple[tuple[str, str], ...] = ()
@@ -93,15 +101,27 @@ def _fill(at: Constraint, element: Json, base_keys: frozenset[str], unread: list
             at.fixed = value
         elif key.startswith("pattern"):
             at.pattern = value
+        elif key.startswith("minValue"):
+            at.low = value
+        elif key.startswith("maxValue"):
+            at.high = value
+    length = element.get("maxLength")
+    at.length = length if isinstance(length, int) and not isinstance(length, bool) else None
     binding = element.get("binding")
-    if isinstance(binding, dict) and isinstance(binding.get("valueSet"), str):
-        at.binding = (str(binding.get("strength")), binding["valueSet"])
+    if isinstance(binding, dict):
+        if isinstance(binding.get("valueSet"), str):
+            at.binding = (str(binding.get("strength")), binding["valueSet"])
+        at.ceiling = next((found for one in _dicts(binding.get("extension")) if one.get("url") == _CEILING and isinstance(found := _held(one), str)), None)
     at.must_support = element.get("mustSupport") is True
     slicing = element.get("slicing")
     if isinstance(slicing, dict):
         at.marks = tuple((str(one.get("type")), str(one.get("path"))) for one in slicing.get("discriminator") or () if isinstance(one, dict))
         at.closed = slicing.get("rules") == "closed"
     at.invariants = tuple(_invariants(element, base_keys, unread))
+
+
+def _held(extension: Json) -> Any:
+    return next((value for key, value in extension.items() if key.startswith("value")), None)
 
 
 def _type(one: Json) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
@@ -140,7 +160,8 @@ def extension_facts(definition: Json) -> Json:
     for element in elements if whole else [one | {"min": one.get("min", 0), "max": one.get("max", "*")} for one in elements]:
         identity = str(element.get("id"))
         if identity == "Extension.value[x]" and element["max"] != "0":
-            found["values"] = sorted({one["code"] for one in element.get("type", [])})
+            # A differential that names no types leaves those of the base: any.
+            found["values"] = sorted({one["code"] for one in element.get("type", [])}) or ([] if whole else None)
             found["required"] = element["min"] > 0
         elif identity.startswith("Extension.extension:") and identity.count(".") == 1:
             found["parts"][identity.rsplit(":", 1)[1]] = [element["min"], element["max"], []]
