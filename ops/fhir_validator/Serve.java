@@ -7,8 +7,8 @@ import org.hl7.fhir.validation.http.FhirValidatorHttpService;
 import org.hl7.fhir.validation.service.StandAloneValidatorFetcher;
 
 /**
- * Serves the official validator on loopback: java -Duser.home=HOME Serve.java PORT. It reads packages below HOME and asks no
- * network. It ends when its standard input does, so that it never outlives the program that holds the other end.
+ * Serves the official validator on loopback: java -Duser.home=HOME Serve.java PORT [PACKAGE#VERSION...]. It reads packages below HOME,
+ * knows R4 and the named ones, and asks no network. It ends when its standard input does, so that it never outlives the program that holds the other end.
  */
 public class Serve {
   public static void main(String[] arguments) throws Exception {
@@ -25,6 +25,10 @@ public class Serve {
     engine.setFetcher(fetcher);
     engine.setPolicyAdvisor(fetcher);
     engine.getContext().setLocator(fetcher);
+    for (int index = 1; index < arguments.length; index++) {
+      String[] named = arguments[index].split("#", 2);
+      engine.loadPackage(named[0], named[1]);
+    }
     engine.setDisplayWarnings(true); // a display that is not its code system's is a warning here, as it is to ours by default
     new FhirValidatorHttpService(engine, true, Integer.parseInt(arguments[0])).startServer();
     System.out.println("validator ready");

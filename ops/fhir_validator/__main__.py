@@ -14,8 +14,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m ops.fhir_validator", description="Serve the official FHIR validator on loopback, offline.")
     parser.add_argument("--port", type=int, default=0, help="port; default: a free one")
     parser.add_argument("--packages", type=Path, action="append", default=[], help="folder with FHIR packages, asked before ~/.fhir/packages and npm")
+    parser.add_argument("--guide", type=Path, action="append", default=[], help="package of an implementation guide that it is to know (US Core: .tgz)")
     options = parser.parse_args(arguments)
-    server = FhirValidator(packages=options.packages, port=options.port)
+    server = FhirValidator(packages=options.packages, known=options.guide, port=options.port)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         server.start()

