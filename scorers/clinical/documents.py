@@ -16,7 +16,7 @@ from scorers.clinical.checks.scores import Scores, has_critical, is_validated, s
 from scorers.clinical.checks.terminology import CVX, LOINC, RXNORM, MembershipSource
 from scorers.clinical.checks.terminology_server import TerminologyServer, umls_server
 from scorers.clinical.formats import fhir, hl7v2
-from scorers.clinical.formats.fhir.profiles.checking import can_be_checked
+from scorers.clinical.formats.fhir.profiles.library import can_be_checked
 from scorers.clinical.formats.fhir.profiles.packages import holds_definitions
 from scorers.clinical.report import GRAVE, Context, Report, now_utc
 from scorers.clinical.settings import ClinicalSettings, TerminologySettings

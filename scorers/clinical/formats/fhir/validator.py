@@ -16,7 +16,8 @@ from scorers.clinical.formats.fhir.extensions import check_extensions
 from scorers.clinical.formats.fhir.marks import check_marks
 from scorers.clinical.formats.fhir.narrative import check_narratives
 from scorers.clinical.formats.fhir.options import Options
-from scorers.clinical.formats.fhir.profiles.checking import check_profiles, library
+from scorers.clinical.formats.fhir.profiles.checking import check_profiles
+from scorers.clinical.formats.fhir.profiles.library import library
 from scorers.clinical.formats.fhir.reading import look_for_duplicates, parse
 from scorers.clinical.formats.fhir.references import Resolver, check_identifiers, check_references
 from scorers.clinical.formats.fhir.responses import check_responses

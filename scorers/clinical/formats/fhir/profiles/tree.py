@@ -6,9 +6,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from scorers.clinical.formats.fhir.fhirpath import FhirPathError, repaired
-from scorers.clinical.formats.fhir.tables import Invariant, compile_invariant
+from scorers.clinical.formats.fhir.tables import Invariant, compile_invariant, definitions
 
 Json = dict[str, Any]
+BASE = "http://hl7.org/fhir/StructureDefinition/"
 #: Elements of one definition.
 ELEMENTS_MAX = 20_000
 _CEILING = "http://hl7.org/fhir/StructureDefinition/elementdefinition-maxValueSet"
@@ -41,6 +42,18 @@ class Constraint:
     closed: bool = False
     children: dict[str, Constraint] = field(default_factory=dict)
     slices: dict[str, Constraint] = field(default_factory=dict)
+    # What follows from the above, worked out once by `settle`.
+    short: str = ""
+    beside: str = ""
+    choice: bool = False
+    asks_type: bool = False
+    asks_below: bool = False
+    bound: bool = False
+    bounded: bool = False
+    silent: bool = False
+    type_names: frozenset[str] = frozenset()
+    allowed: str = ""
+    left: dict[tuple[str, ...], tuple[Invariant, ...]] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -54,6 +67,43 @@ class Profile:
     unread: tuple[str, ...]
     whole: bool
     keys: frozenset[str] = frozenset()
+
+
+def settle(rule: Constraint) -> None:
+    """Work out what the statements of a constraint, and of all below it, come to: most say nothing of most values, and that should cost nothing."""
+    rule.short = rule.name.removesuffix("[x]")
+    rule.beside = "_" + rule.short
+    rule.choice = rule.short != rule.name
+    rule.type_names = frozenset(capital(code) for code, _, _ in rule.types)
+    rule.allowed = ", ".join(code for code, _, _ in rule.types)
+    targeted = any(code == "Reference" and targets for code, _, targets in rule.types)
+    nested = len(rule.types) == 1 and len(rule.types[0][1]) == 1 and not is_base(rule.types[0][1][0])
+    rule.asks_type = targeted or nested or (rule.choice and bool(rule.types))
+    rule.bound = rule.binding is not None and rule.binding[0] in {"required", "extensible"}
+    rule.asks_below = any(child.least for child in rule.children.values())
+    rule.bounded = rule.low is not None or rule.high is not None or rule.length is not None
+    held = rule.fixed is not None or rule.pattern is not None or rule.ceiling is not None
+    stated = held or rule.bound or rule.bounded or rule.asks_type or bool(rule.invariants)
+    rule.silent = not stated and not rule.children
+    for inner in (*rule.children.values(), *rule.slices.values()):
+        settle(inner)
+
+
+def is_base(url: str) -> bool:
+    """Return whether a canonical URL names one of R4's own types."""
+    bare = url.partition("|")[0]
+    name = bare.removeprefix(BASE)
+    return bare.startswith(BASE) and (name in definitions().types or name in definitions().primitives)
+
+
+def shown_text(text: str) -> str:
+    """Return a name out of a package or a claim, safe to show."""
+    return "".join(char if char.isalnum() or char in "-_./:|#" else "?" for char in text[:120])
+
+
+def capital(code: str) -> str:
+    """Return the name of a type as it ends the key of a choice."""
+    return code[:1].upper() + code[1:]
 
 
 def compile_profile(definition: Json, base_keys: frozenset[str]) -> Profile | None:

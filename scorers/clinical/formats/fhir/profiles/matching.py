@@ -1,0 +1,68 @@
+"""Values against what a profile states of them: occurrences of elements, fixed and pattern values, codes, discriminators of slices."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from scorers.clinical.formats.fhir.document import Place
+from scorers.clinical.formats.fhir.fhirpath.values import CHOICE_TYPES, children, plain
+
+
+def occurrences(owner: dict[str, Any], name: str, place: Place) -> list[tuple[Any, Place]]:
+    """Return the occurrences of an element with their places; a choice is found by its name without the type."""
+    key, value, beside = name, owner.get(name), owner.get("_" + name)
+    if value is None and beside is None and name not in owner and "_" + name not in owner:
+        found = choice_key(owner, name)
+        if found is None:
+            return []
+        key, value, beside = found, owner.get(found), owner.get("_" + found)
+    if value is not None and beside is None:
+        if value.__class__ is list:
+            return [(one, (place, key, index)) for index, one in enumerate(one for one in value if one is not None)]
+        return [(value, (place, key, None))]
+    many = isinstance(value, list) or isinstance(beside, list)
+    return [(one, (place, key, index if many else None)) for index, one in enumerate(children(owner, key))]
+
+
+def choice_key(owner: dict[str, Any], name: str) -> str | None:
+    """Return the name and type that a choice element has in an object, or None where it is not there."""
+    size = len(name)
+    for key in owner:
+        bare = key.lstrip("_")
+        if bare.startswith(name) and bare[size:] in CHOICE_TYPES:
+            return bare
+    return None
+
+
+def equal(value: Any, wanted: Any) -> bool:
+    """Return whether a value is the one that a profile fixes: 1 = 1.0, but true is not 1."""
+    value = plain(value)
+    return bool(value == wanted) and isinstance(value, bool) == isinstance(wanted, bool)
+
+
+def fits(value: Any, pattern: Any) -> bool:
+    """Return whether a value holds everything that a pattern states (R4, ElementDefinition.pattern[x])."""
+    value = plain(value)
+    if isinstance(pattern, dict):
+        return isinstance(value, dict) and all(name in value and fits(value[name], part) for name, part in pattern.items())
+    if isinstance(pattern, list):
+        return isinstance(value, list) and all(any(fits(one, part) for one in value) for part in pattern)
+    return equal(value, pattern)
+
+
+def codes_of(value: Any) -> Iterator[tuple[str | None, str]]:
+    """Yield (system, code) of a code, Coding, CodeableConcept or Quantity; system is None for a bare code."""
+    value = plain(value)
+    if isinstance(value, str):
+        yield None, value
+    elif isinstance(value, dict):
+        codings = value.get("coding")
+        for coding in codings if isinstance(codings, list) else [value]:
+            if isinstance(coding, dict) and isinstance(coding.get("code"), str):
+                yield str(coding.get("system", "")), coding["code"]
+
+
+def absent(value: Any) -> bool:
+    """A value that an extension stands in for (data-absent-reason)."""
+    return isinstance(value, dict) and "extension" in value and not value.get("coding")

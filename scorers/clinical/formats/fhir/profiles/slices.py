@@ -1,0 +1,164 @@
+"""Which slice of a profile an occurrence of an element belongs to, by the profile's discriminators (R4: profiling.html, discriminator)."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from functools import lru_cache
+from typing import Any
+
+from scorers.clinical.formats.fhir.document import Place
+from scorers.clinical.formats.fhir.fhirpath.values import children
+from scorers.clinical.formats.fhir.profiles.matching import codes_of, equal, fits
+from scorers.clinical.formats.fhir.profiles.statements import Statements
+from scorers.clinical.formats.fhir.profiles.tree import BASE, Constraint, is_base, shown_text
+from scorers.clinical.formats.fhir.references import relative_type
+from scorers.clinical.formats.fhir.tables import definitions
+
+
+class Slicing(Statements):
+    """Sorts the occurrences of an element into slices, and checks them."""
+
+    @abstractmethod
+    def _constraint(self, rule: Constraint, value: Any, place: Place, depth: int) -> None:
+        """Check one occurrence of an element."""
+
+    @abstractmethod
+    def _support(self, rule: Constraint, place: Place, present: bool) -> None:
+        """Note whether a must-support element was there."""
+
+    def _slices(self, rule: Constraint, found: list[tuple[Any, Place]], place: Place, depth: int) -> None:
+        """Tell which occurrences belong to which slice, count them, and check them against it."""
+        marks = rule.marks or ((("value", "url"),) if rule.name in {"extension", "modifierExtension"} else ())
+        counts = dict.fromkeys(rule.slices, 0)
+        loose = 0
+        for value, at in found:
+            hit = None
+            for name, cut in rule.slices.items():
+                match = self._matches(cut, value, at, marks)
+                if match is None:
+                    self._document.skip(f"slices of {rule.name}", "the discriminator is not supported")
+                    return
+                if match:
+                    hit = name
+                    break
+            if hit is None:
+                loose += 1
+                if rule.closed:
+                    self._document.say("major", "fhir.profiles.slice", at, "matches no slice, and the profile allows no others")
+                continue
+            counts[hit] += 1
+            self._constraint(rule.slices[hit], value, at, depth)
+        for name, cut in rule.slices.items():
+            if cut.must_support:
+                self._support(cut, place, counts[name] > 0)
+            at = (place, rule.short, None)
+            if counts[name] < cut.least:
+                self._document.say("major", "fhir.profiles.slice-missing", at, f"the profile asks for at least {cut.least} of the slice {shown_text(name)}")
+            elif cut.most is not None and counts[name] > cut.most:
+                self._document.say("major", "fhir.profiles.slice-too-many", at, f"the profile allows at most {cut.most} of the slice {shown_text(name)}")
+
+    def _matches(self, cut: Constraint, value: Any, at: Place, marks: tuple[tuple[str, str], ...]) -> bool | None:
+        """Return whether an occurrence belongs to a slice; None where the discriminator is beyond this implementation."""
+        if not marks:
+            return None
+        for kind, path in marks:
+            match = self._mark(cut, value, at, kind, path)
+            if match is not True:
+                return match
+        return True
+
+    def _mark(self, cut: Constraint, value: Any, at: Place, kind: str, path: str) -> bool | None:
+        if cut.name in {"extension", "modifierExtension"} and path == "url":
+            urls = [profile.partition("|")[0] for _, profiles, _ in cut.types for profile in profiles]
+            wanted = cut.children["url"].fixed if "url" in cut.children and not urls else urls[0] if urls else None
+            return None if wanted is None else isinstance(value, dict) and value.get("url") == wanted
+        if kind == "type" and path == "$this":
+            actual = at[1].lstrip("_")[len(cut.short) :]
+            if actual:
+                return actual in cut.type_names
+            return isinstance(value, dict) and value.get("resourceType") in [code for code, _, _ in cut.types]
+        if path.endswith("resolve()"):
+            return self._referred(cut, value, kind, path.removesuffix("resolve()").removesuffix(".") or "$this")
+        if kind == "type":
+            return self._type_at(cut, value, path)
+        rule, values = _follow(cut, value, path)
+        if rule is None:
+            return None
+        if kind == "profile":
+            return self._profiled([profile for _, profiles, _ in rule.types for profile in profiles], values)
+        if kind == "exists":
+            return bool(values) if rule.least else not values if rule.most == 0 else None
+        if kind not in {"value", "pattern"}:
+            return None
+        return self._value_matches(rule, values)
+
+    def _referred(self, cut: Constraint, value: Any, kind: str, path: str) -> bool | None:
+        """A slice by what a reference points to: its type, or a profile of it."""
+        rule, values = _follow(cut, value, path)
+        targets = [target for _, _, found in rule.types for target in found] if rule is not None else []
+        if not targets or kind not in {"type", "profile"}:
+            return None
+        references = [one.get("reference") for one in values if isinstance(one, dict)]
+        found = [self._resolver.anywhere(self._frame, one) for one in references if isinstance(one, str)]
+        if kind == "profile":
+            return None if None in found else any(one is not None and self._conforms(one, target) for one in found for target in targets)
+        wanted: set[str] = set()
+        for target in targets:
+            profile = None if is_base(target) else self.find(target)
+            if profile is None and not is_base(target):
+                return None
+            wanted.add(profile.type if profile is not None else target.removeprefix(BASE))
+        named = (relative_type(one) for one in references if isinstance(one, str))
+        return bool(wanted & {*(one.type for one in found if one is not None), *(one for one in named if one is not None)})
+
+    def _profiled(self, profiles: list[str], values: list[Any]) -> bool | None:
+        """A slice by the profile that a resource conforms to."""
+        frames = {id(frame.resource): frame for frame in self._resolver.frames}
+        found = [frames.get(id(one)) for one in values]
+        if not profiles or None in found or any(self.find(one) is None and not is_base(one) for one in profiles):
+            return None
+        return any(one is not None and self._conforms(one, profile) for one in found for profile in profiles)
+
+    def _type_at(self, cut: Constraint, value: Any, path: str) -> bool | None:
+        rule, values = _follow(cut, value, path)
+        if rule is None or not rule.types:
+            return None
+        wanted = {code for code, _, _ in rule.types}
+        if not any(code in definitions().resources for code in wanted):
+            return None
+        return any(isinstance(one, dict) and one.get("resourceType") in list(wanted) for one in values)
+
+    def _value_matches(self, rule: Constraint, values: list[Any]) -> bool | None:
+        if rule.fixed is not None:
+            return any(equal(one, rule.fixed) for one in values)
+        if rule.pattern is not None:
+            return any(fits(one, rule.pattern) for one in values)
+        if rule.binding is not None and rule.binding[0] == "required":
+            verdicts = [self._values.holds(rule.binding[1], system, code) for one in values for system, code in codes_of(one)]
+            return True if True in verdicts else None if None in verdicts else False
+        nested = [child for child in rule.children.values() if child.fixed is not None or child.pattern is not None]
+        if nested:
+            return any(all(self._value_matches(child, children(one, child.short)) for child in nested) for one in values)
+        return None
+
+
+def _follow(rule: Constraint, value: Any, path: str) -> tuple[Constraint | None, list[Any]]:
+    """Return what a slice says at a discriminator's path, and the values there."""
+    values = [value]
+    if path != "$this":
+        for part in _parts(path):
+            if "(" in part:
+                return None, []
+            child = rule.children.get(part) or rule.children.get(part + "[x]")
+            if child is None:
+                return (rule, values) if rule.pattern is not None or rule.fixed is not None else (None, [])
+            rule = child
+            values = [inner for one in values for inner in children(one, part)]
+            if rule.slices and not (rule.children or rule.fixed is not None or rule.pattern is not None):
+                rule = next(iter(rule.slices.values()))
+    return rule, values
+
+
+@lru_cache(maxsize=2_000)
+def _parts(path: str) -> tuple[str, ...]:
+    return tuple(path.split("."))

@@ -1,0 +1,128 @@
+"""What a constraint of a profile states of one value: its type, the target of a reference, its codes, invariants."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, Final
+
+from schemas.result import Severity
+from scorers.clinical.formats.fhir.document import Document, Frame, Place
+from scorers.clinical.formats.fhir.fhirpath import Surroundings, Verdict, decide
+from scorers.clinical.formats.fhir.fhirpath.values import CHOICE_TYPES, Undecided, compare, plain
+from scorers.clinical.formats.fhir.profiles.library import Library
+from scorers.clinical.formats.fhir.profiles.matching import absent, codes_of
+from scorers.clinical.formats.fhir.profiles.tree import BASE, Constraint, shown_text
+from scorers.clinical.formats.fhir.references import Resolver, rest_parts
+from scorers.clinical.formats.fhir.tables import Invariant, definitions
+
+LEVELS: Final[dict[str, Severity]] = {"error": "major", "warning": "minor"}
+#: Sets of names for which a constraint keeps which of its invariants hold, and members that an object may have for that.
+_SHAPES_MAX: Final = 1_000
+_SHAPE_MEMBERS_MAX: Final = 80
+
+
+class Statements(ABC):
+    """What profiles say of single values of one document."""
+
+    def __init__(self, document: Document, resolver: Resolver, definitions_at_hand: Library) -> None:
+        self._document = document
+        self._resolver = resolver
+        self._values = definitions_at_hand.values
+        self.find = definitions_at_hand.profile
+        self._allowed: dict[tuple[str, ...], frozenset[str] | None] = {}
+        self._frame: Frame
+
+    @abstractmethod
+    def _conforms(self, frame: Frame, url: str) -> bool:
+        """Return whether a resource conforms to a profile; true also where it cannot be told."""
+
+    def _bounds(self, rule: Constraint, value: Any, place: Place) -> None:
+        held = plain(value)
+        if rule.length is not None and isinstance(held, str) and len(held) > rule.length:
+            self._document.say("major", "fhir.profiles.length", place, f"longer than the {rule.length} characters that the profile allows")
+        for bound, wrong, told in ((rule.low, -1, "below the least"), (rule.high, 1, "above the greatest")):
+            try:
+                if bound is not None and held is not None and compare(held, bound) == wrong:
+                    self._document.say("major", "fhir.profiles.range", place, f"{told} value that the profile allows")
+            except Undecided:
+                self._document.skip("bounds of a profile", "a value and its bound cannot be ordered")
+
+    def _invariants(self, rule: Constraint, value: Any, place: Place) -> None:
+        kind = place[1].lstrip("_")[len(rule.short) :] or None if rule.choice else None
+        left = rule.invariants if value.__class__ is not dict else _left(rule, (*value,))
+        for invariant in left:
+            self._invariant(invariant, value, place, kind)
+
+    def _invariant(self, invariant: Invariant, value: Any, place: Place, kind: str | None = None, level: Severity | None = None) -> None:
+        frame = self._frame
+        around = Surroundings(frame.resource, frame.root.resource, value, self._resolve, kind)
+        verdict = invariant.holds(value, around)
+        if verdict is False:
+            self._document.say(level or LEVELS.get(invariant.severity, "minor"), f"fhir.invariants.{shown_text(invariant.key)}", place, invariant.human)
+        elif verdict is None:
+            self._document.skip(f"invariant {shown_text(invariant.key)}", "the document alone cannot tell")
+
+    def _resolve(self, _: Any, reference: str) -> Any:
+        target = self._resolver.anywhere(self._frame, reference)
+        if target is not None:
+            return target.resource
+        parts = rest_parts(reference) or rest_parts("http://server/" + reference)
+        return None if parts is None else {"resourceType": parts[1]}
+
+    def _target(self, value: dict[str, Any], targets: tuple[str, ...], place: Place) -> None:
+        reference = value.get("reference")
+        if not isinstance(reference, str):
+            return
+        if targets not in self._allowed:
+            self._allowed[targets] = self._types_of(targets)
+        allowed = self._allowed[targets]
+        if allowed is None:
+            return
+        found = self._resolver.anywhere(self._frame, reference)
+        parts = None if found is not None else rest_parts(reference) or rest_parts("http://server/" + reference)
+        actual = found.type if found is not None else parts[1] if parts is not None else None
+        if actual is not None and "Resource" not in allowed and actual not in allowed:
+            told = ", ".join(sorted(allowed))
+            self._document.say("major", "fhir.profiles.target", place, f"the profile does not allow a reference to {actual}; allowed: {told}")
+        elif found is not None and reference.startswith("#") and not any(self._conforms(found, target) for target in targets):
+            self._document.say("major", "fhir.profiles.target", place, "the contained resource conforms to none of the profiles that the profile allows here")
+
+    def _types_of(self, targets: tuple[str, ...]) -> frozenset[str] | None:
+        """The types that some profiles are for; None where one of them is not at hand."""
+        allowed = set()
+        for target in targets:
+            tail = target.removeprefix(BASE)
+            profile = None if tail in definitions().types else self.find(target)
+            if tail not in definitions().types and profile is None:
+                return None
+            allowed.add(profile.type if profile is not None else tail)
+        return frozenset(allowed)
+
+    def _binding(self, binding: tuple[str, str], value: Any, place: Place) -> None:
+        strength, value_set = binding
+        codes = list(codes_of(value))
+        verdicts = [self._values.holds(value_set, system, code) for system, code in codes]
+        if True in verdicts:
+            return
+        if None in verdicts:
+            self._document.skip(f"binding {shown_text(value_set)}", "the value set cannot be expanded from what is installed")
+        elif strength == "required" and (codes or isinstance(value, dict)) and not absent(value):
+            self._document.say("major", "fhir.profiles.binding", place, "no code of the value set that the profile requires")
+        elif strength == "extensible" and codes:
+            self._document.say("info", "fhir.profiles.binding-extensible", place, "not a code of the extensible value set of the profile")
+
+
+def _left(rule: Constraint, keys: tuple[str, ...]) -> tuple[Invariant, ...]:
+    """Return the invariants of a constraint that do not hold by the names of an object's members alone; kept per set of names."""
+    left = rule.left.get(keys)
+    if left is None:
+        present = frozenset(name for key in keys for name in _names(key.removeprefix("_")))
+        left = tuple(one for one in rule.invariants if decide(one.tree, present) is not Verdict.TRUE)
+        if len(rule.left) < _SHAPES_MAX and len(keys) <= _SHAPE_MEMBERS_MAX:
+            rule.left[keys] = left
+    return left
+
+
+def _names(key: str) -> set[str]:
+    """The names that FHIRPath may call a member: its key, and that without a type."""
+    return {key} | {key[:size] for size in range(1, len(key)) if key[size:] in CHOICE_TYPES}
