@@ -2,30 +2,25 @@
 
 import os
 import sys
-import time
+from collections.abc import Iterator
 from enum import StrEnum
 from itertools import accumulate
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ops.cli import app
-from ops.cli.shared import EXIT_STOPPED, fail, one_line, one_line_errors, until_read_no_more
+from ops.cli.shared import fail, one_line, one_line_errors
 
 if TYPE_CHECKING:
-    from ops.reporters.clinical import ClinicalReporter
-    from schemas.clinical_report import ClinicalSummary, JudgedFile
+    from schemas.clinical_report import JudgedFile
     from scorers.clinical.settings import ClinicalSettings
 
 eval_app = typer.Typer(name="eval", help="Clinical documents: validate FHIR R4 and HL7 v2 files, and traces that hold them.", no_args_is_help=True)
 app.add_typer(eval_app)
 
-_STANDARD_OUTPUT = Path("-")
 _LINES_SHOWN_MAX = 20
-#: What is written before the run ends is held here, and beyond so many bytes on disk.
-_SPOOL_BYTES = 8 * 1024 * 1024
-_CHUNK_BYTES = 1024 * 1024
 #: What opening and reporting a file costs, as bytes that might have been validated meanwhile.
 _BYTES_PER_FILE = 8_192
 
@@ -54,6 +49,9 @@ ProfileOption = Annotated[
 PackageOption = Annotated[
     list[Path] | None, typer.Option("--package", help="FHIR package: a folder or .tgz file, beside ~/.fhir/packages; repeatable.", show_default=False)
 ]
+MinPassRateOption = Annotated[
+    float | None, typer.Option("--min-pass-rate", min=0.0, max=1.0, help="Gate: exit 0 if this share (0-1) passes, else 1.", show_default=False)
+]
 ClinicalConfigOption = Annotated[Path | None, typer.Option("--config", help="Settings file. Default: ./clinical.config.json.", show_default=False)]
 
 
@@ -73,6 +71,7 @@ def validate(
     jobs: JobsOption = 1,
     profile: ProfileOption = None,
     package: PackageOption = None,
+    min_pass_rate: MinPassRateOption = None,
     config: ClinicalConfigOption = None,
 ) -> None:
     """Validate clinical files of any mix and report them; what each is, is seen from its content.
@@ -83,23 +82,17 @@ def validate(
 
     Example: touchstone eval validate patient.json adt.hl7 traces/ --format json
     """
-    from tempfile import SpooledTemporaryFile
-
-    from ops.reporters.clinical import clinical_verdict, reporter_for
+    from ops.cli.clinical import check_output, write_report
+    from ops.cli.terminal import has_colour, width_of
+    from ops.reporters.clinical import reporter_for
 
     complaints = _Complaints()
     with one_line_errors():
         settings = _settings(config, formats=formats, quote=quote, profiles=profile, packages=package)
         paths = _paths(files)
-        _check_output(output)
-        reporter = reporter_for(format.value, verbose=verbose, colour=_has_colour(output), width=_width(output))
-        # Whole or not at all: a run that is broken off leaves no half report, and no report has to fit into memory.
-        with SpooledTemporaryFile(_SPOOL_BYTES) as spool:
-            summary = _judge(paths, settings, jobs, reporter, spool, complaints)
-            verdict = clinical_verdict(summary)
-            spool.write(reporter.end(summary, verdict).encode())
-            spool.seek(0)
-            _deliver(spool, output)
+        check_output(output)
+        reporter = reporter_for(format.value, verbose=verbose, colour=has_colour(output), width=width_of(output))
+        verdict = write_report(_judged(paths, settings, jobs, complaints), reporter, output, min_pass_rate=min_pass_rate)
     complaints.tell()
     typer.echo(f"Clinical {verdict}", err=True)
     raise typer.Exit(verdict.exit_code)
@@ -122,30 +115,20 @@ def _settings(config: Path | None, *, formats: str | None, quote: bool | None, p
     return resolve(os.environ, document, overrides, document_name=str(path))
 
 
-def _judge(
-    files: list[Path], settings: "ClinicalSettings", jobs: int, reporter: "ClinicalReporter", report: IO[bytes], complaints: "_Complaints"
-) -> "ClinicalSummary":
-    """Judge every file and write it into the report; a bar on standard error for a run of more than two seconds, if a person is watching."""
+def _judged(files: list[Path], settings: "ClinicalSettings", jobs: int, complaints: "_Complaints") -> "Iterator[JudgedFile]":
+    """Every file judged; a bar on standard error for a run of more than two seconds, if a person is watching."""
     from ops.cli.progress import Progress
     from ops.clinical_files import find_files
     from ops.clinical_run import judge_files
-    from ops.reporters.clinical import Tally
 
-    begun, tally = time.perf_counter(), Tally()
-    report.write(reporter.begin().encode())
     is_watched = sys.stderr is not None and sys.stderr.isatty()
     # What is done by the end of each file, in bytes: the files may be of very different sizes.
     done = list(accumulate(file.size() + _BYTES_PER_FILE for file in find_files(files))) if is_watched else []
     with Progress("files validated", sys.stderr, total=len(done) or None, every=1, work=done[-1] if done else None) as progress:
-        try:
-            for count, judged in enumerate(judge_files(find_files(files), settings, jobs), 1):
-                tally.add(judged)
-                report.write(reporter.add(judged).encode())
-                complaints.add(judged)
-                progress.step(count, done[min(count, len(done)) - 1] if done else None)
-        except KeyboardInterrupt:
-            fail("stopped before the end; no report was written", EXIT_STOPPED)
-    return tally.summary(time.perf_counter() - begun)
+        for count, judged in enumerate(judge_files(find_files(files), settings, jobs), 1):
+            complaints.add(judged)
+            yield judged
+            progress.step(count, done[min(count, len(done)) - 1] if done else None)
 
 
 class _Complaints:
@@ -174,23 +157,6 @@ class _Complaints:
             typer.echo(f"touchstone: and {self._rest} more; the JSON report lists all", err=True)
 
 
-def _to_terminal(output: Path | None) -> bool:
-    """Whether a person reads the report as it is written."""
-    return output in {None, _STANDARD_OUTPUT} and sys.stdout is not None and sys.stdout.isatty()
-
-
-def _width(output: Path | None) -> int | None:
-    """The cells of a line of the terminal that the report goes to; None where lines are not to be broken, for programs read them."""
-    from shutil import get_terminal_size
-
-    return get_terminal_size().columns if _to_terminal(output) else None
-
-
-def _has_colour(output: Path | None) -> bool:
-    """Whether the report goes to a terminal that has colours."""
-    return _to_terminal(output) and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
-
-
 def _formats(text: str) -> list[str]:
     """The names in a list of formats, in any case."""
     from schemas.trace import CLINICAL_FORMATS
@@ -209,29 +175,3 @@ def _paths(files: list[str]) -> list[Path]:
     if files.count("-") > 1:
         fail("standard input (-) is named twice; name it once")
     return [Path(file) for file in files]
-
-
-def _check_output(output: Path | None) -> None:
-    """Refuse a place where no report can be written, before anything is read."""
-    from ops.reporters.files import check_directory
-
-    if output is None or output == _STANDARD_OUTPUT:
-        return
-    if output.is_dir():
-        fail(f"{output}: is a directory; give --output a file")
-    if not output.exists():
-        check_directory(output.parent, "--output")
-
-
-def _deliver(report: IO[bytes], output: Path | None) -> None:
-    """The report to its file or to standard output."""
-    from ops.reporters.files import write_whole
-
-    if output is not None and output != _STANDARD_OUTPUT:
-        write_whole(output, report)
-        typer.echo(one_line(f"wrote {output}"), err=True)
-        return
-    # Bytes, so that the encoding of the terminal or pipe cannot break a report.
-    with until_read_no_more():
-        while chunk := report.read(_CHUNK_BYTES):
-            typer.echo(chunk, nl=False)

@@ -64,8 +64,11 @@ class Tally:
         )
 
 
-def reporter_for(format: str, *, verbose: bool = False, colour: bool = False, width: int | None = None) -> ClinicalReporter:
-    """The reporter of `json`, `console`, `markdown` or `junit`; the rest is for the console. Raises `ValueError` for another format."""
+def reporter_for(format: str, *, verbose: bool = False, colour: bool = False, width: int | None = None, noun: str = "file") -> ClinicalReporter:
+    """The reporter of `json`, `console`, `markdown` or `junit`. Raises `ValueError` for another format.
+
+    `verbose`, `colour`, `width` (cells of a line): of the console. `noun`: what markdown calls that which is reported.
+    """
     match format:
         case "json":
             from ops.reporters.clinical_json import JsonReporter
@@ -78,7 +81,7 @@ def reporter_for(format: str, *, verbose: bool = False, colour: bool = False, wi
         case "markdown":
             from ops.reporters.clinical_markdown import MarkdownReporter
 
-            return MarkdownReporter()
+            return MarkdownReporter(noun)
         case "junit":
             from ops.reporters.clinical_junit import JunitReporter
 

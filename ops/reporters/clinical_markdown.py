@@ -16,9 +16,10 @@ PASSED_OVER_MAX = 100
 
 
 class MarkdownReporter:
-    """Collects bounded tables while files are judged, and writes them at the end."""
+    """Collects bounded tables while files are judged, and writes them at the end. `noun`: what they are called."""
 
-    def __init__(self) -> None:
+    def __init__(self, noun: str = "file") -> None:
+        self._noun = noun
         self._files: list[tuple[str, ...]] = []
         self._not_passed: list[tuple[str, ...]] = []
         self._details: list[str] = []
@@ -52,16 +53,21 @@ class MarkdownReporter:
         counts += f", {summary.unvalidated} not validated" if summary.unvalidated else ""
         counts += f", {summary.problems} not read" if summary.problems else ""
         average = f"average score {score_text(summary.average_score)}"
-        invalid = f" {counted(summary.invalid, 'file')} not valid by the standard." if summary.invalid else ""
+        invalid = f" {counted(summary.invalid, self._noun)} not valid by the standard." if summary.invalid else ""
         is_all = summary.total <= FILES_MAX
-        title = "Files" if is_all else f"Files that did not pass (at most {FILES_MAX}; all are in the JSON report)"
+        plural = f"{self._noun.capitalize()}s"
+        title = plural if is_all else f"{plural} that did not pass (at most {FILES_MAX}; all are in the JSON report)"
         parts = [
             "# Clinical validation",
             "",
             f"**{verdict.word}**: {escaped(verdict.reason)}.",
             "",
-            f"{counted(summary.total, 'file')}: {counts}. Pass rate {percent(summary.pass_rate)}, {average}, {summary.duration_s:.1f} s.{invalid}",
-            *_section(title, ("File", "Type", "Label", "Valid", "Overall", "Format", "Terminology", "Findings"), self._files if is_all else self._not_passed),
+            f"{counted(summary.total, self._noun)}: {counts}. Pass rate {percent(summary.pass_rate)}, {average}, {summary.duration_s:.1f} s.{invalid}",
+            *_section(
+                title,
+                (self._noun.capitalize(), "Type", "Label", "Valid", "Overall", "Format", "Terminology", "Findings"),
+                self._files if is_all else self._not_passed,
+            ),
             *self._findings(),
             *_section(f"Passed over: {summary.passed_over}", ("File", "Why"), self._passed_over),
         ]
@@ -70,7 +76,7 @@ class MarkdownReporter:
     def _findings(self) -> list[str]:
         if not self._details:
             return []
-        more = "" if self._detailed < FILES_DETAILED_MAX else f" (the first {FILES_DETAILED_MAX} files that have any; all are in the JSON report)"
+        more = "" if self._detailed < FILES_DETAILED_MAX else f" (the first {FILES_DETAILED_MAX} {self._noun}s that have any; all are in the JSON report)"
         return ["", f"## Findings{more}", *self._details]
 
 

@@ -445,3 +445,10 @@ def test_a_run_that_is_stopped_says_so_and_writes_nothing(run: Run, monkeypatch:
 
     assert (ran.code, ran.out, ran.one_line) == (130, "", "touchstone: stopped before the end; no report was written")
     assert not Path("report.json").exists()
+
+
+@pytest.mark.parametrize(("rate", "code", "word"), [("0.5", 0, "PASS"), ("0.6", 1, "FAIL")])
+def test_a_pass_rate_can_be_asked_for(run: Run, rate: str, code: int, word: str) -> None:
+    ran = run({"a.json": GOOD_FHIR, "b.json": BAD_FHIR}, "--min-pass-rate", rate)
+
+    assert (ran.code, ran.err) == (code, f"Clinical {word}: pass rate 50% of 2 files, at least {rate} asked (exit {code})\n")

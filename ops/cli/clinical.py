@@ -1,0 +1,71 @@
+"""Writing a clinical report: whole or not at all, to a file or to standard output. `eval validate` and `report` share it."""
+
+import time
+from collections.abc import Iterable
+from pathlib import Path
+from tempfile import SpooledTemporaryFile
+from typing import IO, TYPE_CHECKING
+
+import typer
+
+from ops.cli.shared import EXIT_STOPPED, fail, one_line, until_read_no_more
+from ops.cli.terminal import STANDARD_OUTPUT
+
+if TYPE_CHECKING:
+    from ops.reporters.clinical import ClinicalReporter
+    from ops.reporters.verdict import Verdict
+    from schemas.clinical_report import JudgedFile
+
+#: What is written before the run ends is held in memory, and beyond so many bytes on disk.
+_SPOOL_BYTES = 8 * 1024 * 1024
+_CHUNK_BYTES = 1024 * 1024
+
+
+def check_output(output: Path | None) -> None:
+    """Refuse a place where no report can be written, before anything is read."""
+    from ops.reporters.files import check_directory
+
+    if output is None or output == STANDARD_OUTPUT:
+        return
+    if output.is_dir():
+        fail(f"{output}: is a directory; give --output a file")
+    if not output.exists():
+        check_directory(output.parent, "--output")
+
+
+def write_report(
+    judged: "Iterable[JudgedFile]", reporter: "ClinicalReporter", output: Path | None, *, noun: str = "file", min_pass_rate: float | None = None
+) -> "Verdict":
+    """Report on everything that is judged, and say the verdict. Ends with exit 130 and no report where it is stopped."""
+    from ops.reporters.clinical import Tally, clinical_verdict
+
+    begun, tally = time.perf_counter(), Tally()
+    # A run that is broken off leaves no half report, and no report has to fit into memory.
+    with SpooledTemporaryFile(_SPOOL_BYTES) as spool:
+        spool.write(reporter.begin().encode())
+        try:
+            for one in judged:
+                tally.add(one)
+                spool.write(reporter.add(one).encode())
+        except KeyboardInterrupt:
+            fail("stopped before the end; no report was written", EXIT_STOPPED)
+        summary = tally.summary(time.perf_counter() - begun)
+        verdict = clinical_verdict(summary, noun=noun, min_pass_rate=min_pass_rate)
+        spool.write(reporter.end(summary, verdict).encode())
+        spool.seek(0)
+        _deliver(spool, output)
+    return verdict
+
+
+def _deliver(report: IO[bytes], output: Path | None) -> None:
+    """The report to its file or to standard output."""
+    from ops.reporters.files import write_whole
+
+    if output is not None and output != STANDARD_OUTPUT:
+        write_whole(output, report)
+        typer.echo(one_line(f"wrote {output}"), err=True)
+        return
+    # Bytes, so that the encoding of the terminal or pipe cannot break a report.
+    with until_read_no_more():
+        while chunk := report.read(_CHUNK_BYTES):
+            typer.echo(chunk, nl=False)

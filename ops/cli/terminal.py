@@ -1,0 +1,24 @@
+"""What may be done to a report that a person reads on a terminal, and not to one that a program reads."""
+
+import os
+import sys
+from pathlib import Path
+
+STANDARD_OUTPUT = Path("-")
+
+
+def is_read_by_a_person(output: Path | None) -> bool:
+    """Whether the report goes to a terminal as it is written. `output`: the file asked for; None and - are standard output."""
+    return output in {None, STANDARD_OUTPUT} and sys.stdout is not None and sys.stdout.isatty()
+
+
+def width_of(output: Path | None) -> int | None:
+    """The cells of a line of that terminal; None where lines are not to be broken."""
+    from shutil import get_terminal_size
+
+    return get_terminal_size().columns if is_read_by_a_person(output) else None
+
+
+def has_colour(output: Path | None) -> bool:
+    """Whether that terminal has colours."""
+    return is_read_by_a_person(output) and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"

@@ -1,0 +1,122 @@
+"""`touchstone report --suite clinical`: traces from the result store, told as `touchstone eval validate` tells them from files."""
+
+import json
+from collections.abc import Iterable
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ops.cli.shared import EXIT_ERROR
+from ops.store.results import ResultStore
+from schemas.case import validate_case
+from schemas.result import Failure, ScoreResult
+from schemas.trace import ProductionTrace
+from scorers.clinical import ClinicalSettings, build
+from streams.codec import deterministic_id
+from tests.ops.clinical_cases import BAD_FHIR, BAD_HL7V2, GOOD_FHIR, GOOD_HL7V2, trace
+from tests.ops.commands import Commands
+from tests.streams.results_topic import BEGAN, projection, result
+
+TRACES = {"a.json": trace(fhir=GOOD_FHIR, hl7v2=GOOD_HL7V2), "b.json": trace(fhir=BAD_FHIR), "c.json": trace(hl7v2=BAD_HL7V2), "d.json": trace(ccda="<x/>")}
+
+
+@pytest.fixture
+def run(capfdbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Commands:
+    monkeypatch.chdir(tmp_path)
+    for name, content in TRACES.items():
+        Path(name).write_text(json.dumps(content), encoding="utf-8")
+    return Commands(capfdbinary, monkeypatch)
+
+
+def scored(digest: str = "d1", minutes: int = 0, cases: Iterable[dict[str, Any]] = tuple(TRACES.values())) -> list[ScoreResult]:
+    """What a worker would have produced for the traces."""
+    scorer = build(ClinicalSettings())
+    told = []
+    for number, content in enumerate(cases):
+        case = validate_case(ProductionTrace, content)
+        card = scorer.evaluate(case)
+        like = result(event=f"e{number}", offset=number, suite="clinical", version="1.0", digest=digest)
+        fields = {name: getattr(card, name) for name in type(card).model_fields}
+        identity = {
+            "result_id": deterministic_id(f"{number}/{digest}"),
+            "case_id": f"t{number}",
+            "kind": "trace",
+            "scored_at": BEGAN + timedelta(minutes=minutes),
+            "duration_ms": {"score": 5.0},
+        }
+        told.append(like.model_copy(update=fields | identity))
+    return told
+
+
+def stored(*results: ScoreResult) -> str:
+    store = ResultStore.open("sqlite:///results.db", create=True)
+    store.apply(projection(*results), 1.0)
+    store.close()
+    return "sqlite:///results.db"
+
+
+def test_stored_traces_are_told_as_files_of_them_are(run: Commands) -> None:
+    url = stored(*scored())
+    live = json.loads(run("report", "--suite", "clinical", "--store", url, "--format", "json").out)
+    files = json.loads(run("eval", "validate", *TRACES, "--format", "json").out)
+
+    assert [entry.pop("file") for entry in live] == ["t0", "t1", "t2", "t3"]
+    assert [entry.pop("file") for entry in files] == list(TRACES)
+    assert live == files
+
+
+@pytest.mark.parametrize(("arguments", "code", "told"), [((), 2, "of 4 traces"), (("--min-pass-rate", "0.25"), 0, "pass rate 25% of 4 traces")])
+def test_the_exit_code_is_that_of_eval_validate(run: Commands, arguments: tuple[str, ...], code: int, told: str) -> None:
+    ran = run("report", "--suite", "clinical", "--store", stored(*scored()), *arguments)
+
+    assert (ran.code, told in ran.err) == (code, True)
+
+
+@pytest.mark.parametrize("form", ["console", "markdown", "junit"])
+def test_every_format_names_the_traces(run: Commands, form: str) -> None:
+    out = run("report", "--suite", "clinical", "--store", stored(*scored()), "--format", form).out
+
+    assert all(f"t{number}" in out for number in range(4))
+
+
+def test_of_several_configurations_the_newest_is_reported_and_the_others_are_told(run: Commands) -> None:
+    url = stored(*scored("old"), *scored("new", minutes=5, cases=[TRACES["a.json"]]))
+    newest = run("report", "--suite", "clinical", "--store", url, "--format", "json")
+    older = run("report", "--suite", "clinical", "--store", url, "--format", "json", "--config-digest", "old")
+
+    assert len(json.loads(newest.out)) == 1
+    assert "scored in 2 ways" in newest.err
+    assert len(json.loads(older.out)) == 4
+
+
+def test_a_trace_that_could_not_be_scored_says_why(run: Commands) -> None:
+    bare = result(event="e9", suite="clinical", label="unscored").model_copy(
+        update={"values": {}, "failures": (Failure(component="clinical", kind="scorer", code="timeout"),)}
+    )
+    (entry,) = json.loads(run("report", "--suite", "clinical", "--store", stored(bare), "--format", "json").out)
+
+    assert (entry["label"], entry["not_checked"][0]["reason"]) == ("unscored", "could not be scored (timeout)")
+
+
+def test_a_result_that_another_program_wrote_is_named(run: Commands) -> None:
+    odd = result(suite="clinical", details={"documents": [{"path": 1}]})
+    ran = run("report", "--suite", "clinical", "--store", stored(odd))
+
+    assert (ran.code, ran.out, odd.result_id in ran.one_line) == (EXIT_ERROR, "", True)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("--suite", "clinical", "--batch", "b1"), "--concern and --batch choose batches of safe_v0"),
+        (("--suite", "summary_loss"), "reports exist for safe_v0 (batches) and clinical (traces)"),
+        (("--suite", "clinical"), "the store holds no result of suite clinical"),
+        (("--suite", "clinical", "--output", "."), "is a directory"),
+    ],
+)
+def test_what_cannot_be_reported_is_one_line(run: Commands, arguments: tuple[str, ...], told: str) -> None:
+    ran = run("report", "--store", stored(result()), *arguments)
+
+    assert (ran.code, told in ran.one_line) == (EXIT_ERROR, True)
