@@ -15,7 +15,7 @@ import tarfile
 from pathlib import Path
 from typing import Any
 
-from ops.fhir_tables.definitions import add_extensions, definitions_table, profiles_table
+from ops.fhir_tables.definitions import definitions_table, profiles_table
 from ops.fhir_tables.terminology import codes_table, later_table
 
 OUT = Path(__file__).resolve().parents[2] / "scorers/clinical/formats/fhir/tables"
@@ -66,9 +66,7 @@ def main(arguments: list[str] | None = None) -> int:
     if len(package["StructureDefinition"]) < 200:
         parser.error(f"{options.package} holds too few StructureDefinitions to be hl7.fhir.r4.core")
     options.out.mkdir(parents=True, exist_ok=True)
-    structures = definitions_table(package)
-    if options.extensions:
-        add_extensions(structures, read_package(options.extensions))
+    structures = definitions_table(package, read_package(options.extensions) if options.extensions else None)
     codes = codes_table(package)
     tables = {"definitions": structures, "codes": codes, "profiles": profiles_table(package)}
     if options.terminology:

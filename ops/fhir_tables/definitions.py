@@ -18,8 +18,8 @@ _REGEX = "http://hl7.org/fhir/StructureDefinition/regex"
 _FHIR_TYPE = "http://hl7.org/fhir/StructureDefinition/structuredefinition-fhir-type"
 
 
-def definitions_table(package: dict[str, list[Json]]) -> Json:
-    """Return the table of structures.
+def definitions_table(package: dict[str, list[Json]], extensions: dict[str, list[Json]] | None = None) -> Json:
+    """Return the table of structures. `extensions`: a package with extension definitions that replace those of the first.
 
     `types`: type or backbone path → {kind, base, fields: [[name, min, max, [[type, targets, profiles]...], {binding, invariants}]]}.
     `invariants`: "key" or "key@type" → [severity, human, expression]. `values`: value set URL → {system: [codes]} for required bindings, or null
@@ -30,11 +30,13 @@ def definitions_table(package: dict[str, list[Json]]) -> Json:
     for definition in package["StructureDefinition"]:
         kind, derived = definition["kind"], definition.get("derivation") == "constraint"
         if definition["type"] == "Extension" and derived:
-            table["extensions"][definition["url"]] = extension_facts(definition)
+            table["extensions"][definition["url"]] = _extension(definition, bound)
         elif kind == "primitive-type":
             table["primitives"][definition["type"]] = _regex(definition)
         elif kind in {"resource", "complex-type"} and not derived:
             _structure(definition, table, bound)
+    if extensions is not None:
+        add_extensions(table, extensions, bound)
     table["values"] = expand_value_sets(package, bound)
     table["searches"] = {one["url"]: [one["code"], one["type"], sorted(one.get("base", []))] for one in package["SearchParameter"]}
     table["known"] = {kind: sorted(_tail(one) for one in package[kind] if one["url"].startswith("http://hl7.org/fhir/")) for kind in ("ValueSet",)}
@@ -42,11 +44,23 @@ def definitions_table(package: dict[str, list[Json]]) -> Json:
     return table
 
 
-def add_extensions(table: Json, package: dict[str, list[Json]]) -> None:
+def add_extensions(table: Json, package: dict[str, list[Json]], bound: set[str]) -> None:
     """Add the extension definitions of another package; where both define one, the later package's holds."""
     for definition in package["StructureDefinition"]:
         if definition["type"] == "Extension" and "snapshot" in definition:
-            table["extensions"][definition["url"]] = extension_facts(definition)
+            table["extensions"][definition["url"]] = _extension(definition, bound)
+
+
+def _extension(definition: Json, bound: set[str]) -> Json:
+    """What an extension's definition says, with the value sets that its value, or that of a part, must be from: `bindings`, by the part or ""."""
+    facts = extension_facts(definition)
+    for element in definition.get("snapshot", {}).get("element", ()):
+        identity, url = str(element.get("id")), _more(element, bound, []).get("binding")
+        if url is not None and identity.startswith("Extension.") and identity.endswith(".value[x]"):
+            part = identity.removeprefix("Extension.").removesuffix("value[x]").removeprefix("extension:").rstrip(".")
+            if "." not in part:
+                facts.setdefault("bindings", {})[part] = url
+    return facts
 
 
 def _tail(resource: Json) -> str:

@@ -63,8 +63,6 @@ class Binding:
         coded = [one for one in codings if isinstance(one, dict) and isinstance(one.get("code"), str)]
         if any(one["code"] in self.systems.get(str(one.get("system")), ()) for one in coded):
             return
-        if not coded and value.keys() <= {"text", "extension", "id"} and "extension" in value:
-            return  # A data-absent-reason or the like stands in for the code.
         shown = coded[0]["code"] if coded else None
         document.say(self.severity, self.rule, place, f"no code of the required value set{self.named}", value=shown)
 
@@ -79,6 +77,11 @@ def _binding(value_set: str, element: str, bare: bool) -> Binding:
         named = ": " + ", ".join(sorted(codes)) if len(codes) <= NAMED_MAX else f" ({len(codes)} codes)"
     rule: tuple[Severity, str] = ("minor", "fhir.bindings.status") if status else ("major", "fhir.bindings.required")
     return Binding(value_set, systems, rule[0], rule[1], codes if bare else None, named)
+
+
+def binding_to(value_set: str, *, bare: bool) -> Binding:
+    """Return the required binding to a value set. `bare`: of a code by itself."""
+    return _binding(value_set, "", bare)
 
 
 def binding_of(found: Field) -> Binding | None:

@@ -15,6 +15,7 @@ from scorers.clinical.formats.fhir.references import is_absolute
 from scorers.clinical.formats.fhir.structures import check_structure
 from scorers.clinical.formats.fhir.tables import code_systems, definitions
 
+_BASE = "http://hl7.org/fhir/StructureDefinition/"
 #: FHIRPath that the reader of invariants does not know: quantities and special variables.
 _BEYOND = re.compile(r"\d\s*['A-Za-z]|\$(index|total)")
 
@@ -191,8 +192,8 @@ def _structure(document: Document, frame: Frame) -> None:
     check_structure(document, frame)
     if kind == "Extension" and resource.get("derivation") == "constraint":
         _own_url(document, frame)
-    if frame.text("kind") in {"resource", "complex-type"} and resource.get("derivation") == "constraint" and root is not None:
-        _known_type(document, frame, root, str(kind))
+    if isinstance(kind, str):
+        _known_type(document, frame, kind)
 
 
 def _own_url(document: Document, frame: Frame) -> None:
@@ -205,10 +206,14 @@ def _own_url(document: Document, frame: Frame) -> None:
                 document.say("major", "fhir.definitions.extension-url", place, "the fixed url differs from that of the definition")
 
 
-def _known_type(document: Document, frame: Frame, root: str, kind: str) -> None:
-    table = definitions()
-    if root not in table.types and root not in table.primitives and "/" not in kind:
-        document.say("major", "fhir.definitions.type", (frame.place, "type", None), "not a type of FHIR R4")
+def _known_type(document: Document, frame: Frame, kind: str) -> None:
+    """The type is one of R4 where that is constrained; a new one, of a logical model, has a name of its own, which is a URL."""
+    own = _BASE + kind
+    known = kind in definitions().types or kind in definitions().primitives or own in definitions().profiles
+    if not known and "/" not in kind and ":" not in kind:
+        document.say("major", "fhir.definitions.type", (frame.place, "type", None), "not a type of FHIR R4; a type beyond those is named by a URL")
+    elif known and frame.resource.get("derivation") == "specialization" and frame.text("url") != own:
+        document.say("major", "fhir.definitions.type", (frame.place, "type", None), "a type of FHIR R4 can be constrained, but not defined anew")
 
 
 def _questionnaire(document: Document, frame: Frame) -> None:
@@ -239,12 +244,14 @@ def _measure(document: Document, frame: Frame) -> None:
     """A criterion in CQL names a definition in a library, so there must be one."""
     if frame.resource.get("library"):
         return
-    for index, group in dicts(frame.resource, "group"):
-        for number, population in dicts(group, "population"):
-            criteria = population.get("criteria")
-            if isinstance(criteria, dict) and str(criteria.get("language")).startswith("text/cql"):
-                place: Place = (((frame.place, "group", index), "population", number), "criteria", None)
-                document.say("major", "fhir.definitions.library", place, "a criterion in CQL, and the Measure names no library")
+    groups: list[tuple[dict[str, Any], Place]] = [(group, (frame.place, "group", index)) for index, group in dicts(frame.resource, "group")]
+    stated = [(one, (place, part, number)) for group, place in groups for part in ("population", "stratifier") for number, one in dicts(group, part)]
+    inner = [(one, (place, "component", number)) for holder, place in stated for number, one in dicts(holder, "component")]
+    beside = [(one, (frame.place, "supplementalData", number)) for number, one in dicts(frame.resource, "supplementalData")]
+    for holder, place in (*stated, *inner, *beside):
+        criteria = holder.get("criteria")
+        if isinstance(criteria, dict) and str(criteria.get("language")).startswith("text/cql"):
+            document.say("major", "fhir.definitions.library", (place, "criteria", None), "a criterion in CQL, and the Measure names no library")
 
 
 #: Filters whose value is a code of the system.

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
+from scorers.clinical.formats.fhir.bindings import binding_to
 from scorers.clinical.formats.fhir.document import Document, Frame, Place
 from scorers.clinical.formats.fhir.references import is_absolute
 from scorers.clinical.formats.fhir.tables import definitions
@@ -64,7 +65,8 @@ def _check(
             document.say("major", "fhir.extensions.url", place, "the url of an extension must be absolute")
             return True
         return False
-    if "|" in url:
+    bare = url.partition("|")[0]
+    if bare != url and (bare in definitions().extensions or installed(bare) is not None or document.options.extensions == "known"):
         document.say("major", "fhir.extensions.url", place, "the url of an extension must not hold a version")
         return True
     known = definitions().extensions.get(url) or installed(url)
@@ -97,6 +99,9 @@ def _defined(document: Document, value: dict[str, Any], known: dict[str, Any], p
         allowed = ", ".join(known["values"][:8]) or "none, only extensions"
         document.say("major", "fhir.extensions.type", place, f"this extension does not hold a value of this type; allowed: {allowed}")
         said = True
+    for part, value_set in known.get("bindings", {}).items():
+        for holder, at in _valued(value, place, part):
+            _bound(document, holder, value_set, at)
     if known["parts"]:
         # What a package defines is held to its definition as a profile, which counts its slices.
         said |= _parts(document, value.get("extension"), known["parts"], place, counted=value.get("url") in definitions().extensions)
@@ -105,6 +110,27 @@ def _defined(document: Document, value: dict[str, Any], known: dict[str, Any], p
         document.say("major", "fhir.extensions.context", place, f"this extension is not allowed here; allowed on: {allowed}")
         said = True
     return said
+
+
+def _valued(value: dict[str, Any], place: Place, part: str) -> Iterator[tuple[dict[str, Any], Place]]:
+    """An extension, or its parts of a name."""
+    if not part:
+        yield value, place
+        return
+    inner = value.get("extension")
+    for index, one in enumerate(inner if isinstance(inner, list) else ()):
+        if isinstance(one, dict) and one.get("url") == part:
+            yield one, (place, "extension", index)
+
+
+def _bound(document: Document, holder: dict[str, Any], value_set: str, place: Place) -> None:
+    """The code of a value must be from the value set of the definition."""
+    for key, value in holder.items():
+        at: Place = (place, key, None)
+        if key == "valueCode" and isinstance(value, str):
+            binding_to(value_set, bare=True).check_code(document, value, at)
+        elif key in {"valueCoding", "valueCodeableConcept"} and isinstance(value, dict):
+            binding_to(value_set, bare=False).check(document, value, at)
 
 
 def _parts(document: Document, inner: Any, known: dict[str, Any], place: Place, *, counted: bool) -> bool:

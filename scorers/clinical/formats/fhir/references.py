@@ -149,7 +149,7 @@ def _reference(document: Document, resolver: Resolver, frame: Frame, value: dict
         seen = resolver.anywhere(frame, reference) is not None or document.options.rest_references
     if target is None:
         return
-    if isinstance(stated, str) and stated.rsplit("/", 1)[-1] != target:
+    if isinstance(stated, str) and stated != target:  # Reference.type: only types beyond FHIR's own are told by their URL
         document.say("major", "fhir.references.type", place, "the type stated beside the reference differs from the type it points to")
     if found is not None and found.targets and "Resource" not in found.targets and target not in found.targets:
         allowed = ", ".join(found.targets) if len(found.targets) < 12 else f"{len(found.targets)} types"

@@ -12,6 +12,7 @@ from scorers.clinical.formats.fhir.tables import Field, Type, definitions
 _OPEN = frozenset({"Resource", "DomainResource", "Element", "BackboneElement"})
 #: System types that the definitions of primitives' values name.
 _SYSTEM = "http://hl7.org/fhirpath/"
+_BASE = "http://hl7.org/fhir/StructureDefinition/"
 _CODE = "fhir.definitions.element"
 
 
@@ -86,6 +87,10 @@ def _narrows(document: Document, element: dict[str, Any], base: list[Field], pla
         code = one.get("code")
         if isinstance(code, str) and code not in allowed and not code.startswith(_SYSTEM):
             document.say("major", _CODE, (place, "type", number), "not a type that this element may have")
+        for profile in one.get("profile") or () if isinstance(one.get("profile"), list) else ():
+            tail = profile.removeprefix(_BASE) if isinstance(profile, str) else ""
+            if tail not in {profile, code} and tail in definitions().types:
+                document.say("major", _CODE, (place, "type", number), "the profile it names is another type of R4")
     for key in element:
         for prefix in ("fixed", "pattern"):
             if key.startswith(prefix) and key[len(prefix) :].lower() not in {one.lower() for one in allowed}:

@@ -89,3 +89,10 @@ def test_a_code_of_a_stated_version_that_is_not_in_the_tables_is_minor() -> None
 @pytest.mark.parametrize("system", ["units", "http://hl7.org/fhir/ValueSet/administrative-gender"])
 def test_the_system_of_a_unit_is_a_code_system(system: str) -> None:
     assert "fhir.codings.system" in codes(observation(valueQuantity={"value": 1, "code": "a", "system": system}))
+
+
+def test_an_extension_does_not_stand_in_for_a_code_that_is_required() -> None:
+    absent = {"extension": [{"url": "http://hl7.org/fhir/StructureDefinition/data-absent-reason", "valueCode": "unknown"}]}
+    condition = {"resourceType": "Condition", "subject": {"reference": "Patient/p"}, "clinicalStatus": absent}
+    assert not is_valid(report(condition))
+    assert codes(patient(maritalStatus=absent)) == set()

@@ -64,6 +64,7 @@ def test_the_type_of_a_resource_that_is_only_named_is_minor() -> None:
 
 def test_a_stated_type_must_be_the_type_that_is_pointed_to() -> None:
     assert codes(observation(subject={"reference": "Patient/1", "type": "Group"})) == {"fhir.references.type"}
+    assert codes(observation(subject={"reference": "Patient/1", "type": "http://hl7.org/fhir/StructureDefinition/Patient"})) == {"fhir.references.type"}
 
 
 def test_in_a_document_of_its_own_a_reference_may_point_outside_unless_asked() -> None:

@@ -152,3 +152,45 @@ def test_an_extension_under_the_name_of_hl7_that_hl7_does_not_publish_is_an_erro
     url = "http://hl7.org/fhir/StructureDefinition/patient-nosuch"
     assert codes(patient(extension=[{"url": url, "valueString": "a"}])) == {"fhir.extensions.unknown"}
     assert codes(patient(extension=[{"url": "http://a.test/StructureDefinition/x", "valueString": "a"}])) == set()
+
+
+def test_the_value_of_an_extension_is_from_the_value_set_of_its_definition() -> None:
+    absent = CORE + "data-absent-reason"
+    assert codes(patient(extension=[{"url": absent, "valueCode": "unknown"}])) == set()
+    assert codes(patient(extension=[{"url": absent, "valueCode": "unheard-of"}])) == {"fhir.bindings.required"}
+
+
+def test_a_version_in_the_url_of_an_extension_that_nobody_knows_is_let_pass() -> None:
+    assert codes(patient(extension=[{"url": "http://vendor.test/x|1", "valueString": "x"}])) == set()
+
+
+@pytest.mark.parametrize(
+    "part", [{"population": [{"criteria": {"language": "text/cql"}}]}, {"stratifier": [{"component": [{"criteria": {"language": "text/cql"}}]}]}]
+)
+def test_a_criterion_in_cql_needs_a_library(part: dict[str, Any]) -> None:
+    measure = {"resourceType": "Measure", "status": "draft", "group": [part]}
+    assert "fhir.definitions.library" in codes(measure)
+    assert "fhir.definitions.library" not in codes(measure | {"library": ["http://a.example/Library/l"]})
+
+
+def _structure(name: str, derivation: str, **changes: Any) -> dict[str, Any]:
+    facts = {"url": "http://a.example/s", "name": "S", "status": "draft", "kind": "logical", "abstract": False}
+    base = {"type": name, "derivation": derivation, "baseDefinition": CORE + "Element"}
+    return {"resourceType": "StructureDefinition"} | facts | base | {"differential": {"element": [{"id": name, "path": name}]}} | changes
+
+
+@pytest.mark.parametrize(
+    ("kind", "derivation", "told"), [("Boo", "specialization", True), ("Observation", "specialization", True), ("Observation", "constraint", False)]
+)
+def test_a_new_type_has_a_name_of_its_own(kind: str, derivation: str, told: bool) -> None:
+    assert ("fhir.definitions.type" in codes(_structure(kind, derivation))) is told
+
+
+def test_a_type_is_narrowed_to_a_profile_of_itself() -> None:
+    def value(profile: str) -> dict[str, Any]:
+        kinds = [{"code": "Quantity", "profile": [CORE + profile]}]
+        elements = [{"id": "Observation", "path": "Observation"}, {"id": "Observation.value[x]", "path": "Observation.value[x]", "type": kinds}]
+        return _structure("Observation", "constraint", kind="resource", differential={"element": elements})
+
+    assert "fhir.definitions.element" not in codes(value("SimpleQuantity"))
+    assert "fhir.definitions.element" in codes(value("Count"))
