@@ -55,6 +55,11 @@ def _checks(settings: "Settings | None") -> "list[Check]":
     if settings is not None:
         checks.append(Check("settings", "good", "in order; `touchstone config show` lists them"))
         checks += [*run(check_kafka(settings, suites)), *check_store(settings)]
+    for suite in suites:
+        if suite.name == "clinical":
+            from ops.clinical_checkup import check_clinical
+
+            checks += check_clinical(suite)
     return [*checks, check_reports(), check_embedded(), *check_tools()]
 
 

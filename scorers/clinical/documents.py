@@ -155,7 +155,7 @@ def membership_source(settings: TerminologySettings) -> MembershipSource | None:
         sources.append(CodeTables(tables))
     patience: dict[str, Any] = settings.model_dump(include={"timeout_s", "cache_max", "cache_s", "failures_max", "pause_s", "concurrent_max"})
     if settings.url is not None:
-        sources.append(TerminologyServer(settings.url, token=_token(settings), **patience))
+        sources.append(TerminologyServer(settings.url, token=server_token(settings), **patience))
     if settings.umls_api_key is not None:
         sources.append(umls_server(settings.umls_api_key.get_secret_value(), **patience))
     if len(sources) <= 1:
@@ -163,7 +163,8 @@ def membership_source(settings: TerminologySettings) -> MembershipSource | None:
     return FirstAnswer(*sources)
 
 
-def _token(settings: TerminologySettings) -> str | None:
+def server_token(settings: TerminologySettings) -> str | None:
+    """The bearer token for the configured server, from the settings or their file. Raises `ConfigError`."""
     if settings.token is not None:
         return settings.token.get_secret_value()
     if settings.token_file is None:

@@ -27,7 +27,8 @@ UMLS_BASE_URL: Final = "https://cts.nlm.nih.gov/fhir"
 ANSWER_BYTES_MAX: Final = 1_048_576
 _CHUNK_BYTES: Final = 65_536
 _LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
-_UNKNOWN_SYSTEM: Final = "the terminology server does not know this code system"
+#: The reason given for every code of a system that the server has not.
+UNKNOWN_SYSTEM: Final = "the terminology server does not know this code system"
 #: Answers that say something of the server or of us, not of the question.
 _SERVER_FAULTS: Final = frozenset({401, 403, 407, 408, 429})
 
@@ -82,6 +83,11 @@ class TerminologyServer:
     def __repr__(self) -> str:
         return f"TerminologyServer(host={self._host!r})"
 
+    @property
+    def host(self) -> str:
+        """The machine that is asked."""
+        return self._host
+
     def membership(self, system: str, code: str) -> Answer:
         """Whether the code system of a URL holds a code, and the reason where that was not checked."""
         cached = self._recall((system, code)) or self._recall((system, None))
@@ -117,14 +123,14 @@ class TerminologyServer:
         resource = _resource(body)
         if status >= 400:
             # FHIR leaves it to the server how it says that it has no such system.
-            return ("not_checked", _UNKNOWN_SYSTEM if status in {404, 422} else f"the terminology server answered {status}"), status in {404, 422}
+            return ("not_checked", UNKNOWN_SYSTEM if status in {404, 422} else f"the terminology server answered {status}"), status in {404, 422}
         result = _parameter(resource, "result", "valueBoolean")
         if result is True:
             return ("member", None), False
         if result is not False:
             raise _FaultError("the terminology server's answer holds no result")
         if _says_unknown_system(resource):
-            return ("not_checked", _UNKNOWN_SYSTEM), True
+            return ("not_checked", UNKNOWN_SYSTEM), True
         return ("not_member", None), False
 
     def _get(self, target: str) -> tuple[int, bytes]:
