@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ops.bench.agreement_faults import FAULTS
 from ops.bench.agreement_invariants import Spot, broken, spots
 
 #: Resources above this many bytes are not mutated: one change in a large Bundle costs seconds and tells no more.
@@ -182,6 +183,7 @@ KINDS: dict[str, Callable[[random.Random, dict[str, Any]], str | None]] = {
     "form": _formed,
     "extension": _extended,
     "invariant": broken,
+    **FAULTS,
 }
 
 

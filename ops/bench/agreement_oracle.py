@@ -73,14 +73,14 @@ def compare(name: str, document: bytes, oracle: Oracle, *, warnings: bool = Fals
     outcome = oracle.validate(document)
     aside: Counter[str] = Counter()
     counting: list[Issue] = []
+    ours = [finding for finding in report.findings if breaking(finding.code, finding.severity)]
     for issue in outcome.issues:
-        reason = set_aside(issue) if issue.breaks else None
+        reason = set_aside(issue, {finding.code for finding in ours}) if issue.breaks else None
         if reason is None:
             counting.append(issue)
         else:
             aside[reason] += 1
     theirs = [issue for issue in counting if issue.breaks]
-    ours = [finding for finding in report.findings if breaking(finding.code, finding.severity)]
     official, valid = not theirs, not ours and any(report.rules_fired.values())
     told = [issue for issue in counting if issue.breaks or warnings]
     said = [finding for finding in report.findings if warnings or breaking(finding.code, finding.severity)]

@@ -12,8 +12,10 @@ from ops.bench.agreement_invariants import spots
 from ops.bench.agreement_mutations import KINDS, mutants, resources_of
 from ops.bench.agreement_places import Places
 from ops.bench.agreement_sources import sources
+from ops.bench.agreement_values import VALUES
 from ops.fhir_validator.client import Issue
 from scorers.base import ConfigError
+from scorers.clinical.formats.fhir.tables import definitions
 
 OBSERVATION: dict[str, Any] = {
     "resourceType": "Observation",
@@ -42,10 +44,23 @@ def test_the_same_seed_gives_the_same_mutations() -> None:
 
 
 def test_every_kind_is_met_and_changes_something() -> None:
-    made = list(mutants(POOL, 120, 3))
+    made = list(mutants(POOL, 240, 3))
     assert Counter(one.kind for one in made) == dict.fromkeys(KINDS, 10)
     originals = dict(POOL)
-    assert all(json.loads(one.resource) != originals[one.source] for one in made)
+    assert all(json.dumps(json.loads(one.resource, object_pairs_hook=list)) != json.dumps(originals[one.source]) for one in made)
+
+
+def test_a_member_can_stand_twice() -> None:
+    made = [one for one in mutants(POOL, 240, 5) if one.kind == "twice"]
+    assert made
+    for one in made:
+        seen: list[bool] = []
+        json.loads(one.resource, object_pairs_hook=lambda pairs, seen=seen: seen.append(len(dict(pairs)) < len(pairs)))
+        assert any(seen), one.where
+
+
+def test_every_value_for_a_type_is_one_that_json_can_hold() -> None:
+    assert json.loads(json.dumps(VALUES, default=list)).keys() == definitions().primitives - {"xhtml"}
 
 
 def test_the_sources_are_left_as_they_were() -> None:
