@@ -195,7 +195,11 @@ def _check_file(engine: Engine, create: bool) -> None:
     if engine.dialect.name != "sqlite":
         return
     path = Path(str(engine.url.database))
-    if not path.exists() and not create:
+    try:
+        exists, has_folder = path.exists(), path.parent.is_dir()
+    except OSError as error:
+        raise ConfigError(f"the store {path} cannot be opened ({error.strerror}); check its folder's permissions, or --store (store.url)") from None
+    if not exists and not create:
         raise StoreRefused(f"there is no store {path}: run `touchstone projector` first, or check --store (store.url)")
-    if not path.parent.is_dir():
+    if not has_folder:
         raise ConfigError(f"the store {path} cannot be made: {path.parent} is not a directory; make it, or check --store (store.url)")

@@ -118,6 +118,20 @@ def test_a_damaged_store_is_one_line(run: Commands, tmp_path: Path) -> None:
     assert "the store" in ran.one_line
 
 
+def test_a_store_behind_a_closed_folder_is_one_line(run: Commands, monkeypatch: pytest.MonkeyPatch) -> None:
+    really = Path.exists
+
+    def refuse(path: Path) -> bool:
+        if path.name == "x.db":
+            raise PermissionError(13, "Permission denied")
+        return really(path)
+
+    monkeypatch.setattr(Path, "exists", refuse)
+    ran = run("report", "--store", "sqlite:///closed/x.db")
+    assert ran.code == 3
+    assert "cannot be opened (Permission denied)" in ran.one_line
+
+
 def test_doctor_calls_a_damaged_store_bad(tmp_path: Path) -> None:
     from ops.checkup import check_store
 
