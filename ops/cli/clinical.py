@@ -1,14 +1,16 @@
 """Writing a clinical report: whole or not at all, to a file or to standard output. `eval validate` and `report` share it."""
 
+import signal
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import SpooledTemporaryFile
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, NoReturn
 
 import typer
 
-from ops.cli.shared import EXIT_STOPPED, fail, one_line, until_read_no_more
+from ops.cli.shared import EXIT_STOPPED, EXIT_TERMINATED, fail, one_line, until_read_no_more
 from ops.cli.terminal import STANDARD_OUTPUT
 
 if TYPE_CHECKING:
@@ -36,25 +38,45 @@ def check_output(output: Path | None) -> None:
 def write_report(
     judged: "Iterable[JudgedFile]", reporter: "ClinicalReporter", output: Path | None, *, noun: str = "file", min_pass_rate: float | None = None
 ) -> "Verdict":
-    """Report on everything that is judged, and say the verdict. Ends with exit 130 and no report where it is stopped."""
+    """Report on everything that is judged, and say the verdict. Where it is stopped it ends without a report: exit 130 by Ctrl-C, 143 by SIGTERM."""
     from ops.reporters.clinical import Tally, clinical_verdict
 
     begun, tally = time.perf_counter(), Tally()
     # A run that is broken off leaves no half report, and no report has to fit into memory.
     with SpooledTemporaryFile(_SPOOL_BYTES) as spool:
         spool.write(reporter.begin().encode())
-        try:
+        with _stopped():
             for one in judged:
                 tally.add(one)
                 spool.write(reporter.add(one).encode())
-        except KeyboardInterrupt:
-            fail("stopped before the end; no report was written", EXIT_STOPPED)
         summary = tally.summary(time.perf_counter() - begun)
         verdict = clinical_verdict(summary, noun=noun, min_pass_rate=min_pass_rate)
         spool.write(reporter.end(summary, verdict).encode())
         spool.seek(0)
         _deliver(spool, output)
     return verdict
+
+
+class _Terminated(BaseException):
+    """SIGTERM came."""
+
+
+@contextmanager
+def _stopped() -> Iterator[None]:
+    """Let processes and temporary files be tidied away before a signal ends this one, and say that there is no report."""
+
+    def end(*_: object) -> NoReturn:
+        raise _Terminated
+
+    before = signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    except KeyboardInterrupt:
+        fail("stopped before the end; no report was written", EXIT_STOPPED)
+    except _Terminated:
+        fail("stopped before the end; no report was written", EXIT_TERMINATED)
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _deliver(report: IO[bytes], output: Path | None) -> None:

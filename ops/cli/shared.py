@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from schemas.config import Settings
 
 EXIT_STOPPED = 130  # what shells expect of a program that Ctrl-C ended
+EXIT_TERMINATED = 143  # and of one that SIGTERM ended
 EXIT_ERROR = 3  # SAFE v0 §7.3: 1 and 2 are verdicts, so errors of every kind are 3
 
 ConfigOption = Annotated[

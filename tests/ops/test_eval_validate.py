@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -436,15 +437,15 @@ def test_a_closed_standard_input_is_told(run: Run, monkeypatch: pytest.MonkeyPat
     assert "touchstone: -: cannot be read (it is closed); pipe a document into it, or name a file" in ran.err
 
 
-def test_a_run_that_is_stopped_says_so_and_writes_nothing(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    def stop(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("ops.clinical_run.judge_file", stop)
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_run_that_is_stopped_says_so_and_writes_nothing(run: Run, monkeypatch: pytest.MonkeyPatch, number: signal.Signals, code: int) -> None:
+    before = signal.getsignal(signal.SIGTERM)
+    monkeypatch.setattr("ops.clinical_run.judge_file", lambda *_: signal.raise_signal(number))
     ran = run({"a.json": GOOD_FHIR}, "-o", "report.json")
 
-    assert (ran.code, ran.out, ran.one_line) == (130, "", "touchstone: stopped before the end; no report was written")
+    assert (ran.code, ran.out, ran.one_line) == (code, "", "touchstone: stopped before the end; no report was written")
     assert not Path("report.json").exists()
+    assert signal.getsignal(signal.SIGTERM) is before
 
 
 @pytest.mark.parametrize(("rate", "code", "word"), [("0.5", 0, "PASS"), ("0.6", 1, "FAIL")])
