@@ -9,7 +9,8 @@ from typing import Literal
 
 from scorers.clinical.formats.hl7v2 import shared
 from scorers.clinical.formats.hl7v2.lexer import Segment, part
-from scorers.clinical.formats.hl7v2.notes import Notes
+from scorers.clinical.formats.hl7v2.memory import Memory
+from scorers.clinical.formats.hl7v2.notes import Notes, Problem, Recorder
 from scorers.clinical.report import Context
 
 Kind = Literal["CX", "XCN", "XON", "HD"]
@@ -38,9 +39,13 @@ ZIP = re.compile(r"\d{5}(?:-?\d{4})?", re.ASCII)
 def repetitions(segment: Segment, position: int) -> list[tuple[str, str]]:
     """(path, text) of each repetition of a field that holds something."""
     value = segment.fields[position] if position < len(segment.fields) else ""
+    return repetitions_of(value, f"{segment.path}-{position}") if value else []
+
+
+def repetitions_of(value: str, path: str) -> list[tuple[str, str]]:
+    """(path, text) of each repetition of a field's value that holds something."""
     if not value or value == '""':
         return []
-    path = f"{segment.path}-{position}"
     if "~" not in value:
         return [(path, value)]
     return [(f"{path}[{index}]", text) for index, text in enumerate(value.split("~", REPETITIONS_MAX)[:REPETITIONS_MAX], start=1) if text and text != '""']
@@ -65,33 +70,58 @@ def check_authorities(segment: Segment, notes: Notes) -> int:
             # No universal id and no provider number: there is only something to count.
             checked += (value != '""') if "~" not in value else len(repetitions(segment, position))
             continue
-        for path, text in repetitions(segment, position):
-            checked += 1
-            if kind == "HD":
-                authority, identifier, type_code, separator = text, "", "", "^"
-            else:
-                at_identifier, at_authority, at_type = PLACES[kind]
-                parts = text.split("^", COMPONENTS_MAX)
-                count = len(parts)
-                identifier = parts[at_identifier - 1] if count >= at_identifier else ""
-                authority = parts[at_authority - 1] if count >= at_authority else ""
-                type_code = parts[at_type - 1] if count >= at_type else ""
-                separator = "&"
-            if separator not in authority and type_code != "NPI":
-                continue
-            universal_id, universal_type = part(authority, separator, 2), part(authority, separator, 3)
-            if universal_type and not universal_id:
-                message = "The authority has a universal id type (HD.3) and no universal id (HD.2); they go together"
-                notes.add("major", "identifiers.universal-id", path, message, suggestion="Give the OID in HD.2")
-            if type_code != "NPI" and universal_id != NPI_OID and universal_type == "ISO" and is_known_oid(universal_id):
-                continue
-            if universal_id or type_code == "NPI":
-                notes.shared(
-                    shared.authority(
-                        path, notes.context, identifier=identifier, universal_id=universal_id, universal_id_type=universal_type, type_code=type_code
-                    )
-                )
+        if kind in _ORGANISATIONS and not notes.context.quote:
+            count, problems = _ORGANISATIONS[kind][value]
+            checked += count
+            for severity, code, where, message, suggestion, _ in problems:
+                notes.add(severity, code, f"{segment.path}-{position}{where}", message, suggestion=suggestion)
+        else:
+            checked += _check_authority(value, f"{segment.path}-{position}", kind, notes)
     return checked
+
+
+def _check_authority(value: str, field: str, kind: Kind, notes: Notes) -> int:
+    """Note what is wrong with the authorities of one field's value; how many there are."""
+    checked = 0
+    for path, text in repetitions_of(value, field):
+        checked += 1
+        if kind == "HD":
+            authority, identifier, type_code, separator = text, "", "", "^"
+        else:
+            at_identifier, at_authority, at_type = PLACES[kind]
+            parts = text.split("^", COMPONENTS_MAX)
+            count = len(parts)
+            identifier = parts[at_identifier - 1] if count >= at_identifier else ""
+            authority = parts[at_authority - 1] if count >= at_authority else ""
+            type_code = parts[at_type - 1] if count >= at_type else ""
+            separator = "&"
+        if separator not in authority and type_code != "NPI":
+            continue
+        universal_id, universal_type = part(authority, separator, 2), part(authority, separator, 3)
+        if universal_type and not universal_id:
+            message = "The authority has a universal id type (HD.3) and no universal id (HD.2); they go together"
+            notes.add("major", "identifiers.universal-id", path, message, suggestion="Give the OID in HD.2")
+        if type_code != "NPI" and universal_id != NPI_OID and universal_type == "ISO" and is_known_oid(universal_id):
+            continue
+        if universal_id or type_code == "NPI":
+            notes.shared(
+                shared.authority(path, notes.context, identifier=identifier, universal_id=universal_id, universal_id_type=universal_type, type_code=type_code)
+            )
+    return checked
+
+
+def _organisation(kind: Kind) -> Memory[tuple[int, tuple[Problem, ...]]]:
+    """What knows of a value, where nothing is quoted, how many authorities it names and what is wrong with them."""
+
+    def look(value: str) -> tuple[int, tuple[Problem, ...]]:
+        recorder = Recorder(is_lasting=True)
+        return _check_authority(value, "", kind, recorder), tuple(recorder.problems)
+
+    return Memory(look)
+
+
+#: Types that name organisations, never people.
+_ORGANISATIONS: Mapping[str, Memory[tuple[int, tuple[Problem, ...]]]] = {"HD": _organisation("HD"), "XON": _organisation("XON")}
 
 
 def check_patient(segment: Segment, notes: Notes) -> int:

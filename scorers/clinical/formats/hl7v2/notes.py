@@ -76,12 +76,16 @@ class Unlasting(Exception):
 
 
 class Recorder(Notes):
-    """Writes down what is noted of a value, with paths relative to the field, so that it can be said again of its like."""
+    """Writes down what is noted of a value, with paths relative to the field, so that it can be said again of its like.
 
-    __slots__ = ("problems",)
+    `is_lasting`: the shared checks that are asked look at no clock. What they say is written down as it is where nothing is quoted.
+    """
 
-    def __init__(self) -> None:
+    __slots__ = ("is_lasting", "problems")
+
+    def __init__(self, *, is_lasting: bool = False) -> None:
         super().__init__(Context(), Report())
+        self.is_lasting = is_lasting
         self.problems: list[Problem] = []
 
     def add(self, severity: Severity, code: str, path: str, message: str, *, suggestion: str | None = None, value: object = None) -> None:
@@ -89,5 +93,7 @@ class Recorder(Notes):
         self.problems.append(Problem(severity, code, path, message, suggestion, None if value is None else str(value)))
 
     def shared(self, findings: list[Finding]) -> None:
-        """Findings of the shared checks may depend on the clock."""
-        raise Unlasting
+        """Findings of the shared checks, save where they may depend on the clock."""
+        if not self.is_lasting:
+            raise Unlasting
+        self.problems.extend(Problem(finding.severity, finding.code, finding.path, finding.message, finding.suggestion) for finding in findings)

@@ -19,6 +19,8 @@ from scorers.clinical.formats.hl7v2.patterns import compiled
 from scorers.clinical.formats.hl7v2.primitives import PRIMITIVES
 from scorers.clinical.formats.hl7v2.tables import Element, Version, code_tables, load
 
+#: Units of one test that are remembered.
+UNITS_MAX = 16
 #: Segments between observations that do not end their group.
 WITHIN_GROUP = frozenset({"OBX", "NTE", "TCD", "SID", "CTI", "PRT", "ADD"})
 #: A version that lacks a value type may still be sent it; the types are then read as this version has them.
@@ -42,27 +44,28 @@ def value_accepts(version: str, kind: str) -> Callable[[str], object]:
 
 
 class Test(NamedTuple):
-    """What OBX-2, 3 and 6 say. `kind`: the type of the value; `key`: the identifier and its system; `usual`: where its numbers need no look."""
+    """What OBX-3 says. `key`: the identifier and its system; `usual`: OBX-6 → where its numbers (NM) need no look."""
 
-    kind: str
     key: tuple[str, str]
-    usual: shared.Usual | None
+    usual: Memory[shared.Usual | None]
 
 
-def _test(written: str) -> Test:
-    """Read `OBX-2|OBX-3|OBX-6`."""
-    kind, code, unit = written.split("|", 2)
+def _test(code: str) -> Test:
+    """Read an OBX-3."""
     parts = code.split("^", 6)
-    is_plain = kind == "NM" and "~" not in unit and len(parts) > 2
-    units = unit.split("^", 3)
-    usual = shared.usual_of(parts[0], parts[2], units[0], units[2] if len(units) > 2 else "") if is_plain else None
     identifier, system = parts[0], parts[2] if len(parts) > 2 else ""
-    if not identifier and len(parts) > 5:
-        identifier, system = parts[3], parts[5]
-    return Test(kind.split("^", 1)[0], (identifier, system), usual)
+
+    def usual(unit: str) -> shared.Usual | None:
+        if "~" in unit or len(parts) < 3:
+            return None
+        units = unit.split("^", 3)
+        return shared.usual_of(parts[0], parts[2], units[0], units[2] if len(units) > 2 else "")
+
+    alternate = (parts[3], parts[5]) if not identifier and len(parts) > 5 else None
+    return Test(alternate or (identifier, system), Memory(usual, texts_max=UNITS_MAX))
 
 
-_tests = Memory(_test, texts_max=8_192)
+_tests = Memory(_test, texts_max=2_048)
 
 
 @dataclass(slots=True)
@@ -86,10 +89,13 @@ class Observations:
         if len(fields) < 12:
             fields = fields + [""] * (12 - len(fields))
         set_id, kind, code, value = fields[1], fields[2], fields[3], fields[5]
-        test = _tests[f"{kind}|{code}|{fields[6]}"]
-        kind = test.kind
-        usual = test.usual
-        is_usual = usual is not None and not fields[7] and NUMBER.fullmatch(value) and usual.low <= float(value) * usual.scale + usual.offset <= usual.high
+        test = _tests[code]
+        is_usual = False
+        if kind == "NM":
+            usual = None if fields[7] else test.usual[fields[6]]
+            is_usual = usual is not None and bool(NUMBER.fullmatch(value)) and usual.low <= float(value) * usual.scale + usual.offset <= usual.high
+        elif "^" in kind:
+            kind = kind.split("^", 1)[0]
         if is_usual:
             self.usual += 1
         elif not value or value == NULL:
