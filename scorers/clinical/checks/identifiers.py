@@ -175,6 +175,11 @@ def check_uri(value: object, path: str, context: Context, *, severity: Severity 
     return []
 
 
+def check_canonical(value: object, path: str, context: Context) -> list[Finding]:
+    """A FHIR canonical: a URI that may name a version after a `|`, which no URI holds unescaped."""
+    return check_uri(value.partition("|")[0] if isinstance(value, str) else value, path, context)
+
+
 def check_fhir_identifier(identifier: object, path: str, context: Context) -> list[Finding]:
     """A FHIR Identifier: its system a URI, its value there, an NPI sound, a value of `urn:ietf:rfc:3986` a URI."""
     if not isinstance(identifier, Mapping):

@@ -128,7 +128,7 @@ RESOURCES: list[tuple[dict[str, Any], str, str, str, str]] = [
     # Priority 5
     (
         patient(identifier=[{"system": "hospital-mrn", "value": "1"}]),
-        *("minor", "identifiers.uri-scheme", "Patient.identifier[0].system", "URI must contain a scheme (e.g., http:, urn:, oid:)"),
+        *("minor", "fhir.identifiers.system", "Patient.identifier[0].system", "URI must contain a scheme (e.g., http:, urn:, oid:)"),
     ),
     # Priority 6
     (observation("2345-7", effectiveDateTime="2026-01-02T10:00:00"), "major", "fhir.primitives.timezone", "Observation.effectiveDateTime", "timezone"),

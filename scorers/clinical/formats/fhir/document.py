@@ -17,7 +17,7 @@ Place = tuple[Any, str, int | None]
 
 _NAME = re.compile(r"[A-Za-z0-9_\-]{1,64}")
 #: Rules whose breach is told as minor (the specification says so) and yet makes a resource invalid.
-BREAKING_MINOR = frozenset({"fhir.bindings.status", "fhir.structure.identifier-system"})
+BREAKING_MINOR = frozenset({"fhir.bindings.status", "fhir.identifiers.system"})
 
 
 def shown_name(name: str) -> str:

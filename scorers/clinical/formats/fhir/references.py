@@ -132,7 +132,8 @@ def check_identifiers(document: Document) -> None:
     for value, place, _ in document.typed.get("Identifier", ()):
         system = value.get("system")
         if isinstance(system, str) and not is_absolute(system):
-            document.say("minor", "fhir.structure.identifier-system", (place, "system", None), "URI must contain a scheme (e.g., http:, urn:, oid:)")
+            message = "URI must contain a scheme (e.g., http:, urn:, oid:)"
+            document.say("minor", "fhir.identifiers.system", (place, "system", None), message, suggestion="Give an absolute URI", value=system)
 
 
 def _reference(document: Document, resolver: Resolver, frame: Frame, value: dict[str, Any], reference: str, place: Place, found: Field | None) -> None:

@@ -134,6 +134,20 @@ def test_a_uri_is_refused_by_scheme_characters_and_content(uri: object, severity
     assert [(finding.severity, finding.code) for finding in identifiers.check_uri(uri, "p", CONTEXT)] == [(severity, code)]
 
 
+@pytest.mark.parametrize(
+    ("url", "codes"),
+    [
+        ("http://a.example/Profile|1.0", []),
+        ("urn:oid:1.2.3|1", []),
+        ("mine|1.0", ["identifiers.uri-scheme"]),
+        ("http://a.example/{id}|1", ["identifiers.uri-characters"]),
+        (7, ["identifiers.uri"]),
+    ],
+)
+def test_a_canonical_may_name_a_version(url: object, codes: list[str]) -> None:
+    assert [finding.code for finding in identifiers.check_canonical(url, "p", CONTEXT)] == codes
+
+
 def test_a_fhir_identifier_wants_a_system_and_a_value() -> None:
     found = identifiers.check_fhir_identifier({}, "Patient.identifier[0]", CONTEXT)
     assert [(finding.severity, finding.path) for finding in found] == [("info", "Patient.identifier[0].system"), ("minor", "Patient.identifier[0].value")]

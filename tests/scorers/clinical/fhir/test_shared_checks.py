@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from scorers.clinical.checks.scalars import Membership
-from scorers.clinical.formats.fhir import Options, validate
+from scorers.clinical.formats.fhir import Options, is_valid, validate
 from scorers.clinical.report import Context, Report
 from tests.scorers.clinical.fhir.resources import PLAIN, bundle, observation, patient, report
 
@@ -135,3 +135,88 @@ def test_a_document_asks_a_source_only_so_long(monkeypatch: pytest.MonkeyPatch) 
     told = report(coded("http://codes.test/own", "a", "b"), asking(register))
     assert register.asked == []
     assert any("took more than" in one.reason for one in told.not_checked)
+
+
+def race(code: str) -> dict[str, Any]:
+    category = {"url": "ombCategory", "valueCoding": {"system": "urn:oid:2.16.840.1.113883.6.238", "code": code}}
+    url = "http://hl7.org/fhir/us/core/StructureDefinition/us-core-race"
+    return patient(extension=[{"url": url, "extension": [category, {"url": "text", "valueString": "x"}]}])
+
+
+@pytest.mark.parametrize(("code", "expected"), [("2106-3", []), ("2131-1", []), ("9999-9", ["valuesets.code"])])
+def test_categories_of_race_are_checked_without_the_package_of_us_core(code: str, expected: list[str]) -> None:
+    found = [one for one in told(race(code)).findings if one.code == "valuesets.code"]
+    assert [one.code for one in found] == expected
+    assert all(one.path == "Patient.extension[0].extension[0].valueCoding" for one in found)
+
+
+def rate(**more: Any) -> dict[str, Any]:
+    """A heart rate of 350 that is coded otherwise than by its LOINC code alone."""
+    return observation(valueQuantity=quantity(350, "/min"), **more)
+
+
+LOINC = "http://loinc.org"
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        {"coding": [{"system": LOINC, "code": "8716-3"}, {"system": LOINC, "code": "8867-4"}]},
+        {"coding": [{"system": "http://a.example/codes", "code": "HR", "display": "Heart rate"}]},
+        {"coding": [{"system": "http://a.example/codes", "code": "HR"}], "text": "Pulse"},
+        {"coding": [{"system": "http://a.example/codes", "code": "HR", "display": "Heart rate"}], "text": "as measured at the wrist"},
+    ],
+)
+def test_a_parameter_is_known_by_any_of_its_codes_and_names(code: dict[str, Any]) -> None:
+    assert "plausibility.impossible" in {one.code for one in told(rate(code=code)).findings}
+
+
+def test_a_loinc_code_that_has_no_ranges_silences_its_names() -> None:
+    code = {"coding": [{"system": LOINC, "code": "8716-3", "display": "Heart rate"}], "text": "Heart rate"}
+    assert not [one for one in told(rate(code=code)).findings if one.code.startswith("plausibility.")]
+
+
+def test_pressures_that_are_named_and_not_coded_are_compared() -> None:
+    parts = [{"code": {"text": name}, "valueQuantity": quantity(value, "mm[Hg]")} for name, value in (("Systolic", 80), ("Diastolic", 90))]
+    found = told(observation(code={"text": "Blood pressure"}, valueQuantity=None, component=parts)).findings
+    assert [one.path for one in found if one.code == "plausibility.blood-pressure"] == ["Observation.component"]
+
+
+@pytest.mark.parametrize("when", [{"effectiveDateTime": "2024-01-01"}, {"effectivePeriod": {"start": "2024-01-01"}}, {"issued": "2024-01-01T00:00:00Z"}])
+def test_the_age_is_that_at_whatever_time_an_observation_gives(when: dict[str, Any]) -> None:
+    weight = observation(code={"coding": [{"system": LOINC, "code": "29463-7"}]}, valueQuantity=quantity(70, "kg"), effectiveDateTime=None)
+    found = told(bundle(patient(birthDate="2023-12-30"), weight | when)).findings
+    assert [one.severity for one in found if one.code == "plausibility.impossible"] == ["critical"]
+
+
+def test_an_observed_period_that_has_not_begun_is_told() -> None:
+    ahead = {name: value for name, value in observation(effectivePeriod={"start": "2030-01-01"}).items() if name != "effectiveDateTime"}
+    assert [one.path for one in told(ahead).findings if one.code == "datetimes.future"] == ["Observation.effectivePeriod.start"]
+
+
+def test_an_identifier_system_without_a_scheme_is_told_once_and_breaks_the_resource() -> None:
+    found = told(patient(identifier=[{"system": "mrn", "value": "1"}]))
+    at_system = [(one.severity, one.code) for one in found.findings if one.path == "Patient.identifier[0].system"]
+    assert at_system == [("minor", "fhir.identifiers.system")]
+    assert not is_valid(found)
+
+
+def test_a_profile_may_be_claimed_in_a_version() -> None:
+    assert not [one for one in told(patient(meta={"profile": ["http://a.example/Profile|1.0"]})).findings if one.code.startswith("identifiers.")]
+
+
+def test_what_a_definition_fixes_is_no_identifier() -> None:
+    element = {"id": "Patient.identifier", "path": "Patient.identifier", "patternIdentifier": {"type": {"text": "x"}}}
+    definition = {
+        "resourceType": "StructureDefinition",
+        "url": "http://a.example/P",
+        "name": "P",
+        "status": "draft",
+        "kind": "resource",
+        "abstract": False,
+        "type": "Patient",
+        "baseDefinition": "http://hl7.org/fhir/StructureDefinition/Patient",
+        "derivation": "constraint",
+        "differential": {"element": [{"id": "Patient", "path": "Patient"}, element]},
+    }
+    assert not [one for one in told(definition).findings if one.code.startswith("identifiers.")]
