@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 from schemas.result import NotChecked
 from scorers.clinical.formats.hl7v2.coded import CODED
@@ -17,7 +18,7 @@ from scorers.clinical.formats.hl7v2.identities import repetitions
 from scorers.clinical.formats.hl7v2.lexer import Message, Segment
 from scorers.clinical.formats.hl7v2.memory import Memory
 from scorers.clinical.formats.hl7v2.notes import Notes
-from scorers.clinical.formats.hl7v2.tables import Version
+from scorers.clinical.formats.hl7v2.tables import Element, Version, load
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +74,8 @@ CODES = frozenset({("PID", 10), ("PID", 22), ("OBR", 4), ("OBR", 31), ("OBX", 3)
 PROFILES = (ELR, CASE_NOTIFICATION, IMMUNIZATION)
 #: MSH-21, where profiles are declared.
 DECLARED_IN = 21
-EMPTY = frozenset({"", '""'})
+NULL = '""'
+EMPTY = frozenset({"", NULL})
 PARTLY = NotChecked(check="hl7v2.profile", reason="of the declared guide, required fields are checked, and for laboratory reports coding systems and ids")
 NOT_CARRIED = NotChecked(check="hl7v2.profile", reason="the profile that MSH-21 declares is not carried")
 
@@ -119,13 +121,14 @@ def check_profile(profile: Profile, message: Message, version: Version, notes: N
             notes.add("major", "profile.required-segment", name, f"The declared {profile.title} profile requires the segment {name}")
     required = profile.required
     for segment in message.segments:
-        positions = required.get(segment.name, ())
-        fields = segment.fields
-        size = len(fields)
-        checked += len(positions)
-        for position in positions:
-            if position >= size or fields[position] in EMPTY:
-                notes.add("major", "profile.required-field", f"{segment.path}-{position}", f"The declared {profile.title} profile requires this field")
+        if segment.name in required:
+            positions = required[segment.name]
+            fields = segment.fields
+            size = len(fields)
+            checked += len(positions)
+            for position in positions:
+                if position >= size or not fields[position] or fields[position] == NULL:
+                    notes.add("major", "profile.required-field", f"{segment.path}-{position}", f"The declared {profile.title} profile requires this field")
         if profile.is_strict:
             checked += _check_codes(profile, segment, version, notes)
     for position in profile.names_ids:
@@ -137,11 +140,21 @@ def check_profile(profile: Profile, message: Message, version: Version, notes: N
     return checked
 
 
+@lru_cache(maxsize=1_024)
+def _coded(version: str, name: str) -> tuple[Element, ...]:
+    """The fields of a segment that hold codes."""
+    return tuple(element for element in load(version).segments.get(name, ()) if element.datatype in CODED)
+
+
 def _check_codes(profile: Profile, segment: Segment, version: Version, notes: Notes) -> int:
     """Note identifiers without their coding system, whatever table the field is bound to; how many fields were looked at."""
     checked = 0
-    for element in version.segments.get(segment.name, ()):
-        if element.datatype not in CODED or not ("^" in segment.field(element.position) or (segment.name, element.position) in CODES):
+    size = len(segment.fields)
+    for element in _coded(version.name, segment.name):
+        if element.position >= size:  # an empty field counts as looked at where the guide asks for its code
+            checked += (segment.name, element.position) in CODES
+            continue
+        if not ("^" in segment.fields[element.position] or (segment.name, element.position) in CODES):
             continue
         checked += 1
         for path, text in repetitions(segment, element.position):
