@@ -42,6 +42,8 @@ _PAST = {
 _AHEAD = frozenset(
     {"Appointment", "ServiceRequest", "Task", "CarePlan", "DeviceRequest", "NutritionOrder", "CommunicationRequest", "RequestGroup", "Goal", "Slot"}
 )
+#: What is written down has been, of plans too.
+_WRITTEN = frozenset({"authoredOn", "issued", "recordedDate", "recorded", "sent", "received"})
 #: What has an effectivePeriod that has begun; of a Measure, say, it is when it may be used.
 _OBSERVED = frozenset({"Observation", "DiagnosticReport", "MedicationStatement", "MedicationAdministration"})
 #: Elements whose value set R4 only recommends, and the specification checks.
@@ -109,11 +111,11 @@ def _units(document: Document) -> None:
 
 def _times(document: Document, frame: Frame) -> None:
     """Dates of what has happened, ahead of the clock or before 1900. Their form is the structure rules' business."""
-    if frame.type in _AHEAD:
-        return
     resource = frame.resource
-    for name in _PAST.keys() & resource.keys():
-        value = resource[name]
+    told_of = _WRITTEN if frame.type in _AHEAD else _PAST.keys()
+    for name, value in resource.items():
+        if name not in told_of:
+            continue
         document.report.fired("datetimes")
         moment = read_fhir(value, _PAST[name])  # type: ignore[arg-type]
         if isinstance(moment, Moment):

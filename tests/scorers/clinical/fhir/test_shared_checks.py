@@ -201,6 +201,12 @@ def test_an_identifier_system_without_a_scheme_is_told_once_and_breaks_the_resou
     assert not is_valid(found)
 
 
+def test_a_plan_may_lie_ahead_and_not_have_been_written_there() -> None:
+    plan = {"resourceType": "ServiceRequest", "id": "r", "status": "active", "intent": "plan", "subject": {"reference": "Patient/p1"}}
+    found = told(plan | {"occurrenceDateTime": "2030-01-01", "authoredOn": "2030-01-01"}).findings
+    assert [one.path for one in found if one.code == "datetimes.future"] == ["ServiceRequest.authoredOn"]
+
+
 def test_a_profile_may_be_claimed_in_a_version() -> None:
     assert not [one for one in told(patient(meta={"profile": ["http://a.example/Profile|1.0"]})).findings if one.code.startswith("identifiers.")]
 
