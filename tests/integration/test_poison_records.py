@@ -23,7 +23,6 @@ from tests.streams.fakes import safe_event
 Start = Callable[..., Worker]
 
 read_leniently()  # what is read here must be read whole
-CODECS = ["gzip", "snappy", "lz4", "zstd"]
 CANARY = "CANARY-41bc-John-Roe"
 
 
@@ -78,10 +77,7 @@ async def test_a_header_name_that_is_not_utf8_costs_its_own_record_only(broker: 
     assert await committed(broker, namespace.group("safe_v0"), topic) == [5, 1, 0, 0]
 
 
-@pytest.mark.parametrize("codec", CODECS)
-async def test_a_batch_that_cannot_be_decompressed_is_dead_offset_by_offset(
-    shared_embedded: Broker, namespace: Namespace, runner: str, start: Start, codec: str
-) -> None:
+async def test_a_batch_that_cannot_be_decompressed_is_dead_offset_by_offset(shared_embedded: Broker, namespace: Namespace, runner: str, start: Start) -> None:
     # Apache Kafka decompresses what it is given and refuses this batch; others do not look.
     broker = shared_embedded
     broker.create_topics(namespace.topics())
@@ -94,7 +90,7 @@ async def test_a_batch_that_cannot_be_decompressed_is_dead_offset_by_offset(
 
     await produce(broker, topic, [(0, value("before"), []), (1, value("beside"), [])])
     with changed(broken):
-        await produce(broker, topic, [(0, value(f"lost{n}"), []) for n in range(3)], compression_type=codec, linger_ms=200)
+        await produce(broker, topic, [(0, value(f"lost{n}"), []) for n in range(3)], compression_type="zstd", linger_ms=200)
     await produce(broker, topic, [(0, value("after"), [])])
     worker = start(runner, namespace.environment(broker))
     async with reading(broker, namespace) as until:

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 from aiokafka import AIOKafkaConsumer, TopicPartition
+from aiokafka.producer.message_accumulator import BatchBuilder
 
 from schemas.config import KafkaSettings, WorkerSettings
 from streams.broker import DISCONNECT, EmbeddedBroker
@@ -120,3 +121,24 @@ async def test_stopping_with_a_broker_that_is_gone_ends_and_leaves_nobody_waitin
         await outbox.stop()
         with pytest.raises(asyncio.CancelledError):
             await waiting
+
+
+@pytest.mark.parametrize(("codec", "number"), [("gzip", 1), ("snappy", 2), ("lz4", 3), ("zstd", 4)])
+async def test_results_leave_compressed_as_the_settings_say(broker: EmbeddedBroker, monkeypatch: pytest.MonkeyPatch, codec: Any, number: int) -> None:
+    sent: list[int] = []
+    build = BatchBuilder._build
+
+    def noted(self: Any) -> Any:
+        built = build(self)
+        sent.append(built[22] & 0x07)  # the lower byte of the batch's attributes
+        return built
+
+    monkeypatch.setattr(BatchBuilder, "_build", noted)
+    box = Outbox(KafkaSettings(bootstrap_servers=broker.bootstrap_servers), WorkerSettings(compression=codec), Counted())
+    await box.start()
+    try:
+        await box.publish("out", 0, [Message(b"k", b"v" * 1_000, [])])
+    finally:
+        await box.stop()
+    assert sent == [number]
+    assert [record.value for record in await read(broker, 0, 1)] == [b"v" * 1_000]
