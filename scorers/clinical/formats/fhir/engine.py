@@ -62,7 +62,9 @@ class Engine:
 
     def _complex(self, found: Field) -> Step:
         below, binding = self.plans(found.type), binding_of(found)
-        if binding is not None or found.invariants:
+        if found.invariants:
+            below = Plans(self.definitions.types[found.type], self._step, found.invariants)
+        if binding is not None:
             return Step(found, found.name, below=below, binding=binding, many=found.many)
         return Step(found, found.name, below=below, one=None if found.many else below, each=below if found.many else None, many=found.many)
 

@@ -81,8 +81,10 @@ class Leaves:
 
     def _invariant(self, rule: Invariant, value: Any, place: Place) -> None:
         self._fired += 1
-        frame = self._frame
-        verdict = rule.holds(value, Surroundings(frame.resource, frame.root.resource, value))
+        resource = self._frame.resource
+        verdict = rule.look(value, resource) if rule.look is not None and value.__class__ is dict else False
+        if verdict is False:
+            verdict = rule.holds(value, Surroundings(resource, self._frame.root.resource, value))
         if verdict is False:
             self._say(LEVELS[rule.severity], f"fhir.invariants.{rule.key}", place, rule.human)
         elif verdict is None:

@@ -77,15 +77,19 @@ class Plan:
 
 
 class Plans:
-    """The plans of one type. `make`: what to do with a member of it, by its key; None where it has no such element."""
+    """The plans of one type. `make`: what to do with a member of it, by its key; None where it has no such element.
 
-    __slots__ = ("_make", "_steps", "collected", "kept", "type")
+    `more`: invariants of an element of this type, beside the type's own.
+    """
 
-    def __init__(self, of: Type, make: Callable[[Type, str], Step | None]) -> None:
+    __slots__ = ("_make", "_more", "_steps", "collected", "kept", "type")
+
+    def __init__(self, of: Type, make: Callable[[Type, str], Step | None], more: tuple[Invariant, ...] = ()) -> None:
         self.type = of
         self.kept: dict[tuple[str, ...], Plan] = {}
         self.collected = _COLLECTED.get(of.name, 0)
         self._make = make
+        self._more = more
         self._steps: dict[str, Step] = {}
 
     def step(self, key: str) -> Step | None:
@@ -136,11 +140,12 @@ class Plans:
             problems.append(Problem("major", "fhir.invariants.ext-1", "", "an extension must have either extensions or a value, not both"))
 
     def _invariants(self, present: frozenset[str], problems: list[Problem]) -> tuple[tuple[Invariant, ...], int]:
+        """Return the invariants that the names leave open, and how many rules were looked at; what the names break goes to the problems."""
         left = []
-        for rule in self.type.invariants:
+        for rule in (*self.type.invariants, *self._more):
             verdict = decide(rule.tree, present)
             if verdict in {Verdict.FALSE, Verdict.EMPTY}:
                 problems.append(Problem(LEVELS[rule.severity], f"fhir.invariants.{rule.key}", "", rule.human))
             elif verdict is not Verdict.TRUE:
                 left.append(rule)
-        return tuple(left), len(self.type.invariants) + 1
+        return tuple(left), len(self.type.invariants) + 1 + sum(1 for rule in self._more if rule not in left)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import lzma
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -15,7 +14,7 @@ from typing import Any
 
 from scorers.clinical.formats.fhir.fhirpath import FhirPathError, Node, Surroundings, Undecided, compile_expression, parse, repaired, truth
 from scorers.clinical.formats.fhir.fhirpath.compiled import Compiled
-from scorers.clinical.formats.fhir.hot import HOT
+from scorers.clinical.formats.fhir.hot import HOT, HOT_EXPRESSIONS, Look
 
 FOLDER = Path(__file__).parent / "tables"
 #: Rules that are evaluated by code of their own, where the whole document is in view.
@@ -24,19 +23,19 @@ OWN_RULES = frozenset({"dom-2", "dom-3", "dom-4", "dom-5", "dom-6", "ref-1", "tx
 
 @dataclass(slots=True)
 class Invariant:
-    """One invariant: its key, severity (error or warning), what it asks for, and the compiled expression."""
+    """One invariant: its key, severity (error or warning), what it asks for, and the compiled expression. `look`: tells where it surely holds."""
 
     key: str
     severity: str
     human: str
     tree: Node
     run: Compiled
-    quick: Callable[[dict[str, Any], Surroundings], bool] | None = None
+    look: Look | None = None
 
     def holds(self, item: Any, around: Surroundings) -> bool | None:
         """Return whether the invariant holds for an item; None where the document alone cannot tell."""
         try:
-            return self.quick(item, around) if self.quick is not None else truth(self.run(item, around))
+            return truth(self.run(item, around))
         except (Undecided, FhirPathError, RecursionError):
             return None
         except (TypeError, ValueError, OverflowError, AttributeError, IndexError, ZeroDivisionError):
@@ -146,7 +145,7 @@ def element_names() -> frozenset[str]:
 def compile_invariant(key: str, severity: str, human: str, expression: str) -> Invariant:
     """Return an invariant ready to evaluate; raise FhirPathError where its expression is not supported."""
     tree = parse(repaired(expression))
-    return Invariant(key, severity, human, tree, compile_expression(tree), HOT.get(key))
+    return Invariant(key, severity, human, tree, compile_expression(tree), HOT_EXPRESSIONS.get(expression))
 
 
 def _invariants(table: dict[str, list[str]]) -> tuple[dict[str, Invariant], list[str]]:
@@ -157,6 +156,7 @@ def _invariants(table: dict[str, list[str]]) -> tuple[dict[str, Invariant], list
             continue
         try:
             found[name] = compile_invariant(key, severity, human, expression)
+            found[name].look = HOT.get(key)
         except FhirPathError:
             uncompiled.append(key)
     return found, uncompiled

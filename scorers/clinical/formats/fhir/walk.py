@@ -58,15 +58,19 @@ class Walk(Leaves):
             self._frame = outer
         return frame
 
-    def _object(self, value: dict[str, Any], plans: Plans, place: Place, found: Field | None, depth: int) -> None:
+    def _object(self, value: dict[str, Any], plans: Plans, place: Place, found: Field | None, depth: int) -> None:  # noqa: C901 - a call costs more than a branch
         """Walk one object of a known type. `found`: the field whose value it is. Most of the time is spent here, so the common cases come first."""
         keys = (*value,)
         plan = plans.kept.get(keys) or plans.plan(keys)
         self._counts += plan.counts
         if plan.problems:
             self._problems(plan, plans.type, place)
-        if plans.collected:
-            self._collect(plans, value, place, found)
+        if plans.collected == CODINGS:
+            self._codings((value, place))
+        elif plans.collected == REFERENCES:
+            self._frame.references.append((value, place, found))
+        elif plans.collected:
+            self._collect(plans.type.name, value, place)
         for step, member in zip(plan.steps, value.values()):  # noqa: B905 - one step per member
             kind = member.__class__
             if kind is str:
@@ -92,15 +96,11 @@ class Walk(Leaves):
         for rule in plan.invariants:
             self._invariant(rule, value, place)
 
-    def _collect(self, plans: Plans, value: dict[str, Any], place: Place, found: Field | None) -> None:
-        if plans.collected == CODINGS:
-            self._codings((value, place))
-        elif plans.collected == REFERENCES:
-            self._frame.references.append((value, place, found))
-        elif plans.type.name == "Extension":
+    def _collect(self, name: str, value: dict[str, Any], place: Place) -> None:
+        if name == "Extension":
             self._document.extensions.append((value, place, self._frame))
         else:
-            self._document.typed.setdefault(plans.type.name, []).append((value, place, self._frame))
+            self._document.typed.setdefault(name, []).append((value, place, self._frame))
 
     def _nested(self, step: Step, member: dict[str, Any], place: Place, owner: dict[str, Any], depth: int) -> None:
         """An object of which more is asked than a walk, or where no object of a type belongs."""
@@ -117,12 +117,8 @@ class Walk(Leaves):
             self._too_deep(place)
             return
         self._object(value, below, place, step.field, depth + 1)
-        # What a field asks of its objects beside their type: a binding, and invariants of the element itself.
         if step.binding is not None:
             step.binding.check(self._document, value, place)
-        if not step.beside:
-            for rule in step.field.invariants if step.field is not None else ():
-                self._invariant(rule, value, place)
 
     def _text(self, step: Step, value: str, place: Place) -> None:
         found = step.field

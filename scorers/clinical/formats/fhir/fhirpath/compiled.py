@@ -8,7 +8,7 @@ module does not know raises FhirPathError when compiled, so that a caller can sa
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from scorers.clinical.formats.fhir.fhirpath import functions
@@ -22,7 +22,7 @@ _CONSTANTS = {"ucum": UCUM, "loinc": "http://loinc.org", "sct": "http://snomed.i
 _LAMBDAS = frozenset({"where", "select", "all", "exists", "repeat", "iif"})
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Surroundings:
     """What variables mean while one invariant is evaluated.
 
@@ -35,12 +35,12 @@ class Surroundings:
     context: Any
     resolve: Callable[[Any, str], Any] | None = None
     kind: str | None = None
-    steps: list[int] = field(default_factory=lambda: [0])
+    steps: int = 0
 
     def count(self, items: list[Any]) -> list[Any]:
         """Count visited items; Undecided where one evaluation visits more than the bound."""
-        self.steps[0] += len(items)
-        if self.steps[0] > STEPS_MAX:
+        self.steps += len(items)
+        if self.steps > STEPS_MAX:
             raise Undecided
         return items
 

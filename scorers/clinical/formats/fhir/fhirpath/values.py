@@ -44,16 +44,18 @@ def children(item: Any, name: str) -> list[Any]:
         return []
     value = item.get(name)
     beside = item.get("_" + name)
-    if value is None and beside is None:
+    if beside is not None:
+        return _paired(value, beside)
+    if value is None:
         return _choice(item, name)
-    return _paired(value, beside)
+    return [one for one in value if one is not None] if value.__class__ is list else [value]
 
 
 def _choice(item: dict[str, Any], name: str) -> list[Any]:
     size = len(name)
     for key in item:
         bare = key[1:] if key[0:1] == "_" else key
-        if len(bare) > size and bare.startswith(name) and bare[size:] in CHOICE_TYPES:
+        if bare.startswith(name) and bare[size:] in CHOICE_TYPES:
             return _paired(item.get(bare), item.get("_" + bare))
     return []
 
