@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, SecretStr, model_validator
+from pydantic import Field, SecretStr, field_validator, model_validator
 
 from schemas.config import Section
 from schemas.trace import CLINICAL_FORMATS, ClinicalFormat
@@ -74,11 +74,19 @@ class Limits(Section):
 class ClinicalSettings(Section):
     """Everything that can be set. `formats`: those of a trace that are validated. `quote`: findings may show the values they are about."""
 
-    formats: tuple[ClinicalFormat, ...] = Field(CLINICAL_FORMATS, min_length=1)
+    formats: tuple[ClinicalFormat, ...] = CLINICAL_FORMATS
     terminology: TerminologySettings = TerminologySettings()
     fhir: FhirSettings = FhirSettings()
     limits: Limits = Limits()
     quote: bool = False
+
+    @field_validator("formats")
+    @classmethod
+    def _some_format(cls, formats: tuple[ClinicalFormat, ...]) -> tuple[ClinicalFormat, ...]:
+        # Not by a length on the field, which would count only what is valid and tell one mistake twice.
+        if not formats:
+            raise ValueError("name at least one format")
+        return formats
 
 
 def resolve(

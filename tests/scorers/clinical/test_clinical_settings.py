@@ -47,7 +47,8 @@ def test_what_is_wrong_is_named(env: dict[str, str], document: Any, told: str) -
         ({"fhir": {"profiles": ("http://hl7.org/fhir/us/core/StructureDefinition/no-such-one",)}}, "no package here has"),
         ({"terminology": {"url": "ftp://x"}}, "base URL"),
         ({"terminology": {"url": "http://example.org/fhir", "token": "t"}}, "unencrypted"),
-        ({"terminology": {"rxnorm": "/nonexistent/RXNCONSO.RRF"}}, "cannot be read"),
+        ({"terminology": {"rxnorm": "/nonexistent/RXNCONSO.RRF"}}, "terminology.rxnorm: .* cannot be read"),
+        ({"terminology": {"url": "ftp://a.example"}}, "terminology.url: "),
         ({"terminology": {"url": "https://example.org/fhir", "token_file": "/nonexistent/token"}}, "token_file"),
     ],
 )
