@@ -24,6 +24,8 @@ OWN_RULES = frozenset({("MSH", 1), ("MSH", 2), ("FHS", 1), ("FHS", 2), ("BHS", 1
 
 #: Required fields whose absence `header.py` tells, with what follows from it.
 TOLD_ELSEWHERE = OWN_RULES | {("MSH", 9), ("MSH", 12)}
+#: Tables of MSH-9.3 and MSH-12, which `header.py` holds the message against.
+TOLD_BY_HEADER = frozenset({"HL70104", "HL70354"})
 #: Where a code without its system cannot be understood at all: what was observed, and what was ordered.
 GRAVE = frozenset({("OBX", 3), ("OBX", 5), ("OBR", 4)})
 #: Types whose values are codes: few of them make up most fields, and what was said of one is remembered (memory.py).
@@ -275,7 +277,12 @@ def check_primitive(version: Version, element: Element, value: str, path: str, n
         return
     if primitive.length_max is not None and version.number < LENGTHS_END and len(value) > primitive.length_max:
         notes.add("minor", "data_types.length", path, f"{datatype} holds at most {primitive.length_max} characters, and {len(value)} are given")
-    if datatype == "ID" and element.table is not None and coded.membership(version, element.table, unescape(value)) == "other":
+    if (
+        datatype == "ID"
+        and element.table is not None
+        and element.table not in TOLD_BY_HEADER
+        and coded.membership(version, element.table, unescape(value)) == "other"
+    ):
         note_code(version, element, value, path, notes)
 
 

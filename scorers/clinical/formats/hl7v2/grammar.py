@@ -15,6 +15,8 @@ from typing import Any, NamedTuple
 WILDCARDS = frozenset({"ANYHL7SEGMENT", "ANYZSEGMENT"})
 #: Segments the standard allows anywhere: local ones are told apart by their Z; these continue or annotate.
 ANYWHERE = frozenset({"ADD", "DSC"})
+#: Notes and continuations: some structures require them, and no sender without anything to note can keep that.
+NEVER_REQUIRED = frozenset({"NTE", "DSC", "ADD"})
 #: Missing segments in a row that a repair may assume.
 REPAIR_MAX = 6
 #: A bounded repetition is unrolled up to this many; hl7apy's structures know only 1 and unbounded.
@@ -67,6 +69,8 @@ class _Builder:
 
     def child(self, row: Sequence[Any], parent: str, depth: int) -> _Part:
         name, least, most, is_group = row
+        if name in NEVER_REQUIRED:
+            least = 0
         if depth > 20:
             raise ValueError("the grammar is nested too deeply")
 

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import NamedTuple
 
-from schemas.result import NotChecked
+from schemas.result import NotChecked, Severity
 from scorers.clinical.formats.hl7v2.grammar import Structure, build
 from scorers.clinical.formats.hl7v2.lexer import Segment
 from scorers.clinical.formats.hl7v2.memory import Memory
 from scorers.clinical.formats.hl7v2.notes import Notes, Problem, Recorder
-from scorers.clinical.formats.hl7v2.tables import VERSION_DEFAULT, VERSIONS, Version, load, nearest, structures_of_events
+from scorers.clinical.formats.hl7v2.tables import VERSION_DEFAULT, VERSIONS, VERSIONS_MORE, Version, load, nearest, structures_of_events
 
+#: What a guide calls its own variant of a version, as CDC's early laboratory reports with 2.3.z.
+LOCAL_VERSION = re.compile(r"2\.[\d.]{1,5}\.[A-Za-z]", re.ASCII)
 CODE = re.compile(r"[A-Z0-9]{3}")
 STRUCTURE = re.compile(r"[A-Z0-9]{3}(?:_[A-Z0-9]{2,3})?")
 #: MSH-9.3 is required from this version on.
 STRUCTURE_REQUIRED = (2, 5)
+#: Up to this version the trigger event may be given by the message's other segments alone.
+EVENTLESS = (2, 2)
 _CONTROL_ID_MAX = 20
 _CONTROL_ID_UNBOUNDED = (2, 7)
 #: The last field of MSH that is asked for here.
@@ -25,15 +30,23 @@ MESSAGE_TYPE = 9
 _structures: dict[tuple[str, str], Structure] = {}
 
 
+@lru_cache(maxsize=len(VERSIONS))
+def _read_as(version: str) -> NotChecked:
+    return NotChecked(check="hl7v2.version", reason=f"the source has no tables of the declared version; those of HL7 {version} were used")
+
+
 def version_of(header: Segment, notes: Notes) -> Version:
     """The version whose tables the message is held against; what MSH-12 says wrong is noted."""
     written = header.component(12, 1)
     known = nearest(written)
     if not written:
         notes.add("major", "structure.version", "MSH-12", f"The version is missing; HL7 {VERSION_DEFAULT} was assumed", suggestion="Write for example 2.5.1")
+    elif written in VERSIONS_MORE:
+        notes.not_checked(_read_as(known))
     elif written not in VERSIONS:
         message = f"The version is none of HL7's (table 0104); HL7 {known} was assumed"
-        notes.add("major", "structure.version", "MSH-12", message, suggestion=f"HL7 has {', '.join(VERSIONS)}", value=written)
+        severity: Severity = "minor" if LOCAL_VERSION.fullmatch(written) and written[:-2] in VERSIONS else "major"
+        notes.add(severity, "structure.version", "MSH-12", message, suggestion=f"HL7 has {', '.join(VERSIONS)}", value=written)
     return load(known)
 
 
@@ -103,7 +116,10 @@ def _structure_of(header: Segment, version: Version, notes: Notes) -> Structure 
     used = claimed if claimed in version.messages and (not expected or claimed == expected) else expected
     if used is None:
         notes.report.skip("hl7v2.structure", f"no structure of HL7 {version.name} fits MSH-9")
-        if not claimed:
+        is_known = any(name.startswith(f"{kind}_") for name in version.messages)
+        if not event and is_known and version.number > EVENTLESS:
+            notes.add("major", "structure.message-type", "MSH-9", "MSG.2 (Trigger Event) is required", suggestion="Write for example ADT^A01^ADT_A01")
+        elif not claimed and (event or not is_known):
             notes.add("major", "structure.message-type", "MSH-9", f"HL7 {version.name} defines no message of this type and event")
         return None
     return structure(version, used)
@@ -113,6 +129,9 @@ def expected_structure(version: Version, kind: str, event: str) -> str | None:
     """The structure that an event uses in a version; None where the version has none."""
     own = f"{kind}_{event}" if event else kind
     candidates = [own, *structures_of_events().get(own, [])]
+    if not event and version.number <= EVENTLESS:
+        of_kind = [name for name in version.messages if name.startswith(f"{kind}_")]
+        candidates += of_kind if len(of_kind) == 1 else []
     if kind == "ACK":
         candidates.append("ACK")
     return next((name for name in candidates if name in version.messages), None)

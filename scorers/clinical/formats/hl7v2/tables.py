@@ -17,6 +17,8 @@ from typing import Any, NamedTuple
 import orjson
 
 VERSIONS = ("2.1", "2.2", "2.3", "2.3.1", "2.4", "2.5", "2.5.1", "2.6", "2.7", "2.8", "2.8.1", "2.8.2")
+#: Versions that HL7 published and the source does not carry: they are read by the tables of the nearest.
+VERSIONS_MORE = {"2.0": "2.1", "2.0D": "2.1", "2.7.1": "2.7", "2.9": "2.8.2", "2.9.1": "2.8.2"}
 #: What a message without a usable MSH-12 is read as.
 VERSION_DEFAULT = "2.5.1"
 
@@ -131,7 +133,9 @@ def nearest(written: str) -> str:
     """The version whose tables fit a declared version best: itself, the longest known prefix, the newest, or the default."""
     if written in VERSIONS:
         return written
-    prefixes = [version for version in VERSIONS if written.startswith(version)]
+    if written in VERSIONS_MORE:
+        return VERSIONS_MORE[written]
+    prefixes = [version for version in VERSIONS if written.startswith(version) and not written[len(version) :][:1].isdigit()]
     if prefixes:
         return max(prefixes, key=len)
     return VERSIONS[-1] if re.fullmatch(r"2\.(9|[1-9]\d)(\.\d+)?", written, re.ASCII) else VERSION_DEFAULT

@@ -13,11 +13,11 @@ from scorers.clinical.formats.hl7v2.primitives import DTM
 from scorers.clinical.formats.hl7v2.shared import Zone
 
 WELL_FORMED = re.compile(DTM.pattern or "", re.ASCII)
-#: Segment → (field, whether a time of day needs its offset). Birth and death are days; MSH-7 places the whole message in time.
+#: Segment → (field, whether a time of day needs its offset). Birth is a day; MSH-7 places the whole message in time.
 TIMES: Mapping[str, tuple[tuple[int, Zone], ...]] = {
     "MSH": ((7, "required"),),
     "EVN": ((2, "recommended"),),
-    "PID": ((7, "none"), (29, "none")),
+    "PID": ((7, "none"), (29, "recommended")),
     "PV1": ((44, "recommended"), (45, "recommended")),
     "OBR": ((7, "recommended"), (22, "recommended")),
     "OBX": ((14, "recommended"),),

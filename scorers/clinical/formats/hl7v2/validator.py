@@ -47,6 +47,8 @@ USER_TABLES = NotChecked(
 )
 LOCAL_SEGMENTS = NotChecked(check="hl7v2.local-segments", reason="local (Z) segments have no published definition")
 WITHOUT_TABLES = (2, 3)
+#: What the last block of a file is filled with: end-of-file signs of old systems, and NUL.
+PADDING = " \t\0\x1a"
 
 
 @lru_cache(maxsize=16)
@@ -118,6 +120,8 @@ def check_message(message: Message, notes: Notes, terms: Terms) -> None:
             fields_checked += check.check(segment, notes)
             if segment.name != "MSH":  # its coded fields (principal language) are of no terminology
                 terms.take(segment, version.name, notes)
+        elif segment.name == "?" and not segment.raw.strip(PADDING):
+            notes.add("minor", "structure.padding", f"line {segment.line}", "A line holds nothing but characters that old systems fill files with")
         elif segment.name == "?":
             notes.add("major", "structure.segment-name", f"line {segment.line}", "A line is no segment: it begins with no segment name and field separator")
         elif segment.name[0] == "Z":

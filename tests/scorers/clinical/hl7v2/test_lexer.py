@@ -164,3 +164,10 @@ def test_escapes_are_resolved(written: str, meant: str) -> None:
 def test_an_escape_that_is_none_is_told(written: str) -> None:
     assert has_stray(written)
     assert ("minor", "data_types.escape", "NTE[1]-3") in told(message(header(), PID, OBR, f"NTE|1||{written}", OBX))
+
+
+@pytest.mark.parametrize("padding", ["\x1a", "\0\0\0", "\x1a\r\n"])
+def test_what_pads_a_file_is_a_slip_and_no_fault(padding: str) -> None:
+    data = result() + padding.encode()
+
+    assert [found for found in told(data) if found[1].startswith("structure.")] == [("minor", "structure.padding", "line 5")]

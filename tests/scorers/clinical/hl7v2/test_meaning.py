@@ -35,12 +35,39 @@ def test_what_the_header_must_hold_is_asked_for(position: int, code: str) -> Non
     assert any(found.path == f"MSH-{position}" and found.code == code for found in findings(data))
 
 
-@pytest.mark.parametrize(("version", "assumed"), [("", "2.5.1"), ("2.9", "2.8.2"), ("two", "2.5.1")])
+@pytest.mark.parametrize(("version", "assumed"), [("", "2.5.1"), ("2.10", "2.8.2"), ("two", "2.5.1"), ("3.0", "2.5.1")])
 def test_a_missing_or_unknown_version_is_told_with_the_one_assumed(version: str, assumed: str) -> None:
     said = [found.message for found in findings(result(head=header(version=version))) if found.code == "structure.version"]
 
     assert len(said) == 1
     assert assumed in said[0]
+
+
+@pytest.mark.parametrize(("version", "read_as"), [("2.7.1", "2.7"), ("2.9", "2.8.2"), ("2.9.1", "2.8.2")])
+def test_a_published_version_without_tables_is_no_fault_and_is_named_as_read_by_another(version: str, read_as: str) -> None:
+    report = report_of(result(head=header(version=version)))
+
+    assert [found for found in report.findings if found.path.startswith("MSH-12")] == []
+    assert [skipped.reason for skipped in report.not_checked if skipped.check == "hl7v2.version"] == [
+        f"the source has no tables of the declared version; those of HL7 {read_as} were used"
+    ]
+
+
+@pytest.mark.parametrize(("version", "severity"), [("2.3.z", "minor"), ("2.5.1.", "major"), ("2.3x", "major")])
+def test_a_guides_own_variant_of_a_version_is_a_slip_and_anything_else_a_fault(version: str, severity: str) -> None:
+    found = [(found.severity, found.code) for found in findings(result(head=header(version=version))) if found.path.startswith("MSH-12")]
+
+    assert found == [(severity, "structure.version")]
+
+
+def test_a_structure_that_does_not_exist_is_told_once() -> None:
+    assert [found.code for found in findings(result(head=header("ORU^R01^ORU_R99"))) if found.path == "MSH-9.3"] == ["structure.message-structure"]
+
+
+def test_the_earliest_versions_may_leave_the_event_to_the_message() -> None:
+    assert grave(result(head=header("ORM", "2.1").replace("-0600", ""))) != []
+    assert ("major", "structure.message-type", "MSH-9") not in grave(result(head=header("ORU", "2.1")))
+    assert ("major", "structure.message-type", "MSH-9") in grave(result(head=header("ORU", "2.3")))
 
 
 @pytest.mark.parametrize(
@@ -299,3 +326,18 @@ def test_findings_are_named_by_the_check_that_counts_them() -> None:
     )
 
     assert {found.code.split(".")[0] for found in findings(bad)} <= known
+
+
+def test_a_time_of_death_needs_its_offset_and_a_day_does_not() -> None:
+    fields = [*PID.split("|"), *[""] * 30]
+    fields[29] = "20260211083000"
+    dead = "|".join(fields).rstrip("|")
+
+    assert ("minor", "datetimes.zone-missing", "PID-29") in told(admission(pid=dead))
+    assert not [path for _, _, path in told(admission(pid=dead.replace("083000", ""))) if path == "PID-29"]
+
+
+def test_a_code_outside_of_the_table_it_names_is_told_once() -> None:
+    order = message(header("RDE^O11^RDE_O11"), PID, "ORC|NW|1^EHR", "RXE|^^^20260211|1191^Aspirin^RXNORM|1||mg^mg^UCUM", "RXR|ZZZ^Nowhere^HL70162")
+
+    assert [found.code for found in findings(order) if found.path == "RXR[1]-1"] == ["valuesets.code"]
