@@ -110,3 +110,78 @@ def test_an_extension_is_held_to_its_definition_wherever_it_stands(asking: Any) 
     options = replace(asking(extension), profiles=())
     assert codes(patient(extension=[{"url": URL + "note", "valueCode": "male"}]), options) == set()
     assert codes(patient(extension=[{"url": URL + "note", "valueCode": "x"}]), options) == {"fhir.profiles.binding"}
+
+
+def test_a_bound_is_compared_after_conversion(asking: Any) -> None:
+    most = {"value": 1, "system": "http://unitsofmeasure.org", "code": "kg"}
+    options = asking(profile("light", "Observation", element("Observation.value[x]", maxValueQuantity=most)))
+    assert codes(observation(valueQuantity=most | {"value": 900, "code": "g"}), options) == set()
+    assert codes(observation(valueQuantity=most | {"value": 1100, "code": "g"}), options) == {"fhir.profiles.range"}
+
+
+def test_elements_without_ids_belong_to_the_slice_that_was_named_last(asking: Any) -> None:
+    definition = profile(
+        "messages",
+        "Communication",
+        {"path": "Communication.payload", "slicing": sliced("type", "content", "closed")},
+        {"path": "Communication.payload", "sliceName": "text", "max": "1"},
+        {"path": "Communication.payload.contentString", "type": [{"code": "string"}], "maxLength": 3},
+        {"path": "Communication.payload", "sliceName": "file"},
+        {"path": "Communication.payload.contentAttachment", "type": [{"code": "Attachment"}]},
+    )
+    options = asking(definition)
+    file = {"contentAttachment": {"url": "http://a.example/f", "title": "f"}}
+
+    def told(*payload: dict[str, Any]) -> set[str]:
+        return codes({"resourceType": "Communication", "status": "completed", "payload": list(payload)}, options)
+
+    assert told({"contentString": "abc"}, file, file) == set()
+    assert told({"contentString": "abcd"}) == {"fhir.profiles.length"}
+    assert told({"contentString": "a"}, {"contentString": "b"}) == {"fhir.profiles.slice-too-many"}
+    assert told({"contentReference": {"display": "x"}}) == {"fhir.profiles.slice"}
+
+
+def test_one_of_several_profiles_on_a_type_is_enough(asking: Any) -> None:
+    home = profile("home", "Address", element("Address.use", min=1, fixedCode="home"))
+    town = profile("town", "Address", element("Address.city", min=1))
+    patients = profile("patients", "Patient", element("Patient.address", type=[{"code": "Address", "profile": [URL + "home", URL + "town"]}]))
+    options = asking(patients, home, town)
+    assert codes(patient(address=[{"use": "home"}, {"city": "x"}]), options) == set()
+    assert codes(patient(address=[{"use": "work"}]), options) == {"fhir.profiles.choice"}
+
+
+@pytest.mark.parametrize("kinds", [[{"code": "Organization"}], [{"code": "Resource", "profile": [BASE + "Organization"]}]])
+def test_a_resource_inside_is_of_the_type_that_the_profile_asks_for(asking: Any, kinds: list[dict[str, Any]]) -> None:
+    options = asking(profile("bundle", "Bundle", element("Bundle.entry.resource", type=kinds)))
+    entry = {"fullUrl": "urn:uuid:c757873d-ec9a-4326-a141-556f43239520", "resource": patient()}
+    assert codes({"resourceType": "Bundle", "type": "collection", "entry": [entry]}, options) == {"fhir.profiles.type"}
+
+
+def test_a_slice_may_leave_a_discriminator_open_but_not_all(asking: Any) -> None:
+    def kind(code: str) -> dict[str, Any]:
+        return {"coding": [{"system": "http://terminology.hl7.org/CodeSystem/referencerange-meaning", "code": code}]}
+
+    by = {"discriminator": [{"type": "pattern", "path": "type"}, {"type": "pattern", "path": "appliesTo"}], "rules": "open"}
+    definition = profile(
+        "ranges",
+        "Observation",
+        element("Observation.referenceRange", slicing=by),
+        element("Observation.referenceRange:normal", min=1, max="1"),
+        element("Observation.referenceRange:normal.type", patternCodeableConcept=kind("normal")),
+    )
+    ranges = [{"type": kind("normal"), "text": "x"}, {"type": kind("treatment"), "text": "x"}]
+    assert codes(observation(referenceRange=ranges), asking(definition)) == set()
+    assert codes(observation(referenceRange=ranges[1:]), asking(definition)) == {"fhir.profiles.slice-missing"}
+
+
+def test_a_quantity_without_a_unit_leaves_no_value_set(asking: Any) -> None:
+    bound = {"strength": "required", "valueSet": "http://hl7.org/fhir/ValueSet/administrative-gender"}
+    options = asking(profile("amount", "Observation", element("Observation.value[x]", binding=bound)))
+    assert codes(observation(valueQuantity={"value": 1}), options) == set()
+    assert codes(observation(valueQuantity={"value": 1, "system": "http://a.example/s", "code": "x"}), options) == {"fhir.profiles.binding"}
+
+
+def test_a_reference_to_what_is_not_here_is_not_held_against_the_document(asking: Any) -> None:
+    options = asking(profile("about", "Observation", element("Observation.subject", type=[{"code": "Reference", "targetProfile": [BASE + "Patient"]}])))
+    assert codes(observation(subject={"reference": "Group/1"}), options) == set()
+    assert codes(observation(subject={"reference": "Group/1"}), replace(options, rest_references=True)) == {"fhir.profiles.target"}

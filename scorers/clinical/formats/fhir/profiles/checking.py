@@ -202,31 +202,47 @@ class Checker(Slicing):
             self._document.say("major", "fhir.profiles.type", place, f"the profile does not allow this type here; allowed: {rule.allowed}")
             return
         inner = value.beside if value.__class__ is Extended else value
+        if not isinstance(inner, dict):
+            return
+        if rule.resources is not None and isinstance(inner.get("resourceType"), str) and inner["resourceType"] not in rule.resources:
+            self._document.say("major", "fhir.profiles.type", place, f"the profile asks for {' or '.join(sorted(rule.resources))} here")
+            return
         for code, profiles, targets in rule.types:
-            if code == "Reference" and targets and isinstance(inner, dict):
+            if code == "Reference" and targets:
                 self._target(inner, targets, place)
-            elif len(profiles) == 1 and len(rule.types) == 1 and isinstance(inner, dict) and depth < NESTED_MAX and not is_base(profiles[0]):
-                nested = self.find(profiles[0])
-                if nested is not None:
-                    self._against(nested, inner, place, depth + 1)
-                    self._extensions.add((id(inner), nested.url))
-                else:
-                    self._document.skip(f"profile {shown_text(profiles[0])}", "no installed package has it")
+            elif len(rule.types) == 1 and profiles and depth < NESTED_MAX and not any(map(is_base, profiles)):
+                self._profiles(profiles, inner, place, depth)
+
+    def _profiles(self, profiles: tuple[str, ...], value: dict[str, Any], place: Place, depth: int) -> None:
+        """Hold a value to the profile on its type, or to one of several."""
+        found = [self.find(one) for one in profiles]
+        nested = found[0] if len(found) == 1 else None
+        if None in found:
+            self._document.skip(f"profile {shown_text(profiles[found.index(None)])}", "no installed package has it")
+        elif nested is not None:
+            self._against(nested, value, place, depth + 1)
+            self._extensions.add((id(value), nested.url))
+        elif not any(one is not None and self._silently(one, value, place, self._frame) for one in found):
+            self._document.say("major", "fhir.profiles.choice", place, "conforms to none of the profiles of which one is asked for here")
 
     def _conforms(self, frame: Frame, url: str) -> bool:
         """Return whether a resource conforms to a profile; true also for a base type of its own, and where it cannot be told."""
         if is_base(url):
             return url.partition("|")[0].removeprefix(BASE) in {frame.type, "Resource", "DomainResource"}
         profile = self.find(url)
-        if profile is None or self._nested >= NESTED_MAX:
+        if profile is None:
             return True
-        if profile.type != frame.type:
-            return False
+        return profile.type == frame.type and self._silently(profile, frame.resource, frame.place, frame)
+
+    def _silently(self, profile: Profile, value: dict[str, Any], place: Place, frame: Frame) -> bool:
+        """Return whether a value conforms to a profile, and say nothing; true where that is nested too deep."""
+        if self._nested >= NESTED_MAX:
+            return True
         document, outer, supported, fired = self._document, self._frame, self._supported, self._fired
         self._document, self._frame, self._supported = Document(Report(), document.context, document.options), frame, {}
         self._nested += 1
         try:
-            self._against(profile, frame.resource, frame.place, self._nested)
+            self._against(profile, value, place, self._nested)
             return not any(severity == "major" for _, severity in self._document.said)
         finally:
             self._document, self._frame, self._supported, self._fired = document, outer, supported, fired

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from scorers.clinical.checks.units import conversion
 from scorers.clinical.formats.fhir.document import Place
-from scorers.clinical.formats.fhir.fhirpath.values import CHOICE_TYPES, children, plain
+from scorers.clinical.formats.fhir.fhirpath.values import CHOICE_TYPES, Undecided, children, compare, plain
+
+_UNIT_CHARS_MAX = 200
 
 
 def occurrences(owner: dict[str, Any], name: str, place: Place) -> list[tuple[Any, Place]]:
@@ -63,6 +66,26 @@ def codes_of(value: Any) -> Iterator[tuple[str | None, str]]:
                 yield str(coding.get("system", "")), coding["code"]
 
 
+def ordered(value: Any, bound: Any) -> int | None:
+    """Return -1, 0 or 1 as a value is below, at or above a bound, quantities converted where UCUM can; None where they cannot be ordered."""
+    if isinstance(value, dict) and isinstance(bound, dict) and value.get("code") != bound.get("code"):
+        units = (value.get("code"), bound.get("code"))
+        change = conversion(str(units[0]), str(units[1])) if all(isinstance(one, str) and len(one) <= _UNIT_CHARS_MAX for one in units) else None
+        amount = value.get("value")
+        if change is None or isinstance(amount, bool) or not isinstance(amount, int | float) or not isinstance(bound.get("value"), int | float):
+            return None
+        value, bound = amount * change[0] + change[1], bound["value"]
+    try:
+        return compare(value, bound)
+    except Undecided:
+        return None
+
+
 def absent(value: Any) -> bool:
     """A value that an extension stands in for (data-absent-reason)."""
     return isinstance(value, dict) and "extension" in value and not value.get("coding")
+
+
+def is_amount(value: dict[str, Any]) -> bool:
+    """Return whether an object is a Quantity, which may well have no code: what is bound is its unit, where it has one."""
+    return not value.keys().isdisjoint({"value", "unit", "comparator"})

@@ -44,7 +44,7 @@ def _same_types(rule: Constraint, fields: list[Field]) -> bool:
     if any(profiles for _, profiles, _ in rule.types):
         return False
     allowed = {one.type for one in fields}
-    if len(fields) > 1 and rule.types and not allowed <= {code for code, _, _ in rule.types}:
+    if (len(fields) > 1 or fields[0].kind == "resource") and rule.types and not allowed <= {code for code, _, _ in rule.types}:
         return False
     targets = {target.removeprefix(_BASE) for _, _, found in rule.types for target in found}
     base = {target for one in fields for target in one.targets}

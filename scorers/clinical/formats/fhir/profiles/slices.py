@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from functools import lru_cache
-from typing import Any
+from typing import Any, Final
 
 from scorers.clinical.formats.fhir.document import Place
-from scorers.clinical.formats.fhir.fhirpath.values import children
-from scorers.clinical.formats.fhir.profiles.matching import codes_of, equal, fits
+from scorers.clinical.formats.fhir.fhirpath.values import CHOICE_TYPES, children
+from scorers.clinical.formats.fhir.profiles.matching import choice_key, codes_of, equal, fits
 from scorers.clinical.formats.fhir.profiles.statements import Statements
-from scorers.clinical.formats.fhir.profiles.tree import BASE, Constraint, is_base, shown_text
+from scorers.clinical.formats.fhir.profiles.tree import BASE, Constraint, capital, is_base, shown_text
 from scorers.clinical.formats.fhir.references import relative_type
 from scorers.clinical.formats.fhir.tables import definitions
+
+#: A discriminator of which a slice says nothing.
+OPEN: Final = "open"
 
 
 class Slicing(Statements):
@@ -61,13 +64,14 @@ class Slicing(Statements):
         """Return whether an occurrence belongs to a slice; None where the discriminator is beyond this implementation."""
         if not marks:
             return None
-        for kind, path in marks:
-            match = self._mark(cut, value, at, kind, path)
-            if match is not True:
-                return match
-        return True
+        verdicts = [self._mark(cut, value, at, kind, path) for kind, path in marks]
+        if False in verdicts:
+            return False
+        # A slice may leave some discriminators open, but not all.
+        return None if None in verdicts or True not in verdicts else True
 
-    def _mark(self, cut: Constraint, value: Any, at: Place, kind: str, path: str) -> bool | None:
+    def _mark(self, cut: Constraint, value: Any, at: Place, kind: str, path: str) -> bool | str | None:
+        """Return whether one discriminator takes an occurrence into a slice; OPEN where the slice states nothing there, None where it cannot be told."""
         if cut.name in {"extension", "modifierExtension"} and path == "url":
             urls = [profile.partition("|")[0] for _, profiles, _ in cut.types for profile in profiles]
             wanted = cut.children["url"].fixed if "url" in cut.children and not urls else urls[0] if urls else None
@@ -83,7 +87,7 @@ class Slicing(Statements):
             return self._type_at(cut, value, path)
         rule, values = _follow(cut, value, path)
         if rule is None:
-            return None
+            return OPEN if kind in {"value", "pattern"} and "(" not in path else None
         if kind == "profile":
             return self._profiled([profile for _, profiles, _ in rule.types for profile in profiles], values)
         if kind == "exists":
@@ -120,15 +124,23 @@ class Slicing(Statements):
         return any(one is not None and self._conforms(one, profile) for one in found for profile in profiles)
 
     def _type_at(self, cut: Constraint, value: Any, path: str) -> bool | None:
-        rule, values = _follow(cut, value, path)
-        if rule is None or not rule.types:
+        outer, _, last = path.rpartition(".")
+        holder, owners = _follow(cut, value, outer or "$this")
+        if holder is None:
             return None
-        wanted = {code for code, _, _ in rule.types}
-        if not any(code in definitions().resources for code in wanted):
+        rule = holder.children.get(last) or holder.children.get(last + "[x]")
+        # A choice may be narrowed by the name of one of its types: contentString.
+        wanted = {code for code, _, _ in rule.types} if rule is not None else set()
+        wanted |= {name[len(last) :] for name in holder.children if name.startswith(last) and name[len(last) :] in CHOICE_TYPES}
+        if not wanted:
             return None
-        return any(isinstance(one, dict) and one.get("resourceType") in list(wanted) for one in values)
+        if wanted & definitions().resources:
+            found = [one.get("resourceType") for owner in owners for one in children(owner, last) if isinstance(one, dict)]
+            return any(isinstance(one, str) and one in wanted for one in found)
+        held = [choice_key(owner, last) for owner in owners if isinstance(owner, dict)]
+        return any(key is not None and key[len(last) :] in {capital(one) for one in wanted} for key in held)
 
-    def _value_matches(self, rule: Constraint, values: list[Any]) -> bool | None:
+    def _value_matches(self, rule: Constraint, values: list[Any]) -> bool | str | None:
         if rule.fixed is not None:
             return any(equal(one, rule.fixed) for one in values)
         if rule.pattern is not None:
@@ -138,8 +150,8 @@ class Slicing(Statements):
             return True if True in verdicts else None if None in verdicts else False
         nested = [child for child in rule.children.values() if child.fixed is not None or child.pattern is not None]
         if nested:
-            return any(all(self._value_matches(child, children(one, child.short)) for child in nested) for one in values)
-        return None
+            return any(all(self._value_matches(child, children(one, child.short)) is True for child in nested) for one in values)
+        return OPEN
 
 
 def _follow(rule: Constraint, value: Any, path: str) -> tuple[Constraint | None, list[Any]]:

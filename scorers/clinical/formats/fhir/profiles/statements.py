@@ -8,9 +8,9 @@ from typing import Any, Final
 from schemas.result import Severity
 from scorers.clinical.formats.fhir.document import Document, Frame, Place
 from scorers.clinical.formats.fhir.fhirpath import Surroundings, Verdict, decide
-from scorers.clinical.formats.fhir.fhirpath.values import CHOICE_TYPES, Undecided, compare, plain
+from scorers.clinical.formats.fhir.fhirpath.values import CHOICE_TYPES, plain
 from scorers.clinical.formats.fhir.profiles.library import Library
-from scorers.clinical.formats.fhir.profiles.matching import absent, codes_of
+from scorers.clinical.formats.fhir.profiles.matching import absent, codes_of, is_amount, ordered
 from scorers.clinical.formats.fhir.profiles.tree import BASE, Constraint, shown_text
 from scorers.clinical.formats.fhir.references import Resolver, rest_parts
 from scorers.clinical.formats.fhir.tables import Invariant, definitions
@@ -41,11 +41,11 @@ class Statements(ABC):
         if rule.length is not None and isinstance(held, str) and len(held) > rule.length:
             self._document.say("major", "fhir.profiles.length", place, f"longer than the {rule.length} characters that the profile allows")
         for bound, wrong, told in ((rule.low, -1, "below the least"), (rule.high, 1, "above the greatest")):
-            try:
-                if bound is not None and held is not None and compare(held, bound) == wrong:
-                    self._document.say("major", "fhir.profiles.range", place, f"{told} value that the profile allows")
-            except Undecided:
+            order = ordered(held, bound) if bound is not None and held is not None else 0
+            if order is None:
                 self._document.skip("bounds of a profile", "a value and its bound cannot be ordered")
+            elif order == wrong:
+                self._document.say("major", "fhir.profiles.range", place, f"{told} value that the profile allows")
 
     def _invariants(self, rule: Constraint, value: Any, place: Place) -> None:
         kind = place[1].lstrip("_")[len(rule.short) :] or None if rule.choice else None
@@ -83,7 +83,9 @@ class Statements(ABC):
         actual = found.type if found is not None else parts[1] if parts is not None else None
         if actual is not None and "Resource" not in allowed and actual not in allowed:
             told = ", ".join(sorted(allowed))
-            self._document.say("major", "fhir.profiles.target", place, f"the profile does not allow a reference to {actual}; allowed: {told}")
+            # Of a resource that is not in the document only the name of its type is known: told, not held against it.
+            level: Severity = "major" if found is not None or self._document.options.rest_references else "minor"
+            self._document.say(level, "fhir.profiles.target", place, f"the profile does not allow a reference to {actual}; allowed: {told}")
         elif found is not None and reference.startswith("#") and not any(self._conforms(found, target) for target in targets):
             self._document.say("major", "fhir.profiles.target", place, "the contained resource conforms to none of the profiles that the profile allows here")
 
@@ -106,7 +108,7 @@ class Statements(ABC):
             return
         if None in verdicts:
             self._document.skip(f"binding {shown_text(value_set)}", "the value set cannot be expanded from what is installed")
-        elif strength == "required" and (codes or isinstance(value, dict)) and not absent(value):
+        elif strength == "required" and (codes or (isinstance(value, dict) and not is_amount(value))) and not absent(value):
             self._document.say("major", "fhir.profiles.binding", place, "no code of the value set that the profile requires")
         elif strength == "extensible" and codes:
             self._document.say("info", "fhir.profiles.binding-extensible", place, "not a code of the extensible value set of the profile")

@@ -52,6 +52,7 @@ class Constraint:
     bounded: bool = False
     silent: bool = False
     type_names: frozenset[str] = frozenset()
+    resources: frozenset[str] | None = None
     allowed: str = ""
     left: dict[tuple[str, ...], tuple[Invariant, ...]] = field(default_factory=dict)
 
@@ -77,8 +78,9 @@ def settle(rule: Constraint) -> None:
     rule.type_names = frozenset(capital(code) for code, _, _ in rule.types)
     rule.allowed = ", ".join(code for code, _, _ in rule.types)
     targeted = any(code == "Reference" and targets for code, _, targets in rule.types)
-    nested = len(rule.types) == 1 and len(rule.types[0][1]) == 1 and not is_base(rule.types[0][1][0])
-    rule.asks_type = targeted or nested or (rule.choice and bool(rule.types))
+    nested = any(not is_base(profile) for _, profiles, _ in rule.types for profile in profiles)
+    rule.asks_type = targeted or nested or (rule.choice and bool(rule.types)) or _resources(rule.types) is not None
+    rule.resources = _resources(rule.types)
     rule.bound = rule.binding is not None and rule.binding[0] in {"required", "extensible"}
     rule.asks_below = any(child.least for child in rule.children.values())
     rule.bounded = rule.low is not None or rule.high is not None or rule.length is not None
@@ -87,6 +89,15 @@ def settle(rule: Constraint) -> None:
     rule.silent = not stated and not rule.children
     for inner in (*rule.children.values(), *rule.slices.values()):
         settle(inner)
+
+
+def _resources(types: tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...]) -> frozenset[str] | None:
+    """The resource types that an element may hold, by its types or by R4's own profile on Resource; None where it holds none, or any."""
+    named = {code for code, _, _ in types}
+    if named == {"Resource"}:
+        profiles = [profile for _, found, _ in types for profile in found]
+        named = {profile.partition("|")[0].removeprefix(BASE) for profile in profiles} if profiles and all(map(is_base, profiles)) else set()
+    return frozenset(named) if named and named <= definitions().resources else None
 
 
 def is_base(url: str) -> bool:
@@ -115,9 +126,11 @@ def compile_profile(definition: Json, base_keys: frozenset[str]) -> Profile | No
         return None
     unread: list[str] = []
     root = Constraint(kind, kind)
+    open_slices: dict[str, Constraint] = {}
     for element in elements:
         if isinstance(element, dict) and isinstance(element.get("path"), str):
-            _place(root, element, base_keys, unread)
+            at = _at_id(root, element["id"]) if isinstance(element.get("id"), str) else _at_path(root, element, open_slices)
+            _fill(at, element, base_keys, unread)
     stated = [one for element in elements if isinstance(element, dict) for one in _dicts(element.get("constraint"))]
     keys = frozenset(str(one.get("key")) for one in stated if repaired(str(one.get("expression"))) != "true")
     url, base = str(definition.get("url")), str(definition.get("baseDefinition", ""))
@@ -128,15 +141,30 @@ def _dicts(values: Any) -> list[Json]:
     return [one for one in values if isinstance(one, dict)] if isinstance(values, list) else []
 
 
-def _place(root: Constraint, element: Json, base_keys: frozenset[str], unread: list[str]) -> None:
+def _at_id(root: Constraint, identity: str) -> Constraint:
     at = root
-    identity = element.get("id")
-    for part in (identity if isinstance(identity, str) else str(element["path"])).split(".")[1:]:
+    for part in identity.split(".")[1:]:
         name, _, cut = part.partition(":")
         at = at.children.setdefault(name, Constraint(name, name))
         for slice_name in cut.split("/") if cut else ():
             at = at.slices.setdefault(slice_name, Constraint(name, f"{name}:{slice_name}"))
-    _fill(at, element, base_keys, unread)
+    return at
+
+
+def _at_path(root: Constraint, element: Json, open_slices: dict[str, Constraint]) -> Constraint:
+    """The place of an element without an id: elements of a slice follow the one that names it. `open_slices`: by path."""
+    at, parts, path = root, element["path"].split("."), element["path"]
+    for known in [one for one in open_slices if one == path or one.startswith(f"{path}.")]:
+        del open_slices[known]
+    for count in range(2, len(parts) + 1):
+        name, upto = parts[count - 1], ".".join(parts[:count])
+        at = open_slices.get(upto) or at.children.setdefault(name, Constraint(name, name))
+    named = element.get("sliceName")
+    if isinstance(named, str) and at is not root:
+        for part in named.split("/"):
+            at = at.slices.setdefault(part, Constraint(at.name, f"{at.name}:{part}"))
+        open_slices[path] = at
+    return at
 
 
 def _fill(at: Constraint, element: Json, base_keys: frozenset[str], unread: list[str]) -> None:
@@ -165,7 +193,9 @@ def _fill(at: Constraint, element: Json, base_keys: frozenset[str], unread: list
     at.must_support = element.get("mustSupport") is True
     slicing = element.get("slicing")
     if isinstance(slicing, dict):
-        at.marks = tuple((str(one.get("type")), str(one.get("path"))) for one in slicing.get("discriminator") or () if isinstance(one, dict))
+        at.marks = tuple(
+            (str(one.get("type")), str(one.get("path")).removeprefix("$this.")) for one in slicing.get("discriminator") or () if isinstance(one, dict)
+        )
         at.closed = slicing.get("rules") == "closed"
     at.invariants = tuple(_invariants(element, base_keys, unread))
 
