@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from typing import Final, Literal
 
 Precision = Literal["year", "month", "day", "hour", "minute", "second"]
@@ -14,6 +15,7 @@ PRECISIONS: Final[tuple[Precision, ...]] = ("year", "month", "day", "hour", "min
 FhirKind = Literal["date", "dateTime", "instant", "time"]
 #: Longer text is no time in any of the formats.
 MOMENT_LENGTH_MAX: Final = 48
+MOMENTS_CACHED: Final = 4_096
 
 _ZONE_MINUTES_MAX: Final = 14 * 60
 #: A time without an offset may be that of any place on earth.
@@ -120,9 +122,19 @@ def read_fhir(value: object, kind: FhirKind) -> Moment | Malformed:
 
     A `time` is returned as that time in the year 1.
     """
-    malformed = Malformed(f"not a FHIR {kind} ({_FHIR_FORMS[kind]})")
     if not isinstance(value, str) or len(value) > MOMENT_LENGTH_MAX:
-        return malformed
+        return _malformed(kind)
+    return _read_fhir_text(value, kind)
+
+
+def _malformed(kind: FhirKind) -> Malformed:
+    return Malformed(f"not a FHIR {kind} ({_FHIR_FORMS[kind]})")
+
+
+@lru_cache(maxsize=MOMENTS_CACHED)
+def _read_fhir_text(value: str, kind: FhirKind) -> Moment | Malformed:
+    """Times stand in a document again and again: of one visit, all of its observations have the same."""
+    malformed = _malformed(kind)
     if kind == "time":
         match = _FHIR_TIME.fullmatch(value)
         return malformed if match is None else _moment(("0001", "01", "01", *match.groups()), None)
