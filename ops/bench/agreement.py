@@ -62,7 +62,7 @@ def rows_of(found: dict[str, Any]) -> dict[str, dict[str, Any]]:
             rows[main] = part
         for name, one in part.items():
             if isinstance(one, dict) and "cases" in one:
-                rows[f"{form}: {'official, all' if name == 'all' else name}"] = one
+                rows[f"{form}: {fhir_agreement.NAMES.get(name, name)}"] = one
     return rows
 
 

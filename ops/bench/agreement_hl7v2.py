@@ -12,7 +12,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from ops.bench.fhir_agreement import Tally
+from ops.bench.fhir_tally import Tally
 from schemas.result import Finding
 from scorers.clinical.documents import DocumentValidator
 from scorers.clinical.formats.hl7v2 import decode, read

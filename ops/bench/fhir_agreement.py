@@ -11,109 +11,20 @@ import json
 import re
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from ops.bench.fhir_official import official_cases
+from ops.bench.fhir_tally import Tally
 from ops.fhir_tables.__main__ import read_package
-from scorers.clinical.formats.fhir import Options, is_valid, validate
+from scorers.clinical.formats.fhir import Options, validate
 from scorers.clinical.formats.fhir.profiles.us_core import profiles_stating
-from scorers.clinical.report import Report
 
-#: A case with one of these needs more than its own file.
-OUTSIDE = ("supporting", "profile", "profiles", "packages", "package-map")
+#: How a tally is shown, where not by its own name.
+NAMES = {"all": "official, all", "profiles": "official, against profiles"}
 NPI = re.compile(rb'"system"\s*:\s*"http://hl7.org/fhir/sid/us-npi"\s*,\s*"value"\s*:\s*"([^"]*)"')
 NPI_MAJOR = frozenset({"identifiers.npi-form", "identifiers.npi-check-digit"})
-
-
-@dataclass(slots=True)
-class Tally:
-    """Agreement over labelled files. A false alarm is a valid file called invalid; missed, an invalid one called valid."""
-
-    cases: int = 0
-    agree: int = 0
-    valid: int = 0
-    false_alarms: int = 0
-    missed: int = 0
-    disagreements: list[dict[str, Any]] = field(default_factory=list)
-
-    def count(self, name: str, expected: bool, report: Report, told: str = "", ours: bool | None = None) -> None:
-        """Count one file. `ours`: our verdict, where it is not the validity of the whole."""
-        ours = is_valid(report) if ours is None else ours
-        self.cases += 1
-        self.valid += expected
-        if ours == expected:
-            self.agree += 1
-            return
-        self.false_alarms += expected
-        self.missed += not expected
-        codes = sorted({finding.code for finding in report.findings if finding.severity in {"critical", "major"}})
-        self.disagreements.append({"case": name, "expected": "valid" if expected else "invalid", "ours": codes, "official": told})
-
-    def as_json(self) -> dict[str, Any]:
-        """The tally with its rates."""
-        return {
-            "cases": self.cases,
-            "agree": self.agree,
-            "agreement": round(self.agree / self.cases, 4) if self.cases else None,
-            "valid": self.valid,
-            "false_alarms": self.false_alarms,
-            "false_alarm_rate": round(self.false_alarms / self.valid, 4) if self.valid else None,
-            "missed": self.missed,
-            "disagreements": self.disagreements,
-        }
-
-
-def options_of(case: dict[str, Any], folder: Path) -> Options:
-    """Return the options that the manifest gives a case. The official test harness refuses extensions whose definition it cannot find."""
-    supporting = tuple(folder / name for key in ("supporting", "profiles") for name in case.get(key, []))
-    return Options(
-        extensions="known",
-        references="exists" if str(case.get("validateReference", "")).startswith("CHECK_EXISTS") else "document",
-        rest_references=bool(case.get("assumeValidRestReferences")),
-        example_urls=bool(case.get("examples", True)),
-        security=bool(case.get("security-checks")),
-        markdown_html=not case.get("noHtmlInMarkdown"),
-        comments=bool(case.get("allow-comments")),
-        experimental=not case.get("no-experimental-content"),
-        displays="warning" if case.get("wrong-displays") == "warning" else "error",
-        packages=supporting,
-        installed_packages=False,
-        clinical=False,
-    )
-
-
-def verdict(case: dict[str, Any], folder: Path) -> tuple[bool, str] | None:
-    """Return whether the official validator called a case valid, and its first error; None where no outcome is recorded."""
-    recorded = case.get("java")
-    if isinstance(recorded, str):
-        path = folder / "outcomes" / recorded
-        if not path.is_file():
-            return None
-        recorded = json.loads(path.read_text())
-    if not isinstance(recorded, dict):
-        return None
-    recorded = recorded.get("outcome", recorded)
-    if "errorCount" in recorded:
-        return recorded["errorCount"] == 0, str(next(iter(recorded.get("output", [])), ""))
-    errors = [one for one in recorded.get("issue", []) if one["severity"] in {"error", "fatal"}]
-    return not errors, str(errors[0].get("details", {}).get("text", "")) if errors else ""
-
-
-def official_cases(folder: Path) -> tuple[Tally, Tally]:
-    """Return the agreement over self-contained cases, and over all cases with an outcome; JSON and XML."""
-    own, every = Tally(), Tally()
-    for case in json.loads((folder / "manifest.json").read_text())["test-cases"]:
-        path = folder / case["file"]
-        known = verdict(case, folder)
-        if known is None or path.suffix not in {".json", ".xml"} or not path.is_file() or case.get("use-test") is False:
-            continue
-        report = validate(path.read_bytes(), options=options_of(case, folder))
-        every.count(case["name"], known[0], report, known[1])
-        if not any(key in case for key in OUTSIDE) and case.get("module") != "tx":
-            own.count(case["name"], known[0], report, known[1])
-    return own, every
 
 
 def examples(folder: Path) -> Tally:
@@ -206,8 +117,8 @@ def measure(folder: Path, say: Callable[[str], None] = lambda _: None) -> dict[s
     official = folder / "fhir-test-cases" / "validator"
     if (official / "manifest.json").is_file():
         say("fhir: official cases")
-        own, every = official_cases(official)
-        found = own.as_json() | {"all": every.as_json()}
+        own, every, against = official_cases(official, folder.parent / "packages")
+        found = own.as_json() | {"all": every.as_json(), "profiles": against.as_json()}
     for name in ("r4-examples", "synthea"):
         if (folder / name).is_dir():
             say(f"fhir: {name}")
@@ -239,7 +150,7 @@ def main(arguments: list[str] | None = None) -> int:
 def table(found: dict[str, Any]) -> str:
     """Return the tallies as lines of text."""
     rows = {"official, self-contained": found} if "cases" in found else {}
-    rows |= {("official, all" if name == "all" else name): one for name, one in found.items() if isinstance(one, dict) and "cases" in one}
+    rows |= {NAMES.get(name, name): one for name, one in found.items() if isinstance(one, dict) and "cases" in one}
     lines = [f"{'set':28}{'cases':>7}{'agree':>7}{'rate':>9}{'false alarms':>14}{'missed':>8}"]
     lines += [
         f"{name:28}{one['cases']:>7}{one['agree']:>7}{one['agreement'] or 0:>9.1%}{one['false_alarms']:>8} of {one['valid']:<3}{one['missed']:>8}"

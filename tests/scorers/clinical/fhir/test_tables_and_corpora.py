@@ -5,7 +5,8 @@ from __future__ import annotations
 import lzma
 from pathlib import Path
 
-from ops.bench.fhir_agreement import measure, options_of, verdict
+from ops.bench.fhir_agreement import measure
+from ops.bench.fhir_official import options_of, verdict
 from ops.fhir_tables.__main__ import main, read_package
 from scorers.clinical.formats.fhir.tables import FOLDER, code_systems, definitions, own_profiles
 
