@@ -25,9 +25,13 @@ def check_envelope(document: Document, notes: Notes) -> None:
     lines.sort(key=lambda row: row[0])
     opened: list[Segment] = []
     messages = batches = 0
+    is_implied = False
     for _, segment in lines:
         if segment is None:
             messages += 1
+            if opened and opened[-1].name == "FHS" and not is_implied:
+                batches += 1  # a batch may go without its own header and trailer (chapter 2.10.3)
+                is_implied = True
         elif segment.name in {"FHS", "BHS"}:
             if any(earlier.name == segment.name for earlier in opened) or (segment.name == "FHS" and opened):
                 notes.add("major", "structure.batch", segment.path, f"{segment.name} stands inside of an open batch")
@@ -35,6 +39,7 @@ def check_envelope(document: Document, notes: Notes) -> None:
             if segment.name == "BHS":
                 messages = 0
                 batches += 1
+                is_implied = False
         else:
             header = PAIRS[segment.name]
             if opened and opened[-1].name == header:

@@ -295,6 +295,11 @@ def test_the_trailers_count_is_held_against_the_messages() -> None:
     assert grave(batch(result(), count="")) == []
 
 
+@pytest.mark.parametrize(("count", "expected"), [("1", []), ("2", [("major", "structure.batch-count", "FTS-1")])])
+def test_a_file_of_messages_without_a_batch_header_is_one_batch(count: str, expected: list[tuple[str, str, str]]) -> None:
+    assert grave(b"FHS|^~\\&|LIS\r" + result() + result() + f"FTS|{count}\r".encode()) == expected
+
+
 def test_half_a_batch_is_told() -> None:
     whole = batch(result(), result())
     cut = whole[: whole.index(b"BTS")]
