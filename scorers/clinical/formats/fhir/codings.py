@@ -14,6 +14,7 @@ from scorers.clinical.formats.fhir.tables import code_systems, definitions, late
 
 #: Code systems of the FHIR specification itself change only with FHIR.
 _OWN = "http://hl7.org/fhir/"
+_UCUM = "http://unitsofmeasure.org"
 _SPACES = re.compile(r"\s+")
 _SETTLED_MAX = 50_000
 _DISPLAY: dict[str, Severity] = {"error": "major", "warning": "minor"}
@@ -27,11 +28,18 @@ def check_codings(document: Document, installed: Systems) -> None:
     """Check every Coding and every canonical URL of a document. `installed`: code systems of the packages on this machine."""
     defined = _defined_here(document, installed)
     settled, told = document.settled, set[tuple[Any, Any, Any]]()
+    undefined: set[Any] = set()
     document.report.fired("codings", len(document.codings))
     for coding, place in document.codings:
         key = (coding.get("system"), coding.get("code"), coding.get("display"))
         try:
-            if key in told or (key in settled and defined(key[0]) is None):
+            if key in settled:
+                if key[0] in undefined:
+                    continue
+                if defined(key[0]) is None:
+                    undefined.add(key[0])
+                    continue
+            if key in told:
                 continue
         except TypeError:
             continue  # A list or object where text belongs: the structure rules told it.
@@ -141,7 +149,7 @@ def _systems(document: Document) -> None:
     for kind in ("Quantity", "Age", "Duration"):
         for quantity, place, _ in document.typed.get(kind, ()):
             system = quantity.get("system")
-            if isinstance(system, str) and (not is_absolute(system) or system in definitions().value_sets):
+            if isinstance(system, str) and system != _UCUM and (not is_absolute(system) or system in definitions().value_sets):
                 document.say("major", "fhir.codings.system", (place, "system", None), "the system of a unit must be the absolute URI of a code system")
     for frame in document.frames:
         if frame.type != "ValueSet":

@@ -16,6 +16,8 @@ _SPACE = re.compile(r"\s")
 #: What a search in place of a reference is resolved by: a server that takes a transaction or a batch.
 _CONDITIONAL_IN = frozenset({"transaction", "batch"})
 _URN = re.compile(r"urn:(uuid|oid):")
+#: How a fullUrl begins that no rule about its form speaks of.
+_FULL = ("urn:uuid:", "http://", "https://")
 #: Requests and responses name what a server will know, so what they point to need not be there.
 EXCHANGES = frozenset({"batch", "transaction", "batch-response", "transaction-response"})
 
@@ -68,6 +70,11 @@ class Resolver:
                     self._by_version.setdefault((id(frame.bundle), url), {}).setdefault(_version(frame), (len(together), frame))
                     together.append(frame)
 
+    def entries(self, frame: Frame) -> dict[str, list[Frame]] | None:
+        """Return the entries of the Bundle that a resource stands in, by their fullUrl; None where it stands in none."""
+        bundle = frame.root.bundle
+        return None if bundle is None else self._by_url.get(id(bundle), {})
+
     def contained(self, frame: Frame, fragment: str) -> Frame | None:
         """Return the contained resource of a fragment reference; '#' alone is the container itself."""
         root = frame.root
@@ -118,13 +125,28 @@ class Resolver:
 
 def check_references(document: Document, resolver: Resolver) -> None:
     """Check every reference of a document: form, fragment, target type, and resolution where the document can answer."""
+    count = 0
     for frame in document.frames:
-        document.report.fired("references", len(frame.references))
+        count += len(frame.references)
+        entries = resolver.entries(frame)
         for value, place, found in frame.references:
             reference = value.get("reference")
-            if isinstance(reference, str) and reference:
+            if isinstance(reference, str) and reference and not _surely_good(document, entries, value, reference, found):
                 _reference(document, resolver, frame, value, reference, (place, "reference", None), found)
         _contained(document, frame)
+    document.report.fired("references", count)
+
+
+def _surely_good(document: Document, entries: dict[str, list[Frame]] | None, value: dict[str, Any], reference: str, found: Field | None) -> bool:
+    """Return whether a reference is of one of the two commonest kinds, and right: the fullUrl of an entry beside, or Type/id outside of a Bundle."""
+    if "type" in value or "#" in reference:
+        return False
+    if entries is not None:
+        target = entries[reference][0].type if reference in entries and reference.startswith(_FULL) else None
+    else:
+        match = _RELATIVE.fullmatch(reference) if document.options.references != "exists" else None
+        target = match[1] if match is not None and match[1] in definitions().resources else None
+    return target is not None and (found is None or not found.targets or target in found.targets or "Resource" in found.targets)
 
 
 def check_identifiers(document: Document) -> None:

@@ -1,0 +1,155 @@
+"""Narrative XHTML, scanned once from left to right, with a word for everything that is the matter (R4: narrative.html, txt-1, txt-2).
+
+No parser with entities is involved, so nothing can be expanded: a document type is refused where it is met, and an entity is one of XML's five or a number.
+"""
+
+from __future__ import annotations
+
+import re
+
+from scorers.clinical.formats.fhir.options import NARRATIVE_CHARS_MAX
+from scorers.clinical.formats.fhir.xhtml import ATTRIBUTES, ATTRIBUTES_OF, ELEMENTS, ENTITY, NAMESPACE, ONLY, XML_ENTITIES, has_place, is_blank
+
+#: Tags of one narrative and how deep they may be nested.
+TAGS_MAX = 200_000
+TAG_DEPTH_MAX = 512
+
+TOKEN = re.compile(
+    r"<!--(?P<comment>.*?)-->|<!\[CDATA\[(?P<data>.*?)\]\]>|<(?P<close>/?)(?P<name>[A-Za-z][\w:.\-]*+)(?P<rest>(?:[^<>\"']|\"[^\"<]*\"|'[^'<]*')*+)>", re.DOTALL
+)
+_ATTRIBUTE = re.compile(r"\s++([A-Za-z_:][\w:.\-]*+)\s*+=\s*+(?:\"([^\"<]*)\"|'([^'<]*)')")
+#: Schemes of what is no place that a link could lead to; characters that a URL has not.
+_NO_PLACE = re.compile(r"\s*(urn|cid):", re.IGNORECASE)
+_NO_URL = re.compile(r"(?!data:).*[\s\"]", re.DOTALL)
+_ACTIVE = re.compile(r"\s*(javascript|vbscript|data\s*:\s*text/html)\b", re.IGNORECASE)
+
+
+class Scan:
+    """One narrative: its problems, the anchors it offers and the links into the page that it makes. `inside`: the element that the text stands in."""
+
+    def __init__(self, text: str, inside: tuple[str, ...] = ()) -> None:
+        self.problems: list[tuple[str, str]] = []
+        self.anchors: set[str] = set()
+        self.links: list[str] = []
+        self._text = text
+        self._open = [*inside]
+        self._content = False
+        self._tags = 0
+
+    def _say(self, code: str, message: str) -> None:
+        if (code, message) not in self.problems and len(self.problems) < 20:
+            self.problems.append((code, message))
+
+    def run(self) -> None:
+        """Scan the whole text."""
+        text = self._text
+        if len(text) > NARRATIVE_CHARS_MAX:
+            self._say("fhir.narrative.size", f"longer than {NARRATIVE_CHARS_MAX:,} characters: not read")
+            return
+        if re.search(r"<!(DOCTYPE|ENTITY)", text, re.IGNORECASE):
+            self._say("fhir.narrative.doctype", "a document type or entity declaration is refused: narrative must not declare anything")
+            return
+        place, roots = 0, 0
+        length = len(text)
+        while place < length:
+            start = text.find("<", place)
+            chars = text[place : length if start < 0 else start]
+            self._chars(chars, roots)
+            if start < 0:
+                break
+            match = TOKEN.match(text, start)
+            if match is None:
+                self._say("fhir.narrative.malformed", "not well-formed XHTML")
+                return
+            place = match.end()
+            if match["name"]:
+                roots += not self._open and not match["close"]
+                if not match["close"] and not has_place(match["name"], self._open):
+                    self._say("fhir.narrative.structure", "an element where XHTML has no place for it")
+                if not self.tag(match["name"], bool(match["close"]), match["rest"]):
+                    return
+            elif match["data"] and match["data"].strip():
+                self._content = True
+        if self._open:
+            self._say("fhir.narrative.malformed", "a tag is not closed")
+        elif roots != 1:
+            self._say("fhir.narrative.malformed", "the narrative must be one div")
+        elif not self._content:
+            self._say("fhir.invariants.txt-2", "the narrative must have some content that is not whitespace")
+
+    def _chars(self, chars: str, roots: int) -> None:
+        if chars and not chars.isspace():
+            self._content = True
+            if not self._open:
+                self._say("fhir.narrative.malformed", "the narrative must be one div" if roots else "text outside the div")
+            elif self._open[-1] in ONLY and not is_blank(chars):
+                self._say("fhir.narrative.structure", "text directly in a list, a table or a line break")
+        if "&" in chars:
+            self._entities(chars)
+
+    def _entities(self, chars: str) -> None:
+        for match in ENTITY.finditer(chars):
+            if not match[3] or (match[1] is None and match[2] not in XML_ENTITIES):
+                self._say("fhir.narrative.entity", "an entity that XML does not define: use the character itself")
+
+    def tag(self, name: str, closes: bool, rest: str) -> bool:
+        """Read one tag: its name and what follows it up to the bracket; return whether the scan can go on."""
+        self._tags += 1
+        if self._tags > TAGS_MAX or len(self._open) > TAG_DEPTH_MAX:
+            self._say("fhir.narrative.size", "more tags than the bound: not read further")
+            return False
+        if closes:
+            if not self._open or self._open.pop() != name or rest.strip():
+                self._say("fhir.narrative.malformed", "a closing tag does not match the open one")
+                return False
+            return True
+        empty = rest.endswith("/")
+        if not self._open and name != "div":
+            self._say("fhir.narrative.root", "the narrative must be a div")
+        if name not in ELEMENTS:
+            self._say("fhir.invariants.txt-1", "the narrative holds an element that is not basic HTML formatting")
+        elif name == "img":
+            self._content = True
+        if not self._attributes(name, rest[:-1] if empty else rest):
+            return False
+        if not empty:
+            self._open.append(name)
+        return True
+
+    def _attributes(self, name: str, rest: str) -> bool:
+        place, seen = 0, set()
+        # Matched in place, never searched for: a search would begin again at every blank.
+        while (match := _ATTRIBUTE.match(rest, place)) is not None:
+            place = match.end()
+            key, value = match[1], match[2] if match[2] is not None else match[3]
+            if key in seen:
+                self._say("fhir.narrative.malformed", "an attribute appears twice")
+            seen.add(key)
+            self._attribute(name, key, value)
+        if rest[place:].strip():
+            self._say("fhir.narrative.malformed", "not well-formed XHTML")
+            return False
+        if not self._open and name == "div" and "xmlns" not in seen:
+            self._say("fhir.narrative.namespace", "the div must be in the XHTML namespace")
+        return True
+
+    def _attribute(self, name: str, key: str, value: str) -> None:
+        if "&" in value:
+            self._entities(value)
+        if key == "xmlns":
+            if value != NAMESPACE:
+                self._say("fhir.narrative.namespace", "the div must be in the XHTML namespace")
+        elif key.startswith("xmlns:"):
+            return
+        elif key not in ATTRIBUTES and key not in ATTRIBUTES_OF.get(name, ()):
+            self._say("fhir.invariants.txt-1", "the narrative holds an attribute that is not basic HTML formatting")
+        elif key in {"href", "src"} and _ACTIVE.match(value):
+            self._say("fhir.narrative.active", "a link that runs code")
+        elif (key == "href" and _NO_PLACE.match(value)) or (key in {"href", "src"} and _NO_URL.match(value)):
+            self._say("fhir.narrative.url", "not a URL that a link could lead to")
+        elif (key == "href" or (key == "src" and name == "img")) and value.startswith("#") and len(value) > 1:
+            self.links.append(value[1:])
+        elif not value and ((key == "href" and name == "a") or (key == "src" and name == "img")):
+            self._say("fhir.narrative.empty-link", "a link to nowhere")
+        if key == "id" or (key == "name" and name in {"a", "map"}):
+            self.anchors.add(value)
