@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from ops.fhir_tables.definitions import definitions_table, profiles_table
-from ops.fhir_tables.terminology import codes_table, later_table
+from ops.fhir_tables.terminology import codes_table, later_table, listed_table
 
 OUT = Path(__file__).resolve().parents[2] / "scorers/clinical/formats/fhir/tables"
 NOTICE = "Compiled from hl7.fhir.r4.core 4.0.1 and hl7.fhir.uv.extensions.r4 5.3.0 (HL7 International, CC0-1.0). Regenerate: python -m ops.fhir_tables"
@@ -68,7 +68,7 @@ def main(arguments: list[str] | None = None) -> int:
     options.out.mkdir(parents=True, exist_ok=True)
     structures = definitions_table(package, read_package(options.extensions) if options.extensions else None)
     codes = codes_table(package)
-    tables = {"definitions": structures, "codes": codes, "profiles": profiles_table(package)}
+    tables = {"definitions": structures, "codes": codes, "profiles": profiles_table(package), "valuesets": listed_table(package, structures["values"])}
     if options.terminology:
         tables["terminology"] = later_table(read_package(options.terminology), codes)
     for name, table in tables.items():

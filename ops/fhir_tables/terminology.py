@@ -49,6 +49,34 @@ def expand_value_sets(package: dict[str, list[Json]], urls: set[str]) -> Json:
     return {url: _expand(sets.get(url), systems) for url in sorted(urls)}
 
 
+#: Systems whose codes value sets of ours may list: HL7's own and UCUM's; excerpts of other bodies' standards are left out.
+_LISTED = ("http://hl7.org/fhir/", "http://terminology.hl7.org/", "http://unitsofmeasure.org", "urn:ietf:bcp:47")
+
+
+def listed_table(package: dict[str, list[Json]], known: Json) -> Json:
+    """Return value set URL → {system: codes, or null for all of a system in the table of codes} for what the table of bindings leaves out."""
+    whole = {one["url"] for one in package["CodeSystem"] if one.get("content") == "complete" and one.get("concept")}
+    found: Json = {}
+    for one in package["ValueSet"]:
+        members = None if known.get(one["url"]) is not None else _listed(one, whole)
+        if members:
+            found[one["url"]] = members
+    return {"sets": found}
+
+
+def _listed(value_set: Json, whole: set[str]) -> dict[str, list[str] | None] | None:
+    compose = value_set.get("compose", {})
+    members: dict[str, list[str] | None] = {}
+    for include in compose.get("include", ()):
+        system = include.get("system", "")
+        if compose.get("exclude") or include.get("filter") or include.get("valueSet") or not system.startswith(_LISTED) or members.get(system, []) is None:
+            return None
+        if "concept" not in include and system not in whole:
+            return None
+        members[system] = sorted({*(members.get(system) or ()), *(one["code"] for one in include["concept"])}) if "concept" in include else None
+    return members
+
+
 def _expand(value_set: Json | None, systems: dict[str, Json]) -> dict[str, list[str]] | None:
     if value_set is None or value_set["compose"].get("exclude"):
         return None

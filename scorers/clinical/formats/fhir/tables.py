@@ -109,6 +109,13 @@ def later_codes() -> dict[str, dict[str, str]]:
 
 
 @lru_cache(maxsize=1)
+def listed_sets() -> dict[str, dict[str, list[str] | None]]:
+    """Return value set URL → {system: codes, or None for all of a system in `code_systems`}: R4's value sets that no required binding of R4 names."""
+    sets: dict[str, dict[str, list[str] | None]] = _read("valuesets")["sets"]
+    return sets
+
+
+@lru_cache(maxsize=1)
 def own_profiles() -> dict[str, dict[str, Any]]:
     """Return the profiles that FHIR R4 itself publishes, as slim StructureDefinitions by URL."""
     profiles: dict[str, dict[str, Any]] = _read("profiles")["profiles"]

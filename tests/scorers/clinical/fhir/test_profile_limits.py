@@ -106,7 +106,9 @@ def test_a_contained_resource_conforms_to_a_profile_that_may_be_referred_to(aski
 
 def test_an_extension_is_held_to_its_definition_wherever_it_stands(asking: Any) -> None:
     bound = {"strength": "required", "valueSet": "http://hl7.org/fhir/ValueSet/administrative-gender"}
-    extension = profile("note", "Extension", element("Extension.url", fixedUri=URL + "note"), element("Extension.value[x]", min=1, binding=bound))
+    extension = profile(
+        "note", "Extension", element("Extension.url", fixedUri=URL + "note"), element("Extension.value[x]", min=1, type=[{"code": "code"}], binding=bound)
+    )
     options = replace(asking(extension), profiles=())
     assert codes(patient(extension=[{"url": URL + "note", "valueCode": "male"}]), options) == set()
     assert codes(patient(extension=[{"url": URL + "note", "valueCode": "x"}]), options) == {"fhir.profiles.binding"}
@@ -176,7 +178,7 @@ def test_a_slice_may_leave_a_discriminator_open_but_not_all(asking: Any) -> None
 
 def test_a_quantity_without_a_unit_leaves_no_value_set(asking: Any) -> None:
     bound = {"strength": "required", "valueSet": "http://hl7.org/fhir/ValueSet/administrative-gender"}
-    options = asking(profile("amount", "Observation", element("Observation.value[x]", binding=bound)))
+    options = asking(profile("amount", "Observation", element("Observation.value[x]", type=[{"code": "Quantity"}], binding=bound)))
     assert codes(observation(valueQuantity={"value": 1}), options) == set()
     assert codes(observation(valueQuantity={"value": 1, "system": "http://a.example/s", "code": "x"}), options) == {"fhir.profiles.binding"}
 
@@ -185,3 +187,18 @@ def test_a_reference_to_what_is_not_here_is_not_held_against_the_document(asking
     options = asking(profile("about", "Observation", element("Observation.subject", type=[{"code": "Reference", "targetProfile": [BASE + "Patient"]}])))
     assert codes(observation(subject={"reference": "Group/1"}), options) == set()
     assert codes(observation(subject={"reference": "Group/1"}), replace(options, rest_references=True)) == {"fhir.profiles.target"}
+
+
+def test_value_sets_of_r4_that_list_their_codes_are_known_without_its_package(asking: Any) -> None:
+    bound = {"strength": "required", "valueSet": "http://hl7.org/fhir/ValueSet/age-units"}
+    options = asking(profile("age", "Observation", element("Observation.value[x]", type=[{"code": "Quantity"}], binding=bound)))
+    amount = {"value": 1, "system": "http://unitsofmeasure.org"}
+    assert codes(observation(valueQuantity=amount | {"code": "wk"}), options) == set()
+    assert codes(observation(valueQuantity=amount | {"code": "m"}), options) == {"fhir.profiles.binding"}
+
+
+def test_a_binding_on_a_choice_of_several_types_is_held_against_none(asking: Any) -> None:
+    bound = {"strength": "required", "valueSet": "http://hl7.org/fhir/ValueSet/age-units"}
+    kinds = [{"code": "Quantity"}, {"code": "CodeableConcept"}]
+    options = asking(profile("age", "Observation", element("Observation.value[x]", type=kinds, binding=bound)))
+    assert codes(observation(valueQuantity={"value": 1, "system": "http://unitsofmeasure.org", "code": "m"}), options) == set()

@@ -81,7 +81,11 @@ def settle(rule: Constraint) -> None:
     nested = any(not is_base(profile) for _, profiles, _ in rule.types for profile in profiles)
     rule.asks_type = targeted or nested or (rule.choice and bool(rule.types)) or _resources(rule.types) is not None
     rule.resources = _resources(rule.types)
-    rule.bound = rule.binding is not None and rule.binding[0] in {"required", "extensible"}
+    # A binding on a choice of several types does not say of which, and a fixed code is stated by itself (R4's units of vital signs): the official
+    # validator holds values to neither.
+    code = rule.children.get("code")
+    named = (rule.choice and len(rule.types) != 1) or (code is not None and code.fixed is not None)
+    rule.bound = rule.binding is not None and rule.binding[0] in {"required", "extensible"} and not named
     rule.asks_below = any(child.least for child in rule.children.values())
     rule.bounded = rule.low is not None or rule.high is not None or rule.length is not None
     held = rule.fixed is not None or rule.pattern is not None or rule.ceiling is not None

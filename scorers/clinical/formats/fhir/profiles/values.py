@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from scorers.clinical.formats.fhir.profiles.packages import Json, Packages
-from scorers.clinical.formats.fhir.tables import code_systems, definitions
+from scorers.clinical.formats.fhir.tables import code_systems, definitions, listed_sets
 
 #: Value sets inside value sets.
 DEPTH_MAX = 8
@@ -35,6 +35,9 @@ class ValueSets:
         known = definitions().values.get(canonical.partition("|")[0])
         if known is not None:
             return {system: set(codes) for system, codes in known.items()}
+        listed = listed_sets().get(canonical.partition("|")[0])
+        if listed is not None:
+            return {system: set(codes) if codes is not None else set(code_systems().get(system, ())) for system, codes in listed.items()}
         definition = self._packages.find("ValueSet", canonical)
         if definition is None or depth > DEPTH_MAX:
             return None
