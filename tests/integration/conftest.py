@@ -69,12 +69,19 @@ def embedded() -> Iterator[Broker]:
         yield Broker("embedded", own.bootstrap_servers, embedded=own)
 
 
-@pytest.fixture
-def one_node(tmp_path: Path) -> Iterator[Broker]:
-    """An Apache Kafka node of the test's own, to kill and restart (starts in about 3 s)."""
-    cluster = start_apache(tmp_path / "kafka")
+@pytest.fixture(scope="session")
+def _one_node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
+    cluster = start_apache(tmp_path_factory.mktemp("kafka1"))
     yield Broker("apache", cluster.bootstrap_servers, cluster=cluster)
     cluster.stop()
+
+
+@pytest.fixture
+def one_node(_one_node: Broker) -> Broker:
+    """An Apache Kafka node, running when the test begins; it may be killed and restarted."""
+    assert _one_node.cluster is not None
+    _one_node.cluster.start()
+    return _one_node
 
 
 @pytest.fixture(scope="session")

@@ -302,6 +302,13 @@ def up(tmp_path: Path) -> Iterator["Up"]:
         yield one
 
 
+@pytest.fixture
+def up_with_one_suite(tmp_path: Path) -> Iterator["Up"]:
+    """Without the suites that load models: for what concerns processes alone."""
+    with Up(tmp_path, "--suite", "safe_v0") as one:
+        yield one
+
+
 class Up:
     """`touchstone up` as a process."""
 
@@ -373,7 +380,8 @@ def test_up_scores_accounts_and_ends_in_order(up: Up, capfdbinary: pytest.Captur
 
 
 @pytest.mark.slow
-def test_a_child_that_dies_ends_everything_and_is_named(up: Up) -> None:
+def test_a_child_that_dies_ends_everything_and_is_named(up_with_one_suite: Up) -> None:
+    up = up_with_one_suite
     children = up.children()
     worker = next(pid for pid in children if b"safe_v0" in Path(f"/proc/{pid}/cmdline").read_bytes())
     os.kill(worker, signal.SIGKILL)
@@ -383,7 +391,8 @@ def test_a_child_that_dies_ends_everything_and_is_named(up: Up) -> None:
 
 
 @pytest.mark.slow
-def test_no_child_outlives_a_parent_that_is_killed(up: Up) -> None:
+def test_no_child_outlives_a_parent_that_is_killed(up_with_one_suite: Up) -> None:
+    up = up_with_one_suite
     children = up.children()
     assert len(children) >= 3
     up.process.kill()
