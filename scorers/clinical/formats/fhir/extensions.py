@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from scorers.clinical.formats.fhir.bindings import binding_to
+from scorers.clinical.formats.fhir.contexts import by_values, in_context
 from scorers.clinical.formats.fhir.document import Document, Frame, Place
 from scorers.clinical.formats.fhir.references import is_absolute
 from scorers.clinical.formats.fhir.tables import definitions
@@ -15,12 +16,6 @@ from scorers.clinical.formats.fhir.tables import definitions
 _OPEN = re.compile(r"https?://(www\.)?(example\.(org|com)|acme\.com)/|http://hl7\.org/fhir/(tools/|[1-6]\.0/StructureDefinition/extension-)")
 #: Where HL7 publishes its own extensions for all: the table holds them.
 _PUBLISHED = re.compile(r"http://hl7\.org/fhir/StructureDefinition/[^/]+")
-_PRIMITIVE_BASES = {"code": "string", "id": "string", "markdown": "string", "canonical": "uri", "url": "uri", "oid": "uri", "uuid": "uri"} | {
-    "positiveInt": "integer",
-    "unsignedInt": "integer",
-}
-#: Contexts that name an interface, or all of something: not told apart by the table.
-_WIDE = frozenset({"Element", "Base", "*", "CanonicalResource", "MetadataResource", "ElementDefinition"})
 
 
 def check_extensions(document: Document, installed: Callable[[str], dict[str, Any] | None]) -> None:
@@ -58,7 +53,7 @@ def _check(
     names: tuple[str, ...],
     installed: Callable[[str], dict[str, Any] | None],
 ) -> bool:
-    """Check one extension; return whether something was said."""
+    """Check one extension; return whether another one like it must be checked, too: something was said, or it depends on values."""
     nested = len(names) > 1 and names[-2] in {"extension", "modifierExtension"}
     if not is_absolute(url):
         if not nested:
@@ -105,11 +100,11 @@ def _defined(document: Document, value: dict[str, Any], known: dict[str, Any], p
     if known["parts"]:
         # What a package defines is held to its definition as a profile, which counts its slices.
         said |= _parts(document, value.get("extension"), known["parts"], place, counted=value.get("url") in definitions().extensions)
-    if not _in_context(known["contexts"], frame, names):
+    if not in_context(known, place, frame, names, document):
         allowed = ", ".join(one for _, one in known["contexts"][:6])
         document.say("major", "fhir.extensions.context", place, f"this extension is not allowed here; allowed on: {allowed}")
         said = True
-    return said
+    return said or by_values(known)
 
 
 def _valued(value: dict[str, Any], place: Place, part: str) -> Iterator[tuple[dict[str, Any], Place]]:
@@ -158,41 +153,3 @@ def _parts(document: Document, inner: Any, known: dict[str, Any], place: Place, 
             document.say("major", "fhir.extensions.part-count", place, f"the definition of this extension allows {least} to {most} of one part; found {count}")
             said = True
     return said
-
-
-def _in_context(contexts: list[list[str]], frame: Frame, names: tuple[str, ...]) -> bool:
-    """Return whether an extension may stand where it stands; true also where that cannot be told."""
-    if not contexts or any(kind != "element" for kind, _ in contexts):
-        return True
-    wanted = {expression for _, expression in contexts}
-    if wanted & _WIDE:
-        return True
-    return bool(wanted & _places(frame.type, names[:-1]))
-
-
-def _places(root: str, names: tuple[str, ...]) -> set[str]:
-    """Every name under which a definition may speak of an element: its paths and its types."""
-    table = definitions()
-    places, at = {root}, root
-    paths = {root}
-    for name in names:
-        holder = table.types.get(at)
-        found = holder.fields.get(name.lstrip("_")) if holder is not None else None
-        if found is None:
-            return set(_WIDE) | {"*"}
-        element = found.element
-        options = {element, element.removesuffix("[x]"), found.name}
-        paths = {f"{path}.{option}" for path in {*paths, *_with_bases(at)} for option in options}
-        places, at = set(paths), found.type
-    return places | _with_bases(at)
-
-
-def _with_bases(name: str) -> set[str]:
-    found = {name, "Element"} if name[0].islower() else {name}
-    bases = definitions().bases
-    while bases.get(name):
-        name = bases[name]
-        found.add(name)
-    if name in _PRIMITIVE_BASES:
-        found.add(_PRIMITIVE_BASES[name])
-    return found

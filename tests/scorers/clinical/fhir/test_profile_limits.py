@@ -202,3 +202,33 @@ def test_a_binding_on_a_choice_of_several_types_is_held_against_none(asking: Any
     kinds = [{"code": "Quantity"}, {"code": "CodeableConcept"}]
     options = asking(profile("age", "Observation", element("Observation.value[x]", type=kinds, binding=bound)))
     assert codes(observation(valueQuantity={"value": 1, "system": "http://unitsofmeasure.org", "code": "m"}), options) == set()
+
+
+def _note(*contexts: tuple[str, str], **facts: Any) -> dict[str, Any]:
+    definition = profile("note", "Extension", element("Extension.url", fixedUri=URL + "note"), element("Extension.value[x]", type=[{"code": "boolean"}]))
+    return definition | {"context": [{"type": kind, "expression": expression} for kind, expression in contexts]} | facts
+
+
+NOTE = [{"url": URL + "note", "valueBoolean": True}]
+
+
+def test_an_extension_stands_where_fhirpath_selects(asking: Any) -> None:
+    options = replace(asking(_note(("fhirpath", "Patient.address.where(use = 'home')"), ("fhirpath", "Patient.active"))), profiles=())
+    home, work = ({"use": use, "extension": NOTE} for use in ("home", "work"))
+    assert codes(patient(address=[home], active=True, _active={"extension": NOTE}), options) == set()
+    assert codes(patient(address=[home, work]), options) == {"fhir.extensions.context"}
+    assert codes(patient(extension=NOTE), options) == {"fhir.extensions.context"}
+
+
+def test_an_extension_stands_on_an_extension_that_its_definition_names(asking: Any) -> None:
+    other = profile("other", "Extension", element("Extension.url", fixedUri=URL + "other"))
+    options = replace(asking(_note(("extension", URL + "other")), other), profiles=())
+    beside = {"valueString": "x", "_valueString": {"extension": NOTE}}
+    assert codes(patient(extension=[{"url": URL + "other", **beside}]), options) == set()
+    assert codes(patient(extension=[{"url": "http://vendor.test/x", **beside}]), options) == {"fhir.extensions.context"}
+
+
+def test_an_extension_stands_only_where_its_invariants_hold(asking: Any) -> None:
+    options = replace(asking(_note(("element", "Patient"), contextInvariant=["active.not()"])), profiles=())
+    assert codes(patient(extension=NOTE, active=False), options) == set()
+    assert codes(patient(extension=NOTE, active=True), options) == {"fhir.extensions.context"}

@@ -241,6 +241,8 @@ def extension_facts(definition: Json) -> Json:
     silent: list[str] | None = None if not whole and not any("value" in str(element.get("id")) for element in elements) else []
     modifier = bool(root.get("isModifier", False))
     found: Json = {"contexts": contexts, "max": root.get("max", "*"), "values": silent, "modifier": modifier, "parts": {}, "required": False}
+    if rules := [one for one in definition.get("contextInvariant") or () if isinstance(one, str)]:
+        found["rules"] = rules
     for element in elements if whole else [one | {"min": one.get("min", 0), "max": one.get("max", "*")} for one in elements]:
         identity = str(element.get("id"))
         if identity == "Extension.value[x]" and element["max"] != "0":
