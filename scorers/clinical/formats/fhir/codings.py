@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
 from schemas.result import Severity
 from scorers.clinical.formats.fhir.document import Document, Place
+from scorers.clinical.formats.fhir.maps import Membership, Systems, check_maps
 from scorers.clinical.formats.fhir.profiles.values import system_facts
 from scorers.clinical.formats.fhir.references import is_absolute, relative_type
 from scorers.clinical.formats.fhir.tables import code_systems, definitions, later_codes
@@ -20,12 +20,8 @@ _SETTLED_MAX = 50_000
 _DISPLAY: dict[str, Severity] = {"error": "major", "warning": "minor"}
 
 
-#: What is known of a code system by its URL: all its codes or None, and whether it is a supplement; None where nothing is known.
-Systems = Callable[[Any], tuple[frozenset[str] | None, bool] | None]
-
-
-def check_codings(document: Document, installed: Systems) -> None:
-    """Check every Coding and every canonical URL of a document. `installed`: code systems of the packages on this machine."""
+def check_codings(document: Document, installed: Systems, member: Membership) -> None:
+    """Check every Coding and every canonical URL of a document. `installed`: code systems of the packages on this machine; `member`: their value sets."""
     defined = _defined_here(document, installed)
     settled, told = document.settled, set[tuple[Any, Any, Any]]()
     undefined: set[Any] = set()
@@ -56,7 +52,7 @@ def check_codings(document: Document, installed: Systems) -> None:
                 document.say("major", "fhir.canonicals.fragment", place, "no contained resource has this id")
             _canonical(document, value, place, found.targets, frame.container is not None and found.name == "url")
     _systems(document)
-    _maps(document, defined)
+    check_maps(document, defined, member)
 
 
 def _defined_here(document: Document, installed: Systems) -> Systems:
@@ -161,41 +157,3 @@ def _systems(document: Document) -> None:
                 system = one.get("system") if isinstance(one, dict) else None
                 if isinstance(system, str) and not is_absolute(system):
                     document.say("major", "fhir.codings.system", (((frame.place, "compose", None), part, index), "system", None), "must be an absolute URI")
-
-
-def _maps(document: Document, defined: Systems) -> None:
-    """Codes of a ConceptMap must be codes of the systems that they are mapped from and to, where those are at hand."""
-    for frame in document.frames:
-        if frame.type != "ConceptMap":
-            continue
-        for index, group in _dicts(frame.resource, "group"):
-            place: Place = (frame.place, "group", index)
-            source, target = (_codes_of(group.get(end), defined) for end in ("source", "target"))
-            for number, element in _dicts(group, "element"):
-                at: Place = (place, "element", number)
-                _mapped(document, element, source, at)
-                for count, one in _dicts(element, "target"):
-                    _mapped(document, one, target, (at, "target", count))
-
-
-def _mapped(document: Document, holder: dict[str, Any], codes: Collection[str] | None, place: Place) -> None:
-    code = holder.get("code")
-    if codes is not None and isinstance(code, str) and code not in codes:
-        document.say("major", "fhir.codings.map", (place, "code", None), "the code system that is mapped has no such code", value=code)
-
-
-def _codes_of(system: Any, defined: Systems) -> Collection[str] | None:
-    if not isinstance(system, str):
-        return None
-    known = code_systems().get(system)
-    if known is not None:
-        return known
-    facts = defined(system)
-    return facts[0] if facts is not None else None
-
-
-def _dicts(owner: dict[str, Any], name: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    values = owner.get(name)
-    for index, value in enumerate(values if isinstance(values, list) else ()):
-        if isinstance(value, dict):
-            yield index, value

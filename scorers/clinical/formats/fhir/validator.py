@@ -88,7 +88,7 @@ def _rules(document: Document) -> None:
         "bundle": lambda: check_bundles(document, resolver),
         "narrative": lambda: check_narratives(document),
         "extensions": lambda: check_extensions(document, at_hand.extension),
-        "codings": lambda: check_codings(document, at_hand.system),
+        "codings": lambda: check_codings(document, at_hand.system, at_hand.values.holds),
         "definitions": lambda: check_definitions(document),
         "questionnaires": lambda: check_responses(document, at_hand),
         "attachments": lambda: check_attachments(document),

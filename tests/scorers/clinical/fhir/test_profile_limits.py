@@ -232,3 +232,35 @@ def test_an_extension_stands_only_where_its_invariants_hold(asking: Any) -> None
     options = replace(asking(_note(("element", "Patient"), contextInvariant=["active.not()"])), profiles=())
     assert codes(patient(extension=NOTE, active=False), options) == set()
     assert codes(patient(extension=NOTE, active=True), options) == {"fhir.extensions.context"}
+
+
+def _system(**facts: Any) -> dict[str, Any]:
+    concepts = [{"code": "Red"}, {"code": "Blue"}]
+    return {"resourceType": "CodeSystem", "url": "http://codes.test/s", "status": "draft", "content": "complete", "concept": concepts} | facts
+
+
+@pytest.mark.parametrize(
+    ("facts", "code", "told"),
+    [
+        ({}, "red", {"fhir.codings.unknown"}),
+        ({"caseSensitive": False}, "red", set()),
+        ({"caseSensitive": False}, "green", {"fhir.codings.unknown"}),
+        ({"supplements": "http://loinc.org"}, "Red", {"fhir.codings.supplement"}),
+    ],
+)
+def test_codes_of_a_system_in_a_package(asking: Any, facts: dict[str, Any], code: str, told: set[str]) -> None:
+    options = replace(asking(_system(**facts)), profiles=())
+    assert codes({"resourceType": "Basic", "code": {"coding": [{"system": "http://codes.test/s", "code": code}]}}, options) == told
+
+
+def test_what_is_mapped_is_in_the_value_set_that_is_mapped(asking: Any) -> None:
+    include = {"system": "http://codes.test/s", "concept": [{"code": "Red"}]}
+    colours = {"resourceType": "ValueSet", "url": "http://codes.test/v", "status": "draft", "compose": {"include": [include]}}
+    options = replace(asking(colours, _system()), profiles=())
+
+    def mapped(code: str) -> set[str]:
+        group = {"source": "http://codes.test/s", "element": [{"code": code}]}
+        return codes({"resourceType": "ConceptMap", "name": "M", "status": "draft", "sourceCanonical": "http://codes.test/v", "group": [group]}, options)
+
+    assert mapped("Red") == set()
+    assert mapped("Blue") == {"fhir.codings.map"}

@@ -82,15 +82,27 @@ class ValueSets:
             return {system: set(known)}
         definition = self._packages.find("CodeSystem", system)
         codes = system_facts(definition)[0] if definition is not None else None
-        if codes is not None:
+        if codes is not None and not isinstance(codes, Folded):
             return {system: set(codes)}
         return {system: None}  # Any code of that system: whether it exists is another question.
 
 
+class Folded(frozenset[str]):
+    """Codes of a system that does not mind capitals; held in small letters."""
+
+    __slots__ = ()
+
+    def __contains__(self, code: object) -> bool:
+        """Whether a code is one of them, however it is written."""
+        return super().__contains__(code.casefold() if isinstance(code, str) else code)
+
+
 def system_facts(definition: Json) -> tuple[frozenset[str] | None, bool]:
-    """Return the codes of a CodeSystem, None where it does not hold all of them or does not mind their case, and whether it is a supplement."""
-    if definition.get("content") != "complete" or definition.get("caseSensitive") is False or definition.get("compositional") is True:
-        return None, definition.get("content") == "supplement"
+    """Return the codes of a CodeSystem, None where it does not hold all of them, and whether it is a supplement."""
+    if "supplements" in definition or definition.get("content") == "supplement":
+        return None, True
+    if definition.get("content") != "complete" or definition.get("compositional") is True:
+        return None, False
     codes: set[str] = set()
     waiting = [definition]
     while waiting:
@@ -99,7 +111,7 @@ def system_facts(definition: Json) -> tuple[frozenset[str] | None, bool]:
             if isinstance(concept, dict):
                 codes.add(str(concept.get("code")))
                 waiting.append(concept)
-    return frozenset(codes), False
+    return (Folded(one.casefold() for one in codes) if definition.get("caseSensitive") is False else frozenset(codes)), False
 
 
 def _among(members: Members | None, system: str | None, code: str) -> bool | None:

@@ -1,0 +1,67 @@
+"""ConceptMaps: their codes belong to the systems, and to the value sets, that they map (R4: conceptmap.html)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator
+from typing import Any
+
+from scorers.clinical.formats.fhir.document import Document, Place
+from scorers.clinical.formats.fhir.tables import code_systems
+
+#: What is known of a code system by its URL: all its codes or None, and whether it is a supplement; None where nothing is known.
+Systems = Callable[[Any], tuple[frozenset[str] | None, bool] | None]
+#: Whether a code of a system is in a value set by canonical URL; None where that cannot be told.
+Membership = Callable[[str, str | None, str], bool | None]
+
+
+def check_maps(document: Document, defined: Systems, member: Membership) -> None:
+    """Check every ConceptMap of a document, as far as what it maps is at hand."""
+    for frame in document.frames:
+        if frame.type != "ConceptMap":
+            continue
+        sets = [frame.text(f"{end}Canonical") or frame.text(f"{end}Uri") for end in ("source", "target")]
+        for index, group in _dicts(frame.resource, "group"):
+            place: Place = (frame.place, "group", index)
+            source, target = (_End(group.get(end), value_set, defined, member) for end, value_set in zip(("source", "target"), sets, strict=True))
+            for number, element in _dicts(group, "element"):
+                at: Place = (place, "element", number)
+                source.check(document, element, at)
+                for count, one in _dicts(element, "target"):
+                    target.check(document, one, (at, "target", count))
+
+
+class _End:
+    """One end of a group: its code system, and the value set that the map states for it."""
+
+    def __init__(self, system: Any, value_set: str, defined: Systems, member: Membership) -> None:
+        self._system = system if isinstance(system, str) else None
+        self._value_set = value_set
+        self._codes = _codes_of(self._system, defined)
+        self._member = member
+
+    def check(self, document: Document, holder: dict[str, Any], place: Place) -> None:
+        """Check the code of an element or target."""
+        code = holder.get("code")
+        if not isinstance(code, str):
+            return
+        if self._codes is not None and code not in self._codes:
+            document.say("major", "fhir.codings.map", (place, "code", None), "the code system that is mapped has no such code", value=code)
+        elif self._value_set and self._system is not None and self._member(self._value_set, self._system, code) is False:
+            document.say("major", "fhir.codings.map", (place, "code", None), "not a code of the value set that is mapped", value=code)
+
+
+def _codes_of(system: str | None, defined: Systems) -> Collection[str] | None:
+    if system is None:
+        return None
+    known = code_systems().get(system)
+    if known is not None:
+        return known
+    facts = defined(system)
+    return facts[0] if facts is not None else None
+
+
+def _dicts(owner: dict[str, Any], name: str) -> Iterator[tuple[int, dict[str, Any]]]:
+    values = owner.get(name)
+    for index, value in enumerate(values if isinstance(values, list) else ()):
+        if isinstance(value, dict):
+            yield index, value
