@@ -58,7 +58,7 @@ class Engine:
             return self._complex(found)
         if found.kind == "primitive":
             return self._primitive(of, found)
-        return Step(found, key, many=found.many)
+        return Step(found, key, resource=found if found.kind == "resource" and not found.many else None, many=found.many)
 
     def _complex(self, found: Field) -> Step:
         below, binding = self.plans(found.type), binding_of(found)

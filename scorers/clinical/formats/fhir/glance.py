@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Final
+from typing import Final, NamedTuple
 
 from scorers.clinical.formats.fhir.markup import TAG_DEPTH_MAX, TAGS_MAX, TOKEN, Scan
 from scorers.clinical.formats.fhir.options import NARRATIVE_CHARS_MAX
@@ -17,14 +17,22 @@ _NOTHING: Final = frozenset[str]()
 Tag = tuple[str, str, frozenset[str]]
 
 
-def look(text: str) -> Scan:
-    """Return what there is to say of a narrative, with its anchors and links."""
+class Seen(NamedTuple):
+    """What there is to say of a narrative, the anchors that it offers, and the links into the page that it makes."""
+
+    problems: list[tuple[str, str]]
+    anchors: set[str]
+    links: list[str]
+
+
+def look(text: str) -> Seen:
+    """Return what there is to say of a narrative."""
+    seen = Seen([], set(), [])
+    if _is_good(text, seen):
+        return seen
     scan = Scan(text)
-    if not _is_good(text, scan):
-        scan.anchors.clear()
-        scan.links.clear()
-        scan.run()
-    return scan
+    scan.run()
+    return Seen(scan.problems, scan.anchors, scan.links)
 
 
 @lru_cache(maxsize=1)
@@ -39,7 +47,7 @@ def _fits(outer: str, name: str) -> bool:
     return has_place(name, [outer])
 
 
-def _is_good(text: str, scan: Scan) -> bool:
+def _is_good(text: str, seen: Seen) -> bool:
     """Return whether a text is good. Notes its anchors and links."""
     pieces = text.split("<", TAGS_MAX)
     if len(text) > NARRATIVE_CHARS_MAX or len(pieces) > TAGS_MAX or (pieces[0] and not pieces[0].isspace()):
@@ -49,7 +57,7 @@ def _is_good(text: str, scan: Scan) -> bool:
     known, opened, content, rooted = _known(), list[str](), False, False
     for piece in pieces[1:]:
         body, end, chars = piece.partition(">")
-        tag = known.get(body) or (_learn(body, known, scan) if end else None)
+        tag = known.get(body) or (_learn(body, known, seen) if end else None)
         if tag is None:
             return False
         kind, name, barred = tag
@@ -80,7 +88,7 @@ def _opens(kind: str, name: str, barred: frozenset[str], opened: list[str], root
     return len(opened) <= TAG_DEPTH_MAX
 
 
-def _learn(body: str, known: dict[str, Tag], scan: Scan) -> Tag | None:
+def _learn(body: str, known: dict[str, Tag], seen: Seen) -> Tag | None:
     """Return a good tag, and keep it where it is short and makes no anchor or link; None for any other."""
     match = TOKEN.fullmatch(f"<{body}>")
     if match is None or not match["name"]:
@@ -96,8 +104,8 @@ def _learn(body: str, known: dict[str, Tag], scan: Scan) -> Tag | None:
         kind = "empty" if rest.endswith("/") else "root" if name == "div" and "xmlns=" in rest else "open"
         tag = None if probe.problems else (kind, name, BARRED.get(name, _NOTHING))
     if tag is not None and probe is not None and (probe.anchors or probe.links):
-        scan.anchors |= probe.anchors
-        scan.links += probe.links
+        seen.anchors.update(probe.anchors)
+        seen.links.extend(probe.links)
     elif tag is not None and len(body) <= _KNOWN_CHARS_MAX and len(known) < _KNOWN_MAX:
         known[body] = tag
     return tag

@@ -13,12 +13,13 @@ def check_narratives(document: Document) -> None:
     anchors: list[set[str]] = []
     links: list[list[str]] = []
     for text, place, _ in document.narratives:
-        document.report.fired("narrative")
-        scan = look(text)
-        for code, message in scan.problems:
+        seen = look(text)
+        for code, message in seen.problems:
             document.say("major", code, place, message)
-        anchors.append(scan.anchors)
-        links.append(scan.links)
+        anchors.append(seen.anchors)
+        links.append(seen.links)
+    if document.narratives:
+        document.report.fired("narrative", len(document.narratives))
     _links(document, anchors, links)
     _text_links(document, anchors)
 

@@ -37,7 +37,7 @@ class Step:
 
     `accepts` and `accepts_item` tell a text that is known to be right as its value or in its list; `plain`: JSON types whose every value is right.
     `below`: the plans of objects that are its value or in its list; `one` and `each` are the same where such an object asks for no more than a walk:
-    it neither stands `beside` a primitive nor keeps a rule of the element itself. `many`: the element repeats.
+    it neither stands `beside` a primitive nor has a binding. `resource`: the field, where its value is a resource. `many`: the element repeats.
     """
 
     field: Field | None
@@ -48,6 +48,7 @@ class Step:
     one: Plans | None = None
     each: Plans | None = None
     below: Plans | None = None
+    resource: Field | None = None
     binding: Binding | None = None
     beside: str = ""
     noted: bool = False

@@ -104,6 +104,9 @@ class Walk(Leaves):
 
     def _nested(self, step: Step, member: dict[str, Any], place: Place, owner: dict[str, Any], depth: int) -> None:
         """An object of which more is asked than a walk, or where no object of a type belongs."""
+        if step.resource is not None:
+            self._inner_resource(member, (place, step.key, None), step.resource, depth)
+            return
         if step.below is None or step.many:
             self._other(step, member, place, depth)
             return
@@ -208,20 +211,17 @@ class Walk(Leaves):
             self._resource(value, place, None, outer.bundle, depth + 1)
 
     def _entry(self, value: dict[str, Any], place: Place, depth: int) -> None:
-        bundle, outer = self._frame, place[0]
-        index = outer[2] if outer is not None and outer[1] == "entry" else None
+        bundle, outer, name = self._frame, place[0], value.get("resourceType")
+        if isinstance(name, str) and name in self._engine.definitions.resources:
+            place = self._entry_place(bundle, name)
+        inner = self._resource(value, place, None, bundle, depth)
         entries = bundle.resource.get("entry")
-        inner = self._resource(value, self._entry_place(value, place), None, bundle, depth)
-        if inner is not None and index is not None and isinstance(entries, list):
-            inner.entry, inner.entry_index = entries[index], index
+        if inner is not None and outer is not None and outer[1] == "entry" and outer[2] is not None and isinstance(entries, list):
+            inner.entry, inner.entry_index = entries[outer[2]], outer[2]
             bundle.entries.append(inner)
 
-    def _entry_place(self, value: dict[str, Any], place: Place) -> Place:
+    def _entry_place(self, bundle: Frame, name: str) -> Place:
         """An entry's resource is shown by its type and its number among those of its type, as the specification's examples do."""
-        name = value.get("resourceType")
-        if not isinstance(name, str) or name not in self._engine.definitions.resources:
-            return place
-        bundle = self._frame
         number = bundle.numbers.get(name, 0)
         bundle.numbers[name] = number + 1
         only = name == "Patient" and number == 0 and _patients(bundle.resource) == 1

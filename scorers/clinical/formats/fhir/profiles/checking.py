@@ -61,6 +61,10 @@ def _claimed(frame: Frame) -> list[str]:
 def _vital(frame: Frame) -> list[str]:
     if frame.type != "Observation":
         return []
+    code = frame.resource.get("code")
+    listed = code.get("coding") if code.__class__ is dict else None
+    if listed.__class__ is list and not any(one.__class__ is dict and one.get("system") == _LOINC and str(one.get("code")) in VITAL_SIGNS for one in listed):
+        return []
     codings = [one for code in children(frame.resource, "code") for one in children(code, "coding") if isinstance(one, dict)]
     codes = (one.get("code") for one in codings if one.get("system") == _LOINC)
     return [BASE + VITAL_SIGNS[code] for code in codes if isinstance(code, str) and code in VITAL_SIGNS][:1]

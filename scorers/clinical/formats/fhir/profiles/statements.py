@@ -55,6 +55,8 @@ class Statements(ABC):
 
     def _invariant(self, invariant: Invariant, value: Any, place: Place, kind: str | None = None, level: Severity | None = None) -> None:
         frame = self._frame
+        if invariant.look is not None and invariant.look(value, frame.resource):
+            return
         around = Surroundings(frame.resource, frame.root.resource, value, self._resolve, kind)
         verdict = invariant.holds(value, around)
         if verdict is False:

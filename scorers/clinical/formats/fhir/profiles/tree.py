@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,6 +11,7 @@ from scorers.clinical.formats.fhir.tables import Invariant, compile_invariant, d
 
 Json = dict[str, Any]
 BASE = "http://hl7.org/fhir/StructureDefinition/"
+_ODD = re.compile(r"[^\w\-./:|#]")
 #: Elements of one definition.
 ELEMENTS_MAX = 20_000
 _CEILING = "http://hl7.org/fhir/StructureDefinition/elementdefinition-maxValueSet"
@@ -113,7 +115,7 @@ def is_base(url: str) -> bool:
 
 def shown_text(text: str) -> str:
     """Return a name out of a package or a claim, safe to show."""
-    return "".join(char if char.isalnum() or char in "-_./:|#" else "?" for char in text[:120])
+    return _ODD.sub("?", text[:120])
 
 
 def capital(code: str) -> str:
