@@ -1,6 +1,7 @@
 """FHIR XML: the same members as FHIR JSON, the same verdicts, and what only XML can get wrong."""
 
 import json
+import random
 import time
 from typing import Any
 from xml.sax.saxutils import quoteattr
@@ -9,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ops.bench.agreement_mutations import KINDS
 from ops.samples import traces
 from scorers.clinical.formats.fhir import Options, is_valid, validate
 from scorers.clinical.formats.fhir.tables import definitions
@@ -110,6 +112,8 @@ def test_a_good_patient_is_valid() -> None:
         ("<gender/>", "fhir.xml.empty", "Patient.gender"),
         ('<extension><url value="http://example.org/x"/></extension>', "fhir.xml.attribute", "Patient.extension[0].url"),
         ('<contact><name xmlns="urn:x"/></contact>', "fhir.xml.namespace", "Patient.contact[0]"),
+        ('<gender xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" xsi:nil="true" value="male"/>', "fhir.xml.attribute", "Patient.gender"),
+        ("<?a b?><gender value='male'/>", "fhir.xml.instruction", ""),
         ("<contained/>", "fhir.xml.resource", "Patient.contained[0]"),
         ('<text><status value="generated"/><div><p>x</p></div></text>', "fhir.xml.namespace", "Patient.text"),
     ],
@@ -154,6 +158,62 @@ def test_nothing_of_the_payload_is_shown() -> None:
     report = validate(data)
     assert canary not in repr(report.findings) + repr(report.not_checked)
     assert report.findings
+
+
+@pytest.mark.parametrize("data", [b"<?a b?>" + patient(""), patient("") + b"<?a b?>", patient("<name>a<?a b?>c<text value='x'/></name>")])
+def test_a_processing_instruction_is_told_wherever_it_stands(data: bytes) -> None:
+    assert "fhir.xml.instruction" in codes(data)
+
+
+def test_what_stands_around_a_processing_instruction_is_read() -> None:
+    inside = '<name><?a b?><text value="x"/></name><text><status value="generated"/><div xmlns="http://www.w3.org/1999/xhtml">a<b>b</b><?a b?>c</div></text>'
+    read = xml_as_json(patient(inside))
+    assert read is not None
+    assert read["name"] == [{"text": "x"}]
+    assert read["text"]["div"].endswith("a<b>b</b>c</div>")
+
+
+@pytest.mark.parametrize("kind", ["value", "beside", "code", "date", "reference", "contained", "narrative", "extensions", "concept", "unit"])
+def test_both_forms_of_a_changed_resource_get_the_same_verdict(kind: str) -> None:
+    pool = [(str(number), one) for number, one in enumerate(documents()) if one["resourceType"] != "Bundle"]
+    pool += [(f"{number}", entry["resource"]) for number, one in enumerate(documents()) for entry in one.get("entry", [])]
+    compared = 0
+    for number in range(15):
+        dice = random.Random(number)
+        resource = json.loads(json.dumps(dice.choice(pool)[1]))
+        if KINDS[kind](dice, resource) is None:
+            continue
+        try:
+            text = written(resource).replace(f"<{resource['resourceType']}>", f"<{resource['resourceType']} {NAMESPACE}>", 1).encode()
+            same = xml_as_json(text) == resource
+        except (TypeError, ValueError, KeyError, AttributeError):
+            continue  # what JSON alone can hold
+        if same:
+            compared += 1
+            assert is_valid(validate(text)) == is_valid(validate(json.dumps(resource).encode()))
+    assert compared
+
+
+ATTRIBUTES = st.dictionaries(
+    st.sampled_from(["value", "id", "url", "x"]), st.sampled_from(["", "a", "1", "true", "2020", "#a", "http://a.example/b"]), max_size=2
+)
+NODES = st.recursive(
+    st.sampled_from(["", "a", "<!-- x -->", "<?x y?>", "<![CDATA[x]]>", "&amp;", " "]),
+    lambda inner: st.tuples(
+        st.sampled_from(["name", "text", "contained", "Patient", "extension", "valueString", "div", "status", "id", "Bundle", "entry", "resource", "x"]),
+        ATTRIBUTES,
+        st.sampled_from(["", ' xmlns="http://www.w3.org/1999/xhtml"', ' xmlns="urn:x"', ' xmlns="http://hl7.org/fhir"']),
+        st.lists(inner, max_size=4),
+    ).map(lambda one: f"<{one[0]}{one[2]}{''.join(f' {key}={quoteattr(value)}' for key, value in one[1].items())}>{''.join(one[3])}</{one[0]}>"),
+    max_leaves=12,
+)
+
+
+@given(st.lists(NODES, max_size=4))
+def test_any_tree_is_read_or_refused_and_no_rule_fails(nodes: list[str]) -> None:
+    report = validate(patient("".join(nodes)))
+    assert not [finding for finding in report.findings if finding.code.startswith("internal.")]
+    assert report.findings or report.not_checked
 
 
 @given(st.binary(max_size=300))
