@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from scorers.clinical.formats.fhir.fhirpath import FhirPathError, Node, Surroundings, Undecided, compile_expression, parse, repaired, truth
-from scorers.clinical.formats.fhir.fhirpath.compiled import Compiled
+from scorers.clinical.formats.fhir.fhirpath.surroundings import Compiled
 from scorers.clinical.formats.fhir.hot import HOT, HOT_EXPRESSIONS, Look
 
 FOLDER = Path(__file__).parent / "tables"

@@ -1,8 +1,9 @@
 """The part of FHIRPath that invariants of FHIR R4 and US Core are written in, compiled to Python functions over parsed JSON."""
 
-from scorers.clinical.formats.fhir.fhirpath.compiled import Surroundings, compile_expression, truth
+from scorers.clinical.formats.fhir.fhirpath.compiled import compile_expression, truth
 from scorers.clinical.formats.fhir.fhirpath.repairs import repaired
 from scorers.clinical.formats.fhir.fhirpath.shape import Verdict, decide
+from scorers.clinical.formats.fhir.fhirpath.surroundings import Surroundings
 from scorers.clinical.formats.fhir.fhirpath.syntax import FhirPathError, Node, parse
 from scorers.clinical.formats.fhir.fhirpath.values import Undecided
 

@@ -7,45 +7,17 @@ module does not know raises FhirPathError when compiled, so that a caller can sa
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from scorers.clinical.formats.fhir.fhirpath import functions
+from scorers.clinical.formats.fhir.fhirpath.operators import boolean, operation
+from scorers.clinical.formats.fhir.fhirpath.surroundings import Compiled, Surroundings
 from scorers.clinical.formats.fhir.fhirpath.syntax import FhirPathError, Node
-from scorers.clinical.formats.fhir.fhirpath.values import Undecided, children, compare, plain, same
+from scorers.clinical.formats.fhir.fhirpath.values import children, plain
 
-#: Items that the evaluation of one invariant may visit: `all()` over a list inside `all()` over a list is quadratic.
-STEPS_MAX = 2_000_000
 UCUM = "http://unitsofmeasure.org"
 _CONSTANTS = {"ucum": UCUM, "loinc": "http://loinc.org", "sct": "http://snomed.info/sct"}
 _LAMBDAS = frozenset({"where", "select", "all", "exists", "repeat", "iif"})
-
-
-@dataclass(slots=True)
-class Surroundings:
-    """What variables mean while one invariant is evaluated.
-
-    `resolve`: reference string → resource, or None where it is not in the document. `kind`: the type of the context, where its choice element's
-    name tells it. `steps`: how many items were visited so far.
-    """
-
-    resource: Any
-    root: Any
-    context: Any
-    resolve: Callable[[Any, str], Any] | None = None
-    kind: str | None = None
-    steps: int = 0
-
-    def count(self, items: list[Any]) -> list[Any]:
-        """Count visited items; Undecided where one evaluation visits more than the bound."""
-        self.steps += len(items)
-        if self.steps > STEPS_MAX:
-            raise Undecided
-        return items
-
-
-Compiled = Callable[[Any, Surroundings], list[Any]]
 
 
 def compile_expression(node: Node) -> Compiled:
@@ -170,87 +142,7 @@ def _is(item: Any, wanted: str, around: Surroundings) -> bool:
 
 
 def _operator(node: Node) -> Compiled:
-    left, right = _compile(node.parts[0]), _compile(node.parts[1])
-    operator = node.text
-    if operator in {"and", "or", "xor", "implies"}:
-        return _logic(operator, left, right)
-    if operator in {"=", "!=", "~", "!~"}:
-        return _equality(operator, left, right)
-    if operator in {"<", ">", "<=", ">="}:
-        return _order(operator, left, right)
-    if operator == "|":
-        return lambda item, around: functions.distinct([*left(item, around), *right(item, around)])
-    if operator in {"in", "contains"}:
-        if operator == "contains":
-            left, right = right, left
-
-        def member(item: Any, around: Surroundings) -> list[Any]:
-            wanted = left(item, around)
-            return [any(same(wanted[0], one) for one in right(item, around))] if wanted else []
-
-        return member
-    if operator == "&":
-        return lambda item, around: ["".join(str(plain(one)) for one in [*left(item, around)[:1], *right(item, around)[:1]])]
-    return lambda item, around: functions.arithmetic(operator, left(item, around), right(item, around))
-
-
-def _boolean(collection: list[Any]) -> bool | None:
-    if not collection:
-        return None
-    first = plain(collection[0])
-    return first if isinstance(first, bool) else True
-
-
-def _logic(operator: str, left: Compiled, right: Compiled) -> Compiled:
-    """Three-valued logic; an undecided side does not matter where the other decides."""
-
-    def side(compiled: Compiled, item: Any, around: Surroundings) -> tuple[bool | None, bool]:
-        try:
-            return _boolean(compiled(item, around)), False
-        except Undecided:
-            return None, True
-
-    def run(item: Any, around: Surroundings) -> list[Any]:
-        one, unsure = side(left, item, around)
-        if operator == "and" and one is False:
-            return [False]
-        if (operator == "or" and one is True) or (operator == "implies" and one is False):
-            return [True]
-        two, unsure_too = side(right, item, around)
-        if operator == "and" and two is False:
-            return [False]
-        if operator in {"or", "implies"} and two is True:
-            return [True]
-        if unsure or unsure_too:
-            raise Undecided
-        if one is None or two is None:
-            return []
-        return [{"and": one and two, "or": one or two, "xor": one is not two, "implies": two or not one}[operator]]
-
-    return run
-
-
-def _equality(operator: str, left: Compiled, right: Compiled) -> Compiled:
-    equal = operator in {"=", "~"}
-
-    def run(item: Any, around: Surroundings) -> list[Any]:
-        first, second = left(item, around), right(item, around)
-        if not first or not second:
-            return [equal == (not first and not second)] if operator in {"~", "!~"} else []
-        alike = len(first) == len(second) and all(same(one, other) for one, other in zip(first, second, strict=True))
-        return [alike == equal]
-
-    return run
-
-
-def _order(operator: str, left: Compiled, right: Compiled) -> Compiled:
-    wanted = {"<": {-1}, ">": {1}, "<=": {-1, 0}, ">=": {0, 1}}[operator]
-
-    def run(item: Any, around: Surroundings) -> list[Any]:
-        first, second = left(item, around), right(item, around)
-        return [compare(first[0], second[0]) in wanted] if len(first) == 1 and len(second) == 1 else []
-
-    return run
+    return operation(node.text, _compile(node.parts[0]), _compile(node.parts[1]))
 
 
 def _call(node: Node) -> Compiled:
@@ -270,13 +162,13 @@ def _call(node: Node) -> Compiled:
 def _lambda(name: str, of: Compiled, inner: list[Compiled]) -> Compiled:
     test = inner[0]
     if name == "where":
-        return lambda item, around: [one for one in of(item, around) if _boolean(test(one, around)) is True]
+        return lambda item, around: [one for one in of(item, around) if boolean(test(one, around)) is True]
     if name == "select":
         return lambda item, around: [found for one in of(item, around) for found in test(one, around)]
     if name == "all":
-        return lambda item, around: [all(_boolean(test(one, around)) is True for one in of(item, around))]
+        return lambda item, around: [all(boolean(test(one, around)) is True for one in of(item, around))]
     if name == "exists":
-        return lambda item, around: [any(_boolean(test(one, around)) is True for one in of(item, around))]
+        return lambda item, around: [any(boolean(test(one, around)) is True for one in of(item, around))]
     if name == "repeat":
         return lambda item, around: functions.repeat(of(item, around), lambda one: test(one, around))
     otherwise = inner[2] if len(inner) > 2 else (lambda item, around: [])
@@ -285,6 +177,6 @@ def _lambda(name: str, of: Compiled, inner: list[Compiled]) -> Compiled:
         # The criterion of iif sees the collection that it is called on: with none, the item in focus.
         focus = of(item, around)
         seen = focus[0] if len(focus) == 1 else focus
-        return (inner[1] if _boolean(test(seen, around)) is True else otherwise)(seen, around)
+        return (inner[1] if boolean(test(seen, around)) is True else otherwise)(seen, around)
 
     return iif
