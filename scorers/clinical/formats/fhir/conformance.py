@@ -12,10 +12,9 @@ from typing import Any
 from scorers.clinical.formats.fhir.document import Document, Frame, Place
 from scorers.clinical.formats.fhir.fhirpath import FhirPathError, Node, parse
 from scorers.clinical.formats.fhir.references import is_absolute
-from scorers.clinical.formats.fhir.structures import check_structure
+from scorers.clinical.formats.fhir.structures import check_structure, dicts
 from scorers.clinical.formats.fhir.tables import code_systems, definitions
 
-_BASE = "http://hl7.org/fhir/StructureDefinition/"
 #: FHIRPath that the reader of invariants does not know: quantities and special variables.
 _BEYOND = re.compile(r"\d\s*['A-Za-z]|\$(index|total)")
 
@@ -38,14 +37,6 @@ def _is_canonical(kind: str) -> bool:
     """Return whether resources of a type are referred to by their url."""
     fields = definitions().types[kind].fields
     return "url" in fields and fields["url"].type == "uri" and {"version", "status"} <= fields.keys()
-
-
-def dicts(owner: Any, name: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield the objects of a repeating element with their indices."""
-    values = owner.get(name) if isinstance(owner, dict) else None
-    for index, value in enumerate(values if isinstance(values, list) else ()):
-        if isinstance(value, dict):
-            yield index, value
 
 
 def _search_parameter(document: Document, frame: Frame) -> None:
@@ -171,51 +162,6 @@ def _value_set(document: Document, frame: Frame) -> None:
                     document.say("major", "fhir.definitions.filter", (place, "filter", number), "the code system has no such code")
 
 
-def _structure(document: Document, frame: Frame) -> None:
-    """Paths must begin with the type and have a name in every part."""
-    resource = frame.resource
-    kind = resource.get("type")
-    root = kind.rsplit("/", 1)[-1] if isinstance(kind, str) else None
-    for part in ("snapshot", "differential"):
-        for index, element in dicts(resource.get(part), "element"):
-            path = element.get("path")
-            place: Place = ((frame.place, part, None), "element", index)
-            if not isinstance(path, str):
-                continue
-            if root is not None and path.split(".")[0] != root:
-                document.say("major", "fhir.definitions.path", place, "an element's path must begin with the type of the structure")
-            if part == "differential" and index == 0 and "." not in path and "slicing" in element:
-                document.say("major", "fhir.definitions.slicing", place, "slicing is not allowed at the root of a profile")
-            for number, kinds in dicts(element.get("slicing"), "discriminator"):
-                if not isinstance(kinds.get("path"), str):
-                    document.say("major", "fhir.structure.missing", ((place, "slicing", None), "discriminator", number), "path is required and absent")
-    check_structure(document, frame)
-    if kind == "Extension" and resource.get("derivation") == "constraint":
-        _own_url(document, frame)
-    if isinstance(kind, str):
-        _known_type(document, frame, kind)
-
-
-def _own_url(document: Document, frame: Frame) -> None:
-    """An extension is named by the url of its definition."""
-    for part in ("snapshot", "differential"):
-        for index, element in dicts(frame.resource.get(part), "element"):
-            fixed = element.get("fixedUri")
-            if element.get("path") == "Extension.url" and isinstance(fixed, str) and frame.text("url") and fixed != frame.text("url"):
-                place: Place = ((frame.place, part, None), "element", index)
-                document.say("major", "fhir.definitions.extension-url", place, "the fixed url differs from that of the definition")
-
-
-def _known_type(document: Document, frame: Frame, kind: str) -> None:
-    """The type is one of R4 where that is constrained; a new one, of a logical model, has a name of its own, which is a URL."""
-    own = _BASE + kind
-    known = kind in definitions().types or kind in definitions().primitives or own in definitions().profiles
-    if not known and "/" not in kind and ":" not in kind:
-        document.say("major", "fhir.definitions.type", (frame.place, "type", None), "not a type of FHIR R4; a type beyond those is named by a URL")
-    elif known and frame.resource.get("derivation") == "specialization" and frame.text("url") != own:
-        document.say("major", "fhir.definitions.type", (frame.place, "type", None), "a type of FHIR R4 can be constrained, but not defined anew")
-
-
 def _questionnaire(document: Document, frame: Frame) -> None:
     """Conditions (enableWhen) must name an item of the questionnaire that is not inside the item itself."""
     document.report.fired("questionnaires")
@@ -260,7 +206,7 @@ _RULES: dict[str, Callable[[Document, Frame], None]] = {
     "SearchParameter": _search_parameter,
     "CapabilityStatement": _capabilities,
     "CodeSystem": _code_system,
-    "StructureDefinition": _structure,
+    "StructureDefinition": check_structure,
     "Questionnaire": _questionnaire,
     "Measure": _measure,
     "ValueSet": _value_set,

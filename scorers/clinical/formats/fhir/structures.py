@@ -1,4 +1,4 @@
-"""The differential of a StructureDefinition against the type that it constrains: paths, cardinality, types, fixed values, slices (R4: profiling.html)."""
+"""StructureDefinitions: their own paths and type, and the differential against the type that it constrains (R4: structuredefinition.html, profiling.html)."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def fields_at(path: str) -> list[Field] | None:
     return found
 
 
-def check_structure(document: Document, frame: Frame) -> None:
+def _constrains(document: Document, frame: Frame) -> None:
     """Check what a constraint on an R4 type says of its elements."""
     resource = frame.resource
     if resource.get("baseDefinition") is not None and resource.get("derivation") is None:
@@ -108,3 +108,56 @@ def _is_place(expression: str) -> bool:
 
 def _dicts(values: Any) -> list[dict[str, Any]]:
     return [one for one in values if isinstance(one, dict)] if isinstance(values, list) else []
+
+
+def dicts(owner: Any, name: str) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield the objects of a repeating element with their indices."""
+    values = owner.get(name) if isinstance(owner, dict) else None
+    for index, value in enumerate(values if isinstance(values, list) else ()):
+        if isinstance(value, dict):
+            yield index, value
+
+
+def check_structure(document: Document, frame: Frame) -> None:
+    """Paths must begin with the type and have a name in every part."""
+    resource = frame.resource
+    kind = resource.get("type")
+    root = kind.rsplit("/", 1)[-1] if isinstance(kind, str) else None
+    for part in ("snapshot", "differential"):
+        for index, element in dicts(resource.get(part), "element"):
+            path = element.get("path")
+            place: Place = ((frame.place, part, None), "element", index)
+            if not isinstance(path, str):
+                continue
+            if root is not None and path.split(".")[0] != root:
+                document.say("major", "fhir.definitions.path", place, "an element's path must begin with the type of the structure")
+            if part == "differential" and index == 0 and "." not in path and "slicing" in element:
+                document.say("major", "fhir.definitions.slicing", place, "slicing is not allowed at the root of a profile")
+            for number, kinds in dicts(element.get("slicing"), "discriminator"):
+                if not isinstance(kinds.get("path"), str):
+                    document.say("major", "fhir.structure.missing", ((place, "slicing", None), "discriminator", number), "path is required and absent")
+    _constrains(document, frame)
+    if kind == "Extension" and resource.get("derivation") == "constraint":
+        _own_url(document, frame)
+    if isinstance(kind, str):
+        _known_type(document, frame, kind)
+
+
+def _own_url(document: Document, frame: Frame) -> None:
+    """An extension is named by the url of its definition."""
+    for part in ("snapshot", "differential"):
+        for index, element in dicts(frame.resource.get(part), "element"):
+            fixed = element.get("fixedUri")
+            if element.get("path") == "Extension.url" and isinstance(fixed, str) and frame.text("url") and fixed != frame.text("url"):
+                place: Place = ((frame.place, part, None), "element", index)
+                document.say("major", "fhir.definitions.extension-url", place, "the fixed url differs from that of the definition")
+
+
+def _known_type(document: Document, frame: Frame, kind: str) -> None:
+    """The type is one of R4 where that is constrained; a new one, of a logical model, has a name of its own, which is a URL."""
+    own = _BASE + kind
+    known = kind in definitions().types or kind in definitions().primitives or own in definitions().profiles
+    if not known and "/" not in kind and ":" not in kind:
+        document.say("major", "fhir.definitions.type", (frame.place, "type", None), "not a type of FHIR R4; a type beyond those is named by a URL")
+    elif known and frame.resource.get("derivation") == "specialization" and frame.text("url") != own:
+        document.say("major", "fhir.definitions.type", (frame.place, "type", None), "a type of FHIR R4 can be constrained, but not defined anew")
