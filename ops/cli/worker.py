@@ -26,6 +26,7 @@ def worker(
 ) -> None:
     """Consume events, score them, produce results, commit in order. SIGTERM drains."""
     import asyncio
+    import faulthandler
 
     import uvloop
 
@@ -36,6 +37,7 @@ def worker(
 
     settings = settings_from(config, bootstrap, http__port=http_port)
     configure(settings.log)
+    faulthandler.enable()  # where native code crashes, the log ends with each thread's functions and lines, which hold no payload
     asyncio.set_event_loop_policy(uvloop.EventLoopPolicy())  # for the consumer thread that Faust starts, too
     with one_line_errors():
         plan, found = planned_suite(suite, settings), load_suite(suite)
