@@ -163,7 +163,7 @@ def _reference(document: Document, resolver: Resolver, frame: Frame, value: dict
     target: str | None = None
     if reference.startswith("#"):
         inner = resolver.contained(frame, reference)
-        if inner is None:
+        if inner is None or (reference == "#" and frame.container is None):
             document.say("major", "fhir.invariants.ref-1", place, "no contained resource has this id")
             return
         target, seen = inner.type, True

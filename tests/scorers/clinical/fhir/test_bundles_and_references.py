@@ -162,3 +162,9 @@ def test_a_full_url_names_the_type_of_its_resource() -> None:
 def test_a_link_relation_that_names_one_page_occurs_once() -> None:
     links = [{"relation": "next", "url": "http://server.example/Patient"}] * 2
     assert codes(bundle(patient(), kind="searchset") | {"link": links}) == {"fhir.bundle.link"}
+
+
+def test_only_a_contained_resource_refers_to_its_container() -> None:
+    assert codes(observation(subject={"reference": "#"})) == {"fhir.invariants.ref-1"}
+    inner = {"resourceType": "Provenance", "id": "i", "target": [{"reference": "#"}], "recorded": "2020-01-01T00:00:00Z", "agent": [{"who": {"display": "x"}}]}
+    assert codes(observation(contained=[inner])) == set()
