@@ -13,8 +13,8 @@ from scorers.base import ConfigError
 
 DOCUMENT_NAME = "touchstone.toml"
 PREFIX = "TOUCHSTONE_"
-#: Variables that are read elsewhere, or by people's tools, and are therefore not settings.
-NOT_SETTINGS = frozenset({"TOUCHSTONE_CONFIG", "TOUCHSTONE_DEBUG"})
+#: Variables that are read elsewhere, or by people's tools, and are therefore not settings. TOUCHSTONE_DATA is the tests'.
+NOT_SETTINGS = frozenset({"TOUCHSTONE_CONFIG", "TOUCHSTONE_DATA", "TOUCHSTONE_DEBUG"})
 KAFKA_PREFIX = "KAFKA_"
 
 Layer = dict[str, dict[str, Any]]

@@ -10,7 +10,8 @@ gone, everything is as it was before, and a worker ends loudly at such a record.
 Whatever aiokafka can read, aiokafka reads. A batch at which it fails is read again here, from the protocol's description
 (record batch, magic 2). Names keep their bytes as surrogates (`streams.headers`); what cannot be decoded at all becomes a
 record with one header `DAMAGED` for each of its offsets, the first of which carries the bytes. A batch whose checksum is
-wrong is none of that: the bytes are not the producer's, so it is not accounted for but asked for again.
+wrong is none of that: the bytes are not the producer's, so it is not accounted for but asked for again. Nor is one whose
+compression this process does not know, or has no memory for: that is this process's fault, and it ends loudly.
 """
 
 import contextlib
@@ -21,7 +22,7 @@ from typing import Any
 
 from aiokafka import codec
 from aiokafka.consumer import fetcher
-from aiokafka.errors import CorruptRecordException
+from aiokafka.errors import CorruptRecordException, UnsupportedCodecError
 
 from streams.headers import DAMAGED
 
@@ -31,7 +32,13 @@ _LENGTH = struct.Struct(">i")
 #: Bytes before those that a batch's length counts: base offset and the length itself.
 _OVERHEAD = 12
 _MAGIC_AT = 16
-_CODECS: dict[int, Callable[[bytes], bytes]] = {0: bytes, 1: codec.gzip_decode, 2: codec.snappy_decode, 3: codec.lz4_decode, 4: codec.zstd_decode}
+#: By number: whether this process can unpack it, and how.
+_CODECS: dict[int, tuple[Callable[[], bool], Callable[[bytes], bytes]]] = {
+    1: (codec.has_gzip, codec.gzip_decode),
+    2: (codec.has_snappy, codec.snappy_decode),
+    3: (codec.has_lz4, codec.lz4_decode),
+    4: (codec.has_zstd, codec.zstd_decode),
+}
 _LOG_APPEND_TIME = 0x08
 _VARINT_BITS_MAX = 63
 #: Values of one fetch and partition that are unpacked before the rest is fetched anew; one batch is always unpacked whole.
@@ -137,14 +144,20 @@ def read_leniently() -> None:
 
 
 def read_batch(raw: bytes) -> Iterator[ReadRecord]:
-    """The records of one batch, in order; raises `CorruptRecordException` for a damaged one that claims too many offsets."""
+    """The records of one batch, in order.
+
+    Raises `CorruptRecordException` for a damaged one that claims too many offsets, `UnsupportedCodecError` for one that this
+    process cannot unpack whatever it holds, and `MemoryError`.
+    """
     base, _, _, _, _, attributes, last_delta, first_ms, greatest_ms, _, _, _, count = _HEAD.unpack_from(raw)
     stamp = (greatest_ms, 1) if attributes & _LOG_APPEND_TIME else (first_ms, 0)
     expected, last = base, base + last_delta
     if last < base:
         raise CorruptRecordException(f"the batch at offset {base} ends before it begins")
     try:
-        body = _CODECS[attributes & 0x07](raw[_HEAD.size :])
+        body = _unpacked(raw[_HEAD.size :], attributes & 0x07)
+    except (MemoryError, UnsupportedCodecError):
+        raise
     except Exception:  # noqa: BLE001 -- one for each codec
         yield from _damaged(expected, last, raw, stamp)
         return
@@ -166,6 +179,16 @@ def read_batch(raw: bytes) -> Iterator[ReadRecord]:
         expected = record.offset + 1
     if at != len(body):
         yield from _damaged(expected, last, body[at:], stamp)
+
+
+def _unpacked(packed: bytes, number: int) -> bytes:
+    """The records' bytes. Raises `UnsupportedCodecError`, or whatever the codec raises at damaged bytes."""
+    if number == 0:
+        return packed
+    is_there, unpack = _CODECS.get(number, (bool, bytes))
+    if not is_there():
+        raise UnsupportedCodecError(f"compression {number} cannot be unpacked here")
+    return unpack(packed)
 
 
 def _record(body: bytes, base: int, stamp: tuple[int, int]) -> ReadRecord:

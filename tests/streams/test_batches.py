@@ -5,12 +5,14 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from aiokafka.errors import CorruptRecordException
+from aiokafka import codec as library
+from aiokafka.errors import CorruptRecordException, UnsupportedCodecError
 from aiokafka.record import MemoryRecords
 from aiokafka.record.default_records import DefaultRecordBatchBuilder
 from hypothesis import given
 from hypothesis import strategies as st
 
+from streams import batches
 from streams.batches import DAMAGED_OFFSETS_MAX, UNPACKED_BYTES_MAX, Batches, read_batch
 from streams.codec import Codec, Reject
 from streams.deadletter import dead_letter, own_headers
@@ -137,3 +139,29 @@ def test_the_codec_says_what_is_wrong_before_it_reads_the_value(name: str, code:
     step = Codec({}).read(FakeRecord(0, b"", headers=[("é", b""), (name, b"")]))
     assert isinstance(step, Reject)
     assert step.code == code
+
+
+@pytest.mark.parametrize("number", [2, 3, 4])
+def test_a_codec_that_is_not_installed_makes_no_record_damaged(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    raw = build([b"one", b"two"], number)
+    monkeypatch.setattr(library, "cramjam", None)
+    with pytest.raises(UnsupportedCodecError):
+        every(Batches(raw))
+
+
+@pytest.mark.parametrize("number", [5, 6, 7])
+def test_a_codec_of_a_later_kafka_makes_no_record_damaged(number: int) -> None:
+    raw = bytearray(build([b"one", b"two"]))
+    raw[22] = number
+    with pytest.raises(UnsupportedCodecError):
+        list(read_batch(bytes(raw)))
+
+
+def test_too_little_memory_makes_no_record_damaged(monkeypatch: pytest.MonkeyPatch) -> None:
+    def unpack(_: bytes) -> bytes:
+        raise MemoryError
+
+    raw = build([b"one", b"two"], 1)
+    monkeypatch.setitem(batches._CODECS, 1, (lambda: True, unpack))
+    with pytest.raises(MemoryError):
+        list(read_batch(raw))

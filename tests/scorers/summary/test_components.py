@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from scorers.summary.entities import Words, entities_loss, mentions, seek
@@ -54,6 +54,7 @@ def test_facts_loss(p: float, r: float, beta: float, loss: float) -> None:
 
 
 @given(SHARE, SHARE, st.floats(0.1, 10))
+@example(5e-324, 0.0, 0.5)
 def test_f_lies_between_precision_and_recall(p: float, r: float, beta: float) -> None:
     assert min(p, r) - 1e-9 <= f_beta(p, r, beta) <= max(p, r) + 1e-9
 

@@ -57,7 +57,8 @@ def _is_good(text: str, seen: Seen) -> bool:
     known, opened, content, rooted = _known(), list[str](), False, False
     for piece in pieces[1:]:
         body, end, chars = piece.partition(">")
-        tag = known.get(body) or (_learn(body, known, seen) if end else None)
+        # Without its closing bracket no tag is good, whether it is known or not.
+        tag = (known.get(body) or _learn(body, known, seen)) if end else None
         if tag is None:
             return False
         kind, name, barred = tag

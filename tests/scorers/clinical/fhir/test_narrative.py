@@ -146,3 +146,10 @@ def test_a_link_leads_somewhere_and_an_image_into_the_page_is_there() -> None:
 
 def test_whitespace_written_as_numbers_is_no_text_in_a_list() -> None:
     assert codes(patient(text={"status": "generated", "div": f"<div {NS}><ol>\n&#9;<li>a</li>&#x0A;</ol></div>"})) == set()
+
+
+def test_a_tag_that_was_seen_to_be_good_is_not_good_without_its_bracket() -> None:
+    good = f"<div {NS}><p><b>x</b></p></div>"
+    assert not look(good).problems
+    for bad in (good[:-1], good.replace("</b>", "</b"), good.replace("<b>", "<b")):
+        assert look(bad).problems
