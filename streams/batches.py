@@ -43,6 +43,8 @@ _LOG_APPEND_TIME = 0x08
 _VARINT_BITS_MAX = 63
 #: Values of one fetch and partition that are unpacked before the rest is fetched anew; one batch is always unpacked whole.
 UNPACKED_BYTES_MAX = 8 * 1024 * 1024
+#: What a consumer raises at a batch that the broker gives with a wrong checksum, or that not even this module can account for.
+UNREADABLE = (CorruptRecordException, UnsupportedCodecError, ValueError)
 #: A damaged batch that claims more offsets than this is not accounted for one by one: its own numbers are not to be believed.
 DAMAGED_OFFSETS_MAX = 100_000
 

@@ -14,7 +14,6 @@ import structlog
 from aiokafka import AIOKafkaConsumer, ConsumerRebalanceListener, TopicPartition
 from aiokafka.errors import (
     CommitFailedError,
-    CorruptRecordException,
     GroupAuthorizationFailedError,
     IllegalStateError,
     KafkaError,
@@ -22,6 +21,7 @@ from aiokafka.errors import (
 )
 
 from scorers.base import ConfigError
+from streams.batches import UNREADABLE
 from streams.clients import client_options
 from streams.closing import close_client
 from streams.runners.base import POLL_S, Clock, Job, Unreadable
@@ -30,8 +30,6 @@ log = structlog.get_logger(__name__)
 
 #: How long a cancelled poll may take to end.
 CANCEL_S = 5.0
-#: A batch that the broker gives with a wrong checksum, or that not even `streams.batches` can account for.
-UNREADABLE = (CorruptRecordException, ValueError)
 
 
 class _Listener(ConsumerRebalanceListener):  # type: ignore[misc]

@@ -17,7 +17,7 @@ from typing import Any
 
 import faust
 import structlog
-from aiokafka.errors import CorruptRecordException, KafkaError
+from aiokafka.errors import KafkaError
 from faust.auth import SASLCredentials, SSLCredentials
 from faust.transport.consumer import ensure_TP
 from faust.transport.drivers.aiokafka import Consumer as AIOKafkaConsumer
@@ -27,7 +27,7 @@ from faust.types.tuples import TP
 from mode.services import Service, WaitResults
 
 from schemas.config import KafkaSettings
-from streams.batches import read_leniently
+from streams.batches import UNREADABLE, read_leniently
 from streams.clients import ssl_context
 from streams.offsets import TopicPartition
 from streams.runners.base import POLL_S, Clock, Job, Stalled, Unreadable
@@ -145,7 +145,7 @@ class _Consumer(PromptRace, AIOKafkaConsumer):  # type: ignore[misc]
         """As inherited; a batch that cannot be read is told with its partition."""
         try:
             return await super()._getmany(active_partitions, timeout)
-        except (CorruptRecordException, ValueError) as error:
+        except UNREADABLE as error:
             self.unreadable = type(error).__name__
             found = re.search(r"topic='([^']*)', partition=(\d+)", str(error))
             place = {"topic": found[1], "partition": int(found[2])} if found else {}
