@@ -44,9 +44,15 @@ def reader_installed() -> bool:
     return find_spec("ucumvert") is not None
 
 
-@lru_cache(maxsize=UNITS_CACHED)
 def read_unit(text: str) -> Unit | None:
     """The unit that a text writes in UCUM (case-sensitive form), or None. Raises ImportError where the parser is not installed."""
+    # A cache keeps its keys: nothing long may become one.
+    return _read_unit(text) if len(text) <= UNIT_LENGTH_MAX else None
+
+
+@lru_cache(maxsize=UNITS_CACHED)
+def _read_unit(text: str) -> Unit | None:
+    """See `read_unit`."""
     prepared = _prepare(text)
     if prepared is None:
         return None
@@ -66,9 +72,14 @@ def is_valid_unit(text: object) -> bool:
     return isinstance(text, str) and read_unit(text) is not None
 
 
-@lru_cache(maxsize=UNITS_CACHED)
 def conversion(source: str, target: str) -> tuple[float, float] | None:
     """Scale and offset by which a number of `source` becomes one of `target`; None where the two do not convert."""
+    return _conversion(source, target) if max(len(source), len(target)) <= UNIT_LENGTH_MAX else None
+
+
+@lru_cache(maxsize=UNITS_CACHED)
+def _conversion(source: str, target: str) -> tuple[float, float] | None:
+    """See `conversion`."""
     if read_unit(source) is None or read_unit(target) is None:
         return None
     before, after = _quantity(source), _quantity(target)

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from scorers.clinical import validate_document
+from scorers.clinical.checks import units
 from scorers.clinical.documents import DocumentValidator
 from scorers.clinical.formats.fhir import validator as fhir_validator
 
@@ -100,3 +101,17 @@ def test_threads_share_a_validator() -> None:
     with concurrent.futures.ThreadPoolExecutor(4) as pool:
         together = list(pool.map(lambda document: shared.validate(document).report.findings, documents * 8))
     assert together == [DocumentValidator().validate(document).report.findings for document in documents] * 8
+
+
+def test_nothing_long_is_kept_when_its_document_is_gone() -> None:
+    text = "x" * 100_000
+    coding = {"system": "http://example.org/s", "code": "c", "display": text}
+    value = {"value": 1, "unit": text, "system": "http://unitsofmeasure.org", "code": text}
+    validate_document({"resourceType": "Observation", "status": "final", "code": {"coding": [coding]}, "valueQuantity": value, text: 1})
+    engine = fhir_validator.engine()
+    assert all(len(str(part)) < 1_000 for key in engine.settled for part in key)
+    assert all(len(name) < 1_000 for keys in engine.plans("Observation").kept for name in keys)
+    before = units._read_unit.cache_info().currsize, units._conversion.cache_info().currsize
+    assert units.read_unit(text) is None
+    assert units.conversion(text, "mg") is None
+    assert (units._read_unit.cache_info().currsize, units._conversion.cache_info().currsize) == before

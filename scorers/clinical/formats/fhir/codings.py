@@ -16,7 +16,9 @@ from scorers.clinical.formats.fhir.tables import code_systems, definitions, late
 _OWN = "http://hl7.org/fhir/"
 _UCUM = "http://unitsofmeasure.org"
 _SPACES = re.compile(r"\s+")
+#: Codings that are kept as settled, and the characters of one: they outlive their document.
 _SETTLED_MAX = 50_000
+_SETTLED_CHARS_MAX = 300
 _DISPLAY: dict[str, Severity] = {"error": "major", "warning": "minor"}
 
 
@@ -40,6 +42,8 @@ def check_codings(document: Document, installed: Systems, member: Membership) ->
         except TypeError:
             continue  # A list or object where text belongs: the structure rules told it.
         if _coding(document, coding, place, defined):
+            if sum(len(part) for part in key if isinstance(part, str)) > _SETTLED_CHARS_MAX:
+                continue
             if len(settled) > _SETTLED_MAX:
                 settled.clear()
             settled.add(key)

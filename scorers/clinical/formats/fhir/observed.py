@@ -147,12 +147,13 @@ def dicts(values: Any) -> Iterator[dict[str, Any]]:
 
 
 def _age(birth: Moment | None, resource: dict[str, Any]) -> float | None:
-    """Years from birth to the observation; None where either is unknown."""
+    """Years from birth to the observation; None where either is unknown, or too roughly known for what changes fast in the first years."""
     at = _observed_at(resource) if birth is not None else None
     if birth is None or at is None:
         return None
     years = at.year - birth.year + ((at.month or 1) - (birth.month or 1)) / 12 + ((at.day or 1) - (birth.day or 1)) / 365
-    return max(years, 0.0)
+    rough = 1.0 if None in {birth.month, at.month} else 1 / 12 if None in {birth.day, at.day} else 0.0
+    return years if years >= 2 * rough else None
 
 
 def _observed_at(resource: dict[str, Any]) -> Moment | None:

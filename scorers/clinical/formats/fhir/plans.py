@@ -14,9 +14,11 @@ from scorers.clinical.formats.fhir.bindings import Binding
 from scorers.clinical.formats.fhir.fhirpath import Verdict, decide
 from scorers.clinical.formats.fhir.tables import Field, Invariant, Type
 
-#: Plans kept per type, and members an object may have for its plan to be kept: documents may come with any number of shapes.
+#: Plans kept per type, and members an object may have, and characters in their names, for its plan to be kept: documents may come with any
+#: number of shapes, and plans outlive them.
 PLANS_MAX: Final = 2_000
 PLAN_MEMBERS_MAX: Final = 80
+PLAN_CHARS_MAX: Final = 2_000
 
 UNKNOWN: Final = "fhir.structure.unknown-element"
 LEVELS: Final[dict[str, Severity]] = {"error": "major", "warning": "minor"}
@@ -77,6 +79,11 @@ class Plan:
     counts: int
 
 
+def may_be_kept(keys: tuple[str, ...]) -> bool:
+    """Return whether a set of member names is small enough to be kept beyond its document."""
+    return len(keys) <= PLAN_MEMBERS_MAX and sum(map(len, keys)) <= PLAN_CHARS_MAX
+
+
 class Plans:
     """The plans of one type. `make`: what to do with a member of it, by its key; None where it has no such element.
 
@@ -106,7 +113,7 @@ class Plans:
     def plan(self, keys: tuple[str, ...]) -> Plan:
         """Work out, and keep, the plan for a set of member names."""
         made = self._plan(keys)
-        if len(self.kept) < PLANS_MAX and len(keys) <= PLAN_MEMBERS_MAX:
+        if len(self.kept) < PLANS_MAX and may_be_kept(keys):
             self.kept[keys] = made
         return made
 

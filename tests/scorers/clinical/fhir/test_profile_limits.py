@@ -264,3 +264,21 @@ def test_what_is_mapped_is_in_the_value_set_that_is_mapped(asking: Any) -> None:
 
     assert mapped("Red") == set()
     assert mapped("Blue") == {"fhir.codings.map"}
+
+
+def test_what_a_trial_for_a_slice_found_in_an_extension_is_told_all_the_same(asking: Any) -> None:
+    marked = profile("mark", "Extension", element("Extension.value[x]", min=1, type=[{"code": "boolean"}]))
+    marked["context"] = [{"type": "element", "expression": "Element"}]
+    marking = {"type": [{"code": "Extension", "profile": [URL + "mark"]}]}
+    slicing = element("Patient.extension", slicing=sliced("value", "url"))
+    person = profile("person", "Patient", slicing, element("Patient.extension:mark", sliceName="mark", max="1", **marking))
+    entries = profile(
+        "entries",
+        "Bundle",
+        element("Bundle.entry", slicing=sliced("profile", "resource")),
+        element("Bundle.entry:person", sliceName="person", min=0, max="*"),
+        element("Bundle.entry:person.resource", min=1, type=[{"code": "Patient", "profile": [URL + "person"]}]),
+    )
+    wrong = patient(extension=[{"url": URL + "mark", "valueString": "x"}], id="1")
+    whole = {"resourceType": "Bundle", "type": "collection", "entry": [{"fullUrl": "http://records.test/Patient/1", "resource": wrong}]}
+    assert "fhir.profiles.type" in codes(whole, asking(entries, person, marked))

@@ -189,6 +189,17 @@ def test_the_age_is_that_at_whatever_time_an_observation_gives(when: dict[str, A
     assert [one.severity for one in found if one.code == "plausibility.impossible"] == ["critical"]
 
 
+@pytest.mark.parametrize(("birth", "when"), [("2024-05-01", "2023-05-01"), ("2024", "2024"), ("2024", "2025-11-01"), ("2024-05", "2024-05-30")])
+def test_an_age_too_roughly_known_for_an_infant_judges_nothing(birth: str, when: str) -> None:
+    weight = observation(code={"coding": [{"system": LOINC, "code": "29463-7"}]}, valueQuantity=quantity(11, "kg"), effectiveDateTime=when)
+    assert not {one.code for one in told(bundle(patient(birthDate=birth), weight)).findings if one.code.startswith("plausibility")}
+
+
+def test_a_year_is_enough_for_the_age_of_an_adult() -> None:
+    height = observation(code={"coding": [{"system": LOINC, "code": "8302-2"}]}, valueQuantity=quantity(40, "cm"), effectiveDateTime="2024")
+    assert "plausibility.impossible" in {one.code for one in told(bundle(patient(birthDate="1980"), height)).findings}
+
+
 def test_an_observed_period_that_has_not_begun_is_told() -> None:
     ahead = {name: value for name, value in observation(effectivePeriod={"start": "2030-01-01"}).items() if name != "effectiveDateTime"}
     assert [one.path for one in told(ahead).findings if one.code == "datetimes.future"] == ["Observation.effectivePeriod.start"]

@@ -242,14 +242,15 @@ class Checker(Slicing):
         """Return whether a value conforms to a profile, and say nothing; true where that is nested too deep."""
         if self._nested >= NESTED_MAX:
             return True
-        document, outer, supported, fired = self._document, self._frame, self._supported, self._fired
+        document, outer, supported, fired, extensions = self._document, self._frame, self._supported, self._fired, self._extensions
         self._document, self._frame, self._supported = Document(Report(), document.context, document.options), frame, {}
+        self._extensions = set()  # what a trial has checked, it has not told
         self._nested += 1
         try:
             self._against(profile, value, place, self._nested)
             return not any(severity == "major" for _, severity in self._document.said)
         finally:
-            self._document, self._frame, self._supported, self._fired = document, outer, supported, fired
+            self._document, self._frame, self._supported, self._fired, self._extensions = document, outer, supported, fired, extensions
             self._nested -= 1
 
     def _support(self, rule: Constraint, place: Place, present: bool) -> None:

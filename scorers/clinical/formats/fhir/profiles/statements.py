@@ -9,6 +9,7 @@ from schemas.result import Severity
 from scorers.clinical.formats.fhir.document import Document, Frame, Place
 from scorers.clinical.formats.fhir.fhirpath import Surroundings, Verdict, decide
 from scorers.clinical.formats.fhir.fhirpath.values import CHOICE_TYPES, plain
+from scorers.clinical.formats.fhir.plans import may_be_kept
 from scorers.clinical.formats.fhir.profiles.library import Library
 from scorers.clinical.formats.fhir.profiles.matching import absent, codes_of, is_amount, ordered
 from scorers.clinical.formats.fhir.profiles.tree import BASE, Constraint, shown_text
@@ -18,7 +19,6 @@ from scorers.clinical.formats.fhir.tables import Invariant, definitions
 LEVELS: Final[dict[str, Severity]] = {"error": "major", "warning": "minor"}
 #: Sets of names for which a constraint keeps which of its invariants hold, and members that an object may have for that.
 _SHAPES_MAX: Final = 1_000
-_SHAPE_MEMBERS_MAX: Final = 80
 
 
 class Statements(ABC):
@@ -122,7 +122,7 @@ def _left(rule: Constraint, keys: tuple[str, ...]) -> tuple[Invariant, ...]:
     if left is None:
         present = frozenset(name for key in keys for name in _names(key.removeprefix("_")))
         left = tuple(one for one in rule.invariants if decide(one.tree, present) is not Verdict.TRUE)
-        if len(rule.left) < _SHAPES_MAX and len(keys) <= _SHAPE_MEMBERS_MAX:
+        if len(rule.left) < _SHAPES_MAX and may_be_kept(keys):
             rule.left[keys] = left
     return left
 
