@@ -51,11 +51,13 @@ def dead_letter(record: Record, *, suite: str, version: str, code: str, where: s
 
 def _set_aside(headers: Iterable[Header] | None) -> list[Header]:
     """The event's own headers, in order, none of them under a name that is ours."""
-    return [
-        (ORIGINAL + name if name in OURS or name.startswith((ORIGINAL, UNREADABLE)) else writable_name(name), value)
-        for name, value in headers or ()
-        if name != DAMAGED
-    ]
+    return [(_own_name(name), value) for name, value in headers or () if name != DAMAGED]
+
+
+def _own_name(name: str) -> str:
+    """The name under which an event's own header goes into a dead letter. One that is not UTF-8 becomes digits whatever it begins with."""
+    written = writable_name(name)
+    return ORIGINAL + name if written == name and (name in OURS or name.startswith((ORIGINAL, UNREADABLE))) else written
 
 
 def own_headers(headers: Iterable[Header] | None) -> list[Header]:

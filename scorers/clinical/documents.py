@@ -22,6 +22,9 @@ from scorers.clinical.formats.fhir.profiles.packages import holds_definitions
 from scorers.clinical.report import GRAVE, Context, Report, now_utc
 from scorers.clinical.settings import ClinicalSettings, TerminologySettings
 
+#: The clock of a document stands in one of these years.
+YEAR_MIN, YEAR_MAX = 1900, 9000
+
 #: How far into a document its format is looked for.
 SNIFFED_BYTES: Final = 65_536
 _MLLP_START: Final = b"\x0b"
@@ -119,7 +122,8 @@ class DocumentValidator:
         """
         data = as_bytes(content)
         form = form or sniff(data)
-        context = self._context if at is None else replace(self._context, now=lambda: at)
+        moment = None if at is None else _clamped(at)
+        context = self._context if moment is None else replace(self._context, now=lambda: moment)
         if form == "fhir":
             report = fhir.validate(data, context, self._options)
             return _judged(form, report, fhir.is_valid)
@@ -132,6 +136,11 @@ class DocumentValidator:
         else:
             report.skip("format", "the document is recognised neither as FHIR, nor as HL7 v2, nor as C-CDA")
         return Validated(form, report, score_report(report), None)
+
+
+def _clamped(at: datetime) -> datetime:
+    """A moment from which days can be counted in both directions: whoever writes a trace's time may write any."""
+    return at if YEAR_MIN <= at.year <= YEAR_MAX else at.replace(year=min(max(at.year, YEAR_MIN), YEAR_MAX), month=1, day=1)
 
 
 def as_bytes(content: bytes | str | dict[str, Any]) -> bytes:

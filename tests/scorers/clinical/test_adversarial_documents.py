@@ -5,6 +5,7 @@ import json
 import subprocess
 import sys
 import time
+from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
 import pytest
@@ -115,3 +116,12 @@ def test_nothing_long_is_kept_when_its_document_is_gone() -> None:
     assert units.read_unit(text) is None
     assert units.conversion(text, "mg") is None
     assert (units._read_unit.cache_info().currsize, units._conversion.cache_info().currsize) == before
+
+
+@pytest.mark.parametrize("at", [datetime(1, 1, 1, tzinfo=UTC), datetime(9999, 12, 31, 23, 59, tzinfo=timezone(-timedelta(hours=12)))])
+def test_a_trace_of_any_year_is_judged(at: datetime) -> None:
+    message = "MSH|^~\\&|A|B|C|D|20250101120000-0500||ADT^A01^ADT_A01|1|P|2.5.1\rEVN||20250101120000-0500\rPID|1||1^^^A^MR||D^J^^^^^L||19700101|M\rPV1|1|I"
+    patient = {"resourceType": "Patient", "birthDate": "1970-01-01", "deceasedDateTime": "2020-01-01T10:00:00+14:00"}
+    for document in (message, patient):
+        found = DocumentValidator().validate(document, at=at).report.findings
+        assert not [one.code for one in found if "internal" in one.code]

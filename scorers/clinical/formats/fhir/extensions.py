@@ -104,7 +104,8 @@ def _defined(document: Document, value: dict[str, Any], known: dict[str, Any], p
         allowed = ", ".join(one for _, one in known["contexts"][:6])
         document.say("major", "fhir.extensions.context", place, f"this extension is not allowed here; allowed on: {allowed}")
         said = True
-    return said or by_values(known)
+    # With codes to look up and parts to count, names alone do not say that the next one is as good.
+    return said or by_values(known) or bool(known.get("bindings")) or bool(known["parts"])
 
 
 def _valued(value: dict[str, Any], place: Place, part: str) -> Iterator[tuple[dict[str, Any], Place]]:

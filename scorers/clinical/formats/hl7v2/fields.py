@@ -10,11 +10,11 @@ from scorers.clinical.formats.hl7v2 import coded, shared
 from scorers.clinical.formats.hl7v2.escapes import has_stray, unescape
 from scorers.clinical.formats.hl7v2.learning import Learner
 from scorers.clinical.formats.hl7v2.lexer import FIELDS_MAX, PARTS_MAX, Segment
-from scorers.clinical.formats.hl7v2.memory import remembering
 from scorers.clinical.formats.hl7v2.notes import Notes, Problem, Recorder, Unlasting
 from scorers.clinical.formats.hl7v2.patterns import LEVELS, UNSTRUCTURED, codes_accepted, compiled, component_accepts
 from scorers.clinical.formats.hl7v2.primitives import LENGTHS_END, PRIMITIVES
 from scorers.clinical.formats.hl7v2.tables import Element, Version, load
+from scorers.clinical.formats.memory import remembering
 
 NULL = '""'
 #: What most set ids are: looked up, not matched.
@@ -65,6 +65,8 @@ class Checker:
             accepts: Callable[[str], object]
             if (self.name, position) in OWN_RULES or (element is not None and element.datatype == "varies"):
                 accepts = len
+            elif element is not None and (self.name, position, element.datatype) == ("MSH", 12, "NM"):
+                accepts = len  # 2.1 takes its version for a number, which 2.0D is not; `header.py` knows the versions
             elif element is None or element.most == 0:
                 accepts = lambda _: False  # noqa: E731
             elif element.most == 1 and element.datatype == "SI":

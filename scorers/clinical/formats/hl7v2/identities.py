@@ -9,8 +9,8 @@ from typing import Literal
 
 from scorers.clinical.formats.hl7v2 import shared
 from scorers.clinical.formats.hl7v2.lexer import Segment, part
-from scorers.clinical.formats.hl7v2.memory import Memory
 from scorers.clinical.formats.hl7v2.notes import Notes, Problem, Recorder
+from scorers.clinical.formats.memory import Memory
 from scorers.clinical.report import Context
 
 Kind = Literal["CX", "XCN", "XON", "HD"]

@@ -13,11 +13,11 @@ from scorers.clinical.formats.hl7v2.escapes import unescape
 from scorers.clinical.formats.hl7v2.fields import NULL, check_value
 from scorers.clinical.formats.hl7v2.lexer import PARTS_MAX, Segment
 from scorers.clinical.formats.hl7v2.measures import NUMBER
-from scorers.clinical.formats.hl7v2.memory import Memory
 from scorers.clinical.formats.hl7v2.notes import Notes
 from scorers.clinical.formats.hl7v2.patterns import compiled
 from scorers.clinical.formats.hl7v2.primitives import PRIMITIVES
 from scorers.clinical.formats.hl7v2.tables import Element, Version, code_tables, load
+from scorers.clinical.formats.memory import Memory
 
 #: Units of one test that are remembered.
 UNITS_MAX = 16

@@ -16,9 +16,9 @@ from schemas.result import NotChecked
 from scorers.clinical.formats.hl7v2.coded import CODED
 from scorers.clinical.formats.hl7v2.identities import repetitions
 from scorers.clinical.formats.hl7v2.lexer import Message, Segment
-from scorers.clinical.formats.hl7v2.memory import Memory
 from scorers.clinical.formats.hl7v2.notes import Notes
 from scorers.clinical.formats.hl7v2.tables import Element, Version, load
+from scorers.clinical.formats.memory import Memory
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,9 +13,9 @@ from scorers.clinical.formats.hl7v2.coded import CODED
 from scorers.clinical.formats.hl7v2.escapes import unescape
 from scorers.clinical.formats.hl7v2.identities import repetitions
 from scorers.clinical.formats.hl7v2.lexer import Segment
-from scorers.clinical.formats.hl7v2.memory import Memory
 from scorers.clinical.formats.hl7v2.notes import Notes
 from scorers.clinical.formats.hl7v2.tables import load
+from scorers.clinical.formats.memory import Memory
 from scorers.clinical.report import Context
 
 #: Distinct codes of one document that are looked at.

@@ -43,6 +43,19 @@ def test_an_extension_without_a_definition_is_not_checked_or_refused_as_asked() 
     assert codes(unknown, STRICT) == {"fhir.extensions.unknown"}
 
 
+ABSENT, PLACE = CORE + "data-absent-reason", CORE + "geolocation"
+GEO = [{"url": "latitude", "valueDecimal": 1.5}, {"url": "longitude", "valueDecimal": 2.5}]
+
+
+@pytest.mark.parametrize("good_first", [True, False])
+def test_a_good_extension_hides_no_bad_one_of_the_same_shape(good_first: bool) -> None:
+    absent = [{"_family": {"extension": [{"url": ABSENT, "valueCode": code}]}} for code in ("unknown", "bogus")]
+    assert "fhir.bindings.required" in codes(patient(name=absent if good_first else absent[::-1]))
+    wrong = [{"url": "latitude", "valueString": "1"}, {"url": "longitude", "valueDecimal": 2.5}]
+    places = [{"city": "x", "extension": [{"url": PLACE, "extension": parts}]} for parts in (GEO, wrong)]
+    assert "fhir.extensions.type" in codes(patient(address=places if good_first else places[::-1]))
+
+
 SEARCH = {
     "resourceType": "SearchParameter",
     "url": "http://a.example/s",

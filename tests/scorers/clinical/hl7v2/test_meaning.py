@@ -43,7 +43,7 @@ def test_a_missing_or_unknown_version_is_told_with_the_one_assumed(version: str,
     assert assumed in said[0]
 
 
-@pytest.mark.parametrize(("version", "read_as"), [("2.7.1", "2.7"), ("2.9", "2.8.2"), ("2.9.1", "2.8.2")])
+@pytest.mark.parametrize(("version", "read_as"), [("2.0", "2.1"), ("2.0D", "2.1"), ("2.7.1", "2.7"), ("2.9", "2.8.2"), ("2.9.1", "2.8.2")])
 def test_a_published_version_without_tables_is_no_fault_and_is_named_as_read_by_another(version: str, read_as: str) -> None:
     report = report_of(result(head=header(version=version)))
 

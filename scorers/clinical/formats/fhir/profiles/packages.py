@@ -6,19 +6,21 @@ import json
 import tarfile
 import zlib
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
 from scorers.clinical.formats.fhir.tables import own_profiles
 from scorers.clinical.formats.fhir.xml import xml_as_json
+from scorers.clinical.formats.memory import Memory
 
 Json = dict[str, Any]
 #: Bytes of one definition, and definitions read out of one archive.
 FILE_BYTES_MAX = 32 * 1024 * 1024
 ARCHIVE_FILES_MAX = 20_000
-#: Answers kept: documents may claim any number of URLs.
+#: Answers kept, and characters of a URL that is looked for at all: documents may claim any number of URLs, of any length.
 KEPT_MAX = 5_000
+URL_CHARS_MAX = 2_000
 _KINDS = ("StructureDefinition", "ValueSet", "CodeSystem", "Questionnaire", "Measure")
 
 
@@ -36,16 +38,16 @@ class Packages:
 
     def __init__(self, sources: tuple[Path, ...]) -> None:
         self._sources = [one for source in sources for one in _roots(source)]
-        self._found: dict[tuple[str, str], Json | None] = {}
+        self._found: dict[str, Memory[Json | None]] = {}
 
     def find(self, kind: str, canonical: str) -> Json | None:
         """Return the definition of a canonical URL (with or without |version), or None where no package has it."""
-        key = (kind, canonical)
-        if key not in self._found:
-            if len(self._found) >= KEPT_MAX:
-                self._found.clear()
-            self._found[key] = self._search(kind, canonical)
-        return self._found[key]
+        if len(canonical) > URL_CHARS_MAX:
+            return None
+        known = self._found.get(kind)
+        if known is None:
+            known = self._found[kind] = Memory(partial(self._search, kind), KEPT_MAX, URL_CHARS_MAX)
+        return known[canonical]
 
     def _search(self, kind: str, canonical: str) -> Json | None:
         url, _, version = canonical.partition("|")

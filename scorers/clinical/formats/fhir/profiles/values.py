@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from scorers.clinical.formats.fhir.profiles.packages import Json, Packages
+from scorers.clinical.formats.fhir.profiles.packages import KEPT_MAX, URL_CHARS_MAX, Json, Packages
 from scorers.clinical.formats.fhir.tables import code_systems, definitions, listed_sets
+from scorers.clinical.formats.memory import Memory
 
 #: Value sets inside value sets.
 DEPTH_MAX = 8
@@ -18,14 +19,11 @@ class ValueSets:
 
     def __init__(self, packages: Packages) -> None:
         self._packages = packages
-        self._expanded: dict[str, Members | None] = {}
+        self._expanded = Memory(lambda canonical: self._expand(canonical, 0), KEPT_MAX, URL_CHARS_MAX)
 
     def holds(self, canonical: str, system: str | None, code: str) -> bool | None:
         """Return whether a code is in a value set; None where that cannot be told. `system` None: the element is a bare code."""
-        url = canonical.partition("|")[0]
-        if url not in self._expanded:
-            self._expanded[url] = self._expand(canonical, 0)
-        return _among(self._expanded[url], system, code)
+        return _among(self._expanded[canonical], system, code)
 
     def holds_in(self, definition: Json, system: str | None, code: str) -> bool | None:
         """Return whether a code is in a value set that came with the document."""

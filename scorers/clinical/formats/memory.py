@@ -1,7 +1,8 @@
-"""Answers about short coded texts, worked out once: the same few codes make up most coded fields of most messages.
+"""Answers about short texts, worked out once: the same few codes, and the same few canonical URLs, make up most of what documents hold.
 
-Only for texts that are codes with their system and name (CE, CWE, CNE, CF, ID, IS), never for names, identifiers, dates or free text; and
-only for answers that depend on the text alone, not on the clock or on who asks.
+Only for texts that are codes with their system and name, or URLs of definitions, never for names, identifiers, dates or free text; and
+only for answers that depend on the text alone, not on the clock or on who asks. What is kept outlives its document, so it is bounded in number
+and in length.
 """
 
 from __future__ import annotations
@@ -23,16 +24,17 @@ _made: list[int] = [0]
 class Memory(dict[str, Answer], Generic[Answer]):
     """A table from texts to answers that asks for what it does not hold. `memory[text]` costs one look-up where it does."""
 
-    __slots__ = ("ask", "texts_max")
+    __slots__ = ("ask", "length_max", "texts_max")
 
-    def __init__(self, ask: Callable[[str], Answer], texts_max: int = TEXTS_MAX) -> None:
+    def __init__(self, ask: Callable[[str], Answer], texts_max: int = TEXTS_MAX, length_max: int = TEXT_LENGTH_MAX) -> None:
         super().__init__()
         self.ask = ask
         self.texts_max = texts_max
+        self.length_max = length_max
 
     def __missing__(self, text: str) -> Answer:
         found = self.ask(text)
-        if len(text) <= TEXT_LENGTH_MAX:
+        if len(text) <= self.length_max:
             if len(self) >= self.texts_max:
                 self.clear()
             self[text] = found

@@ -6,8 +6,8 @@ import pytest
 
 from scorers.clinical.formats.hl7v2 import validate
 from scorers.clinical.formats.hl7v2.fields import REMEMBERED, Checker
-from scorers.clinical.formats.hl7v2.memory import TEXT_LENGTH_MAX, Memory
 from scorers.clinical.formats.hl7v2.tables import load
+from scorers.clinical.formats.memory import TEXT_LENGTH_MAX, Memory
 from scorers.clinical.report import Context
 from tests.scorers.clinical.hl7v2.messages import NOW, OBX, PID, header, message, report_of, result
 
