@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import Any
 
 from schemas.result import Severity
@@ -69,6 +70,12 @@ def _defined_here(document: Document, installed: Systems) -> Systems:
     return defined
 
 
+@cache
+def _small(system: str) -> frozenset[str]:
+    """The codes of one of the tables' code systems in small letters."""
+    return frozenset(code.lower() for code in code_systems()[system])
+
+
 def _coding(document: Document, coding: dict[str, Any], place: Place, defined: Systems) -> bool:
     """Check one Coding; return whether there was nothing to say."""
     system, code, display = coding.get("system"), coding.get("code"), coding.get("display")
@@ -87,7 +94,7 @@ def _coding(document: Document, coding: dict[str, Any], place: Place, defined: S
     if not isinstance(code, str):
         return True
     if code not in known:
-        if any(code.lower() == one.lower() for one in known):
+        if code.lower() in _small(system):
             document.say("minor", "fhir.codings.case", (place, "code", None), "the code system writes this code with other capitals")
             return False
         # Who states a version may mean one that is not in the tables.

@@ -55,7 +55,8 @@ class Resolver:
         self._by_version: dict[tuple[int, str], dict[str | None, tuple[int, Frame]]] = {}
         self._by_id: dict[str, Frame] = {}
         self._inside: dict[int, dict[str, Frame]] = {}
-        self.frames = document.frames
+        self._frames = document.frames
+        self._by_resource: dict[int, Frame] = {}
         for frame in document.frames:
             if frame.container is not None:
                 continue
@@ -69,6 +70,12 @@ class Resolver:
                     # A history holds thousands of versions of one URL: each is found by its own.
                     self._by_version.setdefault((id(frame.bundle), url), {}).setdefault(_version(frame), (len(together), frame))
                     together.append(frame)
+
+    def frame_of(self, resource: Any) -> Frame | None:
+        """Return the frame of a resource of the document."""
+        if not self._by_resource:
+            self._by_resource = {id(frame.resource): frame for frame in self._frames}
+        return self._by_resource.get(id(resource))
 
     def entries(self, frame: Frame) -> dict[str, list[Frame]] | None:
         """Return the entries of the Bundle that a resource stands in, by their fullUrl; None where it stands in none."""

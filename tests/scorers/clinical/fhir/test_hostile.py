@@ -21,6 +21,7 @@ def nested(depth: int) -> bytes:
     return json.dumps({"resourceType": "Questionnaire", "status": "draft", "item": [item]}).encode()
 
 
+ACTS = "http://terminology.hl7.org/CodeSystem/v3-ActCode"
 CASES = {
     "nothing": b"",
     "zeros": b"\x00" * 1000,
@@ -38,6 +39,10 @@ CASES = {
     "many shapes": json.dumps({"resourceType": "Patient", "name": [{f"k{n}": n} for n in range(20_000)]}).encode(),
     "a text of 10 MB": json.dumps({"resourceType": "Patient", "name": [{"text": "a b " * 2_500_000}]}).encode(),
     "many lines": b"{}\n" * 20_000,
+    "many attributes": b'<Patient xmlns="http://hl7.org/fhir" %s/>' % b" ".join(b'a%d="x"' % n for n in range(150_000)),
+    "many unknown codes": json.dumps(
+        {"resourceType": "Basic", "code": {"coding": [{"system": ACTS, "code": f"x{number}"} for number in range(100_000)]}}
+    ).encode(),
 }
 
 

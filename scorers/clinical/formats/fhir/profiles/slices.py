@@ -117,8 +117,7 @@ class Slicing(Statements):
 
     def _profiled(self, profiles: list[str], values: list[Any]) -> bool | None:
         """A slice by the profile that a resource conforms to."""
-        frames = {id(frame.resource): frame for frame in self._resolver.frames}
-        found = [frames.get(id(one)) for one in values]
+        found = [self._resolver.frame_of(one) for one in values]
         if not profiles or None in found or any(self.find(one) is None and not is_base(one) for one in profiles):
             return None
         return any(one is not None and self._conforms(one, profile) for one in found for profile in profiles)
