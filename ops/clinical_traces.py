@@ -5,7 +5,7 @@ A file of several traces has the means of their scores and the worst of their la
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import orjson
@@ -28,6 +28,7 @@ _FIELDS: Final = frozenset(field_names(ProductionTrace))
 _GRAVEST_FIRST: Final = {"critical": 0, "major": 1, "minor": 2, "info": 3}
 _WORST_FIRST: Final[tuple[Label, ...]] = ("Fail", "unscored", "Warn", "Review", "Pass")
 _UNREAD: Final = ("format", "terminology", "clinical")
+_SHAPE: Final = 'should be {"content": …}, with the document, or a list of documents, under that key'
 _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 
 
@@ -112,9 +113,14 @@ def _faults(error: ValidationError) -> list[Finding]:
     told = []
     for item in error.errors(include_input=False, include_url=False, include_context=False)[:FAULTS_MAX]:
         path = safe_path(item["loc"], _FIELDS) or "trace"
-        message = "is required" if item["type"] == "missing" else item["msg"]
+        message = "is required" if item["type"] == "missing" else _SHAPE if _is_output(item["loc"]) else item["msg"]
         told.append(Finding(severity="critical", code="trace.field", path=path, message=message))
     return told
+
+
+def _is_output(loc: Sequence[int | str]) -> bool:
+    """Whether a fault is that of an output that has not the shape of one."""
+    return len(loc) == 2 and loc[0] == "outputs"
 
 
 class _Merged:
@@ -144,7 +150,7 @@ class _Merged:
         self._leave_out(card.not_checked)
         documents = card.details.get("documents", ())
         if card.failures:
-            self._leave_out([NotChecked(check="outputs", reason="the trace has no document in a format that was asked for")])
+            self._leave_out([NotChecked(check="outputs", reason=self._why_nothing(trace))])
         others = any(trace.outputs.of(form) is not None for form in CLINICAL_FORMATS if form not in self._settings.formats)
         self._only_others = self._only_others and bool(card.failures) and others
         self._valid.add(card.details.get("valid"))
@@ -179,6 +185,14 @@ class _Merged:
             findings_dropped=self._dropped,
         )
         return JudgedFile(entry=entry, outcome="passed_over" if self._only_others else "unvalidated" if label == "unscored" else "validated")
+
+    def _why_nothing(self, trace: ProductionTrace) -> str:
+        """Why no document of a trace was validated."""
+        if all(trace.outputs.of(form) is None for form in CLINICAL_FORMATS):
+            return f"the trace has no document: outputs has none of {', '.join(CLINICAL_FORMATS)}"
+        if set(self._settings.formats) >= set(CLINICAL_FORMATS):
+            return "the trace has no document"
+        return "the trace has no document in a format that was asked for"
 
     def _tell(self, place: str, findings: Iterable[Finding]) -> None:
         for finding in findings:

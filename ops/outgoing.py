@@ -25,6 +25,11 @@ from streams.produce import Envelope, Outgoing, encode_event
 BATCH_CASES_MAX = 1_000_000
 PROBLEMS_SHOWN_MAX = 5
 
+_NO_EVENT = (
+    'a FHIR resource is no event; put it into a trace: {"traceId": "…", "outputs": {"fhir": {"content": …}}} '
+    "(docs/events.md), or validate the file: touchstone eval validate"
+)
+
 BatchName = tuple[str, str]
 
 
@@ -88,7 +93,8 @@ class Outgoings:
             record = complete(entry.record, file)
             step = self._codec.read(Probe(orjson.dumps(record)))
             if isinstance(step, Reject):
-                problems.append(f"{where}: {step.code}{f' at {step.where}' if step.where else ''}")
+                fault = _NO_EVENT if _is_resource(entry.record) else f"{step.code}{f' at {step.where}' if step.where else ''}"
+                problems.append(f"{where}: {fault}")
                 continue
             checked.events += 1
             checked.topics.add(self._topic(record))
@@ -134,6 +140,11 @@ class Outgoings:
             return self._way.topic
         fallback = self._settings.topics.traces if record.get("kind") == "trace" else self._settings.topics.generations
         return self._topics.get(str(record.get("kind")), fallback)
+
+
+def _is_resource(record: dict[str, Any]) -> bool:
+    """Whether this is a FHIR resource by itself."""
+    return "resourceType" in record and "kind" not in record
 
 
 def is_safe(record: dict[str, Any]) -> bool:

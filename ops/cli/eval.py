@@ -34,7 +34,7 @@ class Format(StrEnum):
     junit = "junit"
 
 
-FilesArgument = Annotated[list[str], typer.Argument(help="Files, directories of them, or - for standard input.")]
+FilesArgument = Annotated[list[str], typer.Argument(metavar="FILE|DIR", help="Files, directories of them, or - for standard input.")]
 FormatsOption = Annotated[
     str | None, typer.Option("--formats", help="Validate only these: fhir, hl7v2, ccda, separated by commas. Default: the setting (all).", show_default=False)
 ]

@@ -36,7 +36,7 @@ class Key(StrEnum):
 
 @app.command()
 def produce(
-    files: Annotated[list[Path], typer.Argument(help="Batch files, directories of them, or - for standard input.")],
+    files: Annotated[list[Path], typer.Argument(metavar="FILE|DIR", help="Batch files, directories of them, or - for standard input.")],
     topic: Annotated[
         str | None, typer.Option("--topic", help="Role or name of the topic. Default: where the suites of the event's kind read.", show_default=False)
     ] = None,

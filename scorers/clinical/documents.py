@@ -40,6 +40,8 @@ _HL7V2_CONFORMANCE: Final = frozenset({"structure", "data_types", "valuesets", "
 _HL7V2_MALFORMED: Final = frozenset({"datetimes.malformed", "datetimes.calendar"})
 #: What our specification asks for and no version of HL7 v2 requires: a patient's identifier with its authority, a name with some part.
 _HL7V2_BEYOND: Final = frozenset({"data_types.cx-authority", "data_types.xpn-name"})
+#: What says that a document, or a part of it (a line of NDJSON, a message of a batch), could not be read; what can be is validated all the same.
+_UNREAD: Final = frozenset({"fhir.json.syntax", "fhir.json.encoding", "fhir.json.object", "structure.field-separator", "structure.encoding-characters"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,13 +49,14 @@ class Validated:
     """What was found in one document.
 
     `format`: None where none was recognised. `valid`: whether the document keeps every rule of its standard that a conformant one must
-    keep, whatever its score; None where no rule was applied.
+    keep, whatever its score; None where no rule was applied. `readable`: False where it, or a part of it, could not be read.
     """
 
     format: ClinicalFormat | None
     report: Report
     scores: Scores
     valid: bool | None
+    readable: bool = True
 
 
 def sniff(data: bytes) -> ClinicalFormat | None:
@@ -239,12 +242,15 @@ def _check_packages(options: fhir.Options) -> None:
 
 
 def _judged(form: ClinicalFormat, report: Report, conforms: Callable[[Report], bool]) -> Validated:
-    """Scores and verdict of a report. Means hide single faults, so what is not valid, and what holds a critical finding, is labelled Warn at best."""
+    """Scores and verdict of a report. Means hide single faults: what could not be read is Fail, what is not valid or holds a critical finding Warn at best."""
     valid = conforms(report) if is_validated(report) else None
     scores = score_report(report)
-    if scores.label == "Pass" and (valid is False or has_critical(report)):
+    readable = not any(code in _UNREAD and severity == "critical" for code, severity in report.counts())
+    if not readable:
+        scores = replace(scores, label="Fail")
+    elif scores.label == "Pass" and (valid is False or has_critical(report)):
         scores = replace(scores, label="Warn")
-    return Validated(form, report, scores, valid)
+    return Validated(form, report, scores, valid, readable)
 
 
 def _conforms(report: Report) -> bool:

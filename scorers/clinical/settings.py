@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, SecretStr, field_validator, model_validator
+from pydantic import BeforeValidator, Field, SecretStr, field_validator, model_validator
 
 from schemas.config import Section
 from schemas.trace import CLINICAL_FORMATS, ClinicalFormat
@@ -22,6 +22,16 @@ UMLS_VARIABLE = "UMLS_API_KEY"
 PACKAGES_MAX = 64
 PROFILES_MAX = 64
 
+
+def _a_list(value: Any) -> Any:
+    """Refuse what is no list, in the words of whoever writes the document."""
+    if not isinstance(value, list | tuple):
+        raise ValueError('write a list, for example ["…"]')  # noqa: TRY004  # pydantic takes ValueError for a fault of the value
+    return value
+
+
+Paths = Annotated[tuple[Path, ...], BeforeValidator(_a_list)]
+Urls = Annotated[tuple[str, ...], BeforeValidator(_a_list)]
 Seconds = Annotated[float, Field(gt=0, le=86_400 * 365, allow_inf_nan=False)]
 
 
@@ -55,9 +65,9 @@ class TerminologySettings(Section):
 class FhirSettings(Section):
     """How FHIR is read: see docs/fhir.md for what each option means."""
 
-    packages: tuple[Path, ...] = Field((), max_length=PACKAGES_MAX, description="FHIR packages: folders, .tgz files, single definitions")
+    packages: Paths = Field((), max_length=PACKAGES_MAX, description="FHIR packages: folders, .tgz files, single definitions")
     installed_packages: bool = Field(True, description="also look in ~/.fhir/packages")
-    profiles: tuple[str, ...] = Field((), max_length=PROFILES_MAX, description="canonical URLs that every resource of their type must conform to")
+    profiles: Urls = Field((), max_length=PROFILES_MAX, description="canonical URLs that every resource of their type must conform to")
     extensions: Literal["any", "known"] = Field("any", description="known: an extension without a definition at hand is an error")
     references: Literal["document", "exists"] = Field("document", description="exists: a relative reference that resolves nowhere is an error")
     displays: Literal["error", "warning", "ignore"] = Field("warning", description="a display that is not its code system's")
@@ -74,7 +84,7 @@ class Limits(Section):
 class ClinicalSettings(Section):
     """Everything that can be set. `formats`: those of a trace that are validated. `quote`: findings may show the values they are about."""
 
-    formats: tuple[ClinicalFormat, ...] = CLINICAL_FORMATS
+    formats: Annotated[tuple[ClinicalFormat, ...], BeforeValidator(_a_list)] = CLINICAL_FORMATS
     terminology: TerminologySettings = TerminologySettings()
     fhir: FhirSettings = FhirSettings()
     limits: Limits = Limits()

@@ -37,7 +37,7 @@ def judge_trace(trace: ProductionTrace, validator: DocumentValidator, settings: 
             place = f"outputs.{form}" if len(documents) == 1 else f"outputs.{form}[{number}]"
             found.setdefault(form, []).append((place, _validated(content, form, validator, trace)))
         if output is not None and not documents:
-            not_checked.append(NotChecked(check=form, reason=f"outputs.{form} has no content"))
+            not_checked.append(NotChecked(check=form, reason=f'outputs.{form} has no content; the document goes under that key: {{"content": …}}'))
     unwanted = [form for form in CLINICAL_FORMATS if form not in settings.formats and trace.outputs.of(form) is not None]
     not_checked += [NotChecked(check=form, reason="this format is not among the settings' formats") for form in unwanted]
     every = [pair for pairs in found.values() for pair in pairs]
@@ -107,6 +107,8 @@ def _label(validated: Sequence[Validated], overall: float | None) -> Label:
     labels: set[Label] = {label_of(overall)}
     # A document without a score is not in the mean, and neither are verdicts.
     labels |= {one.scores.label for one in validated if one.scores.overall is None and one.format != "ccda"}
+    if not all(one.readable for one in validated):
+        labels.add("Fail")
     if any(one.valid is False or has_critical(one.report) for one in validated):
         labels.add("Warn")
     return next(label for label in _WORST_FIRST if label in labels)

@@ -14,7 +14,7 @@ from ops.clinical_scoring import judge_file
 from ops.reporters.clinical import FORMATS, Tally, clinical_verdict, reporter_for
 from scorers.clinical.documents import DocumentValidator
 from scorers.clinical.settings import ClinicalSettings, resolve
-from tests.ops.clinical_cases import BAD_FHIR, BAD_HL7V2, CANARY, CCDA, GOOD_HL7V2, text, trace
+from tests.ops.clinical_cases import BAD_FHIR, BAD_HL7V2, CANARY, CCDA, GOOD_FHIR, GOOD_HL7V2, text, trace
 
 _TRACE = text(trace(fhir=BAD_FHIR, hl7v2=BAD_HL7V2)).encode()
 _HEADS = [b"", b"\xef\xbb\xbf", b"\xff\xfe", b"MSH|^~\\&|", b'{"resourceType":"Patient",', b'{"traceId":"x","outputs":', b"[", b"<ClinicalDocument", b"\x0bMSH"]
@@ -69,8 +69,9 @@ def _check(directory: Path, data: bytes) -> None:
 @pytest.mark.parametrize(
     ("outputs", "formats", "outcome", "reason"),
     [
-        ({}, None, "unvalidated", "no document in a format that was asked for"),
+        ({}, None, "unvalidated", "the trace has no document: outputs has none of fhir, hl7v2, ccda"),
         ({"fhir": None}, None, "unvalidated", "no document"),
+        ({"fhir": BAD_FHIR}, ["hl7v2", "ccda"], "passed_over", "no document in a format that was asked for"),
         ({"fhir": BAD_FHIR}, ["hl7v2"], "passed_over", "not among the settings' formats"),
         ({"ccda": CCDA}, None, "unvalidated", "C-CDA documents are recognised"),
     ],
@@ -80,6 +81,20 @@ def test_a_trace_without_a_document_to_validate_says_why(tmp_path: Path, outputs
     judged = judge_file(written(tmp_path, text(trace(**outputs)).encode()), validator(), given_settings)
     assert (judged.entry.format, judged.entry.label, judged.entry.scores, judged.outcome) == ("trace", "unscored", {}, outcome)
     assert any(reason in skipped.reason for skipped in judged.entry.not_checked)
+
+
+@pytest.mark.parametrize("output", [BAD_FHIR, CANARY])
+def test_an_output_that_is_the_document_itself_is_told_its_shape(tmp_path: Path, output: Any) -> None:
+    data = json.dumps({"traceId": "t", "outputs": {"fhir": output}}).encode()
+    entry = judge_file(written(tmp_path, data), validator(), ClinicalSettings()).entry
+    told = [*(finding.message for finding in entry.findings), *(skipped.reason for skipped in entry.not_checked)]
+    assert any('{"content": …}' in one for one in told)
+    assert not any("TraceOutput" in one or CANARY in one for one in told)
+
+
+def test_a_document_of_a_trace_that_cannot_be_read_fails_it(tmp_path: Path) -> None:
+    data = text(trace(hl7v2="MSH", fhir=GOOD_FHIR)).encode()
+    assert judge_file(written(tmp_path, data), validator(), ClinicalSettings()).entry.label == "Fail"
 
 
 def test_a_file_of_many_traces_keeps_its_entry_bounded(tmp_path: Path) -> None:

@@ -367,7 +367,7 @@ def test_a_validator_that_fails_costs_one_file(run: Run, monkeypatch: pytest.Mon
         (["a.json", "--output", "a.json/x"], "cannot be written"),
         (["a.json", "--jobs", "0"], "--jobs"),
         (["-", "-"], "named twice"),
-        (["--verbose"], "FILES"),
+        (["--verbose"], "FILE|DIR"),
     ],
 )
 def test_every_mistake_is_told_and_exits_3(run: Run, arguments: list[str], told: str) -> None:

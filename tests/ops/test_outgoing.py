@@ -111,6 +111,10 @@ def test_a_batch_over_several_files_has_the_size_of_all(tmp_path: Path) -> None:
         (bare_case(2), "schema_missing at concern_id"),
         (bare_case(2, concern_id="c", output={"summary": 5, "signals": [CANARY]}), "schema_string_type at output.summary"),
         ({"kind": CANARY}, "kind_unknown at kind"),
+        (
+            {"resourceType": "Patient", "gender": CANARY},
+            'a FHIR resource is no event; put it into a trace: {"traceId": "…", "outputs": {"fhir": {"content": …}}}',
+        ),
         ("{broken", "is not valid JSON"),
         ("[]", "is no case object"),
     ],

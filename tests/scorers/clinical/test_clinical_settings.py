@@ -28,6 +28,8 @@ def test_the_specification_s_name_of_the_umls_key_is_read() -> None:
     ("env", "document", "told"),
     [
         ({"CLINICAL_FORMAT": "fhir"}, None, "CLINICAL_FORMATS"),
+        ({}, {"formats": "fhir"}, "formats: write a list"),
+        ({}, {"fhir": {"packages": "x"}}, "fhir.packages: write a list"),
         ({"CLINICAL_FORMATS": "fhir,pdf"}, None, "CLINICAL_FORMATS: formats"),
         ({}, {"fhir": {"profile": []}}, "profiles"),
         ({"CLINICAL_TERMINOLOGY_TOKEN": "t"}, None, "a token without url"),

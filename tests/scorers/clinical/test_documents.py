@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from scorers.clinical.documents import SNIFFED_BYTES, sniff
+from scorers.clinical.documents import SNIFFED_BYTES, DocumentValidator, sniff
 
 PATIENT = b'{"resourceType":"Patient"}'
 LONG = json.dumps({"entry": [{"resource": {"resourceType": "Patient", "id": "x" * 100}}] * 1_000, "resourceType": "Bundle"}).encode()
@@ -42,3 +42,9 @@ def test_a_format_is_recognised_by_its_own_marks(data: bytes, form: str | None) 
 def test_only_the_beginning_is_looked_at() -> None:
     assert len(LONG) > SNIFFED_BYTES
     assert sniff(b" " * SNIFFED_BYTES + PATIENT) is None
+
+
+@pytest.mark.parametrize("data", [b"MSH", b"MSH|", b'{"resourceType":"Patient"}\n{"resourceType":\n'])
+def test_what_cannot_be_read_in_whole_or_in_part_fails(data: bytes) -> None:
+    validated = DocumentValidator().validate(data)
+    assert (validated.scores.label, validated.valid, validated.readable) == ("Fail", False, False)

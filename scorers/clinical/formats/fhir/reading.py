@@ -9,11 +9,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
-from scorers.clinical.formats.fhir.document import Document
+from scorers.clinical.formats.fhir.document import Document, Place
 from scorers.clinical.formats.fhir.xml import read_xml
 
 _BOM = b"\xef\xbb\xbf"
@@ -27,22 +27,30 @@ _COMMENT = re.compile(rb'("(?:[^"\\]|\\.)*+")|//[^\n]*|/\*.*?\*/', re.DOTALL)
 LINES_MAX = 1_000_000
 
 
-def parse(data: bytes, document: Document) -> Sequence[tuple[Any, bytes | None]] | None:
-    """Return the parsed documents with their bytes of JSON: one, or one per line of NDJSON; None (and a finding) where there is none."""
+class Parsed(NamedTuple):
+    """One parsed document. `text`: its bytes of JSON; None where it was XML. `line`: its number in NDJSON, from 0, blank lines left out."""
+
+    value: Any
+    text: bytes | None
+    line: int | None = None
+
+
+def parse(data: bytes, document: Document) -> Sequence[Parsed] | None:
+    """Return the parsed documents: one, or one per line of NDJSON that can be read; None where there is none. A finding says what cannot be read."""
     if len(data) > document.options.bytes_max:
         document.say("critical", "fhir.json.size", None, f"larger than {document.options.bytes_max:,} bytes: not read")
         return None
     data = data.removeprefix(_BOM)
     if data[:_START].lstrip().startswith(b"<"):
         resource = read_xml(data, document)
-        return None if resource is None else [(resource, None)]
+        return None if resource is None else [Parsed(resource, None)]
     try:
-        return [(orjson.loads(data), data)]
+        return [Parsed(orjson.loads(data), data)]
     except orjson.JSONDecodeError as error:
-        line, column = error.lineno, error.colno
+        not_json = error
     lines = _lines(data)
-    if lines is not None:
-        return lines
+    if lines and all(isinstance(line, Parsed) for line in lines):
+        return _readable(lines, document)
     bare = _COMMENT.sub(lambda match: match[1] or b" ", data) if b"/" in data else data
     if bare != data:
         try:
@@ -52,30 +60,67 @@ def parse(data: bytes, document: Document) -> Sequence[tuple[Any, bytes | None]]
         if parsed is not None:
             if not document.options.comments:
                 document.say("major", "fhir.json.comment", None, "JSON has no comments")
-            return [(parsed, bare)]
+            return [Parsed(parsed, bare)]
     if data.startswith(_UTF16):
         document.say("critical", "fhir.json.encoding", None, "UTF-16, and JSON is UTF-8: not read", suggestion="Encode the resource as UTF-8")
         return None
-    document.say(
-        "critical",
-        "fhir.json.syntax",
-        None,
-        f"not JSON, at line {line} column {column}: cut off, malformed, not UTF-8, or a number or nesting beyond what JSON readers take",
-    )
+    if lines:
+        return _readable(lines, document)
+    _say_not_json(_Broken(data, not_json), None, document)
     return None
 
 
-def _lines(data: bytes) -> list[tuple[Any, bytes]] | None:
-    """Return the documents of NDJSON, or None where the data is no such thing."""
+class _Broken(NamedTuple):
+    """What is not JSON. `line_no`: the line of the file that it begins in, from 1. `line`: its number in NDJSON, as in `Parsed`."""
+
+    text: bytes
+    error: orjson.JSONDecodeError
+    line_no: int = 1
+    line: int = 0
+
+
+def _lines(data: bytes) -> list[Parsed | _Broken]:
+    """Return the lines of NDJSON; none where the data is no such thing: its first line is a whole object, or each line begins one and some are whole."""
     if data.count(b"\n") > LINES_MAX:
-        return None
-    lines = [line for line in data.split(b"\n") if line.strip()]
-    if len(lines) < 2 or not all(line.lstrip().startswith(b"{") for line in lines):
-        return None
+        return []
+    lines = [(number, line) for number, line in enumerate(data.split(b"\n"), 1) if line.strip()]
+    if len(lines) < 2 or not lines[0][1].lstrip().startswith(b"{"):
+        return []
+    first = _line(0, *lines[0])
+    if isinstance(first, _Broken) and not all(line.lstrip().startswith(b"{") for _, line in lines):
+        return []
+    read = [first, *(_line(index, *lines[index]) for index in range(1, len(lines)))]
+    return read if any(isinstance(line, Parsed) for line in read) else []
+
+
+def _line(index: int, number: int, text: bytes) -> Parsed | _Broken:
     try:
-        return [(orjson.loads(line), line) for line in lines]
-    except orjson.JSONDecodeError:
-        return None
+        return Parsed(orjson.loads(text), text, index)
+    except orjson.JSONDecodeError as error:
+        return _Broken(text, error, number, index)
+
+
+def _readable(lines: Sequence[Parsed | _Broken], document: Document) -> list[Parsed]:
+    """The lines that can be read; a finding names each of the others."""
+    for line in lines:
+        if isinstance(line, _Broken):
+            _say_not_json(line, (None, "Line", line.line), document)
+    return [line for line in lines if isinstance(line, Parsed)]
+
+
+def _say_not_json(broken: _Broken, place: Place | None, document: Document) -> None:
+    """Tell where text stops being UTF-8, or else JSON, as a line and a column of the file."""
+    try:
+        broken.text.decode()
+    except UnicodeDecodeError as wrong:
+        line = broken.line_no + broken.text.count(b"\n", 0, wrong.start)
+        byte = wrong.start - broken.text.rfind(b"\n", 0, wrong.start)
+        message = f"not UTF-8, at byte {byte} of line {line}: not read"
+        document.say("critical", "fhir.json.encoding", place, message, suggestion="Encode the resource as UTF-8")
+        return
+    line, column = broken.line_no + broken.error.lineno - 1, broken.error.colno
+    what = "cut off, malformed, or a number or nesting beyond what JSON readers take"
+    document.say("critical", "fhir.json.syntax", place, f"not JSON, at line {line} column {column}: {what}")
 
 
 def look_for_duplicates(data: bytes, members: int, document: Document) -> None:

@@ -41,9 +41,9 @@ def validate(data: bytes, context: Context | None = None, options: Options | Non
     parsed = parse(data, document)
     if parsed is None:
         return report
-    for number, (value, text) in enumerate(parsed):
+    for value, text, line in parsed:
         one = Document(report, document.context, document.options, settled=engine().settled, said=document.said, skipped=document.skipped)
-        _validate_value(value, text, one, None if len(parsed) == 1 else number)
+        _validate_value(value, text, one, line)
     return report
 
 

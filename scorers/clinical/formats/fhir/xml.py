@@ -21,9 +21,12 @@ BYTES_MAX: Final = 32 * 1024 * 1024
 DEPTH_MAX: Final = 150
 FHIR: Final = "http://hl7.org/fhir"
 XHTML: Final = "http://www.w3.org/1999/xhtml"
+#: A document type, after what may stand before one. What was matched is never tried again, so that no text makes this slow.
+_DOCTYPE: Final = re.compile(rb"(?:\s++|<\?.*?\?>|<!--.*?-->)*+<!DOCTYPE", re.DOTALL)
 _INTEGERS: Final = frozenset({"integer", "positiveInt", "unsignedInt"})
 _INTEGER: Final = re.compile(r"-?(?:0|[1-9][0-9]{0,17})")
 _DECIMAL: Final = re.compile(r"-?(?:0|[1-9][0-9]{0,300})(?:\.[0-9]{1,300})?(?:[eE][+-]?[0-9]{1,2})?")
+_NO_DOCTYPE: Final = "a document type declaration: FHIR XML has none, and what has one is refused unread"
 _BOOLEANS: Final = {"true": True, "false": False}
 
 
@@ -37,6 +40,10 @@ def read_xml(data: bytes, document: Document) -> dict[str, Any] | None:
         return None
     from lxml import etree
 
+    # Looked for first: the parser tells an entity in a document type as a fault of syntax.
+    if _DOCTYPE.match(data):
+        document.say("critical", "fhir.xml.doctype", None, _NO_DOCTYPE)
+        return None
     parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False, remove_comments=True)
     try:
         root = etree.fromstring(data, parser)
@@ -48,7 +55,7 @@ def read_xml(data: bytes, document: Document) -> dict[str, Any] | None:
         document.say("critical", "fhir.xml.syntax", None, "not XML that can be read: its encoding is unknown")
         return None
     if root.getroottree().docinfo.internalDTD is not None:
-        document.say("critical", "fhir.xml.doctype", None, "a document type declaration: FHIR XML has none, and it is not read")
+        document.say("critical", "fhir.xml.doctype", None, _NO_DOCTYPE)
         return None
     if _namespace(root) != FHIR:
         document.say("critical", "fhir.xml.namespace", None, "the root element is not in FHIR's namespace: not a FHIR resource")

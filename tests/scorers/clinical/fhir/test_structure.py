@@ -106,6 +106,28 @@ def test_ndjson_is_read_line_by_line() -> None:
     assert [(one.code, one.path) for one in found_in.findings] == [("fhir.bindings.required", "Line[1].Patient.gender")]
 
 
+@pytest.mark.parametrize(
+    ("lines", "told"),
+    [
+        ([b"{}", b"", b'{"resourceType":', b'{"resourceType":"Patient","gender":"x"}'], ("fhir.json.syntax", "Line[1]", "line 3 column 17")),
+        ([b'{"resourceType":', b'{"resourceType":"Patient","gender":"x"}'], ("fhir.json.syntax", "Line[0]", "line 1 column 17")),
+        ([b'{"resourceType":"Patient","gender":"x"}', b"no JSON"], ("fhir.json.syntax", "Line[1]", "at line 2 column")),
+        ([b'{"resourceType":"Patient","gender":"x"}', b'{"id":"\xe9"}'], ("fhir.json.encoding", "Line[1]", "byte 8 of line 2")),
+    ],
+)
+def test_of_ndjson_the_broken_line_is_named_and_the_good_ones_are_validated(lines: list[bytes], told: tuple[str, str, str]) -> None:
+    findings = validate(b"\n".join(lines), options=PLAIN).findings
+    (broken,) = [one for one in findings if one.code.startswith("fhir.json.")]
+    assert (broken.code, broken.path) == told[:2]
+    assert told[2] in broken.message
+    assert "fhir.bindings.required" in {one.code for one in findings}
+
+
+def test_what_is_not_utf_8_is_told_by_its_byte() -> None:
+    (finding,) = validate('{\n"language": "é"}'.encode("latin-1"), options=PLAIN).findings
+    assert (finding.code, finding.message) == ("fhir.json.encoding", "not UTF-8, at byte 14 of line 2: not read")
+
+
 def test_in_a_bundle_resources_are_told_by_type_and_number() -> None:
     paths = {one.path for one in report(bundle(patient(gender="x"), observation(id="o1"), observation(id="o2", status="x"))).findings}
     assert paths == {"Patient.gender", "Observation[1].status"}

@@ -130,6 +130,7 @@ def test_what_is_wrong_is_told_where_it_stands(inside: str, code: str, path: str
         (b'<ClinicalDocument xmlns="urn:hl7-org:v3"/>', "fhir.xml.namespace"),
         (b'<!DOCTYPE Patient [<!ENTITY a "b">]>' + patient('<gender value="male"/>'), "fhir.xml.doctype"),
         (b'<!DOCTYPE Patient SYSTEM "file:///etc/passwd">' + patient(""), "fhir.xml.doctype"),
+        (b'<?xml version="1.0"?> <!-- x -->\n<!DOCTYPE Patient [<!ENTITY a "b">]>' + patient("<name><text value='&a;'/></name>"), "fhir.xml.doctype"),
         (patient("<name><text value='&nbsp;'/></name>"), "fhir.xml.syntax"),
         (b'<?xml version="1.0" encoding="no-such"?>' + patient(""), "fhir.xml.syntax"),
         (b"<\x00\xff", "fhir.xml.syntax"),
