@@ -44,9 +44,9 @@ def read_xml(data: bytes, document: Document) -> dict[str, Any] | None:
     if _DOCTYPE.match(data):
         document.say("critical", "fhir.xml.doctype", None, _NO_DOCTYPE)
         return None
-    parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False, remove_comments=True)
+    strict = {"resolve_entities": False, "no_network": True, "load_dtd": False, "huge_tree": False, "remove_comments": True}
     try:
-        root = etree.fromstring(data, parser)
+        root = etree.fromstring(data, etree.XMLParser(**strict))
     except etree.XMLSyntaxError as error:
         line, column = error.position
         document.say("critical", "fhir.xml.syntax", None, f"not well-formed XML, at line {line} column {column}; or beyond what XML readers take")
@@ -60,24 +60,12 @@ def read_xml(data: bytes, document: Document) -> dict[str, Any] | None:
     if _namespace(root) != FHIR:
         document.say("critical", "fhir.xml.namespace", None, "the root element is not in FHIR's namespace: not a FHIR resource")
         return None
-    # The parser finds them faster than a walk could; they are taken out, so that what is left is read.
-    instructions = list(root.iter(etree.ProcessingInstruction))
-    if instructions or any(one.tag is etree.ProcessingInstruction for one in (*root.itersiblings(), *root.itersiblings(preceding=True))):
+    around = (*root.itersiblings(), *root.itersiblings(preceding=True))
+    if next(root.iter(etree.ProcessingInstruction), None) is not None or any(one.tag is etree.ProcessingInstruction for one in around):
         document.say("major", "fhir.xml.instruction", None, "a processing instruction: FHIR XML has none")
-    for one in instructions:
-        _drop(one)
+        # Read again without them: to take them out one by one would copy the text around each of them each time.
+        root = etree.fromstring(data, etree.XMLParser(**strict, remove_pis=True))
     return _Reader(document).resource(root, None, 0)
-
-
-def _drop(node: Any) -> None:
-    """Take a node out of its tree, and leave the text after it."""
-    parent, before = node.getparent(), node.getprevious()
-    if before is not None:
-        before.tail = (before.tail or "") + (node.tail or "")
-    else:
-        parent.text = (parent.text or "") + (node.tail or "")
-    node.tail = None
-    parent.remove(node)
 
 
 def xml_as_json(data: bytes) -> dict[str, Any] | None:

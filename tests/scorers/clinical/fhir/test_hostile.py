@@ -40,6 +40,8 @@ CASES = {
     "a text of 10 MB": json.dumps({"resourceType": "Patient", "name": [{"text": "a b " * 2_500_000}]}).encode(),
     "many lines": b"{}\n" * 20_000,
     "many attributes": b'<Patient xmlns="http://hl7.org/fhir" %s/>' % b" ".join(b'a%d="x"' % n for n in range(150_000)),
+    "many instructions": b'<Patient xmlns="http://hl7.org/fhir"><text><status value="generated"/><div xmlns="http://www.w3.org/1999/xhtml">%s</div></text></Patient>'
+    % (b"<?a b?>xxxxxxxx" * 100_000),
     "many unknown codes": json.dumps(
         {"resourceType": "Basic", "code": {"coding": [{"system": ACTS, "code": f"x{number}"} for number in range(100_000)]}}
     ).encode(),
