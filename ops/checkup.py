@@ -3,6 +3,7 @@
 import os
 import platform
 import shutil
+import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from scorers.base import ConfigError, Suite
 State = Literal["good", "note", "bad"]
 
 PACKAGES = ("touchstone", "aiokafka", "confluent-kafka", "faust-streaming", "mode-streaming", "pydantic", "sqlalchemy", "uvloop")
+DOCKER_TIMEOUT_S = 5.0
 #: Extra → a package that it brings, and what it is for.
 EXTRAS = {
     "clinical": ("ucumvert", "units in clinical documents"),
@@ -132,10 +134,23 @@ def check_tools() -> Iterator[Check]:
 
     reason = missing()
     yield Check("apache kafka", "note" if reason else "good", reason or "can run here: touchstone kafka start")
+    yield check_docker()
+
+
+def check_docker() -> Check:
+    """Whether a Docker daemon answers, not only whether there is a command."""
     docker = shutil.which("docker")
-    yield Check(
-        "docker", "good" if docker else "note", f"docker is {docker}" if docker else "no docker command", "" if docker else "needed for docker compose only"
-    )
+    if docker is None:
+        return Check("docker", "note", "no docker command", "needed for docker compose only")
+    asked = [docker, "version", "--format", "{{.Server.Version}}"]
+    try:
+        answer = subprocess.run(asked, capture_output=True, text=True, timeout=DOCKER_TIMEOUT_S, check=False)
+        server = answer.stdout.strip() if answer.returncode == 0 else ""
+    except (OSError, subprocess.TimeoutExpired):
+        server = ""
+    if not server:
+        return Check("docker", "note", f"{docker} is there, and no daemon answers it", "start it, or see DOCKER_HOST; needed for docker compose only")
+    return Check("docker", "good", f"Docker {server[:40]} answers")
 
 
 def check_embedded() -> Check:

@@ -30,6 +30,8 @@ PROJECTED_POLL_S = 0.1
 BROKER_CHECK_S = 1.0
 #: Log events by which a child says that it is up.
 READY_EVENTS = frozenset({"worker_started", "projector_started"})
+#: Signals beside Ctrl-C's that end everything in order.
+ENDING = (signal.SIGTERM, signal.SIGHUP)
 LINE_BYTES_MAX = 65_536
 
 
@@ -92,6 +94,7 @@ class Live:
         self.store_url = plan.store or ""
         self.children: list[Child] = []
         self.stopped_hard: list[str] = []
+        self.asked_by: signal.Signals | None = None
 
     async def __aenter__(self) -> Self:
         """Start all, and return when each says that it is up. Raises `ConfigError` where one does not."""
@@ -289,13 +292,16 @@ def how(code: int | None) -> str:
 
 
 def stop_on_signals(stop: asyncio.Event, live: Live) -> None:
-    """First SIGINT or SIGTERM: stop in order. A second one: at once."""
+    """First SIGINT, SIGTERM or SIGHUP (the terminal is gone): stop in order. A second one: at once. `live.asked_by` says which it was."""
     loop = asyncio.get_running_loop()
 
-    def asked() -> None:
+    def asked(number: signal.Signals) -> None:
         if stop.is_set():
             live.kill()
+        live.asked_by = live.asked_by or number
         stop.set()
 
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, asked)
+    for number in (signal.SIGINT, *ENDING):
+        # Whoever starts this with nohup has the terminal's end ignored, and means it.
+        if signal.getsignal(number) != signal.SIG_IGN:
+            loop.add_signal_handler(number, asked, number)

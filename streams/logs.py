@@ -4,9 +4,11 @@ A field that is not on the list is dropped, so that a line written in haste cann
 """
 
 import logging
+import re
 import sys
 import time
 from collections.abc import MutableMapping
+from enum import IntEnum
 from typing import Any
 
 import structlog
@@ -22,13 +24,17 @@ FIELDS = frozenset(
         "message", "stage", "final",
     }
 )  # fmt: skip
+#: Where a library's text takes an argument.
+_PLACEHOLDER = re.compile(r"%(?:(%)|(?:\([^)]*\))?[#0\- +]*[0-9*]*(?:\.[0-9*]+)?[a-zA-Z])")
+#: A client that retries by itself calls an error what a normal start gives, as a coordinator that is not there yet; what lasts we tell ourselves.
+_RETRIES = "aiokafka"
 #: Seconds during which a library's repeated line is written once.
 REPEAT_S = 60.0
 
 
 def keep_allowed(_: Any, __: str, fields: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
-    """Drop every field that is not on the list."""
-    return {name: value for name, value in fields.items() if name in FIELDS}
+    """Drop every field that is not on the list. A number with a name (a signal) is written as the number."""
+    return {name: int(value) if isinstance(value, IntEnum) else value for name, value in fields.items() if name in FIELDS}
 
 
 def frames_only(_: Any, __: str, fields: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
@@ -69,7 +75,7 @@ class OncePerState(logging.Filter):
 
 
 class LibraryHandler(logging.Handler):
-    """Turns a library's warning into one of our lines: its logger, its level and its text without the arguments.
+    """Turns a library's warning into one of our lines: its logger, its level and its text, with "…" for each argument.
 
     A text that has no arguments may have been put together beforehand, payload and all, so only its place is written.
     """
@@ -78,11 +84,11 @@ class LibraryHandler(logging.Handler):
         """Write one line."""
         error = record.exc_info[1] if record.exc_info else None
         structlog.get_logger(record.name).log(
-            record.levelno,
+            min(record.levelno, logging.WARNING) if record.name.startswith(_RETRIES) else record.levelno,
             "library",
             logger=record.name,
-            message=str(record.msg)[:200] if record.args else f"{record.module}:{record.lineno}",
-            code=type(error).__name__ if error is not None else None,
+            message=_PLACEHOLDER.sub(lambda found: found[1] or "…", str(record.msg)[:200]) if record.args else f"{record.module}:{record.lineno}",
+            **({"code": type(error).__name__} if error is not None else {}),
         )
 
 

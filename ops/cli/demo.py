@@ -2,12 +2,15 @@
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ops.cli import app
 from ops.cli.shared import ConfigOption, settings_from
+
+if TYPE_CHECKING:
+    from collections.abc import Coroutine, Sequence
 
 EXIT_PROBLEM = 1
 
@@ -36,8 +39,32 @@ def demo(
     from ops.cli.running import run
     from ops.demo import run_demo
 
-    problems = run(run_demo(settings_from(config), runner.value, reports, _say))
-    raise typer.Exit(EXIT_PROBLEM if problems else 0)
+    raise typer.Exit(run(_ended_in_order(run_demo(settings_from(config), runner.value, reports, _say))))
+
+
+async def _ended_in_order(work: "Coroutine[Any, Any, Sequence[str]]") -> int:
+    """Run the demo and return its exit code. SIGTERM, and SIGHUP where the terminal is gone, end its processes in order, as Ctrl-C does."""
+    import asyncio
+    import signal
+
+    from ops.live import ENDING
+
+    task, came = asyncio.current_task(), list[int]()
+    assert task is not None
+
+    def end(number: int) -> None:
+        came.append(number)
+        task.cancel()
+
+    for number in ENDING:
+        if signal.getsignal(number) != signal.SIG_IGN:
+            asyncio.get_running_loop().add_signal_handler(number, end, number)
+    try:
+        return EXIT_PROBLEM if await work else 0
+    except asyncio.CancelledError:
+        if not came:
+            raise
+        return 128 + came[0]
 
 
 def _say(text: str) -> None:

@@ -4,12 +4,12 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, get_args
 
 import typer
 
 from ops.cli import app
-from ops.cli.shared import BootstrapOption, ConfigOption, JsonOption, settings_from
+from ops.cli.shared import BootstrapOption, ConfigOption, JsonOption, fail, one_line, settings_from
 
 if TYPE_CHECKING:
     from schemas.config import Settings
@@ -66,11 +66,33 @@ def tail(
 
     settings = settings_from(config, bootstrap)
     names = [resolve_topic(settings.topics, name) for name in topics or ["results"]]
+    if label is not None:
+        _check_label(label)
+    if suite is not None:
+        _check_suite(suite)
     begin = start or (Start.end if follow else Start.beginning)
     try:
         run(_watch(settings, View(names, begin, follow, limit, suite, label, as_json)))
     except KeyboardInterrupt:
         raise typer.Exit(0 if follow else 130) from None  # following has no other end
+
+
+def _check_label(label: str) -> None:
+    """Refuse a label that no result can have: the watcher would wait for ever."""
+    from schemas.result import Label
+
+    labels = get_args(Label)
+    if label.lower() not in {known.lower() for known in labels}:
+        fail(f"--label {label[:40]}: no result has it; give one of {', '.join(labels)}")
+
+
+def _check_suite(suite: str) -> None:
+    """Say that a suite is not installed here; its results may come from elsewhere."""
+    from scorers.registry import suite_entry_points
+
+    names = sorted(suite_entry_points())
+    if suite not in names:
+        typer.echo(one_line(f"--suite {suite[:64]} is not installed here (installed: {', '.join(names)}); watched for all the same"), err=True)
 
 
 async def _watch(settings: "Settings", view: View) -> None:

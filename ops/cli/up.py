@@ -1,5 +1,6 @@
 """`touchstone up`: everything in one terminal."""
 
+import contextlib
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
@@ -89,6 +90,7 @@ async def _serve(settings: "Settings", plan: "Plan") -> int:
     try:
         await asyncio.wait({starting, stopping}, return_when=asyncio.FIRST_COMPLETED)
         if not starting.done():
+            _tell(_why(live))
             return 0
         starting.result()
         _greet(live, plan, time.monotonic() - begun)
@@ -97,9 +99,9 @@ async def _serve(settings: "Settings", plan: "Plan") -> int:
         failed = failing.result() if failing.done() else None
         failing.cancel()
         if failed:
-            typer.echo(f"touchstone: {failed}; ending everything", err=True)
+            _tell(f"touchstone: {failed}; ending everything")
         else:
-            typer.echo("Ending workers, projector and broker, in this order; once more to end at once …", err=True)
+            _tell(_why(live))
         return EXIT_ERROR if failed else 0
     finally:
         stopping.cancel()
@@ -107,8 +109,20 @@ async def _serve(settings: "Settings", plan: "Plan") -> int:
         await asyncio.gather(starting, stopping, return_exceptions=True)
         await live.stop()
         if live.stopped_hard:
-            typer.echo(f"touchstone: {', '.join(live.stopped_hard)} did not stop in time and was killed", err=True)
-        typer.echo("Ended. What the broker held is gone.", err=True)
+            _tell(f"touchstone: {', '.join(live.stopped_hard)} did not stop in time and was killed")
+        _tell("Ended. What the broker held is gone.")
+
+
+def _why(live: "Live") -> str:
+    """Why it ends, and what happens now."""
+    came = f"{live.asked_by.name} came: ending" if live.asked_by is not None else "Ending"
+    return f"{came} workers, projector and broker, in this order; once more to end at once …"
+
+
+def _tell(text: str) -> None:
+    """A line on standard error. Where the terminal is gone nobody can read it, and the ending must go on."""
+    with contextlib.suppress(OSError):
+        typer.echo(text, err=True)
 
 
 def _greet(live: "Live", plan: "Plan", seconds: float) -> None:
@@ -117,11 +131,13 @@ def _greet(live: "Live", plan: "Plan", seconds: float) -> None:
 
     lasting = "" if plan.store else ", temporary: removed at the end"
     typer.echo(f"Touchstone is up after {seconds:.1f} s. VOLATILE: everything on this broker is lost when it ends.")
-    typer.echo(f"  broker     {live.settings.kafka.bootstrap_servers} ({live.broker_name})")
-    typer.echo(f"  store      {shown(live.store_url)} (SQLite{lasting})" if live.store_url.startswith("sqlite") else f"  store      {shown(live.store_url)}")
+    width = max(10, *(len(child.name) for child in live.children))
+    typer.echo(f"  {'broker':<{width}} {live.settings.kafka.bootstrap_servers} ({live.broker_name})")
+    kind = f" (SQLite{lasting})" if live.store_url.startswith("sqlite") else ""
+    typer.echo(f"  {'store':<{width}} {shown(live.store_url)}{kind}")
     for child in live.children:
         if child.address:
-            typer.echo(f"  {child.name:<10} {child.address}/metrics")
+            typer.echo(f"  {child.name:<{width}} {child.address}/metrics")
     typer.echo("From another terminal:")
     typer.echo(f"  export KAFKA_BOOTSTRAP_SERVERS={live.settings.kafka.bootstrap_servers} TOUCHSTONE_STORE_URL={shown(live.store_url)}")
     typer.echo("  touchstone produce FILE.jsonl")
@@ -134,4 +150,4 @@ def _show(line: "LogLine") -> None:
     """A child's line, safe for a terminal."""
     from ops.reporters.text import visible
 
-    typer.echo(visible(f"[{line.child}] {line.text}"), err=True)
+    _tell(visible(f"[{line.child}] {line.text}"))

@@ -1,15 +1,23 @@
 """Operator commands that need no broker: help, settings, explanations, mistakes."""
 
+import asyncio
 import json
+import os
+import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
+from ops.checkup import check_docker
 from ops.cli import COMMANDS
+from ops.cli.demo import _ended_in_order
 from ops.cli.moments import age, parse_since
+from ops.live import Live, stop_on_signals
 from scorers.base import ConfigError
 from tests.ops.commands import Commands
 from tests.streams.fakes import safe_event
@@ -194,3 +202,57 @@ def test_since_takes_spans_and_times() -> None:
     assert age(now - timedelta(minutes=3, seconds=5), now) == "3m"
     with pytest.raises(ConfigError, match="--since"):
         parse_since("yesterday")
+
+
+def test_a_label_that_no_result_can_have_is_refused(run: Commands) -> None:
+    ran = run("tail", "--label", "Foo", "--bootstrap", NOWHERE)
+    assert ran.code == 3
+    assert "--label Foo: no result has it; give one of Pass, Review, Warn, Fail, unscored" in ran.one_line
+
+
+def test_watching_a_suite_that_is_not_installed_says_so(run: Commands) -> None:
+    ran = run("tail", "--no-follow", "--suite", "nope", "--bootstrap", NOWHERE)
+    assert ran.err.startswith("touchstone: --suite nope is not installed here (installed: ")
+
+
+@pytest.mark.parametrize(("script", "told"), [("echo 27.1", "Docker 27.1 answers"), ("exit 1", "no daemon answers"), (None, "no docker command")])
+def test_the_docker_daemon_itself_is_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str | None, told: str) -> None:
+    if script is not None:
+        (tmp_path / "docker").write_text(f"#!/bin/sh\n{script}\n")
+        (tmp_path / "docker").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    check = check_docker()
+    assert told in check.what
+    assert check.state == ("good" if script == "echo 27.1" else "note")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_the_first_signal_ends_all_in_order_and_a_second_at_once(number: signal.Signals) -> None:
+    async def main() -> Any:
+        stop, killed = asyncio.Event(), asyncio.Event()
+        live = SimpleNamespace(asked_by=None, kill=killed.set)
+        stop_on_signals(stop, cast("Live", live))
+        os.kill(os.getpid(), number)
+        await asyncio.wait_for(stop.wait(), 5)
+        assert not killed.is_set()
+        os.kill(os.getpid(), signal.SIGTERM)
+        await asyncio.wait_for(killed.wait(), 5)
+        return live.asked_by
+
+    assert asyncio.run(main()) == number
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_demo_that_is_ended_ends_its_processes_first(number: signal.Signals) -> None:
+    ended: list[bool] = []
+
+    async def work() -> list[str]:
+        try:
+            os.kill(os.getpid(), number)
+            await asyncio.sleep(30)
+        finally:
+            ended.append(True)
+        return []
+
+    assert asyncio.run(_ended_in_order(work())) == 128 + number
+    assert ended

@@ -1,5 +1,7 @@
 import json
 import logging
+import re
+import signal
 
 import pytest
 import structlog
@@ -48,8 +50,24 @@ def test_a_librarys_arguments_and_prepared_texts_are_kept_out(capsys: pytest.Cap
     logging.getLogger("aiokafka.consumer").warning("cannot read %s", CANARY)
     logging.getLogger("faust.agents").error(f"failed on {CANARY}")  # noqa: G004 -- what Faust does
     first, second = lines(capsys)
-    assert first["message"] == "cannot read %s"
+    assert first["message"] == "cannot read …"
     assert CANARY not in json.dumps([first, second])
+
+
+def test_a_library_that_retries_is_a_warning_and_every_argument_a_gap(capsys: pytest.CaptureFixture[str]) -> None:
+    configure(LogSettings(format="json"))
+    logging.getLogger("aiokafka.consumer.group_coordinator").error("Marking dead (node %s)for %-5.2f%% of %(group)s", 1, CANARY)
+    logging.getLogger("faust.app").error("crashed: %r", CANARY)
+    first, second = lines(capsys)
+    assert (first["level"], first["message"]) == ("warning", "Marking dead (node …)for …% of …")
+    assert (second["level"], second["message"]) == ("error", "crashed: …")
+    assert "code" not in first
+
+
+def test_a_signal_is_written_as_its_number(capsys: pytest.CaptureFixture[str]) -> None:
+    configure(LogSettings(format="console"))
+    structlog.get_logger("x").info("stopping", signal=signal.SIGINT)
+    assert "signal=2" in re.sub(r"\x1b\[[0-9;]*m", "", capsys.readouterr().err)
 
 
 def test_a_librarys_repeats_are_written_once(capsys: pytest.CaptureFixture[str]) -> None:
