@@ -21,6 +21,7 @@ setup: $(READY) ## make .venv from the hashed lock
 $(READY): requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "touchstone: Python 3.11 or newer is needed; set PYTHON=/path/to/python3.11"; exit 1; }
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || { echo "touchstone: python3 cannot make a virtual environment (on Debian: apt-get install python3-venv)"; exit 1; }
+	@test -e $@ || echo "Installing into $(VENV): about 6 GB, some minutes the first time …"
 	@# uv comes from the same lock; it then installs the rest, with hashes, in seconds.
 	@test -x $(BIN)/uv || { sed -n '/^uv==/,/[^\\]$$/p' requirements.lock > $(VENV)/uv.lock && { $(BIN)/python -m pip --version > /dev/null 2>&1 || $(BIN)/python -m ensurepip > /dev/null; } && $(BIN)/python -m pip install -q --disable-pip-version-check --require-hashes -r $(VENV)/uv.lock; }
 	@VIRTUAL_ENV=$(VENV) $(BIN)/uv pip sync -q --require-hashes requirements.lock
