@@ -47,7 +47,7 @@ def parse(data: bytes, document: Document) -> Sequence[Parsed] | None:
     try:
         return [Parsed(orjson.loads(data), data)]
     except orjson.JSONDecodeError as error:
-        not_json = error
+        error_at = error.lineno, error.colno
     lines = _lines(data)
     if lines and all(isinstance(line, Parsed) for line in lines):
         return _readable(lines, document)
@@ -66,15 +66,15 @@ def parse(data: bytes, document: Document) -> Sequence[Parsed] | None:
         return None
     if lines:
         return _readable(lines, document)
-    _say_not_json(_Broken(data, not_json), None, document)
+    _say_not_json(_Broken(data, error_at), None, document)
     return None
 
 
 class _Broken(NamedTuple):
-    """What is not JSON. `line_no`: the line of the file that it begins in, from 1. `line`: its number in NDJSON, as in `Parsed`."""
+    """What is not JSON. `error_at`: line and column of it, from 1. `line_no`: the line of the file that it begins in, from 1. `line`: as in `Parsed`."""
 
     text: bytes
-    error: orjson.JSONDecodeError
+    error_at: tuple[int, int]
     line_no: int = 1
     line: int = 0
 
@@ -97,7 +97,7 @@ def _line(index: int, number: int, text: bytes) -> Parsed | _Broken:
     try:
         return Parsed(orjson.loads(text), text, index)
     except orjson.JSONDecodeError as error:
-        return _Broken(text, error, number, index)
+        return _Broken(text, (error.lineno, error.colno), number, index)
 
 
 def _readable(lines: Sequence[Parsed | _Broken], document: Document) -> list[Parsed]:
@@ -118,7 +118,7 @@ def _say_not_json(broken: _Broken, place: Place | None, document: Document) -> N
         message = f"not UTF-8, at byte {byte} of line {line}: not read"
         document.say("critical", "fhir.json.encoding", place, message, suggestion="Encode the resource as UTF-8")
         return
-    line, column = broken.line_no + broken.error.lineno - 1, broken.error.colno
+    line, column = broken.line_no + broken.error_at[0] - 1, broken.error_at[1]
     what = "cut off, malformed, or a number or nesting beyond what JSON readers take"
     document.say("critical", "fhir.json.syntax", place, f"not JSON, at line {line} column {column}: {what}")
 
