@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from aiokafka.admin import AIOKafkaAdminClient
-from aiokafka.errors import KafkaConnectionError, KafkaError
+from aiokafka.errors import KafkaConnectionError, KafkaError, KafkaTimeoutError
 
 from schemas.config import KafkaSettings
 from scorers.base import ConfigError
@@ -88,9 +88,10 @@ async def open_admin(kafka: KafkaSettings) -> AIOKafkaAdminClient:
 def unreachable(kafka: KafkaSettings, error: BaseException) -> str:
     """One line for a broker that does not let us in."""
     where = f"Kafka at {kafka.bootstrap_servers} ({kafka.security_protocol})"
-    if isinstance(error, (KafkaConnectionError, OSError, TimeoutError)):
+    if isinstance(error, (KafkaConnectionError, KafkaTimeoutError, OSError, TimeoutError)):
         return f"{where} does not answer; check kafka.bootstrap_servers (KAFKA_BOOTSTRAP_SERVERS), the security protocol and credentials, and that it runs"
-    return f"{where} refused the connection: {type(error).__name__}; check kafka.sasl_username, sasl_password, sasl_mechanism and security_protocol"
+    asked = "kafka.sasl_username, sasl_password, sasl_mechanism and " if kafka.security_protocol.startswith("SASL") else "kafka."
+    return f"{where} refused the connection: {type(error).__name__}; check {asked}security_protocol"
 
 
 async def check_topics(kafka: KafkaSettings, names: Iterable[str]) -> dict[str, int]:

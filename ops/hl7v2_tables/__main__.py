@@ -6,11 +6,11 @@ place, each with its reason; nothing at run time imports hl7apy.
 
 from __future__ import annotations
 
+import argparse
 import importlib
 import importlib.metadata
 import json
 import re
-import sys
 import zlib
 from pathlib import Path
 from typing import Any
@@ -149,7 +149,9 @@ def write(path: Path, content: object) -> int:
 
 def main() -> None:
     """Write all tables and say how large they are."""
-    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else FOLDER
+    parser = argparse.ArgumentParser(prog="python -m ops.hl7v2_tables", description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("folder", nargs="?", type=Path, default=FOLDER, help="where they go (default: beside the validator)")
+    folder: Path = parser.parse_args().folder
     folder.mkdir(parents=True, exist_ok=True)
     modules = {version: importlib.import_module(f"hl7apy.v{version.replace('.', '_')}") for version in VERSIONS}
     size = 0

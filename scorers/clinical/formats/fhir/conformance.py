@@ -130,13 +130,13 @@ def _code_system(document: Document, frame: Frame) -> None:
 
 def _properties(document: Document, frame: Frame) -> None:
     """A property of a concept has the type that the code system states for it."""
-    kinds = {one.get("code"): one.get("type") for _, one in dicts(frame.resource, "property")}
+    kinds = {one["code"]: one.get("type") for _, one in dicts(frame.resource, "property") if isinstance(one.get("code"), str)}
     waiting = [(concept, (frame.place, "concept", index)) for index, concept in dicts(frame.resource, "concept")]
     while waiting and kinds:
         concept, place = waiting.pop()
         waiting.extend((inner, (place, "concept", index)) for index, inner in dicts(concept, "concept"))
         for index, one in dicts(concept, "property"):
-            kind = kinds.get(one.get("code"))
+            kind = kinds.get(str(one.get("code")))
             held = next((key for key in one if key.startswith("value")), None)
             if isinstance(kind, str) and held is not None and held[5:].lower() != kind.lower():
                 document.say("major", "fhir.definitions.property", (place, "property", index), "not of the type that the code system states for this property")
@@ -158,7 +158,9 @@ def _value_set(document: Document, frame: Frame) -> None:
             known = code_systems().get(system)
             for number, condition in dicts(one, "filter"):
                 value = condition.get("value")
-                if known is not None and condition.get("property") == "concept" and condition.get("op") in _OF_CODES and value not in known:
+                if known is None or not isinstance(value, str) or value in known:
+                    continue
+                if condition.get("property") == "concept" and str(condition.get("op")) in _OF_CODES:
                     document.say("major", "fhir.definitions.filter", (place, "filter", number), "the code system has no such code")
 
 
@@ -182,7 +184,7 @@ def _questionnaire(document: Document, frame: Frame) -> None:
             here: Place = (place, "enableWhen", index)
             if question not in ancestors:
                 document.say("major", "fhir.questionnaires.enable", here, "no item of the questionnaire has this linkId")
-            elif item.get("linkId") in ancestors[question] or item.get("linkId") == question:
+            elif isinstance(identity := item.get("linkId"), str) and (identity in ancestors[question] or identity == question):
                 document.say("major", "fhir.questionnaires.enable", here, "a condition cannot refer to the item itself or to one inside it")
 
 

@@ -146,3 +146,23 @@ def test_no_member_replaced_by_anything_makes_a_rule_fail(resource: dict[str, An
             break
         at = inner
     assert failed(json.dumps(broken).encode()) == []
+
+
+CONCEPTS = {"resourceType": "CodeSystem", "status": "draft", "content": "complete"}
+FILTERED = {"resourceType": "ValueSet", "status": "draft"}
+
+
+@pytest.mark.parametrize("wrong", [[], {}, 1, True])
+def test_what_is_no_text_where_definitions_have_one_is_told_by_its_structure_alone(wrong: Any) -> None:
+    conditional = {"linkId": wrong, "type": "group", "enableWhen": [{"question": "a", "operator": "exists", "answerBoolean": True}]}
+    resources: list[dict[str, Any]] = [
+        {"resourceType": "Questionnaire", "status": "draft", "item": [{"linkId": "a", "type": "group"}, conditional]},
+        CONCEPTS | {"property": [{"code": wrong, "type": "code"}], "concept": [{"code": "a"}]},
+        CONCEPTS | {"property": [{"code": "p", "type": "code"}], "concept": [{"code": "a", "property": [{"code": wrong, "valueCode": "x"}]}]},
+        FILTERED | {"compose": {"include": [{"system": ACTS, "filter": [{"property": "concept", "op": "is-a", "value": wrong}]}]}},
+        FILTERED | {"compose": {"include": [{"system": ACTS, "filter": [{"property": "concept", "op": wrong, "value": "none"}]}]}},
+    ]
+    for one in resources:
+        told = validate(json.dumps(one).encode(), options=Options(installed_packages=False))
+        assert not [found for found in told.findings if found.code.startswith("internal")]
+        assert not is_valid(told)
