@@ -89,7 +89,7 @@ def _narrows(document: Document, element: dict[str, Any], base: list[Field], pla
             document.say("major", _CODE, (place, "type", number), "not a type that this element may have")
         for profile in one.get("profile") or () if isinstance(one.get("profile"), list) else ():
             tail = profile.removeprefix(_BASE) if isinstance(profile, str) else ""
-            if tail not in {profile, code} and tail in definitions().types:
+            if tail not in (profile, code) and tail in definitions().types:  # a code may be anything, a list as well
                 document.say("major", _CODE, (place, "type", number), "the profile it names is another type of R4")
     for key in element:
         for prefix in ("fixed", "pattern"):

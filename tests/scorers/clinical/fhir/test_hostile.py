@@ -149,13 +149,16 @@ def test_no_member_replaced_by_anything_makes_a_rule_fail(resource: dict[str, An
 
 
 CONCEPTS = {"resourceType": "CodeSystem", "status": "draft", "content": "complete"}
+DEFINED = {"resourceType": "StructureDefinition", "status": "draft", "type": "Patient", "derivation": "constraint", "baseDefinition": "x:y"}
 FILTERED = {"resourceType": "ValueSet", "status": "draft"}
 
 
 @pytest.mark.parametrize("wrong", [[], {}, 1, True])
 def test_what_is_no_text_where_definitions_have_one_is_told_by_its_structure_alone(wrong: Any) -> None:
     conditional = {"linkId": wrong, "type": "group", "enableWhen": [{"question": "a", "operator": "exists", "answerBoolean": True}]}
+    types = [{"code": wrong, "profile": [wrong, "http://hl7.org/fhir/StructureDefinition/Quantity"]}]
     resources: list[dict[str, Any]] = [
+        DEFINED | {"differential": {"element": [{"id": "Patient.name", "path": "Patient.name", "type": types}]}},
         {"resourceType": "Questionnaire", "status": "draft", "item": [{"linkId": "a", "type": "group"}, conditional]},
         CONCEPTS | {"property": [{"code": wrong, "type": "code"}], "concept": [{"code": "a"}]},
         CONCEPTS | {"property": [{"code": "p", "type": "code"}], "concept": [{"code": "a", "property": [{"code": wrong, "valueCode": "x"}]}]},
