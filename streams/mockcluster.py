@@ -167,9 +167,10 @@ class Retention:
     Why: a partition that holds more drops its oldest batches *unread*, so one 5 MB record would silently take its
     neighbours with it. The limit lies in the partition's own structure, whose layout is private. It is therefore
     found by content, never by a remembered position: the topic by its name, its partitions by the exact built-in
-    limits, repeated at one distance as many times as there are partitions. Reading goes through /proc/self/mem,
-    which answers an error where a stray pointer would end the process. Where anything differs (another platform,
-    another layout) nothing is written, and the built-in limit is what the broker then reports.
+    limits, repeated at one distance as many times as there are partitions, each beside a pointer back to the topic: a
+    topic that clients made on sight keeps its built-in limits, and may lie in the memory behind any pointer. Reading
+    goes through /proc/self/mem, which answers an error where a stray pointer would end the process. Where anything
+    differs (another platform, another layout) nothing is written, and the built-in limit is what the broker then reports.
     """
 
     _LIMITS = struct.pack("<Qi", RETENTION_BYTES_BUILT_IN, RETENTION_BATCHES_BUILT_IN)
@@ -203,16 +204,25 @@ class Retention:
             if not any(_read(memory, field, len(name)) == name for field in fields):
                 continue
             for field in fields:
-                found = self._limits_in(_read(memory, field, self._STRIDE_BYTES_MAX * partitions), partitions)
+                found = self._limits_in(_read(memory, field, self._STRIDE_BYTES_MAX * partitions), topic, partitions)
                 if found:
                     return [field + offset for offset in found]
         return []
 
-    def _limits_in(self, block: bytes, partitions: int) -> list[int]:
-        """Offsets of the built-in limits in a block that starts with the partitions, evenly spaced, or none."""
-        offsets = [at for at in range(0, len(block) - len(self._LIMITS), 8) if block.startswith(self._LIMITS, at)][:partitions]
-        distances = {after - before for before, after in pairwise(offsets)}
-        return offsets if len(offsets) == partitions and len(distances) <= 1 else []
+    def _limits_in(self, block: bytes, topic: int, partitions: int) -> list[int]:
+        """Offsets of the built-in limits of the topic's own partitions in a block that holds them, evenly spaced, or none."""
+        owner = struct.pack("<Q", topic)
+        owners = [at for at in range(0, len(block) - 8, 8) if block.startswith(owner, at)]
+        limits = {at for at in range(0, len(block) - len(self._LIMITS), 8) if block.startswith(self._LIMITS, at)}
+        # The pointer to the topic stands behind the limits, at one place of each partition; other topics point to it as well.
+        for begin in range(len(owners) - partitions + 1):
+            own = owners[begin : begin + partitions]
+            strides = {after - before for before, after in pairwise(own)} or {self._STRIDE_BYTES_MAX}
+            if len(strides) == 1:
+                for shift in range(-8, -strides.pop(), -8):
+                    if all(at + shift in limits for at in own):
+                        return [at + shift for at in own]
+        return []
 
 
 def _read(memory: int, address: int, length: int) -> bytes:

@@ -168,6 +168,20 @@ def test_retention_is_raised_for_every_partition_count(broker: EmbeddedBroker, p
     assert broker.retention_bytes["wide"] == 64 * 1024 * 1024
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the built-in retention stays")
+@pytest.mark.parametrize("partitions", [1, 4])
+async def test_topics_made_on_sight_do_not_take_the_retention_of_others(broker: EmbeddedBroker, partitions: int) -> None:
+    names = [f"made-{number}" for number in range(20)]
+    async with producer_for(broker, max_request_size=64_000_000) as producer, consumer_for(broker, group=None) as consumer:
+        for number, name in enumerate(names):
+            await producer.send_and_wait(f"on-sight-{number}", b"x", partition=0)
+            assert broker.create_topic(name, partitions)
+            for _ in range(2):
+                await producer.send_and_wait(name, bytes(3_000_000), partition=partitions - 1)
+        ends = [TopicPartition(name, partitions - 1) for name in names]
+        assert await consumer.beginning_offsets(ends) == dict.fromkeys(ends, 0)
+
+
 def test_retention_that_cannot_be_found_stays_as_built_in(monkeypatch: pytest.MonkeyPatch) -> None:
     retention = mockcluster.Retention(cluster=0, retention_bytes=1_000_000_000)
     assert retention.raise_for("events", 4) == RETENTION_BYTES_BUILT_IN
