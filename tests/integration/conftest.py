@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import trustme
@@ -11,6 +12,7 @@ from cryptography.hazmat.primitives import serialization
 from ops.kafka.properties import Security
 from streams.broker import EmbeddedBroker
 from tests.integration.brokers import Broker, Namespace, SecuredBroker, start_apache, start_container
+from tests.integration.workers import Start, Worker
 
 # aiokafka writes one line per attempt while a broker is down, and builds debug records that nobody reads.
 logging.getLogger("aiokafka").setLevel(logging.WARNING)
@@ -126,3 +128,23 @@ def apache_sasl_tls(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Secure
         keyfile=files["client-key"],
     )
     cluster.stop()
+
+
+@pytest.fixture(params=["direct", "faust"])
+def runner(request: pytest.FixtureRequest) -> str:
+    """Each runner in turn."""
+    return str(request.param)
+
+
+@pytest.fixture
+def start() -> Iterator[Start]:
+    """Starts workers, and kills what is left of them."""
+    workers: list[Worker] = []
+
+    def begin(runner: str, env: dict[str, str], **options: Any) -> Worker:
+        workers.append(Worker(runner, env, **options))
+        return workers[-1]
+
+    yield begin
+    for worker in workers:
+        worker.close()

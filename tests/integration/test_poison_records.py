@@ -6,42 +6,20 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import pytest
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient, RecordsToDelete
 
 from streams.batches import read_leniently
 from tests.integration.brokers import Broker, Namespace
 from tests.integration.raw_batches import changed, renamed
-from tests.integration.workers import Worker, committed, produce, reading
+from tests.integration.workers import Start, committed, produce, reading
 from tests.streams.fakes import safe_event
-
-Start = Callable[..., Worker]
 
 read_leniently()  # what is read here must be read whole
 CANARY = "CANARY-41bc-John-Roe"
-
-
-@pytest.fixture(params=["direct", "faust"])
-def runner(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
-
-
-@pytest.fixture
-def start() -> Iterator[Start]:
-    workers: list[Worker] = []
-
-    def begin(runner: str, env: dict[str, str], **options: Any) -> Worker:
-        workers.append(Worker(runner, env, **options))
-        return workers[-1]
-
-    yield begin
-    for worker in workers:
-        worker.close()
 
 
 def value(event_id: str, **extra: Any) -> bytes:

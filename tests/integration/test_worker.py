@@ -5,38 +5,18 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.integration.brokers import Broker, Namespace, SecuredBroker
-from tests.integration.workers import Worker, committed, produce, reading
+from tests.integration.workers import Start, committed, produce, reading
 from tests.streams.fakes import safe_event
 
-Start = Callable[..., Worker]
 CANARY = "CANARY-7f3a-Jane-Doe"
 CODECS = ("gzip", "snappy", "lz4", "zstd")
 ROOT = Path(__file__).parents[2]
-
-
-@pytest.fixture(params=["direct", "faust"])
-def runner(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
-
-
-@pytest.fixture
-def start() -> Iterator[Start]:
-    workers: list[Worker] = []
-
-    def begin(runner: str, env: dict[str, str], **options: Any) -> Worker:
-        workers.append(Worker(runner, env, **options))
-        return workers[-1]
-
-    yield begin
-    for worker in workers:
-        worker.close()
 
 
 def listens_on(port: int) -> bool:

@@ -68,6 +68,10 @@ class Worker:
         Path(self._log.name).unlink(missing_ok=True)
 
 
+#: Starts a worker: runner, environment, options of `Worker`.
+Start = Callable[..., Worker]
+
+
 @dataclass
 class Outcomes:
     """What lies on the output topics."""
