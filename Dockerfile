@@ -16,6 +16,7 @@ COPY schemas schemas
 COPY scorers scorers
 COPY streams streams
 COPY ops ops
+COPY touchstone touchstone
 RUN grep -oE '^hatchling==[^ ;]+' requirements.lock > /tmp/build.in \
  && uv pip install --no-cache --system --require-hashes -r /tmp/build.in -c requirements.lock \
  && uv build -q --wheel --no-build-isolation --python "$(command -v python)" --out-dir /tmp/dist \

@@ -8,8 +8,8 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from schemas.config import Settings
-from scorers.base import ConfigError
+from touchstone.schemas.settings.house import Settings
+from touchstone.scorers.base import ConfigError
 
 DOCUMENT_NAME = "touchstone.toml"
 PREFIX = "TOUCHSTONE_"

@@ -8,12 +8,12 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from ops.documents import read_document_if_present
-from schemas.config import Settings
-from scorers.base import Suite, config_digest
-from scorers.registry import known_signatures, load_suite, suite_entry_points
-from streams.codec import Codec
-from streams.scoring import PlannedSuite, RunningSuite
+from touchstone.ops.json_documents import read_document_if_present
+from touchstone.schemas.settings.house import Settings
+from touchstone.scorers.base import Suite, config_digest
+from touchstone.scorers.registry import known_signatures, load_suite, suite_entry_points
+from touchstone.streams.intake.scoring import PlannedSuite, RunningSuite
+from touchstone.streams.wire.codec import Codec
 
 #: How many slices a suite's bounded window is cut into: a result waits for its slice, so slices of dear cases are small.
 SLICES = 16
@@ -47,7 +47,7 @@ def why_not_here(name: str) -> str | None:
     if name not in suite_entry_points():
         return f"the suite {name} is not installed; install touchstone again"
     missing = {extra for module, extra in NEEDS.get(name, {}).items() if find_spec(module) is None}
-    return f"its libraries are missing; install touchstone[{','.join(sorted(missing))}]" if missing else None
+    return f"its libraries are missing; install touchstone-stream[{','.join(sorted(missing))}]" if missing else None
 
 
 def planned_suite(name: str, settings: Settings) -> PlannedSuite:

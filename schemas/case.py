@@ -7,7 +7,7 @@ from unicodedata import category
 from pydantic import AfterValidator, BeforeValidator, FailFast, Field, StringConstraints, ValidationError
 from pydantic_core import PydanticCustomError
 
-from schemas.base import Inbound
+from touchstone.schemas.base import Inbound
 
 #: Bounds on what one event may carry. An event past a bound is a dead letter, never a slow worker.
 IDENTIFIER_CHARS_MAX = 256

@@ -4,8 +4,8 @@ from typing import Annotated
 
 from pydantic import FailFast, Field, StringConstraints
 
-from schemas.base import Inbound
-from schemas.case import Identifier, Text
+from touchstone.schemas.base import Inbound
+from touchstone.schemas.case import Identifier, Text
 
 KEY_FACTS_MIN = 10
 KEY_FACTS_MAX = 20

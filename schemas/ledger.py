@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from schemas.base import Outbound
+from touchstone.schemas.base import Outbound
 
 Offset = Annotated[int, Field(ge=0)]
 

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, FiniteFloat
 
-from schemas.base import Outbound
+from touchstone.schemas.base import Outbound
 
 Label = Literal["Pass", "Review", "Warn", "Fail", "unscored"]
 Severity = Literal["critical", "major", "minor", "info"]

@@ -3,8 +3,8 @@
 from datetime import datetime
 from typing import ClassVar, Literal
 
-from schemas.case import Case, Identifier, Text
-from schemas.gold import GoldStandardDatum
+from touchstone.schemas.case import Case, Identifier, Text
+from touchstone.schemas.gold import GoldStandardDatum
 
 
 class SummaryCase(Case):

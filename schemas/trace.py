@@ -5,8 +5,8 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import BeforeValidator, Field, FiniteFloat, StringConstraints
 from pydantic_core import PydanticCustomError
 
-from schemas.base import Inbound
-from schemas.case import Case, Identifier, Text
+from touchstone.schemas.base import Inbound
+from touchstone.schemas.case import Case, Identifier, Text
 
 #: Characters of one generated document; the event's own bound is usually lower.
 CONTENT_CHARS_MAX = 67_108_864

@@ -8,8 +8,8 @@ from typing import Any, Literal, Protocol, TypeVar, runtime_checkable
 
 from pydantic import BaseModel
 
-from schemas.case import Case
-from schemas.result import Scorecard
+from touchstone.schemas.case import Case
+from touchstone.schemas.result import Scorecard
 
 
 class Unavailable(Exception):

@@ -2,7 +2,7 @@
 
 from importlib.metadata import EntryPoint, entry_points
 
-from scorers.base import ConfigError, Suite
+from touchstone.scorers.base import ConfigError, Suite
 
 GROUP = "touchstone.suites"
 
@@ -23,7 +23,7 @@ def load_suite(name: str) -> Suite:
     except ImportError as error:
         raise ConfigError(f"suite {name!r} cannot be imported: no module {error.name!r}; install the extra that brings it") from error
     if not isinstance(suite, Suite):
-        raise ConfigError(f"entry point {GROUP}:{name} is a {type(suite).__name__}, not a scorers.base.Suite")
+        raise ConfigError(f"entry point {GROUP}:{name} is a {type(suite).__name__}, not a touchstone.scorers.base.Suite")
     if suite.name != name:
         raise ConfigError(f"entry point {GROUP}:{name} names the suite {suite.name!r}; the two must agree")
     return suite

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from ops.fhir_validator.artifacts import missing
-from ops.fhir_validator.client import ValidatorClient
-from ops.fhir_validator.server import FhirValidator
-from scorers.base import ConfigError
+from touchstone.ops.verify.fhir_validator.artifacts import missing
+from touchstone.ops.verify.fhir_validator.client import ValidatorClient
+from touchstone.ops.verify.fhir_validator.server import FhirValidator
+from touchstone.scorers.base import ConfigError
 
 
 def packages() -> list[Path]:

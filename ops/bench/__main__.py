@@ -11,12 +11,12 @@ import tempfile
 from datetime import UTC, datetime
 from pathlib import Path
 
-from ops.bench.inprocess import rows_per_second, steps_us
-from ops.bench.latency import Latency, Memory, latency, peak_memory
-from ops.bench.throughput import CONTENDERS, Run, environment, run_contender
-from ops.bench.workload import GENERATIONS, create_topics, preload
-from ops.kafka.artifacts import missing
-from ops.kafka.cluster import KafkaCluster
+from touchstone.ops.bench.inprocess import rows_per_second, steps_us
+from touchstone.ops.bench.latency import Latency, Memory, latency, peak_memory
+from touchstone.ops.bench.throughput import CONTENDERS, Run, environment, run_contender
+from touchstone.ops.bench.workload import GENERATIONS, create_topics, preload
+from touchstone.ops.local.kafka.artifacts import missing
+from touchstone.ops.local.kafka.cluster import KafkaCluster
 
 PROFILE_S = 8.0
 
@@ -37,7 +37,7 @@ async def profile(runner: str, bootstrap: str, directory: Path, count: int) -> l
     variables = environment(f"bench.{tag}", target) | {"KAFKA_BOOTSTRAP_SERVERS": bootstrap, "BENCH_PROFILE": str(out)}
     seconds = min(PROFILE_S, 1 + count / 25_000)
     await asyncio.to_thread(
-        subprocess.run, [sys.executable, "-m", "ops.bench.profiled", runner, str(seconds), str(count)], env=variables, check=True, timeout=120
+        subprocess.run, [sys.executable, "-m", "touchstone.ops.bench.profiled", runner, str(seconds), str(count)], env=variables, check=True, timeout=120
     )
     return out.read_text(encoding="utf-8").splitlines()
 
@@ -121,7 +121,7 @@ def profile_table(profiles: dict[str, list[str]]) -> list[str]:
 
 def main() -> None:
     """Measure, print, write."""
-    parser = argparse.ArgumentParser(prog="python -m ops.bench", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m touchstone.ops.bench", description=__doc__)
     parser.add_argument("--events", type=int, default=100_000, help="events per run (default 100,000)")
     parser.add_argument("--repeats", type=int, default=3, help="runs of each contender (default 3)")
     parser.add_argument("--output", type=Path, default=Path("reports/bench.md"))

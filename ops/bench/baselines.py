@@ -2,7 +2,7 @@
 
 They keep the one promise without which the comparison would mean nothing: an offset is committed only after the results
 before it were acknowledged. No dead letters, no ledger, no metrics, no rebalances. Run as
-`python -m ops.bench.baselines confluent|aiokafka BOOTSTRAP GROUP IN OUT COUNT`.
+`python -m touchstone.ops.bench.baselines confluent|aiokafka BOOTSTRAP GROUP IN OUT COUNT`.
 """
 
 import asyncio
@@ -11,10 +11,10 @@ import sys
 import time
 from typing import Any
 
-from ops.bench.workload import PARTITIONS
-from ops.suites import running_suite
-from schemas.config import Settings
-from streams.codec import Codec, Read, ResultEncoder
+from touchstone.ops.bench.workload import PARTITIONS
+from touchstone.ops.suites import running_suite
+from touchstone.schemas.settings.house import Settings
+from touchstone.streams.wire.codec import Codec, Read, ResultEncoder
 
 CHUNK = 500
 COMMIT_INTERVAL_S = 1.0

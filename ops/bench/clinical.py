@@ -19,14 +19,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from ops.bench import fhir, hl7v2
-from ops.bench.__main__ import machine
-from ops.samples import traces
-from schemas.case import validate_case
-from schemas.trace import CLINICAL_FORMATS, ProductionTrace
-from scorers.clinical import ClinicalSettings, build
-from scorers.clinical.documents import DocumentValidator
-from scorers.clinical.formats.fhir import is_valid, validate
+from touchstone.ops.bench import fhir, hl7v2
+from touchstone.ops.bench.__main__ import machine
+from touchstone.ops.local.samples import traces
+from touchstone.schemas.case import validate_case
+from touchstone.schemas.trace import CLINICAL_FORMATS, ProductionTrace
+from touchstone.scorers.clinical import ClinicalSettings, build
+from touchstone.scorers.clinical.documents import DocumentValidator
+from touchstone.scorers.clinical.formats.fhir import is_valid, validate
 
 MEMORY_BUNDLE_MB: Final = 50
 MESSAGES_MAX: Final = 400
@@ -104,7 +104,7 @@ def memory(bundles: list[bytes], megabytes: int) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         for number, text in enumerate(bundles):
             (Path(folder) / f"{number}.json").write_bytes(text)
-        command = [sys.executable, "-m", "ops.bench.fhir", folder, "--rounds", "1", "--memory", str(megabytes), "--memory-only"]
+        command = [sys.executable, "-m", "touchstone.ops.bench.fhir", folder, "--rounds", "1", "--memory", str(megabytes), "--memory-only"]
         done = subprocess.run(command, check=True, capture_output=True, text=True)
     found: dict[str, Any] = json.loads(done.stdout)["memory"]
     return found
@@ -138,7 +138,7 @@ def measure(data: Path | None, rounds: int, megabytes: int) -> tuple[list[Row], 
 
 def main(arguments: list[str] | None = None) -> int:
     """Print the table, or JSON."""
-    parser = argparse.ArgumentParser(prog="python -m ops.bench.clinical", description=(__doc__ or "").splitlines()[0])
+    parser = argparse.ArgumentParser(prog="python -m touchstone.ops.bench.clinical", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--data", type=Path, help="a folder with hl7v2/ and fhir/synthea/")
     parser.add_argument("--rounds", type=int, default=ROUNDS)
     parser.add_argument("--memory", type=int, default=MEMORY_BUNDLE_MB, metavar="MB", help="size of the large Bundle")

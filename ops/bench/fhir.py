@@ -1,6 +1,6 @@
 """FHIR validation speed: MB/s of ours, everything on, over fhir.resources (pydantic) on the same bytes.
 
-`python -m ops.bench.fhir FILE|DIR… [--rounds N] [--memory MB]`. The baseline is a development dependency: `pip install fhir.resources`; where it is
+`python -m touchstone.ops.bench.fhir FILE|DIR… [--rounds N] [--memory MB]`. The baseline is a development dependency: `pip install fhir.resources`; where it is
 absent only our own figure is printed. User CPU time of this process is measured over the resources that the baseline accepts, alternating the two, and
 the best round of each counts: other work on the machine only ever makes a round slower. No document is validated twice: each time its UUIDs and times of
 day are others, so that nothing is gained by values that were met before and would not be met again. `--memory MB` validates one Bundle of that size and
@@ -22,8 +22,8 @@ from typing import Any
 
 import orjson
 
-from scorers.clinical.formats.fhir import Options, is_valid, validate
-from streams.collector import calm_collector
+from touchstone.scorers.clinical.formats.fhir import Options, is_valid, validate
+from touchstone.streams.process.garbage_collection import calm_collector
 
 #: What the baseline does too: structure, primitives, bindings; ours adds invariants, references, Bundles, narrative, extensions and profiles.
 FORMAT_ONLY = Options(clinical=False, marks=False, installed_packages=False)
@@ -181,7 +181,7 @@ def memory(texts: list[bytes], megabytes: int) -> dict[str, float]:
 
 def main(arguments: list[str] | None = None) -> int:
     """Print the figures as JSON."""
-    parser = argparse.ArgumentParser(prog="python -m ops.bench.fhir", description="FHIR validation speed over fhir.resources.")
+    parser = argparse.ArgumentParser(prog="python -m touchstone.ops.bench.fhir", description="FHIR validation speed over fhir.resources.")
     parser.add_argument("paths", type=Path, nargs="+", help="JSON resources, or folders that hold some")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--memory", type=int, metavar="MB", help="also validate one Bundle of this size and tell the peak memory")

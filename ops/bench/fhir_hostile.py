@@ -1,6 +1,6 @@
 """How long hostile input takes the FHIR validator, and how much memory: each case in a process of its own.
 
-`python -m ops.bench.fhir_hostile [CASE…]` prints one line of JSON per case: bytes, seconds of processor time, peak memory, the worst findings.
+`python -m touchstone.ops.bench.fhir_hostile [CASE…]` prints one line of JSON per case: bytes, seconds of processor time, peak memory, the worst findings.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import sys
 import time
 from collections.abc import Callable
 
-from scorers.clinical.formats.fhir import Options, is_valid, validate
+from touchstone.scorers.clinical.formats.fhir import Options, is_valid, validate
 
 MEGABYTE = 1_000_000
 _PATIENT = '{"resourceType":"Patient","id":"p%d","name":[{"family":"Example","given":["Ada"]}],"gender":"female","birthDate":"1980-02-29"}'
@@ -85,7 +85,7 @@ def main(arguments: list[str]) -> int:
         if name not in CASES:
             sys.stderr.write(f"no case {name!r}; there are: {', '.join(CASES)}\n")
             return 2
-        worst = max(worst, subprocess.run([sys.executable, "-m", "ops.bench.fhir_hostile", "--here", name], check=False).returncode)
+        worst = max(worst, subprocess.run([sys.executable, "-m", "touchstone.ops.bench.fhir_hostile", "--here", name], check=False).returncode)
     return worst
 
 

@@ -1,4 +1,4 @@
-"""`python -m ops.bench.hl7v2 [--data DIR]`: full HL7 v2 validation beside hl7apy and beside bare splits of the same messages.
+"""`python -m touchstone.ops.bench.hl7v2 [--data DIR]`: full HL7 v2 validation beside hl7apy and beside bare splits of the same messages.
 
 Without DIR, the messages are ours: results, admissions, orders and appointments of several versions, each different. Contenders run in
 turn, in processor time, and the ratios are medians over rounds, so that a busy machine hurts all alike. No pass is over the same
@@ -18,9 +18,9 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from ops.bench.__main__ import machine
-from scorers.clinical.formats.hl7v2 import validate
-from scorers.clinical.report import Context
+from touchstone.ops.bench.__main__ import machine
+from touchstone.scorers.clinical.formats.hl7v2 import validate
+from touchstone.scorers.clinical.report import Context
 
 ROUNDS = 7
 #: Passes before the first round: patterns of whole segments are learnt in them.
@@ -190,7 +190,7 @@ def measure(messages: list[bytes]) -> dict[str, float]:
 
 def main() -> None:
     """Print the table, or JSON."""
-    parser = argparse.ArgumentParser(prog="python -m ops.bench.hl7v2", description=(__doc__ or "").splitlines()[0])
+    parser = argparse.ArgumentParser(prog="python -m touchstone.ops.bench.hl7v2", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--data", type=Path, help="a folder of .hl7 and .txt files, one message each")
     parser.add_argument("--count", type=int, default=400, help="at most so many messages")
     parser.add_argument("--json", action="store_true")

@@ -8,19 +8,19 @@ from dataclasses import dataclass, field
 import orjson
 from aiokafka.producer.message_accumulator import BatchBuilder
 
-from ops.bench.workload import events
-from ops.suites import running_suite
-from schemas.case import SafeCase, validate_case
-from schemas.config import Settings
-from schemas.result import Scorecard
-from scorers.safe.observation import score_batch
-from scorers.safe.report import result_of
-from scorers.safe.scorer import SafeScorer
-from scorers.safe.settings import resolve
-from streams.codec import Read, ResultEncoder
-from streams.intake import Destinations, Intake
-from streams.metrics import CollectorRegistry, WorkerMetrics
-from streams.outbox import Message
+from touchstone.ops.bench.workload import events
+from touchstone.ops.suites import running_suite
+from touchstone.schemas.case import SafeCase, validate_case
+from touchstone.schemas.result import Scorecard
+from touchstone.schemas.settings.house import Settings
+from touchstone.scorers.safe.observation import score_batch
+from touchstone.scorers.safe.report import result_of
+from touchstone.scorers.safe.scorer import SafeScorer
+from touchstone.scorers.safe.settings import resolve
+from touchstone.streams.intake.intake import Destinations, Intake
+from touchstone.streams.intake.outbox import Message
+from touchstone.streams.process.metrics import CollectorRegistry, WorkerMetrics
+from touchstone.streams.wire.codec import Read, ResultEncoder
 
 ROWS = 5_000
 REPEATS = 9

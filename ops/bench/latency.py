@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import orjson
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 
-from ops.bench.throughput import command, ends, environment
-from ops.bench.workload import GENERATIONS, PARTITIONS, create_topics, events
+from touchstone.ops.bench.throughput import command, ends, environment
+from touchstone.ops.bench.workload import GENERATIONS, PARTITIONS, create_topics, events
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,14 +19,14 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from ops.bench import nli_report
-from ops.bench.__main__ import machine
-from ops.suites import why_not_here
-from scorers.base import ConfigError
+from touchstone.ops.bench import nli_report
+from touchstone.ops.bench.__main__ import machine
+from touchstone.ops.suites import why_not_here
+from touchstone.scorers.base import ConfigError
 
 if TYPE_CHECKING:
-    from ops.bench.nli_rates import Contest, Rates
-    from scorers.summary.settings import SummarySettings
+    from touchstone.ops.bench.nli_rates import Contest, Rates
+    from touchstone.scorers.summary.settings import SummarySettings
 
 #: Pairs of one sample summary with all of its windows, on average.
 PAIRS_PER_EVENT = 255
@@ -58,13 +58,13 @@ class Size:
 
 async def measure(settings: SummarySettings, size: Size, say: Any) -> dict[str, Any]:
     """Everything, in one process but for the cold starts; JSON types."""
-    from ops.bench.nli_cold import measure as cold
-    from ops.bench.nli_load import climb
-    from ops.bench.nli_models import Merged, opened, quiet
-    from ops.bench.nli_prefilter import prefilter
-    from ops.bench.nli_rates import Contest
-    from ops.bench.nli_suite import live_suite
-    from scorers.engines.devices import device_of, dtype_of
+    from touchstone.ops.bench.nli_cold import measure as cold
+    from touchstone.ops.bench.nli_load import climb
+    from touchstone.ops.bench.nli_models import Merged, opened, quiet
+    from touchstone.ops.bench.nli_prefilter import prefilter
+    from touchstone.ops.bench.nli_rates import Contest
+    from touchstone.ops.bench.nli_suite import live_suite
+    from touchstone.scorers.engines.devices import device_of, dtype_of
 
     quiet()
     device = device_of(settings.engines.device)
@@ -92,9 +92,9 @@ async def measure(settings: SummarySettings, size: Size, say: Any) -> dict[str, 
 
 async def race(contest: Contest, suite: Any, size: Size, say: Any) -> dict[str, Any]:
     """Rates and ratios: whole summaries, small events, and a part of both in float32."""
-    from ops.bench.nli_models import counts
-    from ops.bench.nli_rates import ENGINE, ONE_CALL, PER_EVENT, PLAIN_ENGINE, PLAIN_ONE_CALL, Batches
-    from ops.bench.nli_workload import note_events, summary_events
+    from touchstone.ops.bench.nli_models import counts
+    from touchstone.ops.bench.nli_rates import ENGINE, ONE_CALL, PER_EVENT, PLAIN_ENGINE, PLAIN_ONE_CALL, Batches
+    from touchstone.ops.bench.nli_workload import note_events, summary_events
 
     plain, plain_engine = contest.plain, contest.plain_engine
     contest.plain = contest.plain_engine = None
@@ -119,7 +119,7 @@ async def race(contest: Contest, suite: Any, size: Size, say: Any) -> dict[str, 
 
 def _rates(rates: Rates) -> dict[str, Any]:
     """As JSON types: pairs per second of each, and how many times as fast the first is as the second."""
-    from ops.bench.nli_rates import COMPARISONS
+    from touchstone.ops.bench.nli_rates import COMPARISONS
 
     found = {name: ratio for name, (one, other) in COMPARISONS.items() if (ratio := rates.ratio(one, other)) is not None}
     return {
@@ -144,7 +144,7 @@ def _libraries() -> dict[str, Any]:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Measure, print, write."""
-    parser = argparse.ArgumentParser(prog="python -m ops.bench.nli", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m touchstone.ops.bench.nli", description=__doc__)
     parser.add_argument("--pairs", type=int, help="pairs of whole summaries per contender and repeat (default 2,040; quick 510)")
     parser.add_argument("--repeats", type=int, help="runs of each contender (default 3; quick 2)")
     parser.add_argument("--quick", action="store_true", help="a minute and a half on two cores")
@@ -160,8 +160,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     # Advice of libraries would end up between the lines of a table.
     warnings.simplefilter("ignore")
     os.environ["HF_HUB_OFFLINE"] = "1"
-    from ops.bench.nli_suite import NotAllScored
-    from scorers.summary.settings import resolve
+    from touchstone.ops.bench.nli_suite import NotAllScored
+    from touchstone.scorers.summary.settings import resolve
 
     named = {"nli_model": options.model, "device": options.device, "dtype": options.dtype, "threads": options.threads}
     given = {name: value for name, value in named.items() if value is not None}

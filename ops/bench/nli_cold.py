@@ -30,7 +30,7 @@ def measure(settings_json: str, repeats: int) -> Cold:
     """The median of each step over some processes. `settings_json`: the suite's settings."""
     runs = []
     for _ in range(repeats):
-        command = [sys.executable, "-m", "ops.bench.nli_cold", repr(time.time())]
+        command = [sys.executable, "-m", "touchstone.ops.bench.nli_cold", repr(time.time())]
         done = subprocess.run(command, input=settings_json, capture_output=True, text=True, check=True, timeout=TIMEOUT_S)
         runs.append(json.loads(done.stdout.splitlines()[-1]))
     return Cold(**{field.name: statistics.median(run[field.name] for run in runs) for field in fields(Cold)})
@@ -38,17 +38,17 @@ def measure(settings_json: str, repeats: int) -> Cold:
 
 async def _first(started: float) -> dict[str, float]:
     """Build the suite's scorer as a worker does, in steps, and score one case."""
-    from ops.bench.nli_suite import scorer_over
-    from ops.bench.nli_workload import note_events
-    from schemas.case import validate_case
-    from schemas.summary import SummaryCase
-    from scorers.engines.opening import open_engines
-    from scorers.summary.settings import SummarySettings
+    from touchstone.ops.bench.nli_suite import scorer_over
+    from touchstone.ops.bench.nli_workload import note_events
+    from touchstone.schemas.case import validate_case
+    from touchstone.schemas.summary import SummaryCase
+    from touchstone.scorers.engines.opening import open_engines
+    from touchstone.scorers.summary.settings import SummarySettings
 
     settings = SummarySettings.model_validate_json(sys.stdin.read())
     case = validate_case(SummaryCase, note_events(1, "cold")[0])
     moments = [started, time.time()]
-    for module in ("torch", "transformers", "sentence_transformers", "peft", "scorers.engines.nli", "scorers.engines.embedder"):
+    for module in ("torch", "transformers", "sentence_transformers", "peft", "touchstone.scorers.engines.nli", "touchstone.scorers.engines.embedder"):
         __import__(module)
     moments.append(time.time())
     engines = open_engines(settings.engines.model_copy(update={"warm_up": False}))

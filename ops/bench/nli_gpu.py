@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 if TYPE_CHECKING:
-    from scorers.engines.nli import NliEngine
-    from scorers.summary.settings import SummarySettings
+    from touchstone.scorers.engines.nli import NliEngine
+    from touchstone.scorers.summary.settings import SummarySettings
 
 LENGTHS = (32, 64, 128, 256)
 #: The share of the ceiling that is aimed at, and for pairs of how many tokens.
@@ -81,8 +81,8 @@ def forward_rate(engine: NliEngine, tokens: int, budget: int) -> float:
     """Pairs per second of the engine's own forward pass on prepared batches of pairs of exactly `tokens` tokens."""
     import numpy as np
 
-    from scorers.engines.nli import Piece
-    from scorers.engines.tokens import Tokens
+    from touchstone.scorers.engines.nli import Piece
+    from touchstone.scorers.engines.tokens import Tokens
 
     room = tokens - engine._template.specials  # noqa: SLF001 -- the engine's inside is what is measured
     count = max(1, budget // tokens)
@@ -110,11 +110,11 @@ async def measure(settings: SummarySettings, events: int) -> dict[str, Any]:
 
     import torch
 
-    from ops.bench.nli_models import Merged, counts, opened, quiet
-    from ops.bench.nli_rates import COMPARISONS, ENGINE, PLAIN_ENGINE, Batches, Contest
-    from ops.bench.nli_workload import note_events, summary_events
-    from scorers.engines.devices import GPU_BATCH_TOKENS, Place
-    from scorers.engines.opening import open_embedder
+    from touchstone.ops.bench.nli_models import Merged, counts, opened, quiet
+    from touchstone.ops.bench.nli_rates import COMPARISONS, ENGINE, PLAIN_ENGINE, Batches, Contest
+    from touchstone.ops.bench.nli_workload import note_events, summary_events
+    from touchstone.scorers.engines.devices import GPU_BATCH_TOKENS, Place
+    from touchstone.scorers.engines.opening import open_embedder
 
     quiet()
     engines = settings.engines
@@ -183,7 +183,7 @@ def table(told: Mapping[str, Any]) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(prog="python -m ops.bench.nli_gpu", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m touchstone.ops.bench.nli_gpu", description=__doc__)
     parser.add_argument("--events", type=int, default=200, help="whole summaries of the end-to-end part (default 200)")
     parser.add_argument("--device", default="cuda", help="cuda or cuda:n")
     parser.add_argument("--json", action="store_true", help="one JSON document instead of the table")
@@ -194,7 +194,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         return
     warnings.simplefilter("ignore")
     os.environ["HF_HUB_OFFLINE"] = "1"
-    from scorers.summary.settings import resolve
+    from touchstone.scorers.summary.settings import resolve
 
     settings = resolve(os.environ, None, {"engines": {"device": options.device, "dtype": "bfloat16"}})
     told = asyncio.run(measure(settings, options.events))
@@ -203,7 +203,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def _why_not() -> str | None:
     """Why nothing can be measured here."""
-    from ops.suites import why_not_here
+    from touchstone.ops.suites import why_not_here
 
     if (why := why_not_here("summary_loss")) is not None:
         return why

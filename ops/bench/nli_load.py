@@ -9,13 +9,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ops.bench.inprocess import Record
-from ops.bench.nli_suite import DRAIN_S, NotAllScored, Published, check_scored
-from ops.bench.nli_workload import note_events, values_of
-from ops.loss_scoring import percentile
+from touchstone.ops.batch.loss_scoring import percentile
+from touchstone.ops.bench.inprocess import Record
+from touchstone.ops.bench.nli_suite import DRAIN_S, NotAllScored, Published, check_scored
+from touchstone.ops.bench.nli_workload import note_events, values_of
 
 if TYPE_CHECKING:
-    from ops.bench.nli_suite import LiveSuite
+    from touchstone.ops.bench.nli_suite import LiveSuite
 
 #: Offered load as shares of what the suite does with a backlog.
 LOADS = (0.2, 0.4, 0.6, 0.8, 0.9, 1.0, 1.2, 1.5)

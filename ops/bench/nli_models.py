@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from schemas.engines import EngineSettings
-from scorers.base import Reading
-from scorers.engines.weights import ADAPTER_CONFIG, DEFAULT_ADAPTER, DEFAULT_BASE, default_base, folder_of
+from touchstone.schemas.settings.engines import EngineSettings
+from touchstone.scorers.base import Reading
+from touchstone.scorers.engines.weights import ADAPTER_CONFIG, DEFAULT_ADAPTER, DEFAULT_BASE, default_base, folder_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from scorers.engines.base import Floats
-    from scorers.engines.nli import NliEngine
+    from touchstone.scorers.engines.base import Floats
+    from touchstone.scorers.engines.nli import NliEngine
 
 Pairs = Sequence[tuple[str, str]]
 
@@ -38,8 +38,8 @@ class Merged:
     def __init__(self, settings: EngineSettings, folder: Path) -> None:
         from transformers import AutoTokenizer
 
-        from scorers.engines.devices import Place
-        from scorers.engines.opening import open_nli
+        from touchstone.scorers.engines.devices import Place
+        from touchstone.scorers.engines.opening import open_nli
 
         plain = settings.model_copy(update={"dtype": "float32", "device": "cpu", "warm_up": False})
         engine = open_nli(plain, Place.of(plain))
@@ -83,8 +83,8 @@ class CrossEncoderContender:
 @asynccontextmanager
 async def opened(settings: EngineSettings) -> AsyncIterator[NliEngine]:
     """An engine of its own, with nothing remembered; closed at the end."""
-    from scorers.engines.devices import Place
-    from scorers.engines.opening import open_nli
+    from touchstone.scorers.engines.devices import Place
+    from touchstone.scorers.engines.opening import open_nli
 
     engine = open_nli(settings, Place.of(settings))
     engine.warm_up()

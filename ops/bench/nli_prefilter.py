@@ -6,13 +6,13 @@ import statistics
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ops.bench.nli_models import counts, difference
-from ops.bench.nli_suite import LiveSuite
-from ops.bench.nli_workload import summary_events, values_of
+from touchstone.ops.bench.nli_models import counts, difference
+from touchstone.ops.bench.nli_suite import LiveSuite
+from touchstone.ops.bench.nli_workload import summary_events, values_of
 
 if TYPE_CHECKING:
-    from scorers.engines.opening import OpenEngines
-    from scorers.summary.settings import SummarySettings
+    from touchstone.scorers.engines.opening import OpenEngines
+    from touchstone.scorers.summary.settings import SummarySettings
 
 COMPARED = ("recall", "precision", "coverage", "loss")
 

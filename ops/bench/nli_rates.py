@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ops.bench.nli_models import counts, difference, entail_all
-from ops.bench.nli_suite import pairs_of
-from ops.bench.nli_workload import note_events, values_of
+from touchstone.ops.bench.nli_models import counts, difference, entail_all
+from touchstone.ops.bench.nli_suite import pairs_of
+from touchstone.ops.bench.nli_workload import note_events, values_of
 
 if TYPE_CHECKING:
-    from ops.bench.nli_models import CrossEncoderContender, Pairs
-    from ops.bench.nli_suite import LiveSuite
-    from scorers.engines.base import Embedder, Floats
-    from scorers.engines.nli import NliEngine
-    from scorers.summary.settings import SummarySettings
+    from touchstone.ops.bench.nli_models import CrossEncoderContender, Pairs
+    from touchstone.ops.bench.nli_suite import LiveSuite
+    from touchstone.scorers.engines.base import Embedder, Floats
+    from touchstone.scorers.engines.nli import NliEngine
+    from touchstone.scorers.summary.settings import SummarySettings
 
 ENGINE, SUITE, PER_EVENT, ONE_CALL = "engine", "live suite", "CrossEncoder per event", "CrossEncoder, one call"
 PLAIN_ENGINE, PLAIN_PER_EVENT, PLAIN_ONE_CALL = "engine, float32", "CrossEncoder per event, float32", "CrossEncoder, one call, float32"

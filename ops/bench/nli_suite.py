@@ -11,28 +11,28 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import orjson
 
-from ops.bench.inprocess import Record
-from ops.suites import paced
-from schemas.case import validate_case
-from schemas.config import Settings
-from schemas.summary import SummaryCase
-from scorers.base import Reading, config_digest
-from scorers.registry import known_signatures
-from scorers.summary import SUITE
-from scorers.summary.scorer import SummaryLossScorer
-from scorers.summary.settings import SummarySettings
-from scorers.summary.support import default_calibration
-from streams.codec import Codec
-from streams.intake import Destinations, Intake
-from streams.metrics import CollectorRegistry, WorkerMetrics
-from streams.outbox import Message
-from streams.scoring import RunningSuite
+from touchstone.ops.bench.inprocess import Record
+from touchstone.ops.suites import paced
+from touchstone.schemas.case import validate_case
+from touchstone.schemas.settings.house import Settings
+from touchstone.schemas.summary import SummaryCase
+from touchstone.scorers.base import Reading, config_digest
+from touchstone.scorers.registry import known_signatures
+from touchstone.scorers.summary import SUITE
+from touchstone.scorers.summary.scorer import SummaryLossScorer
+from touchstone.scorers.summary.settings import SummarySettings
+from touchstone.scorers.summary.support import default_calibration
+from touchstone.streams.intake.intake import Destinations, Intake
+from touchstone.streams.intake.outbox import Message
+from touchstone.streams.intake.scoring import RunningSuite
+from touchstone.streams.process.metrics import CollectorRegistry, WorkerMetrics
+from touchstone.streams.wire.codec import Codec
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from scorers.engines.base import Embedder, Engines, Floats, Nli
-    from scorers.engines.opening import OpenEngines
+    from touchstone.scorers.engines.base import Embedder, Engines, Floats, Nli
+    from touchstone.scorers.engines.opening import OpenEngines
 
 DRAIN_S = 600.0
 
@@ -108,7 +108,7 @@ def check_scored(published: Published, count: int, *, drained: bool = True) -> N
 @asynccontextmanager
 async def live_suite(settings: SummarySettings) -> AsyncIterator[LiveSuite]:
     """A suite over engines of its own, with nothing remembered; closed at the end."""
-    from scorers.engines.opening import open_engines
+    from touchstone.scorers.engines.opening import open_engines
 
     engines = open_engines(settings.engines)
     try:

@@ -7,7 +7,7 @@ from typing import Any
 
 import orjson
 
-from ops.samples import golds, summaries
+from touchstone.ops.local.samples import golds, summaries
 
 SENTENCE_ENDS = re.compile(r"(?<=[.!?])(?<!\bDr\.)\s+")
 NUMBER = re.compile(r"[0-9]+")

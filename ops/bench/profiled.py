@@ -58,14 +58,14 @@ def sample(stop: threading.Event, counts: Counter[str], busy: threading.Event) -
 
 
 def main() -> None:
-    """`python -m ops.bench.profiled RUNNER SECONDS EVENTS`: run a worker from the environment's settings, print the shares."""
+    """`python -m touchstone.ops.bench.profiled RUNNER SECONDS EVENTS`: run a worker from the environment's settings, print the shares."""
     import uvloop
 
-    from ops.settings import load_settings
-    from ops.suites import running_suite
-    from streams.logs import configure
-    from streams.metrics import WorkerMetrics
-    from streams.worker import run_worker
+    from touchstone.ops.settings import load_settings
+    from touchstone.ops.suites import running_suite
+    from touchstone.streams.process.logs import configure
+    from touchstone.streams.process.metrics import WorkerMetrics
+    from touchstone.streams.process.worker import run_worker
 
     runner, seconds = sys.argv[1], float(sys.argv[2])
     settings = load_settings()

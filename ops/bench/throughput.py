@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from aiokafka import AIOKafkaConsumer, TopicPartition
 
-from ops.bench.workload import GENERATIONS, PARTITIONS, create_topics
+from touchstone.ops.bench.workload import GENERATIONS, PARTITIONS, create_topics
 
 CONTENDERS = ("confluent loop", "aiokafka loop", "direct", "faust")
 
@@ -37,8 +37,8 @@ class Run:
 def command(contender: str, bootstrap: str, group: str, target: str, count: int) -> list[str]:
     """The contender's command line."""
     if contender.endswith("loop"):
-        return [sys.executable, "-m", "ops.bench.baselines", contender.split(maxsplit=1)[0], bootstrap, group, GENERATIONS, target, str(count)]
-    return [sys.executable, "-m", "ops.cli", "worker", "--suite", "safe_v0", "--runner", contender, "--bootstrap", bootstrap]
+        return [sys.executable, "-m", "touchstone.ops.bench.baselines", contender.split(maxsplit=1)[0], bootstrap, group, GENERATIONS, target, str(count)]
+    return [sys.executable, "-m", "touchstone.ops.cli", "worker", "--suite", "safe_v0", "--runner", contender, "--bootstrap", bootstrap]
 
 
 def environment(group: str, target: str) -> dict[str, str]:

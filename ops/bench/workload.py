@@ -8,8 +8,8 @@ import orjson
 from aiokafka import AIOKafkaProducer
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 
-from ops.batches import BatchEntry, find_batches, read_batches
-from ops.samples import safe_batches
+from touchstone.ops.batch.batches import BatchEntry, find_batches, read_batches
+from touchstone.ops.local.samples import safe_batches
 
 PARTITIONS = 4
 GENERATIONS = "touchstone.generations"

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from ops.cli.shared import EXIT_ERROR, EXIT_STOPPED, one_line, until_read_no_more
+from touchstone.ops.cli.common.shared import EXIT_ERROR, EXIT_STOPPED, one_line, until_read_no_more
 
 app = typer.Typer(
     name="touchstone",
@@ -42,7 +42,7 @@ def _print_version(wanted: bool) -> None:
     if wanted:
         from importlib.metadata import version
 
-        typer.echo(f"touchstone {version('touchstone')}")
+        typer.echo(f"touchstone {version('touchstone-stream')}")
         raise typer.Exit
 
 

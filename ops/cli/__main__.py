@@ -1,5 +1,5 @@
-"""`python -m ops.cli`."""
+"""`python -m touchstone.ops.cli`."""
 
-from ops.cli import main
+from touchstone.ops.cli import main
 
 main()

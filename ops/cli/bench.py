@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ops.cli import app
-from ops.cli.shared import JsonOption, fail, one_line_errors, until_read_no_more
+from touchstone.ops.cli import app
+from touchstone.ops.cli.common.shared import JsonOption, fail, one_line_errors, until_read_no_more
 
 if TYPE_CHECKING:
-    from ops.bench.agreement_sources import Source
+    from touchstone.ops.verify.agreement.sources import Source
 
 bench_app = typer.Typer(name="bench", help="Measure how good the checks are, against labels and against other validators.", no_args_is_help=True)
 app.add_typer(bench_app)
@@ -61,12 +61,12 @@ def agreement(
         fail("--mutations and --packages belong to --oracle")
     with one_line_errors():
         if data is not None:
-            from ops.bench.agreement import as_text, measured
+            from touchstone.ops.verify.agreement.run import as_text, measured
 
             found = measured(data, _say)
             _hush()
         else:
-            from ops.bench.agreement_report import as_text
+            from touchstone.ops.verify.agreement.report import as_text
 
             found = _beside_the_oracle(files or [], packages or [], mutations, seed, quote=quote, warnings=warnings)
     with until_read_no_more():
@@ -75,8 +75,8 @@ def agreement(
 
 def _beside_the_oracle(files: list[Path], packages: list[Path], mutations: int, seed: int, *, quote: bool, warnings: bool) -> dict[str, Any]:
     """Start the official validator, compare, stop it. Raises `ConfigError`."""
-    from ops.bench.agreement_sources import sources
-    from ops.fhir_validator.server import FhirValidator
+    from touchstone.ops.verify.agreement.sources import sources
+    from touchstone.ops.verify.fhir_validator.server import FhirValidator
 
     found = sources(files)  # a mistyped path should not cost the start of a JVM
     _say("starting the official validator")
@@ -91,8 +91,8 @@ def _beside_the_oracle(files: list[Path], packages: list[Path], mutations: int, 
 
 
 def _compared(found: "list[Source]", client: Any, mutations: int, seed: int, *, quote: bool, warnings: bool) -> dict[str, Any]:
-    from ops.bench.agreement_oracle import documents, mutated
-    from ops.cli.progress import Progress
+    from touchstone.ops.cli.common.progress import Progress
+    from touchstone.ops.verify.agreement.oracle import documents, mutated
 
     with Progress("documents compared", sys.stderr, total=len(found), every=1) as progress:
         told: dict[str, Any] = {"oracle": documents(found, client, quote=quote, warnings=warnings, step=progress.step)}

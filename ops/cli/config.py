@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from ops.cli import app
-from ops.cli.shared import BootstrapOption, ConfigOption, JsonOption, one_line_errors, settings_from
+from touchstone.ops.cli import app
+from touchstone.ops.cli.common.shared import BootstrapOption, ConfigOption, JsonOption, one_line_errors, settings_from
 
 if TYPE_CHECKING:
-    from schemas.config import Settings
+    from touchstone.schemas.settings.house import Settings
 
 config_app = typer.Typer(name="config", help="Look at the settings.", no_args_is_help=True)
 app.add_typer(config_app)
@@ -54,7 +54,7 @@ def show(as_json: JsonOption = False, config: ConfigOption = None, bootstrap: Bo
 
 def explained(settings: "Settings", config: Path | None, bootstrap: str | None) -> list[dict[str, str]]:
     """Each setting as name, value and origin."""
-    from ops.settings import read_document, read_environment
+    from touchstone.ops.settings import read_document, read_environment
 
     origin = read_document(os.environ, config)[1] | read_environment(os.environ)[1]
     if bootstrap is not None:
@@ -70,8 +70,8 @@ def explained(settings: "Settings", config: Path | None, bootstrap: str | None) 
 
 def suite_rows() -> list[dict[str, Any]]:
     """Every installed suite and its settings. Secrets are pydantic's `SecretStr`, which hides itself."""
-    from ops.suites import suite_settings
-    from scorers.registry import load_all
+    from touchstone.ops.suites import suite_settings
+    from touchstone.scorers.registry import load_all
 
     return [
         {
@@ -97,7 +97,7 @@ def _shown(dotted: str, value: Any) -> str:
     from pydantic import SecretStr
 
     if dotted == "store.url":
-        from ops.store.engine import shown
+        from touchstone.ops.store.engine import shown
 
         return shown(value.get_secret_value())
     if isinstance(value, SecretStr):

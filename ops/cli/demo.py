@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ops.cli import app
-from ops.cli.shared import ConfigOption, settings_from
+from touchstone.ops.cli import app
+from touchstone.ops.cli.common.shared import ConfigOption, settings_from
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Sequence
@@ -36,8 +36,8 @@ def demo(
 
     Example: touchstone demo --runner direct
     """
-    from ops.cli.running import run
-    from ops.demo import run_demo
+    from touchstone.ops.cli.common.running import run
+    from touchstone.ops.local.demo import run_demo
 
     raise typer.Exit(run(_ended_in_order(run_demo(settings_from(config), runner.value, reports, _say))))
 
@@ -47,7 +47,7 @@ async def _ended_in_order(work: "Coroutine[Any, Any, Sequence[str]]") -> int:
     import asyncio
     import signal
 
-    from ops.live import ENDING
+    from touchstone.ops.local.up import ENDING
 
     task, came = asyncio.current_task(), list[int]()
     assert task is not None

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ops.cli import app
-from ops.cli.shared import EXIT_ERROR, BootstrapOption, ConfigOption, JsonOption, fail, one_line_errors, settings_from
+from touchstone.ops.cli import app
+from touchstone.ops.cli.common.shared import EXIT_ERROR, BootstrapOption, ConfigOption, JsonOption, fail, one_line_errors, settings_from
 
 if TYPE_CHECKING:
-    from schemas.config import Settings
-    from streams.codec import Record
-    from streams.dlq import DeadLetter, Filter, Letterbox, Resolution, Step
+    from touchstone.schemas.settings.house import Settings
+    from touchstone.streams.topics.dlq import DeadLetter, Filter, Letterbox, Resolution, Step
+    from touchstone.streams.wire.codec import Record
 
 dlq_app = typer.Typer(name="dlq", help="Dead letters: list them, show one, send events back, or put letters away.", no_args_is_help=True)
 app.add_typer(dlq_app)
@@ -44,7 +44,7 @@ def list_(
 
     Example: touchstone dlq list --code not_json --since 2h
     """
-    from streams.dlq import counts_by_code
+    from touchstone.streams.topics.dlq import counts_by_code
 
     admitted = _filter(code, suite, since)
     box = _letters(settings_from(config, bootstrap))
@@ -77,7 +77,7 @@ def show(
 
     Example: touchstone dlq show 0:17 --payload
     """
-    from ops.cli.running import run
+    from touchstone.ops.cli.common.running import run
 
     letter, record = run(_one(settings_from(config, bootstrap), letter_id))
     if as_json:
@@ -86,7 +86,7 @@ def show(
     for name, value in _facts(letter).items():
         if value not in (None, []):
             typer.echo(f"{name:<20} {_safe(str(value))}")
-    from streams.dlq import original_headers
+    from touchstone.streams.topics.dlq import original_headers
 
     def told(raw: bytes | None) -> str:
         if raw is None:
@@ -145,8 +145,8 @@ def discard(
 
 def _filter(code: str | None, suite: str | None, since: str | None) -> "Filter":
     """The filters of the command line."""
-    from ops.cli.moments import parse_since
-    from streams.dlq import Filter
+    from touchstone.ops.cli.common.moments import parse_since
+    from touchstone.streams.topics.dlq import Filter
 
     with one_line_errors():
         return Filter(code, suite, parse_since(since) if since else None)
@@ -154,9 +154,9 @@ def _filter(code: str | None, suite: str | None, since: str | None) -> "Filter":
 
 def _letters(settings: "Settings") -> "Letterbox":
     """Read the whole dead topic."""
-    from ops.cli.running import run
-    from streams.dlq import read_letters
-    from streams.logreader import LogReader
+    from touchstone.ops.cli.common.running import run
+    from touchstone.streams.topics.dlq import read_letters
+    from touchstone.streams.topics.log_reader import LogReader
 
     async def read() -> "Letterbox":
         async with LogReader(settings.kafka, [settings.topics.dead]) as reader:
@@ -167,9 +167,9 @@ def _letters(settings: "Settings") -> "Letterbox":
 
 async def _one(settings: "Settings", letter_id: str) -> "tuple[DeadLetter, Record]":
     """One letter and its record."""
-    from scorers.base import ConfigError
-    from streams.dlq import read_letters
-    from streams.logreader import LogReader
+    from touchstone.scorers.base import ConfigError
+    from touchstone.streams.topics.dlq import read_letters
+    from touchstone.streams.topics.log_reader import LogReader
 
     async with LogReader(settings.kafka, [settings.topics.dead]) as reader:
         letter = (await read_letters(reader)).find(letter_id)
@@ -190,8 +190,8 @@ def _settle(
     as_json: bool,
 ) -> None:
     """Redrive or discard what was chosen, and say each step."""
-    from ops.cli.running import run
-    from streams.dlq import Filter
+    from touchstone.ops.cli.common.running import run
+    from touchstone.streams.topics.dlq import Filter
 
     if bool(ids) == (every or admitted != Filter()):
         fail("name letters by id, or choose them with --all, --code, --suite or --since (not both)")
@@ -221,8 +221,8 @@ async def _take_steps(
     settings: "Settings", resolution: "Resolution", ids: Sequence[str] | None, admitted: "Filter", redrives_max: int, dry_run: bool, said: Any
 ) -> None:
     """Choose, plan, and take the steps that may be taken."""
-    from streams.dlq import Desk, plan, read_letters
-    from streams.logreader import LogReader
+    from touchstone.streams.topics.dlq import Desk, plan, read_letters
+    from touchstone.streams.topics.log_reader import LogReader
 
     async with LogReader(settings.kafka, [settings.topics.dead]) as reader:
         box = await read_letters(reader)
@@ -241,7 +241,7 @@ async def _take_steps(
 
 def _table(letters: "Sequence[DeadLetter]") -> list[str]:
     """Aligned rows under a heading; nothing where there is no letter."""
-    from ops.cli.moments import age
+    from touchstone.ops.cli.common.moments import age
 
     if not letters:
         return []
@@ -265,7 +265,7 @@ def _facts(letter: "DeadLetter") -> dict[str, Any]:
 
 def _content(record: "Record", payload: bool) -> dict[str, Any]:
     """Key, headers and payload for machines: sizes, and contents only when asked for."""
-    from streams.dlq import original_headers
+    from touchstone.streams.topics.dlq import original_headers
 
     def told(raw: bytes | None) -> Any:
         if raw is None:
@@ -279,7 +279,7 @@ def _content(record: "Record", payload: bool) -> dict[str, Any]:
 
 def _safe(text: str) -> str:
     """Text without anything that a terminal would act upon."""
-    from ops.reporters.text import visible
+    from touchstone.ops.reports.text import visible
 
     return visible(text)
 

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from ops.cli import app
-from ops.cli.shared import EXIT_ERROR, BootstrapOption, ConfigOption, JsonOption, settings_from, until_read_no_more
+from touchstone.ops.cli import app
+from touchstone.ops.cli.common.shared import EXIT_ERROR, BootstrapOption, ConfigOption, JsonOption, settings_from, until_read_no_more
 
 if TYPE_CHECKING:
-    from ops.checkup import Check
-    from schemas.config import Settings
+    from touchstone.ops.local.checkup import Check
+    from touchstone.schemas.settings.house import Settings
 
 EXIT_MEND = 1
 #: Areas whose faults are in what somebody wrote, not in what is running.
@@ -26,7 +26,7 @@ def doctor(as_json: JsonOption = False, config: ConfigOption = None, bootstrap: 
 
     Example: touchstone doctor --bootstrap localhost:9092
     """
-    from ops.checkup import Check
+    from touchstone.ops.local.checkup import Check
 
     try:
         settings: Settings | None = settings_from(config, bootstrap)
@@ -46,9 +46,9 @@ def doctor(as_json: JsonOption = False, config: ConfigOption = None, bootstrap: 
 
 def _checks(settings: "Settings | None") -> "list[Check]":
     """Every check, in the order of the questions that people have."""
-    from ops.checkup import Check, check_embedded, check_kafka, check_python, check_reports, check_store, check_suites, check_tools
-    from ops.cli.running import run
-    from scorers.base import Suite
+    from touchstone.ops.cli.common.running import run
+    from touchstone.ops.local.checkup import Check, check_embedded, check_kafka, check_python, check_reports, check_store, check_suites, check_tools
+    from touchstone.scorers.base import Suite
 
     suites: list[Suite] = []
     checks = [*check_python(), *check_suites(suites)]
@@ -57,7 +57,7 @@ def _checks(settings: "Settings | None") -> "list[Check]":
         checks += [*run(check_kafka(settings, suites)), *check_store(settings)]
     for suite in suites:
         if suite.name == "clinical":
-            from ops.clinical_checkup import check_clinical
+            from touchstone.ops.local.clinical_checkup import check_clinical
 
             checks += check_clinical(suite)
     return [*checks, check_reports(), check_embedded(), *check_tools()]
@@ -65,7 +65,7 @@ def _checks(settings: "Settings | None") -> "list[Check]":
 
 def _print(checks: "list[Check]") -> None:
     """A line per check, and what to do beneath the ones that need it."""
-    from ops.reporters.text import visible
+    from touchstone.ops.reports.text import visible
 
     words = {"good": "ok  ", "note": "note", "bad": "BAD "}
     width = max(len(check.area) for check in checks)

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ops.cli import app
-from ops.cli.shared import fail, one_line, one_line_errors
+from touchstone.ops.cli import app
+from touchstone.ops.cli.common.shared import fail, one_line, one_line_errors
 
 if TYPE_CHECKING:
-    from schemas.clinical_report import JudgedFile
-    from scorers.clinical.settings import ClinicalSettings
+    from touchstone.schemas.reports.clinical import JudgedFile
+    from touchstone.scorers.clinical.settings import ClinicalSettings
 
 eval_app = typer.Typer(name="eval", help="Clinical documents: validate FHIR R4 and HL7 v2 files, and traces that hold them.", no_args_is_help=True)
 app.add_typer(eval_app)
@@ -82,9 +82,9 @@ def validate(
 
     Example: touchstone eval validate patient.json adt.hl7 traces/ --format json
     """
-    from ops.cli.clinical import check_output, write_report
-    from ops.cli.terminal import has_colour, width_of
-    from ops.reporters.clinical import reporter_for
+    from touchstone.ops.cli.common.clinical import check_output, write_report
+    from touchstone.ops.cli.common.terminal import has_colour, width_of
+    from touchstone.ops.reports.clinical import reporter_for
 
     complaints = _Complaints()
     with one_line_errors():
@@ -100,8 +100,8 @@ def validate(
 
 def _settings(config: Path | None, *, formats: str | None, quote: bool | None, profiles: list[str] | None, packages: list[Path] | None) -> "ClinicalSettings":
     """Command line > environment > document > defaults."""
-    from ops.documents import read_document, read_document_if_present
-    from scorers.clinical.settings import DOCUMENT_NAME, resolve
+    from touchstone.ops.json_documents import read_document, read_document_if_present
+    from touchstone.scorers.clinical.settings import DOCUMENT_NAME, resolve
 
     path = config or Path(DOCUMENT_NAME)
     document = read_document(path) if config else read_document_if_present(path)
@@ -117,9 +117,9 @@ def _settings(config: Path | None, *, formats: str | None, quote: bool | None, p
 
 def _judged(files: list[Path], settings: "ClinicalSettings", jobs: int, complaints: "_Complaints") -> "Iterator[JudgedFile]":
     """Every file judged; a bar on standard error for a run of more than two seconds, if a person is watching."""
-    from ops.cli.progress import Progress
-    from ops.clinical_files import find_files
-    from ops.clinical_run import judge_files
+    from touchstone.ops.batch.clinical_files import find_files
+    from touchstone.ops.batch.clinical_run import judge_files
+    from touchstone.ops.cli.common.progress import Progress
 
     is_watched = sys.stderr is not None and sys.stderr.isatty()
     # What is done by the end of each file, in bytes: the files may be of very different sizes.
@@ -140,7 +140,7 @@ class _Complaints:
 
     def add(self, judged: "JudgedFile") -> None:
         """Note one file, if there is something to say of it."""
-        from ops.reporters.clinical_text import reason_text
+        from touchstone.ops.reports.clinical_text import reason_text
 
         if judged.outcome not in {"problem", "unvalidated"}:
             return
@@ -159,7 +159,7 @@ class _Complaints:
 
 def _formats(text: str) -> list[str]:
     """The names in a list of formats, in any case."""
-    from schemas.trace import CLINICAL_FORMATS
+    from touchstone.schemas.trace import CLINICAL_FORMATS
 
     names = [name for part in text.split(",") if (name := part.strip().casefold())]
     if not names or not set(names) <= set(CLINICAL_FORMATS):

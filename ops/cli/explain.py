@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ops.cli import app
-from ops.cli.shared import ConfigOption, JsonOption, fail, one_line_errors, settings_from
+from touchstone.ops.cli import app
+from touchstone.ops.cli.common.shared import ConfigOption, JsonOption, fail, one_line_errors, settings_from
 
 if TYPE_CHECKING:
-    from schemas.config import Settings
+    from touchstone.schemas.settings.house import Settings
 
 BYTES_MAX = 268_435_456
 
@@ -34,8 +34,8 @@ def explain(
 
     Example: touchstone explain event.json -H ce_specversion=1.0 -H ce_type=touchstone.safe
     """
-    from scorers.registry import load_all
-    from streams.topics import resolve_topic
+    from touchstone.scorers.registry import load_all
+    from touchstone.streams.topics.provision import resolve_topic
 
     settings = settings_from(config)
     headers = [_header(text) for text in header or ()]
@@ -58,8 +58,8 @@ class Readings:
     """How the workers of every installed suite read a record."""
 
     def __init__(self, settings: "Settings", suites: Sequence[Any], topic: str | None) -> None:
-        from scorers.registry import known_signatures
-        from streams.codec import Codec
+        from touchstone.scorers.registry import known_signatures
+        from touchstone.streams.wire.codec import Codec
 
         known = known_signatures()
         self._suites = [(suite, settings.topics.inputs(suite.topics), Codec(suite.cases, known, settings.worker.event_bytes_max, known)) for suite in suites]
@@ -67,8 +67,8 @@ class Readings:
 
     def of(self, where: str, value: bytes, headers: Sequence[tuple[str, bytes]]) -> dict[str, Any]:
         """One record as JSON types. `outcome`: scored, skipped, dead, or not read, of the suite that makes most of it."""
-        from ops.outgoing import Probe
-        from streams.codec import Read, Reject
+        from touchstone.ops.batch.outgoing import Probe
+        from touchstone.streams.wire.codec import Read, Reject
 
         told: dict[str, Any] = {"where": where, "bytes": len(value), "format": None, "kind": None, "event_id": None, "case_id": None, "suites": []}
         for suite, inputs, codec in self._suites:
@@ -97,7 +97,7 @@ class Readings:
 
 def _lines(record: dict[str, Any]) -> Iterator[str]:
     """One record for people."""
-    from ops.reporters.text import visible
+    from touchstone.ops.reports.text import visible
 
     parts = [f"{record['bytes']:,} bytes", f"format {record['format'] or 'unread'}"]
     if record["kind"]:

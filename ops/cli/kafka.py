@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ops.cli import app
-from ops.cli.shared import EXIT_ERROR, JsonOption, fail, one_line_errors
+from touchstone.ops.cli import app
+from touchstone.ops.cli.common.shared import EXIT_ERROR, JsonOption, fail, one_line_errors
 
 if TYPE_CHECKING:
-    from ops.kafka.cluster import KafkaCluster
+    from touchstone.ops.local.kafka.cluster import KafkaCluster
 
 kafka_app = typer.Typer(
     name="kafka",
@@ -41,8 +41,8 @@ def start(
 
     It keeps running when this command has ended. Records survive stop and start.
     """
-    from ops.kafka.artifacts import libs_folder, missing
-    from ops.kafka.cluster import KafkaCluster
+    from touchstone.ops.local.kafka.artifacts import libs_folder, missing
+    from touchstone.ops.local.kafka.cluster import KafkaCluster
 
     folder = data_dir or default_data_dir()
     begun = time.monotonic()
@@ -95,7 +95,7 @@ def default_data_dir() -> Path:
 
 def report(cluster: "KafkaCluster", as_json: bool, condition: str) -> None:
     """Print where the cluster is and how to use it."""
-    from ops.kafka.artifacts import KAFKA_VERSION
+    from touchstone.ops.local.kafka.artifacts import KAFKA_VERSION
 
     alive = cluster.alive()
     if as_json:
@@ -122,7 +122,7 @@ def report(cluster: "KafkaCluster", as_json: bool, condition: str) -> None:
 
 
 def _load(data_dir: Path | None) -> "KafkaCluster | None":
-    from ops.kafka.cluster import KafkaCluster
+    from touchstone.ops.local.kafka.cluster import KafkaCluster
 
     with one_line_errors():
         return KafkaCluster.load(data_dir or default_data_dir())

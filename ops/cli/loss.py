@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ops.cli import app
-from ops.cli.shared import fail, one_line_errors, until_read_no_more
+from touchstone.ops.cli import app
+from touchstone.ops.cli.common.shared import fail, one_line_errors, until_read_no_more
 
 if TYPE_CHECKING:
-    from ops.loss_batches import SummarySelection
-    from schemas.loss_report import LossReport
+    from touchstone.ops.batch.loss_batches import SummarySelection
+    from touchstone.schemas.reports.summary import LossReport
 
 loss_app = typer.Typer(name="loss", help="Loss V3: score generated summaries against their gold standards.", no_args_is_help=True)
 app.add_typer(loss_app)
@@ -81,7 +81,7 @@ def score(
 
     Example: touchstone loss score summaries.jsonl --gold golds.jsonl --worst 10
     """
-    from ops.reporters.loss import loss_verdict, render
+    from touchstone.ops.reports.loss import loss_verdict, render
 
     with one_line_errors():
         _check_output(output)
@@ -109,13 +109,13 @@ def _overrides(gold: Path | None, support: Support | None, evidence: bool | None
 
 def _score(files: list[Path], overrides: dict[str, Any], config: Path | None, worst: int) -> "LossReport":
     """Read, score, report; a bar on standard error for a run of more than two seconds, if a person is watching."""
-    from ops.batches import given_files
-    from ops.cli.progress import Progress
-    from ops.documents import read_document, read_document_if_present
-    from ops.loss_batches import SummarySelection, count_cases
-    from ops.loss_scoring import score_files
-    from scorers.summary import SUITE
-    from scorers.summary.settings import DOCUMENT_NAME, resolve
+    from touchstone.ops.batch.batches import given_files
+    from touchstone.ops.batch.loss_batches import SummarySelection, count_cases
+    from touchstone.ops.batch.loss_scoring import score_files
+    from touchstone.ops.cli.common.progress import Progress
+    from touchstone.ops.json_documents import read_document, read_document_if_present
+    from touchstone.scorers.summary import SUITE
+    from touchstone.scorers.summary.settings import DOCUMENT_NAME, resolve
 
     path = config or Path(DOCUMENT_NAME)
     document = read_document(path) if config else read_document_if_present(path)
@@ -140,7 +140,7 @@ def _tell_repeats(selection: "SummarySelection") -> None:
 
 def _check_output(output: Path | None) -> None:
     """Refuse a place where no report can be written, before anything is scored."""
-    from ops.reporters.files import check_directory
+    from touchstone.ops.reports.files import check_directory
 
     if output is None or output == _STANDARD_OUTPUT:
         return
@@ -152,7 +152,7 @@ def _check_output(output: Path | None) -> None:
 
 def _write(text: str, output: Path | None) -> None:
     """The report, whole, to its file or to standard output."""
-    from ops.reporters.files import write_whole
+    from touchstone.ops.reports.files import write_whole
 
     if output is not None and output != _STANDARD_OUTPUT:
         write_whole(output, text)

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ops.cli import app
-from ops.cli.shared import JsonOption, fail, one_line_errors
+from touchstone.ops.cli import app
+from touchstone.ops.cli.common.shared import JsonOption, fail, one_line_errors
 
 if TYPE_CHECKING:
-    from schemas.engines import EngineSettings
+    from touchstone.schemas.settings.engines import EngineSettings
 
 models_app = typer.Typer(name="models", help="The models of the NLI stage: what is configured, and how good it is.", invoke_without_command=True)
 app.add_typer(models_app)
@@ -86,9 +86,9 @@ def _engine_settings(model: str | None = None, device: str | None = None, dtype:
     """The configured engines, with what the command line says instead. Raises `ConfigError`."""
     from pydantic import ValidationError
 
-    from ops.suites import suite_settings
-    from schemas.engines import EngineSettings
-    from scorers.registry import load_suite
+    from touchstone.ops.suites import suite_settings
+    from touchstone.schemas.settings.engines import EngineSettings
+    from touchstone.scorers.registry import load_suite
 
     own: Any = suite_settings(load_suite("summary_loss"), env=os.environ)
     given = {"nli_model": model, "device": device, "dtype": dtype}
@@ -104,7 +104,7 @@ def _engine_settings(model: str | None = None, device: str | None = None, dtype:
 
 def _configured() -> dict[str, Any]:
     """What is configured, as JSON types."""
-    from scorers.engines.weights import default_scores
+    from touchstone.scorers.engines.weights import default_scores
 
     settings, support = _engine_settings()
     nli: dict[str, Any] = {"model": settings.nli_model, "revision": settings.nli_revision}
@@ -119,9 +119,9 @@ def _configured() -> dict[str, Any]:
 
 async def _evaluate(settings: "EngineSettings", support: str, data: Path, sample: int | None, only: str | None) -> dict[str, Any]:
     """Open the engines, measure, close."""
-    from ops.evaluation.report import measured
-    from ops.evaluation.sets import find_sets
-    from scorers.engines.opening import open_engines
+    from touchstone.ops.verify.models.report import measured
+    from touchstone.ops.verify.models.sets import find_sets
+    from touchstone.scorers.engines.opening import open_engines
 
     find_sets(data)  # loading a model takes seconds; a mistyped folder should not
     engines = open_engines(settings)

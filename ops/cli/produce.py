@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ops.cli import app
-from ops.cli.shared import BootstrapOption, ConfigOption, JsonOption, fail, one_line_errors, settings_from
+from touchstone.ops.cli import app
+from touchstone.ops.cli.common.shared import BootstrapOption, ConfigOption, JsonOption, fail, one_line_errors, settings_from
 
 if TYPE_CHECKING:
-    from ops.outgoing import Checked
-    from streams.produce import Outgoing, Sent
+    from touchstone.ops.batch.outgoing import Checked
+    from touchstone.streams.topics.produce import Outgoing, Sent
 
 
 class CloudEvents(StrEnum):
@@ -57,11 +57,11 @@ def produce(
 
     Example: touchstone produce data/I25/I25_batch_1.jsonl --rate 50/s
     """
-    from ops.cli.running import run
-    from ops.outgoing import Checked, Outgoings, Way, batch_files, raw_lines, twice_readable
-    from scorers.registry import load_all
-    from streams.produce import send_events
-    from streams.topics import resolve_topic
+    from touchstone.ops.batch.outgoing import Checked, Outgoings, Way, batch_files, raw_lines, twice_readable
+    from touchstone.ops.cli.common.running import run
+    from touchstone.scorers.registry import load_all
+    from touchstone.streams.topics.produce import send_events
+    from touchstone.streams.topics.provision import resolve_topic
 
     settings = settings_from(config, bootstrap)
     target = resolve_topic(settings.topics, topic) if topic else None
@@ -85,7 +85,7 @@ def produce(
 
 def _counted(events: "Iterator[Outgoing]") -> "Iterator[Outgoing]":
     """The events, with a counter on the terminal."""
-    from ops.cli.progress import Progress
+    from touchstone.ops.cli.common.progress import Progress
 
     with Progress("events handed over", sys.stderr) as progress:
         for number, event in enumerate(events, 1):
@@ -95,7 +95,7 @@ def _counted(events: "Iterator[Outgoing]") -> "Iterator[Outgoing]":
 
 def _report(sent: "Sent", checked: "Checked", seconds: float, as_json: bool) -> None:
     """Say what went where."""
-    from ops.reporters.text import counted, visible
+    from touchstone.ops.reports.text import counted, visible
 
     topics = sorted({topic for topic, _ in sent.acknowledged})
     by_topic = {topic: {part: count for (name, part), count in sorted(sent.acknowledged.items()) if name == topic} for topic in topics}

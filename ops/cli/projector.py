@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
-from ops.cli import app
-from ops.cli.shared import BootstrapOption, ConfigOption, one_line_errors, settings_from
-from ops.cli.stored import StoreOption, store_errors
+from touchstone.ops.cli import app
+from touchstone.ops.cli.common.shared import BootstrapOption, ConfigOption, one_line_errors, settings_from
+from touchstone.ops.cli.common.stored import StoreOption, store_errors
 
 if TYPE_CHECKING:
-    from schemas.config import Settings
-    from streams.metrics import ProjectorCounts
-    from streams.projector import Projector
+    from touchstone.schemas.settings.house import Settings
+    from touchstone.streams.account.projector import Projector
+    from touchstone.streams.process.metrics import ProjectorCounts
 
 HEARTBEAT_S = 1.0
 #: As for a worker: an event loop that has not come round for so long is stuck.
@@ -33,7 +33,7 @@ def projector(
     """Keep results in a store and report batches from it. One projector per store. SIGTERM finishes the transaction in hand."""
     import uvloop
 
-    from streams.logs import configure
+    from touchstone.streams.process.logs import configure
 
     settings = settings_from(config, bootstrap, store__url=store, http__port=http_port)
     configure(settings.log)
@@ -47,12 +47,12 @@ async def _run(settings: "Settings", *, from_start: bool) -> None:
 
     import structlog
 
-    from ops.store.engine import shown
-    from ops.store.results import ResultStore
-    from streams.clients import check_topics
-    from streams.metrics import CollectorRegistry, ProjectorCounts
-    from streams.pages import Pages
-    from streams.projector import Projector
+    from touchstone.ops.store.engine import shown
+    from touchstone.ops.store.results import ResultStore
+    from touchstone.streams.account.projector import Projector
+    from touchstone.streams.process.metrics import CollectorRegistry, ProjectorCounts
+    from touchstone.streams.process.pages import Pages
+    from touchstone.streams.wire.clients import check_topics
 
     log = structlog.get_logger("touchstone.projector")
     stop = asyncio.Event()

@@ -4,12 +4,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ops.cli import app
-from ops.cli.shared import BootstrapOption, ConfigOption, JsonOption, fail, one_line_errors, settings_from, until_read_no_more
-from ops.cli.stored import StoreOption, store_errors
+from touchstone.ops.cli import app
+from touchstone.ops.cli.common.shared import BootstrapOption, ConfigOption, JsonOption, fail, one_line_errors, settings_from, until_read_no_more
+from touchstone.ops.cli.common.stored import StoreOption, store_errors
 
 if TYPE_CHECKING:
-    from streams.reconcile import PartitionAccount, Reconciliation
+    from touchstone.streams.account.reconcile import PartitionAccount, Reconciliation
 
 EXIT_OPEN = 1
 EXIT_UNDECIDED = 2
@@ -35,10 +35,10 @@ def reconcile(
     import asyncio
     import json
 
-    from ops.store.results import ResultStore
-    from scorers.registry import load_suite
-    from streams.reconcile_topics import Question
-    from streams.reconcile_topics import reconcile as compare
+    from touchstone.ops.store.results import ResultStore
+    from touchstone.scorers.registry import load_suite
+    from touchstone.streams.account.reconcile_topics import Question
+    from touchstone.streams.account.reconcile_topics import reconcile as compare
 
     settings = settings_from(config, bootstrap, store__url=store)
     with one_line_errors(), store_errors():
@@ -59,7 +59,7 @@ def reconcile(
 
 def _lines(outcome: "Reconciliation") -> list[str]:
     """The account for people: a table, what is wrong, the verdict."""
-    from ops.reporters.text import counted
+    from touchstone.ops.reports.text import counted
 
     titles = ("partition", "consumed", "scored", "skipped", "shed", "dead", "in flight", "empty", "holes")
     rows = [titles, *(_row(account) for account in outcome.partitions)]
@@ -81,7 +81,7 @@ def _lines(outcome: "Reconciliation") -> list[str]:
 
 def _row(account: "PartitionAccount") -> tuple[str, ...]:
     """One line of the table."""
-    from streams.intervals import size
+    from touchstone.streams.account.intervals import size
 
     numbers = (
         account.consumed,
@@ -98,8 +98,8 @@ def _row(account: "PartitionAccount") -> tuple[str, ...]:
 
 def _remarks(account: "PartitionAccount") -> list[str]:
     """Reasons behind the counts, then holes, differences and notes with their offsets."""
-    from ops.reporters.text import counted
-    from streams.intervals import show, size
+    from touchstone.ops.reports.text import counted
+    from touchstone.streams.account.intervals import show, size
 
     where = f"{account.topic}[{account.partition}]"
     lines = [

@@ -6,9 +6,9 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from ops.cli import app
-from ops.cli.shared import ConfigOption, fail, one_line_errors, settings_from, until_read_no_more
-from ops.cli.stored import StoreOption, store_errors
+from touchstone.ops.cli import app
+from touchstone.ops.cli.common.shared import ConfigOption, fail, one_line_errors, settings_from, until_read_no_more
+from touchstone.ops.cli.common.stored import StoreOption, store_errors
 
 BATCH_SUITE = "safe_v0"
 TRACE_SUITE = "clinical"
@@ -67,13 +67,13 @@ def _report_batches(
     """One concern's batches of SAFE v0."""
     from datetime import UTC, datetime
 
-    from ops.reporters import RenderOptions, render, verdict_of
-    from ops.reporters.files import write_whole
-    from ops.store.reports import Wanted, choose, report_from_store
-    from ops.store.results import ResultStore
-    from ops.suites import suite_settings
-    from scorers.base import config_digest as digest_of
-    from scorers.registry import load_suite
+    from touchstone.ops.reports import RenderOptions, render, verdict_of
+    from touchstone.ops.reports.files import write_whole
+    from touchstone.ops.store.reports import Wanted, choose, report_from_store
+    from touchstone.ops.store.results import ResultStore
+    from touchstone.ops.suites import suite_settings
+    from touchstone.scorers.base import config_digest as digest_of
+    from touchstone.scorers.registry import load_suite
 
     loaded = load_suite(BATCH_SUITE)
     own = suite_settings(loaded)
@@ -101,11 +101,11 @@ def _report_batches(
 
 def _report_traces(url: str, way: _Way, format: str, output: Path | None, *, verbose: bool, min_pass_rate: float | None) -> NoReturn:
     """Every trace of the clinical suite."""
-    from ops.cli.clinical import check_output, write_report
-    from ops.cli.terminal import has_colour, width_of
-    from ops.clinical_report import choose_way, stored_entries
-    from ops.reporters.clinical import reporter_for
-    from ops.store.results import ResultStore
+    from touchstone.ops.batch.clinical_report import choose_way, stored_entries
+    from touchstone.ops.cli.common.clinical import check_output, write_report
+    from touchstone.ops.cli.common.terminal import has_colour, width_of
+    from touchstone.ops.reports.clinical import reporter_for
+    from touchstone.ops.store.results import ResultStore
 
     check_output(output)
     reporter = reporter_for(format, verbose=verbose, colour=has_colour(output), width=width_of(output), noun="trace")

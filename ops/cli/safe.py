@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ops.cli import app
-from ops.cli.shared import fail, one_line_errors, until_read_no_more
+from touchstone.ops.cli import app
+from touchstone.ops.cli.common.shared import fail, one_line_errors, until_read_no_more
 
 if TYPE_CHECKING:
-    from ops.reporters import RenderOptions
-    from schemas.report import SafeV0BatchReport
-    from scorers.safe.settings import SafeSettings
+    from touchstone.ops.reports import RenderOptions
+    from touchstone.schemas.reports.safe import SafeV0BatchReport
+    from touchstone.scorers.safe.settings import SafeSettings
 
 safe_app = typer.Typer(name="safe", help="SAFE v0: score batches of cases against their own expectations.", no_args_is_help=True)
 app.add_typer(safe_app)
@@ -77,7 +77,7 @@ def score(
     """
     from datetime import UTC
 
-    from ops.reporters import RenderOptions, verdict_of
+    from touchstone.ops.reports import RenderOptions, verdict_of
 
     with one_line_errors():
         if files and data is not None:
@@ -97,8 +97,8 @@ def score(
 
 def _settings(config: Path | None, strict_ah: bool | None, format: str | None, withhold: bool | None, data: Path | None) -> "SafeSettings":
     """Command line > environment > document > defaults (§6). Files belong to whoever runs the command, so it quotes by default."""
-    from ops.documents import read_document, read_document_if_present
-    from scorers.safe.settings import DOCUMENT_NAME, ENV_PREFIX, resolve
+    from touchstone.ops.json_documents import read_document, read_document_if_present
+    from touchstone.scorers.safe.settings import DOCUMENT_NAME, ENV_PREFIX, resolve
 
     path = config or Path(DOCUMENT_NAME)
     document = (read_document(path) if config else read_document_if_present(path)) or {}
@@ -120,9 +120,9 @@ def _score(files: list[Path], concern: str | None, pattern: str, settings: "Safe
     """Find, read and score."""
     from contextlib import nullcontext
 
-    from ops.batch_scoring import Selection, score_files
-    from ops.batches import find_batches, given_files
-    from ops.reporters.observations import JsonLinesObserver
+    from touchstone.ops.batch.batch_scoring import Selection, score_files
+    from touchstone.ops.batch.batches import find_batches, given_files
+    from touchstone.ops.reports.observations import JsonLinesObserver
 
     batches = given_files(files, concern) if files else find_batches(settings.data_dir, concern, pattern)
     selection = Selection(concern, pattern, by_case=bool(files))
@@ -136,7 +136,7 @@ def _score(files: list[Path], concern: str | None, pattern: str, settings: "Safe
 
 def _progress(selection: Any) -> Any:
     """A counter on standard error for a run of more than two seconds, if a person is watching."""
-    from ops.cli.progress import Progress
+    from touchstone.ops.cli.common.progress import Progress
 
     progress = Progress("cases scored", sys.stderr)
     selection.on_step = progress.step
@@ -147,7 +147,7 @@ class _Destination:
     """Where each format goes; checked before anything is scored."""
 
     def __init__(self, settings: "SafeSettings", output: Path | None) -> None:
-        from ops.reporters.files import check_directory
+        from touchstone.ops.reports.files import check_directory
 
         self._formats = tuple(dict.fromkeys(settings.report_formats))
         self._directory = settings.report_dir
@@ -171,8 +171,8 @@ class _Destination:
 
     def write(self, report: "SafeV0BatchReport", options: "RenderOptions") -> None:
         """Write every format; files are named on standard error."""
-        from ops.reporters import render
-        from ops.reporters.files import report_path, write_whole
+        from touchstone.ops.reports import render
+        from touchstone.ops.reports.files import report_path, write_whole
 
         for name in self._formats:
             text = render(report, name, options)

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated, get_args
 
 import typer
 
-from ops.cli import app
-from ops.cli.shared import BootstrapOption, ConfigOption, JsonOption, fail, one_line, settings_from
+from touchstone.ops.cli import app
+from touchstone.ops.cli.common.shared import BootstrapOption, ConfigOption, JsonOption, fail, one_line, settings_from
 
 if TYPE_CHECKING:
-    from schemas.config import Settings
-    from streams.tail import Sighting
+    from touchstone.schemas.settings.house import Settings
+    from touchstone.streams.topics.tail import Sighting
 
 
 class Start(StrEnum):
@@ -61,8 +61,8 @@ def tail(
 
     Example: touchstone tail results reports --from beginning --label Fail
     """
-    from ops.cli.running import run
-    from streams.topics import resolve_topic
+    from touchstone.ops.cli.common.running import run
+    from touchstone.streams.topics.provision import resolve_topic
 
     settings = settings_from(config, bootstrap)
     names = [resolve_topic(settings.topics, name) for name in topics or ["results"]]
@@ -79,7 +79,7 @@ def tail(
 
 def _check_label(label: str) -> None:
     """Refuse a label that no result can have: the watcher would wait for ever."""
-    from schemas.result import Label
+    from touchstone.schemas.result import Label
 
     labels = get_args(Label)
     if label.lower() not in {known.lower() for known in labels}:
@@ -88,7 +88,7 @@ def _check_label(label: str) -> None:
 
 def _check_suite(suite: str) -> None:
     """Say that a suite is not installed here; its results may come from elsewhere."""
-    from scorers.registry import suite_entry_points
+    from touchstone.scorers.registry import suite_entry_points
 
     names = sorted(suite_entry_points())
     if suite not in names:
@@ -99,9 +99,9 @@ async def _watch(settings: "Settings", view: View) -> None:
     """Print until the limit, the end or Ctrl-C."""
     import sys
 
-    from scorers.registry import load_all
-    from streams.logreader import LogReader
-    from streams.tail import Describer
+    from touchstone.scorers.registry import load_all
+    from touchstone.streams.topics.log_reader import LogReader
+    from touchstone.streams.topics.tail import Describer
 
     cases = {kind: model for suite in load_all() for kind, model in suite.cases.items()}
     describer = Describer(settings.topics, cases, settings.worker.event_bytes_max)
@@ -121,7 +121,7 @@ async def _watch(settings: "Settings", view: View) -> None:
 
 def line(sighting: "Sighting", *, several: bool = False) -> str:
     """A sighting for people, safe for a terminal."""
-    from ops.reporters.text import visible
+    from touchstone.ops.reports.text import visible
 
     place = f"{sighting.topic}[{sighting.partition}] {sighting.offset}" if several else f"[{sighting.partition}] {sighting.offset}"
     return visible(f"{sighting.at:%H:%M:%S}  {place}  {sighting.text}")

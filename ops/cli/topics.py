@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from ops.cli import app
-from ops.cli.shared import BootstrapOption, ConfigOption, JsonOption, fail, settings_from
+from touchstone.ops.cli import app
+from touchstone.ops.cli.common.shared import BootstrapOption, ConfigOption, JsonOption, fail, settings_from
 
 if TYPE_CHECKING:
-    from streams.topics import TopicFacts
+    from touchstone.streams.topics.provision import TopicFacts
 
 topics_app = typer.Typer(name="topics", help="Make the topics of the settings, and describe them.", no_args_is_help=True)
 app.add_typer(topics_app)
@@ -24,9 +24,9 @@ def create(config: ConfigOption = None, bootstrap: BootstrapOption = None, as_js
 
     Example: touchstone topics create --bootstrap localhost:9092
     """
-    from ops.cli.running import run
-    from ops.reporters.text import counted
-    from streams.topics import create_topics
+    from touchstone.ops.cli.common.running import run
+    from touchstone.ops.reports.text import counted
+    from touchstone.streams.topics.provision import create_topics
 
     made = run(create_topics(settings_from(config, bootstrap)))
     if as_json:
@@ -48,8 +48,8 @@ def describe(config: ConfigOption = None, bootstrap: BootstrapOption = None, as_
 
     Example: touchstone topics describe --json | jq '.[] | select(.role == "results")'
     """
-    from ops.cli.running import run
-    from streams.topics import describe_topics
+    from touchstone.ops.cli.common.running import run
+    from touchstone.streams.topics.provision import describe_topics
 
     settings = settings_from(config, bootstrap)
     facts = run(describe_topics(settings))

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ops.cli import app
-from ops.cli.shared import EXIT_ERROR, ConfigOption, fail, settings_from
-from ops.cli.stored import StoreOption
+from touchstone.ops.cli import app
+from touchstone.ops.cli.common.shared import EXIT_ERROR, ConfigOption, fail, settings_from
+from touchstone.ops.cli.common.stored import StoreOption
 
 if TYPE_CHECKING:
-    from ops.live import Live, LogLine, Plan
-    from schemas.config import Settings
+    from touchstone.ops.local.up import Live, LogLine, Plan
+    from touchstone.schemas.settings.house import Settings
 
 
 class BrokerKind(StrEnum):
@@ -51,10 +51,10 @@ def up(
 
     Example: touchstone up --suite safe_v0 --runner direct
     """
-    from ops.cli.running import run
-    from ops.live import Plan
-    from ops.suites import why_not_here
-    from scorers.registry import load_suite, suite_entry_points
+    from touchstone.ops.cli.common.running import run
+    from touchstone.ops.local.up import Plan
+    from touchstone.ops.suites import why_not_here
+    from touchstone.scorers.registry import load_suite, suite_entry_points
 
     settings = settings_from(config)
 
@@ -78,7 +78,7 @@ async def _serve(settings: "Settings", plan: "Plan") -> int:
     import asyncio
     import time
 
-    from ops.live import Live, stop_on_signals
+    from touchstone.ops.local.up import Live, stop_on_signals
 
     begun = time.monotonic()
     live = Live(settings, plan, _show)
@@ -127,7 +127,7 @@ def _tell(text: str) -> None:
 
 def _greet(live: "Live", plan: "Plan", seconds: float) -> None:
     """Where everything is, and what to do with it from another terminal."""
-    from ops.store.engine import shown
+    from touchstone.ops.store.engine import shown
 
     lasting = "" if plan.store else ", temporary: removed at the end"
     typer.echo(f"Touchstone is up after {seconds:.1f} s. VOLATILE: everything on this broker is lost when it ends.")
@@ -148,6 +148,6 @@ def _greet(live: "Live", plan: "Plan", seconds: float) -> None:
 
 def _show(line: "LogLine") -> None:
     """A child's line, safe for a terminal."""
-    from ops.reporters.text import visible
+    from touchstone.ops.reports.text import visible
 
     _tell(visible(f"[{line.child}] {line.text}"))

@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
-from ops.cli import app
-from ops.cli.shared import BootstrapOption, ConfigOption, one_line_errors, settings_from
+from touchstone.ops.cli import app
+from touchstone.ops.cli.common.shared import BootstrapOption, ConfigOption, one_line_errors, settings_from
 
 
 class Runner(StrEnum):
@@ -30,10 +30,10 @@ def worker(
 
     import uvloop
 
-    from ops.suites import paced, planned_suite
-    from scorers.registry import load_suite
-    from streams.logs import configure
-    from streams.worker import run_process
+    from touchstone.ops.suites import paced, planned_suite
+    from touchstone.scorers.registry import load_suite
+    from touchstone.streams.process.logs import configure
+    from touchstone.streams.process.worker import run_process
 
     settings = settings_from(config, bootstrap, http__port=http_port)
     configure(settings.log)

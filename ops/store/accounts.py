@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator, Sequence
 import orjson
 from sqlalchemy import ColumnElement, Connection, and_, select, union
 
-from ops.store.schema import pages, repeats, results
-from streams.intervals import Interval, fold, runs_of_ascending
-from streams.projection import AccountKey
-from streams.store_port import Account
+from touchstone.ops.store.schema import pages, repeats, results
+from touchstone.streams.account.intervals import Interval, fold, runs_of_ascending
+from touchstone.streams.account.projection import AccountKey
+from touchstone.streams.account.store_port import Account
 
 #: Intervals of one page. A page is read and written whole, so this bounds what one more offset costs.
 PAGE_INTERVALS_MAX = 512

@@ -10,9 +10,9 @@ from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
-from ops.store.schema import SCHEMA_VERSION, metadata, schema_version
-from scorers.base import ConfigError
-from streams.store_port import StoreRefused, StoreUnavailable
+from touchstone.ops.store.schema import SCHEMA_VERSION, metadata, schema_version
+from touchstone.scorers.base import ConfigError
+from touchstone.streams.account.store_port import StoreRefused, StoreUnavailable
 
 BUSY_TIMEOUT_S = 10
 CONNECT_TIMEOUT_S = 10
@@ -81,7 +81,7 @@ def _open_postgres(url: URL) -> Engine:
     try:
         return create_engine(url, hide_parameters=True, pool_pre_ping=True, pool_size=4, max_overflow=4, connect_args=arguments)
     except (ImportError, NoSuchModuleError):
-        raise ConfigError("store.url: PostgreSQL needs psycopg; install touchstone[postgres]") from None
+        raise ConfigError("store.url: PostgreSQL needs psycopg; install touchstone-stream[postgres]") from None
 
 
 def _open_sqlite(url: URL) -> Engine:

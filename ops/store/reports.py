@@ -7,16 +7,16 @@ from fnmatch import fnmatchcase
 from pydantic import ValidationError
 from sqlalchemy import func, select
 
-from ops.store.engine import reading
-from ops.store.results import ResultStore
-from ops.store.rows import row_of
-from ops.store.schema import results
-from schemas.report import SafeV0BatchReport, SafeV0CaseError
-from schemas.result import ScoreResult
-from scorers.base import ConfigError
-from scorers.safe.report import build_report, result_of
-from scorers.safe.settings import SafeSettings
-from streams.projection import BatchKey, restore
+from touchstone.ops.store.engine import reading
+from touchstone.ops.store.results import ResultStore
+from touchstone.ops.store.rows import row_of
+from touchstone.ops.store.schema import results
+from touchstone.schemas.reports.safe import SafeV0BatchReport, SafeV0CaseError
+from touchstone.schemas.result import ScoreResult
+from touchstone.scorers.base import ConfigError
+from touchstone.scorers.safe.report import build_report, result_of
+from touchstone.scorers.safe.settings import SafeSettings
+from touchstone.streams.account.projection import BatchKey, restore
 
 _NAMES_SHOWN_MAX = 8
 

@@ -5,14 +5,14 @@ from collections.abc import Sequence
 from sqlalchemy import Connection, Engine, bindparam, select
 from sqlalchemy.exc import IntegrityError
 
-from ops.store.accounts import add_outcomes, read_account
-from ops.store.engine import open_engine, prepare, reading, shown, writing
-from ops.store.rows import from_micros, state_of
-from ops.store.schema import batches, pages, positions, results
-from ops.store.writes import touch_batches, write_results
-from streams.batch_reports import BatchState, Emitted, Summary, summarise
-from streams.projection import AccountKey, Projection
-from streams.store_port import Account, Applied, StoreRefused
+from touchstone.ops.store.accounts import add_outcomes, read_account
+from touchstone.ops.store.engine import open_engine, prepare, reading, shown, writing
+from touchstone.ops.store.rows import from_micros, state_of
+from touchstone.ops.store.schema import batches, pages, positions, results
+from touchstone.ops.store.writes import touch_batches, write_results
+from touchstone.streams.account.batch_reports import BatchState, Emitted, Summary, summarise
+from touchstone.streams.account.projection import AccountKey, Projection
+from touchstone.streams.account.store_port import Account, Applied, StoreRefused
 
 
 class ResultStore:

@@ -3,8 +3,8 @@
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from streams.batch_reports import BatchState
-from streams.projection import BatchKey, Position, ResultRow
+from touchstone.streams.account.batch_reports import BatchState
+from touchstone.streams.account.projection import BatchKey, Position, ResultRow
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)

@@ -2,7 +2,7 @@
 
 from sqlalchemy import BigInteger, Boolean, Column, Float, Index, Integer, MetaData, String, Table, Text
 
-from streams.projection import TEXT_CHARS_MAX
+from touchstone.streams.account.projection import TEXT_CHARS_MAX
 
 SCHEMA_VERSION = 1
 

@@ -6,11 +6,11 @@ from dataclasses import dataclass, field, replace
 from sqlalchemy import Connection, String, any_, bindparam, select
 from sqlalchemy.dialects import postgresql, sqlite
 
-from ops.store.rows import columns_of
-from ops.store.schema import batches, repeats, results
-from streams.batch_reports import REPORT_TYPES
-from streams.projection import BatchKey, Position, ResultRow
-from streams.store_port import Applied
+from touchstone.ops.store.rows import columns_of
+from touchstone.ops.store.schema import batches, repeats, results
+from touchstone.streams.account.batch_reports import REPORT_TYPES
+from touchstone.streams.account.projection import BatchKey, Position, ResultRow
+from touchstone.streams.account.store_port import Applied
 
 _LOOKUP_IDS_MAX = 500
 

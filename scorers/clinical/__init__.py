@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from schemas.trace import ClinicalFormat, ProductionTrace
-from scorers.base import Suite
-from scorers.clinical.settings import DOCUMENT_NAME, ENV_PREFIX, ClinicalSettings, fingerprint, resolve
+from touchstone.schemas.trace import ClinicalFormat, ProductionTrace
+from touchstone.scorers.base import Suite
+from touchstone.scorers.clinical.settings import DOCUMENT_NAME, ENV_PREFIX, ClinicalSettings, fingerprint, resolve
 
 if TYPE_CHECKING:
-    from scorers.clinical.documents import Validated
-    from scorers.clinical.scorer import ClinicalScorer
+    from touchstone.scorers.clinical.documents import Validated
+    from touchstone.scorers.clinical.scorer import ClinicalScorer
 
 NAME = "clinical"
 VERSION = "1.0"
@@ -22,7 +22,7 @@ METRICS = ("overall", "format", "terminology", *(f"{form}_{name}" for form in ("
 
 def build(settings: ClinicalSettings) -> ClinicalScorer:
     """Load tables and open what the settings name; about a second. Raises `ConfigError`."""
-    from scorers.clinical.scorer import ClinicalScorer
+    from touchstone.scorers.clinical.scorer import ClinicalScorer
 
     return ClinicalScorer(settings)
 
@@ -30,10 +30,10 @@ def build(settings: ClinicalSettings) -> ClinicalScorer:
 def validate_document(content: bytes | str | dict[str, Any], form: ClinicalFormat | None = None, settings: ClinicalSettings | None = None) -> Validated:
     """Validate one FHIR R4 or HL7 v2 document: findings, rules fired, what was not checked, scores 0–100, label.
 
-    The format is looked for where it is not given. To validate many, keep one `scorers.clinical.documents.DocumentValidator`.
+    The format is looked for where it is not given. To validate many, keep one `touchstone.scorers.clinical.documents.DocumentValidator`.
     Never raises for what the document holds; raises `ConfigError` for settings that cannot be used.
     """
-    from scorers.clinical.documents import DocumentValidator
+    from touchstone.scorers.clinical.documents import DocumentValidator
 
     return DocumentValidator(settings).validate(content, form)
 

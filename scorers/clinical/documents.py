@@ -10,17 +10,17 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final
 
-from schemas.trace import ClinicalFormat
-from scorers.base import ConfigError
-from scorers.clinical.checks.code_tables import CodeTables, FirstAnswer, Layout, read_code_table
-from scorers.clinical.checks.scores import Scores, has_critical, is_validated, score_report
-from scorers.clinical.checks.terminology import CVX, LOINC, RXNORM, MembershipSource
-from scorers.clinical.checks.terminology_server import TerminologyServer, umls_server
-from scorers.clinical.formats import fhir, hl7v2
-from scorers.clinical.formats.fhir.profiles.library import can_be_checked
-from scorers.clinical.formats.fhir.profiles.packages import holds_definitions
-from scorers.clinical.report import GRAVE, Context, Report, now_utc
-from scorers.clinical.settings import ClinicalSettings, TerminologySettings
+from touchstone.schemas.trace import ClinicalFormat
+from touchstone.scorers.base import ConfigError
+from touchstone.scorers.clinical.checks.code_tables import CodeTables, FirstAnswer, Layout, read_code_table
+from touchstone.scorers.clinical.checks.scores import Scores, has_critical, is_validated, score_report
+from touchstone.scorers.clinical.checks.terminology import CVX, LOINC, RXNORM, MembershipSource
+from touchstone.scorers.clinical.checks.terminology_server import TerminologyServer, umls_server
+from touchstone.scorers.clinical.formats import fhir, hl7v2
+from touchstone.scorers.clinical.formats.fhir.profiles.library import can_be_checked
+from touchstone.scorers.clinical.formats.fhir.profiles.packages import holds_definitions
+from touchstone.scorers.clinical.report import GRAVE, Context, Report, now_utc
+from touchstone.scorers.clinical.settings import ClinicalSettings, TerminologySettings
 
 #: The clock of a document stands in one of these years.
 YEAR_MIN, YEAR_MAX = 1900, 9000

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from schemas.result import Finding, NotChecked, Severity
+from touchstone.schemas.result import Finding, NotChecked, Severity
 
 #: A document with more findings than this is told about the first ones and how many there were.
 FINDINGS_MAX = 500

@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 from typing import Final
 
-from schemas.result import Scorecard
-from schemas.trace import ProductionTrace
-from scorers.clinical import NAME, VERSION
-from scorers.clinical.documents import DocumentValidator
-from scorers.clinical.settings import ClinicalSettings
-from scorers.clinical.traces import judge_trace
+from touchstone.schemas.result import Scorecard
+from touchstone.schemas.trace import ProductionTrace
+from touchstone.scorers.clinical import NAME, VERSION
+from touchstone.scorers.clinical.documents import DocumentValidator
+from touchstone.scorers.clinical.settings import ClinicalSettings
+from touchstone.scorers.clinical.traces import judge_trace
 
 #: Characters that are validated within about 5 ms; what is larger, and what may wait for a terminology server, goes to a thread.
 INLINE_CHARS: Final = 4_096

@@ -10,9 +10,9 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Field, SecretStr, field_validator, model_validator
 
-from schemas.config import Section
-from schemas.trace import CLINICAL_FORMATS, ClinicalFormat
-from scorers.layers import Layer, environment, is_sequence, settled, variables
+from touchstone.schemas.settings.house import Section
+from touchstone.schemas.trace import CLINICAL_FORMATS, ClinicalFormat
+from touchstone.scorers.settings import Layer, environment, is_sequence, settled, variables
 
 DOCUMENT_NAME = "clinical.config.json"
 ENV_PREFIX = "CLINICAL_"

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from schemas.result import Failure, Finding, Label, NotChecked, Scorecard
-from schemas.trace import CLINICAL_FORMATS, ClinicalFormat, ProductionTrace
-from scorers.clinical.checks.scores import Dimension, has_critical, label_of, overall_score
-from scorers.clinical.documents import DocumentValidator, Validated, as_bytes, sniff
-from scorers.clinical.settings import ClinicalSettings, Limits
+from touchstone.schemas.result import Failure, Finding, Label, NotChecked, Scorecard
+from touchstone.schemas.trace import CLINICAL_FORMATS, ClinicalFormat, ProductionTrace
+from touchstone.scorers.clinical.checks.scores import Dimension, has_critical, label_of, overall_score
+from touchstone.scorers.clinical.documents import DocumentValidator, Validated, as_bytes, sniff
+from touchstone.scorers.clinical.settings import ClinicalSettings, Limits
 
 _GRAVEST_FIRST: Final = {"critical": 0, "major": 1, "minor": 2, "info": 3}
 #: A trace may hold a thousand documents, and its result must stay an event: so many findings, documents and rules are told of it, whatever it holds.

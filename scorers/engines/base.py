@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from scorers.base import Reading
+    from touchstone.scorers.base import Reading
 
     Floats = NDArray[np.float32]
 

@@ -14,10 +14,10 @@ from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any, Generic, TypeVar
 
-from scorers.base import Lost, Reading, Unavailable
-from scorers.engines.calls import Call, Entry, ItemFailed, ItemT, ItemTooLarge, Limits, Work, answer, answer_all, come_in, post
-from scorers.engines.counts import Counts
-from scorers.engines.lookahead import LookAhead, rounded
+from touchstone.scorers.base import Lost, Reading, Unavailable
+from touchstone.scorers.engines.calls import Call, Entry, ItemFailed, ItemT, ItemTooLarge, Limits, Work, answer, answer_all, come_in, post
+from touchstone.scorers.engines.counts import Counts
+from touchstone.scorers.engines.lookahead import LookAhead, rounded
 
 PreparedT = TypeVar("PreparedT")
 RowT = TypeVar("RowT")

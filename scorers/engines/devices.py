@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from scorers.base import ConfigError, Lost, Unavailable
-from scorers.engines.batcher import Limits
+from touchstone.scorers.base import ConfigError, Lost, Unavailable
+from touchstone.scorers.engines.batcher import Limits
 
 if TYPE_CHECKING:
-    from schemas.engines import EngineSettings
-    from scorers.engines.tokens import Rectangle
+    from touchstone.schemas.settings.engines import EngineSettings
+    from touchstone.scorers.engines.tokens import Rectangle
 
 #: Measured on two cores: what a layer makes of 4,096 tokens stays nearer to the caches (5 to 15 % quicker than 8,192), and padding is less.
 CPU_BATCH_TOKENS = 4_096

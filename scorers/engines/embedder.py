@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import torch
 
-from scorers.base import Reading
-from scorers.engines.batcher import Batcher, ItemFailed, Work
-from scorers.engines.devices import Place, device_failed, is_out_of_memory
-from scorers.engines.tokens import Lru, Tokenizer, Tokens, rectangle, template_of
+from touchstone.scorers.base import Reading
+from touchstone.scorers.engines.batcher import Batcher, ItemFailed, Work
+from touchstone.scorers.engines.devices import Place, device_failed, is_out_of_memory
+from touchstone.scorers.engines.tokens import Lru, Tokenizer, Tokens, rectangle, template_of
 
 if TYPE_CHECKING:
-    from schemas.engines import EngineSettings
-    from scorers.engines.base import Floats
+    from touchstone.schemas.settings.engines import EngineSettings
+    from touchstone.scorers.engines.base import Floats
 
 
 class Chunk(NamedTuple):

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import torch
 
-from scorers.base import ConfigError, Reading
-from scorers.engines.base import ENTAILMENT, TextTooLong
-from scorers.engines.batcher import Batcher, ItemFailed, Work
-from scorers.engines.devices import Place, device_failed, is_out_of_memory
-from scorers.engines.tokens import Rectangle, Tokenizer, Tokens, rectangle, template_of
+from touchstone.scorers.base import ConfigError, Reading
+from touchstone.scorers.engines.base import ENTAILMENT, TextTooLong
+from touchstone.scorers.engines.batcher import Batcher, ItemFailed, Work
+from touchstone.scorers.engines.devices import Place, device_failed, is_out_of_memory
+from touchstone.scorers.engines.tokens import Rectangle, Tokenizer, Tokens, rectangle, template_of
 
 if TYPE_CHECKING:
-    from schemas.engines import EngineSettings
-    from scorers.engines.base import Floats
-    from scorers.engines.tokens import Ids
+    from touchstone.schemas.settings.engines import EngineSettings
+    from touchstone.scorers.engines.base import Floats
+    from touchstone.scorers.engines.tokens import Ids
 
 #: A hypothesis must leave this share of the window to the premise, where the premise does not fit whole.
 PREMISE_SHARE_MIN = 1 / 4

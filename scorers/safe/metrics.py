@@ -1,7 +1,7 @@
 """The formulas of SAFE v0: three metrics, the composite and the label. Pure functions of counts and numbers."""
 
-from schemas.report import SafeV0Label, SafeV0Thresholds
-from scorers.safe.settings import Weights
+from touchstone.schemas.reports.safe import SafeV0Label, SafeV0Thresholds
+from touchstone.scorers.safe.settings import Weights
 
 
 def recall(found: int, total: int) -> float:

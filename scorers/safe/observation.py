@@ -3,10 +3,10 @@
 from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 
-from schemas.case import SafeCase
-from schemas.report import SafeV0Observation, SafeV0ObservedScores, SafeV0Result
-from scorers.safe.report import result_of
-from scorers.safe.scorer import SafeScorer
+from touchstone.schemas.case import SafeCase
+from touchstone.schemas.reports.safe import SafeV0Observation, SafeV0ObservedScores, SafeV0Result
+from touchstone.scorers.safe.report import result_of
+from touchstone.scorers.safe.scorer import SafeScorer
 
 #: Receives one observation per case. What it raises ends the batch: an observation that is lost is no observation.
 Observer = Callable[[SafeV0Observation], None]

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from itertools import pairwise
 from typing import Any, Protocol
 
-from schemas.report import (
+from touchstone.schemas.reports.safe import (
     SafeV0Archetype,
     SafeV0BatchReport,
     SafeV0CaseError,
@@ -20,8 +20,8 @@ from schemas.report import (
     SafeV0TermViolations,
     SafeV0Thresholds,
 )
-from scorers.safe.matching import fold
-from scorers.safe.settings import METRICS, SafeSettings
+from touchstone.scorers.safe.matching import fold
+from touchstone.scorers.safe.settings import METRICS, SafeSettings
 
 WORST_PERFORMERS_MAX = 5
 

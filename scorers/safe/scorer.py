@@ -3,11 +3,11 @@
 import asyncio
 from functools import lru_cache
 
-from schemas.case import SafeCase
-from schemas.result import Finding, Scorecard
-from scorers.safe.matching import ITEM_SEPARATOR, Expected, fold, fold_items, partition, prepare
-from scorers.safe.metrics import composite, harm_avoidance, label_of, recall
-from scorers.safe.settings import Rules, SafeSettings
+from touchstone.schemas.case import SafeCase
+from touchstone.schemas.result import Finding, Scorecard
+from touchstone.scorers.safe.matching import ITEM_SEPARATOR, Expected, fold, fold_items, partition, prepare
+from touchstone.scorers.safe.metrics import composite, harm_avoidance, label_of, recall
+from touchstone.scorers.safe.settings import Rules, SafeSettings
 
 NAME = "safe_v0"
 VERSION = "0.1"

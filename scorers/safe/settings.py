@@ -8,9 +8,9 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 from pydantic_core import PydanticCustomError
 
-from schemas.report import SafeV0Thresholds
-from scorers.base import ConfigError
-from scorers.layers import environment, merge, merged_with_origin, source_of
+from touchstone.schemas.reports.safe import SafeV0Thresholds
+from touchstone.scorers.base import ConfigError
+from touchstone.scorers.settings import environment, merge, merged_with_origin, source_of
 
 DOCUMENT_NAME = "safe.config.json"
 ENV_PREFIX = "SAFE_V0_"

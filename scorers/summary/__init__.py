@@ -9,15 +9,15 @@ import asyncio
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from schemas.summary import SummaryCase
-from scorers.base import ConfigError, Suite
-from scorers.summary.settings import DOCUMENT_NAME, ENV_PREFIX, SummarySettings, fingerprint, resolve
+from touchstone.schemas.summary import SummaryCase
+from touchstone.scorers.base import ConfigError, Suite
+from touchstone.scorers.summary.settings import DOCUMENT_NAME, ENV_PREFIX, SummarySettings, fingerprint, resolve
 
 if TYPE_CHECKING:
-    from schemas.gold import GoldStandardDatum
-    from schemas.result import Scorecard
-    from scorers.engines.base import Engines
-    from scorers.summary.scorer import SummaryLossScorer
+    from touchstone.schemas.gold import GoldStandardDatum
+    from touchstone.schemas.result import Scorecard
+    from touchstone.scorers.engines.base import Engines
+    from touchstone.scorers.summary.scorer import SummaryLossScorer
 
 NAME = "summary_loss"
 VERSION = "3.0"
@@ -40,7 +40,7 @@ def score_summary(
 ) -> Scorecard:
     """Score one generated summary against its gold, and wait for it; not to be called in a running event loop (await a `SummaryLossScorer` there).
 
-    `engines`: opened once by the caller and kept (`scorers.engines.opening.open_engines`); without them they are opened, which takes seconds, and
+    `engines`: opened once by the caller and kept (`touchstone.scorers.engines.opening.open_engines`); without them they are opened, which takes seconds, and
     closed again. Raises `ConfigError`, `Unavailable`.
     """
 
@@ -58,11 +58,11 @@ def score_summary(
 def _scorer(settings: SummarySettings, engines: Engines | None) -> SummaryLossScorer:
     """A scorer over given or new engines. What can be wrong is found before models are loaded."""
     if absent := [name for name in NEEDED if find_spec(name) is None]:
-        raise ConfigError(f"summary_loss: no module {absent[0]!r} here; install touchstone[nli,summary]")
-    from scorers.engines.opening import open_engines
-    from scorers.summary.golds import load_golds
-    from scorers.summary.scorer import SummaryLossScorer
-    from scorers.summary.support import default_calibration
+        raise ConfigError(f"summary_loss: no module {absent[0]!r} here; install touchstone-stream[nli,summary]")
+    from touchstone.scorers.engines.opening import open_engines
+    from touchstone.scorers.summary.golds import load_golds
+    from touchstone.scorers.summary.scorer import SummaryLossScorer
+    from touchstone.scorers.summary.support import default_calibration
 
     golds = load_golds(settings.gold) if settings.gold is not None else {}
     calibration = None

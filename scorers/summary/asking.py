@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from scorers.engines.base import CONTRADICTION, ENTAILMENT
+from touchstone.scorers.engines.base import CONTRADICTION, ENTAILMENT
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from scorers.engines.base import Floats
-    from scorers.summary.facts import Matrix
+    from touchstone.scorers.engines.base import Floats
+    from touchstone.scorers.summary.facts import Matrix
 
 #: A pair that was not asked.
 NOT_ASKED = -1

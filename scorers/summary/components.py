@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from scorers.summary import entities, facts, flow, length, semantic
-from scorers.summary.asking import Block, Round, nearest_k
-from scorers.summary.lexical import shares, words
-from scorers.summary.total import total
+from touchstone.scorers.summary import entities, facts, flow, length, semantic
+from touchstone.scorers.summary.asking import Block, Round, nearest_k
+from touchstone.scorers.summary.lexical import shares, words
+from touchstone.scorers.summary.total import total
 
 if TYPE_CHECKING:
-    from scorers.engines.base import Floats
-    from scorers.summary.facts import Matrix
-    from scorers.summary.preparing import Prepared
-    from scorers.summary.settings import SummarySettings
-    from scorers.summary.support import Calibration
+    from touchstone.scorers.engines.base import Floats
+    from touchstone.scorers.summary.facts import Matrix
+    from touchstone.scorers.summary.preparing import Prepared
+    from touchstone.scorers.summary.settings import SummarySettings
+    from touchstone.scorers.summary.support import Calibration
 
 
 @dataclass(frozen=True, slots=True, eq=False)

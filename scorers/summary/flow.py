@@ -5,7 +5,7 @@ from itertools import combinations
 
 import numpy as np
 
-from scorers.summary.facts import Matrix
+from touchstone.scorers.summary.facts import Matrix
 
 #: Windows whose support lies this close to the best are equally good; the shortest and earliest of them then tells the place. So a longer window
 #: around the telling sentence, which supports as much, does not move a point forward, and rounding on another device moves none.

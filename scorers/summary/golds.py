@@ -7,8 +7,8 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from schemas.gold import GoldStandardDatum
-from scorers.base import ConfigError
+from touchstone.schemas.gold import GoldStandardDatum
+from touchstone.scorers.base import ConfigError
 
 PROBLEMS_TOLD_MAX = 3
 _EXPLAINED = {

@@ -5,8 +5,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, NoReturn
 
-from scorers.summary.commentary import is_commentary
-from scorers.summary.sentences import Span
+from touchstone.scorers.summary.commentary import is_commentary
+from touchstone.scorers.summary.sentences import Span
 
 META_COMMENTARY, TRUNCATED, JSON = "meta_commentary", "truncated", "json"
 MESSAGES = {

@@ -2,7 +2,7 @@
 
 import math
 
-from scorers.summary.settings import Compression
+from touchstone.scorers.summary.settings import Compression
 
 
 def get_target_summary_length(input_tokens: int, compression: Compression | None = None) -> int:

@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from schemas.gold import GoldStandardDatum
-from schemas.summary import SummaryCase
-from scorers.summary.entities import Mention, Sought, Words, seek
-from scorers.summary.guardrails import JSON, Breach, Generation, Unreadable, breaches, read_generation
-from scorers.summary.sentences import Span, Window, split, windows
-from scorers.summary.settings import SummarySettings
+from touchstone.schemas.gold import GoldStandardDatum
+from touchstone.schemas.summary import SummaryCase
+from touchstone.scorers.summary.entities import Mention, Sought, Words, seek
+from touchstone.scorers.summary.guardrails import JSON, Breach, Generation, Unreadable, breaches, read_generation
+from touchstone.scorers.summary.sentences import Span, Window, split, windows
+from touchstone.scorers.summary.settings import SummarySettings
 
 NO_GOLD, GOLD_NOT_FOUND = "no_gold", "gold_not_found"
 GOLD_EMPTY, GOLD_TOO_LONG = "gold_empty", "gold_too_long"

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from schemas.result import Finding
-from scorers.summary import facts, flow
-from scorers.summary.guardrails import MESSAGES, Breach
+from touchstone.schemas.result import Finding
+from touchstone.scorers.summary import facts, flow
+from touchstone.scorers.summary.guardrails import MESSAGES, Breach
 
 if TYPE_CHECKING:
-    from scorers.summary.components import Asked, Components
-    from scorers.summary.facts import Matrix
-    from scorers.summary.preparing import Prepared
-    from scorers.summary.sentences import Window
-    from scorers.summary.settings import SummarySettings
+    from touchstone.scorers.summary.components import Asked, Components
+    from touchstone.scorers.summary.facts import Matrix
+    from touchstone.scorers.summary.preparing import Prepared
+    from touchstone.scorers.summary.sentences import Window
+    from touchstone.scorers.summary.settings import SummarySettings
 
 #: A number in the details is for reading.
 DIGITS = 4

@@ -6,22 +6,22 @@ import asyncio
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from schemas.result import Failure, NotChecked, Scorecard
-from scorers.base import Reading
-from scorers.engines.base import TextTooLong
-from scorers.summary import NAME, VERSION
-from scorers.summary.components import Questions, Vectors, ask, texts_to_embed, weigh
-from scorers.summary.length import same_tokenizer
-from scorers.summary.preparing import GOLD_NOT_FOUND, NO_GOLD, STATEMENT_TOO_LONG, Prepared, Unscored, prepare
-from scorers.summary.reporting import details_of, findings_of, hard_fail_details
-from scorers.summary.total import label_of, missing
+from touchstone.schemas.result import Failure, NotChecked, Scorecard
+from touchstone.scorers.base import Reading
+from touchstone.scorers.engines.base import TextTooLong
+from touchstone.scorers.summary import NAME, VERSION
+from touchstone.scorers.summary.components import Questions, Vectors, ask, texts_to_embed, weigh
+from touchstone.scorers.summary.length import same_tokenizer
+from touchstone.scorers.summary.preparing import GOLD_NOT_FOUND, NO_GOLD, STATEMENT_TOO_LONG, Prepared, Unscored, prepare
+from touchstone.scorers.summary.reporting import details_of, findings_of, hard_fail_details
+from touchstone.scorers.summary.total import label_of, missing
 
 if TYPE_CHECKING:
-    from schemas.gold import GoldStandardDatum
-    from schemas.summary import SummaryCase
-    from scorers.engines.base import Engines
-    from scorers.summary.settings import SummarySettings
-    from scorers.summary.support import Calibration
+    from touchstone.schemas.gold import GoldStandardDatum
+    from touchstone.schemas.summary import SummaryCase
+    from touchstone.scorers.engines.base import Engines
+    from touchstone.scorers.summary.settings import SummarySettings
+    from touchstone.scorers.summary.support import Calibration
 
 
 class SummaryLossScorer:

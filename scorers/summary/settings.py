@@ -9,9 +9,9 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from schemas.config import Section
-from schemas.engines import EngineSettings
-from scorers.layers import Layer, environment, is_sequence, settled, variables
+from touchstone.schemas.settings.engines import EngineSettings
+from touchstone.schemas.settings.house import Section
+from touchstone.scorers.settings import Layer, environment, is_sequence, settled, variables
 
 DOCUMENT_NAME = "summary.config.json"
 ENV_PREFIX = "SUMMARY_LOSS_"
@@ -166,7 +166,7 @@ def fingerprint(settings: SummarySettings) -> dict[str, Any]:
 
 def _named(model: str, revision: str | None, *, calibrated: bool | None = None) -> str:
     """What names a model: `default`, a hub name, or a folder's name, with the digest of its weights where they lie here."""
-    from scorers.engines.weights import DEFAULT_ADAPTER
+    from touchstone.scorers.engines.weights import DEFAULT_ADAPTER
 
     folder = Path(model).expanduser()
     if model == "default":
@@ -183,7 +183,7 @@ def _named(model: str, revision: str | None, *, calibrated: bool | None = None) 
 @lru_cache(maxsize=16)
 def _weights_digest(folder: Path) -> str:
     """Twelve hex digits that name a folder's model; `absent` where it cannot be read (building it will say so)."""
-    from scorers.engines.weights import digest_of
+    from touchstone.scorers.engines.weights import digest_of
 
     try:
         return digest_of(folder) if folder.is_dir() else "absent"

@@ -10,7 +10,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from scorers.base import ConfigError
+from touchstone.scorers.base import ConfigError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -58,7 +58,7 @@ class Calibration:
 
 def default_calibration() -> Calibration | None:
     """The calibration that comes with the default model; None where it has none. Raises `ConfigError` for one that cannot be read."""
-    from scorers.engines.weights import DEFAULT_ADAPTER
+    from touchstone.scorers.engines.weights import DEFAULT_ADAPTER
 
     path = DEFAULT_ADAPTER / "calibration.json"
     return load_calibration(path) if path.is_file() else None

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Literal
 
-from scorers.summary.settings import Labels, Weights
+from touchstone.scorers.summary.settings import Labels, Weights
 
 COMPONENTS = ("facts", "entities", "flow", "semantic", "length")
 

@@ -5,10 +5,10 @@ import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 
-from schemas.config import Settings
-from streams.intake import Intake
-from streams.metrics import WorkerMetrics
-from streams.offsets import TopicPartition
+from touchstone.schemas.settings.house import Settings
+from touchstone.streams.intake.intake import Intake
+from touchstone.streams.intake.offsets import TopicPartition
+from touchstone.streams.process.metrics import WorkerMetrics
 
 #: How often a runner looks whether it is told to stop, and the longest an idle poll waits.
 POLL_S = 0.2

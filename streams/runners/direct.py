@@ -20,11 +20,11 @@ from aiokafka.errors import (
     TopicAuthorizationFailedError,
 )
 
-from scorers.base import ConfigError
-from streams.batches import UNREADABLE
-from streams.clients import client_options
-from streams.closing import close_client
-from streams.runners.base import POLL_S, Clock, Job, Unreadable
+from touchstone.scorers.base import ConfigError
+from touchstone.streams.runners.base import POLL_S, Clock, Job, Unreadable
+from touchstone.streams.wire.clients import client_options
+from touchstone.streams.wire.closing import close_client
+from touchstone.streams.wire.record_batches import UNREADABLE
 
 log = structlog.get_logger(__name__)
 

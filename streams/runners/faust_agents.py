@@ -26,11 +26,11 @@ from faust.types.auth import SASLMechanism
 from faust.types.tuples import TP
 from mode.services import Service, WaitResults
 
-from schemas.config import KafkaSettings
-from streams.batches import UNREADABLE, read_leniently
-from streams.clients import ssl_context
-from streams.offsets import TopicPartition
-from streams.runners.base import POLL_S, Clock, Job, Stalled, Unreadable
+from touchstone.schemas.settings.house import KafkaSettings
+from touchstone.streams.intake.offsets import TopicPartition
+from touchstone.streams.runners.base import POLL_S, Clock, Job, Stalled, Unreadable
+from touchstone.streams.wire.clients import ssl_context
+from touchstone.streams.wire.record_batches import UNREADABLE, read_leniently
 
 log = structlog.get_logger(__name__)
 

@@ -10,12 +10,12 @@ from typing import Any, NoReturn
 
 import pytest
 
-from ops.kafka import artifacts
-from ops.kafka.cluster import KafkaCluster
-from ops.kafka.processes import free_ports
-from schemas.config import TopicSettings
-from scorers.base import ConfigError
-from streams.broker import EmbeddedBroker
+from touchstone.ops.local.kafka import artifacts
+from touchstone.ops.local.kafka.cluster import KafkaCluster
+from touchstone.ops.local.kafka.processes import free_ports
+from touchstone.schemas.settings.house import TopicSettings
+from touchstone.scorers.base import ConfigError
+from touchstone.streams.embedded.broker import EmbeddedBroker
 
 KAFKA_IMAGE = "apache/kafka:4.3.1"
 ROLES = ("generations", "traces", "judge", "results", "reports", "dead")

@@ -9,10 +9,10 @@ import pytest
 import trustme
 from cryptography.hazmat.primitives import serialization
 
-from ops.kafka.properties import Security
-from streams.broker import EmbeddedBroker
 from tests.integration.brokers import Broker, Namespace, SecuredBroker, start_apache, start_container
 from tests.integration.workers import Start, Worker
+from touchstone.ops.local.kafka.properties import Security
+from touchstone.streams.embedded.broker import EmbeddedBroker
 
 # aiokafka writes one line per attempt while a broker is down, and builds debug records that nobody reads.
 logging.getLogger("aiokafka").setLevel(logging.WARNING)

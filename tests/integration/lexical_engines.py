@@ -12,11 +12,11 @@ from zlib import crc32
 
 import numpy as np
 
-from scorers.base import Reading
-from scorers.engines.counts import Counts
-from scorers.summary import SUITE as REAL
-from scorers.summary.golds import load_golds
-from scorers.summary.scorer import SummaryLossScorer
+from touchstone.scorers.base import Reading
+from touchstone.scorers.engines.counts import Counts
+from touchstone.scorers.summary import SUITE as REAL
+from touchstone.scorers.summary.golds import load_golds
+from touchstone.scorers.summary.scorer import SummaryLossScorer
 
 DIMENSIONS = 64
 

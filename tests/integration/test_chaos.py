@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from ops.chaos.grounds import EMBEDDED_RETENTION_BYTES, Grounds
-from ops.chaos.run import Run
-from ops.chaos.scenarios import SCENARIOS
-from streams.broker import EmbeddedBroker
 from tests.integration.brokers import Broker
+from touchstone.ops.verify.chaos.grounds import EMBEDDED_RETENTION_BYTES, Grounds
+from touchstone.ops.verify.chaos.run import Run
+from touchstone.ops.verify.chaos.scenarios import SCENARIOS
+from touchstone.streams.embedded.broker import EmbeddedBroker
 
 pytestmark = [pytest.mark.chaos, pytest.mark.slow, pytest.mark.timeout(240)]
 

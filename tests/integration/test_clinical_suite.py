@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
-from ops.demo_live import card_of
-from ops.demo_traces import Traces, unexpected
-from ops.samples import expected_traces, traces
-from ops.trace_events import completed
-from scorers.clinical import SUITE, ClinicalSettings, build
 from tests.integration.brokers import Broker, Namespace
 from tests.integration.workers import Worker, committed, produce, reading
+from touchstone.ops.batch.trace_events import completed
+from touchstone.ops.local.demo_live import card_of
+from touchstone.ops.local.demo_traces import Traces, unexpected
+from touchstone.ops.local.samples import expected_traces, traces
+from touchstone.scorers.clinical import SUITE, ClinicalSettings, build
 
 CANARY = "Wierzba-Kanarek"
 PATIENCE_S = 90.0

@@ -15,13 +15,13 @@ from typing import Any, Self
 import pytest
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 
-from ops.samples import safe_batches
-from schemas.config import TopicSettings
-from streams.deadletter import dead_letter
-from streams.dlq import LETTER, REDRIVEN, RESOLUTION
 from tests.integration.brokers import Broker, Namespace, SecuredBroker
 from tests.ops.commands import Commands, Ran
 from tests.streams.fakes import FakeRecord, safe_event
+from touchstone.ops.local.samples import safe_batches
+from touchstone.schemas.settings.house import TopicSettings
+from touchstone.streams.topics.dlq import LETTER, REDRIVEN, RESOLUTION
+from touchstone.streams.wire.dead_letter import dead_letter
 
 CANARY = "zanzibar-canary"
 TERMINAL_ATTACK = b'{"x": "\x1b]0;owned\x07\x1b[2J \xe2\x80\xae"}'
@@ -197,7 +197,7 @@ def test_tail_stops_at_a_limit_and_shows_no_payload(scene: Scene, tmp_path: Path
 
 
 def test_following_ends_cleanly_on_ctrl_c(scene: Scene) -> None:
-    command = [sys.executable, "-m", "ops.cli", "tail", "generations", "--from", "beginning", "--json"]
+    command = [sys.executable, "-m", "touchstone.ops.cli", "tail", "generations", "--from", "beginning", "--json"]
     scene.send(scene.topics.generations, {"value": json.dumps(safe_event("e1")).encode()})
     tail = subprocess.Popen(command, env=os.environ | scene.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert tail.stdout is not None
@@ -313,7 +313,7 @@ class Up:
     """`touchstone up` as a process."""
 
     def __init__(self, folder: Path, *arguments: str) -> None:
-        command = [sys.executable, "-m", "ops.cli", "up", "--runner", "direct", *arguments]
+        command = [sys.executable, "-m", "touchstone.ops.cli", "up", "--runner", "direct", *arguments]
         self._log = (folder / "up.log").open("wb")
         env = {name: value for name, value in os.environ.items() if not name.startswith(("KAFKA_", "TOUCHSTONE_"))}
         self.process = subprocess.Popen(command, cwd=folder, env=env | {"PYTHONPATH": str(Path.cwd())}, stdout=self._log, stderr=self._log)
@@ -404,7 +404,7 @@ def test_no_child_outlives_a_parent_that_is_killed(up_with_one_suite: Up) -> Non
 @pytest.mark.timeout(600)
 def test_the_demo_adds_up_in_a_dumb_terminal(tmp_path: Path) -> None:
     env = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "TERM": "dumb", "LANG": "C", "PYTHONPATH": str(Path.cwd())}
-    command = [sys.executable, "-m", "ops.cli", "demo"]
+    command = [sys.executable, "-m", "touchstone.ops.cli", "demo"]
     ran = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, timeout=500, check=False)
     said = ran.stdout.decode()
     assert ran.returncode == 0, said + ran.stderr.decode()

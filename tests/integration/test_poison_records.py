@@ -12,11 +12,11 @@ from typing import Any
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient, RecordsToDelete
 
-from streams.batches import read_leniently
 from tests.integration.brokers import Broker, Namespace
 from tests.integration.raw_batches import changed, renamed
 from tests.integration.workers import Start, committed, produce, reading
 from tests.streams.fakes import safe_event
+from touchstone.streams.wire.record_batches import read_leniently
 
 read_leniently()  # what is read here must be read whole
 CANARY = "CANARY-41bc-John-Roe"
@@ -173,7 +173,9 @@ async def test_offsets_without_a_record_hold_nothing_up(shared_apache: Broker, n
 
 def touchstone(env: dict[str, str], *arguments: str, lines: bool = False) -> Any:
     """What a command says in JSON; it must succeed."""
-    ran = subprocess.run([sys.executable, "-m", "ops.cli", *arguments, "--json"], env=os.environ | env, capture_output=True, text=True, timeout=60, check=False)
+    ran = subprocess.run(
+        [sys.executable, "-m", "touchstone.ops.cli", *arguments, "--json"], env=os.environ | env, capture_output=True, text=True, timeout=60, check=False
+    )
     assert ran.returncode == 0, ran.stdout + ran.stderr
     return [json.loads(line) for line in ran.stdout.splitlines()] if lines else json.loads(ran.stdout)
 
@@ -187,7 +189,7 @@ async def test_whoever_reads_a_topic_reads_past_a_bad_header_name(shared_embedde
         await produce(broker, namespace.topic("generations"), [(0, value("bad"), bad), (0, value("good"), [])], linger_ms=100)
         for role in ("results", "dead", "reports"):
             await produce(broker, namespace.topic(role), [(0, CANARY.encode(), bad)])
-    command = [sys.executable, "-m", "ops.cli", "projector"]
+    command = [sys.executable, "-m", "touchstone.ops.cli", "projector"]
     projector = await asyncio.create_subprocess_exec(*command, env=os.environ | env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     try:
         worker = start("direct", env)

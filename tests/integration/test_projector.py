@@ -15,18 +15,18 @@ import pytest
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
 from structlog.testing import capture_logs
 
-from ops.store.results import ResultStore
-from schemas.config import KafkaSettings, ProjectorSettings, Settings, WorkerSettings
-from schemas.ledger import LedgerRecord
-from schemas.result import ScoreResult
-from streams import closing
-from streams import projector as projector_module
-from streams.intervals import Interval
-from streams.projection import AccountKey
-from streams.projector import Projector
-from streams.store_port import StoreRefused, StoreUnavailable
 from tests.integration.brokers import Broker, Namespace
 from tests.streams.results_topic import SOURCE, headers_of, ledger, result
+from touchstone.ops.store.results import ResultStore
+from touchstone.schemas.ledger import LedgerRecord
+from touchstone.schemas.result import ScoreResult
+from touchstone.schemas.settings.house import KafkaSettings, ProjectorSettings, Settings, WorkerSettings
+from touchstone.streams.account import projector as projector_module
+from touchstone.streams.account.intervals import Interval
+from touchstone.streams.account.projection import AccountKey
+from touchstone.streams.account.projector import Projector
+from touchstone.streams.account.store_port import StoreRefused, StoreUnavailable
+from touchstone.streams.wire import closing
 
 ACCOUNT = AccountKey("safe_v0", "0.1", SOURCE, 0)
 Event = ScoreResult | LedgerRecord
@@ -204,8 +204,8 @@ async def test_a_topic_made_anew_is_refused_with_the_way_to_mend_it(settings: Se
     # Another topic that is shorter stands for the one made anew: the store cannot tell them apart.
     broker.create_topics({namespace.topic("anew"): 2})
     remade = settings.model_copy(update={"topics": namespace.topic_settings(results=namespace.topic("anew"))})
-    from ops.store.engine import writing
-    from ops.store.schema import positions
+    from touchstone.ops.store.engine import writing
+    from touchstone.ops.store.schema import positions
 
     with writing(store.engine) as connection:
         connection.execute(positions.update().values(topic=namespace.topic("anew")))
@@ -291,7 +291,7 @@ async def test_a_report_that_the_broker_refuses_is_sent_again(embedded: Broker, 
 
 def start(settings: Settings, namespace: Namespace, broker: Broker) -> subprocess.Popen[bytes]:
     environment = {**os.environ, **namespace.environment(broker), "TOUCHSTONE_PROJECTOR_BATCH_RECORDS_MAX": "10", "TOUCHSTONE_PROJECTOR_QUIET_S": "3600"}
-    return subprocess.Popen([sys.executable, "-m", "ops.cli", "projector", "--store", settings.store.url.get_secret_value()], env=environment)
+    return subprocess.Popen([sys.executable, "-m", "touchstone.ops.cli", "projector", "--store", settings.store.url.get_secret_value()], env=environment)
 
 
 @pytest.mark.chaos

@@ -13,21 +13,21 @@ import pytest
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 from aiokafka.structs import OffsetAndMetadata
 
-from ops.store.engine import writing
-from ops.store.results import ResultStore
-from ops.store.schema import positions
-from schemas.config import KafkaSettings, Settings, WorkerSettings
-from schemas.ledger import LedgerRecord
-from schemas.result import ScoreResult
-from scorers.base import ConfigError
-from streams import reconcile_topics
-from streams.deadletter import OFFSET, PARTITION, SUITE, TOPIC
-from streams.projection import project
-from streams.reconcile import Reconciliation
-from streams.reconcile_topics import Question, reconcile
-from streams.store_port import StoreRefused
 from tests.integration.brokers import Broker, Namespace
 from tests.streams.results_topic import ledger, records, result
+from touchstone.ops.store.engine import writing
+from touchstone.ops.store.results import ResultStore
+from touchstone.ops.store.schema import positions
+from touchstone.schemas.ledger import LedgerRecord
+from touchstone.schemas.result import ScoreResult
+from touchstone.schemas.settings.house import KafkaSettings, Settings, WorkerSettings
+from touchstone.scorers.base import ConfigError
+from touchstone.streams.account import reconcile_topics
+from touchstone.streams.account.projection import project
+from touchstone.streams.account.reconcile import Reconciliation
+from touchstone.streams.account.reconcile_topics import Question, reconcile
+from touchstone.streams.account.store_port import StoreRefused
+from touchstone.streams.wire.dead_letter import OFFSET, PARTITION, SUITE, TOPIC
 
 Event = ScoreResult | LedgerRecord
 
@@ -200,8 +200,8 @@ async def test_events_that_come_while_it_reads_do_not_lie_past_the_end(scene: Sc
 
 
 async def test_a_results_topic_made_anew_is_an_error(scene: Scene) -> None:
-    from ops.store.engine import writing
-    from ops.store.schema import positions
+    from touchstone.ops.store.engine import writing
+    from touchstone.ops.store.schema import positions
 
     with writing(scene.store.engine) as connection:
         connection.execute(positions.insert().values(topic=scene.settings.topics.results, partition=0, next_offset=7))
@@ -220,7 +220,11 @@ async def test_the_command_prints_the_account_and_exits_by_it(scene: Scene) -> N
     def command(*options: str) -> "subprocess.CompletedProcess[str]":
         environment = {**os.environ, **scene.namespace.environment(scene.broker), "TOUCHSTONE_STORE_URL": scene.settings.store.url.get_secret_value()}
         return subprocess.run(
-            [sys.executable, "-m", "ops.cli", "reconcile", "--suite", "safe_v0", *options], env=environment, check=False, capture_output=True, text=True
+            [sys.executable, "-m", "touchstone.ops.cli", "reconcile", "--suite", "safe_v0", *options],
+            env=environment,
+            check=False,
+            capture_output=True,
+            text=True,
         )
 
     await scene.events(3)

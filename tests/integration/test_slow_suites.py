@@ -9,20 +9,20 @@ from pathlib import Path
 
 import pytest
 
-from ops.suites import paced
-from schemas.config import Settings, WorkerSettings
-from scorers.base import NoSettings, Suite
 from tests.integration.brokers import Broker, Namespace
 from tests.integration.workers import Worker, committed, produce, reading
+from touchstone.ops.suites import paced
+from touchstone.schemas.settings.house import Settings, WorkerSettings
+from touchstone.scorers.base import NoSettings, Suite
 
 SUITE = """
 import asyncio, os, time
 from pathlib import Path
 from typing import Literal
 
-from schemas.case import Case
-from schemas.result import Scorecard
-from scorers.base import ConfigError, NoSettings, Reading, Suite, Unavailable
+from touchstone.schemas.case import Case
+from touchstone.schemas.result import Scorecard
+from touchstone.scorers.base import ConfigError, NoSettings, Reading, Suite, Unavailable
 
 FOLDER = Path(os.environ["SLOW_FOLDER"])
 

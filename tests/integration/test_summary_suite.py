@@ -15,20 +15,20 @@ from typing import Any
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from ops.batches import given_files
-from ops.demo_summaries import ENVIRONMENT, differs, unexpected
-from ops.loss_batches import SummarySelection, completed
-from ops.loss_scoring import close, score_entries
-from ops.samples import expected_summaries, summaries
-from ops.suites import suite_settings
-from schemas.result import Scorecard, ScoreResult
-from scorers.base import Suite
-from scorers.summary import SUITE
 from tests.integration import lexical_engines
 from tests.integration.brokers import Broker, Namespace
 from tests.integration.workers import Outcomes, Worker, committed, produce, reading
 from tests.ops.loss_cases import CANARY, gold, summary
 from tests.streams.fakes import safe_event
+from touchstone.ops.batch.batches import given_files
+from touchstone.ops.batch.loss_batches import SummarySelection, completed
+from touchstone.ops.batch.loss_scoring import close, score_entries
+from touchstone.ops.local.demo_summaries import ENVIRONMENT, differs, unexpected
+from touchstone.ops.local.samples import expected_summaries, summaries
+from touchstone.ops.suites import suite_settings
+from touchstone.schemas.result import Scorecard, ScoreResult
+from touchstone.scorers.base import Suite
+from touchstone.scorers.summary import SUITE
 
 # A worker loads its models in seconds, on a very busy machine in minutes.
 PATIENCE_S = 480.0

@@ -23,26 +23,26 @@ from confluent_kafka.admin import AdminClient
 from faust.transport.drivers.aiokafka import Consumer as FaustConsumer
 from faust.types import tuples
 
-from ops.chaos.checks import check_commits, check_topics
-from ops.chaos.evidence import Evidence, Letter, Position, Told, gather
-from ops.chaos.grounds import Field, Grounds
-from ops.chaos.observer import Observer, Sample
-from ops.chaos.plan import Plan, Poison, make_plan
-from ops.chaos.processes import Child, Fleet
-from ops.chaos.topiclog import Feeder, Offsets, read_all
-from schemas.case import SafeCase
-from schemas.config import KafkaSettings, Settings, WorkerSettings
-from schemas.result import Scorecard
-from streams.codec import LEDGER_TYPE, RESULT_TYPE
-from streams.metrics import WorkerMetrics
-from streams.outbox import Message, Outbox
-from streams.runners import faust_agents
-from streams.runners.base import Clock, Job, Stalled
-from streams.runners.direct import make_consumer
-from streams.runners.faust_agents import FaustFeed, make_app
-from streams.watchdog import Watchdog
 from tests.integration.brokers import Broker
 from tests.streams.fakes import FakeRecord, GatedPublisher, StepScorer, make_intake, safe_record
+from touchstone.ops.verify.chaos.checks import check_commits, check_topics
+from touchstone.ops.verify.chaos.evidence import Evidence, Letter, Position, Told, gather
+from touchstone.ops.verify.chaos.grounds import Field, Grounds
+from touchstone.ops.verify.chaos.observer import Observer, Sample
+from touchstone.ops.verify.chaos.plan import Plan, Poison, make_plan
+from touchstone.ops.verify.chaos.processes import Child, Fleet
+from touchstone.ops.verify.chaos.topiclog import Feeder, Offsets, read_all
+from touchstone.schemas.case import SafeCase
+from touchstone.schemas.result import Scorecard
+from touchstone.schemas.settings.house import KafkaSettings, Settings, WorkerSettings
+from touchstone.streams.intake.outbox import Message, Outbox
+from touchstone.streams.process.metrics import WorkerMetrics
+from touchstone.streams.process.watchdog import Watchdog
+from touchstone.streams.runners import faust_agents
+from touchstone.streams.runners.base import Clock, Job, Stalled
+from touchstone.streams.runners.direct import make_consumer
+from touchstone.streams.runners.faust_agents import FaustFeed, make_app
+from touchstone.streams.wire.codec import LEDGER_TYPE, RESULT_TYPE
 
 GENERATIONS = "generations"
 TP = (GENERATIONS, 0)

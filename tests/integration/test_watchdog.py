@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 
-import streams.watchdog
-from schemas.config import KafkaSettings, Settings, WorkerSettings
-from streams.runners.base import Job, Stalled
-from streams.watchdog import Watchdog
+import touchstone.streams.process.watchdog
 from tests.integration.brokers import Broker, Namespace
 from tests.integration.workers import produce
 from tests.streams.fakes import GatedPublisher, make_intake, safe_event
+from touchstone.schemas.settings.house import KafkaSettings, Settings, WorkerSettings
+from touchstone.streams.process.watchdog import Watchdog
+from touchstone.streams.runners.base import Job, Stalled
 
 RECORD = json.dumps(safe_event("e")).encode()
 #: Long enough for a look at a busy machine, and no longer.
@@ -24,7 +24,7 @@ LOOKS = 10
 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(streams.watchdog, "LAG_INTERVAL_S", 0.05)
+    monkeypatch.setattr(touchstone.streams.process.watchdog, "LAG_INTERVAL_S", 0.05)
 
 
 @pytest.fixture

@@ -169,7 +169,7 @@ async def test_security_settings_reach_every_client(
 
 
 def fails_with(env: dict[str, str], *arguments: str) -> str:
-    command = [sys.executable, "-m", "ops.cli", "worker", "--suite", "safe_v0", *arguments]
+    command = [sys.executable, "-m", "touchstone.ops.cli", "worker", "--suite", "safe_v0", *arguments]
     done = subprocess.run(command, env=os.environ | env, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 3, done.stderr
     assert "Traceback" not in done.stderr

@@ -28,7 +28,7 @@ class Worker:
 
     def __init__(self, runner: str, env: dict[str, str], *, suite: str = "safe_v0", cwd: Path | None = None, arguments: Sequence[str] = ()) -> None:
         self._log = tempfile.NamedTemporaryFile("w+b", suffix=".log", delete=False)  # noqa: SIM115 -- closed by close()
-        command = [sys.executable, "-m", "ops.cli", "worker", "--suite", suite, "--runner", runner, *arguments]
+        command = [sys.executable, "-m", "touchstone.ops.cli", "worker", "--suite", suite, "--runner", runner, *arguments]
         root = Path(__file__).parents[2]
         path = os.pathsep.join(filter(None, [env.get("PYTHONPATH", ""), str(root)]))
         self.process = subprocess.Popen(command, env=os.environ | QUICK | env | {"PYTHONPATH": path}, cwd=cwd, stdout=self._log, stderr=subprocess.STDOUT)

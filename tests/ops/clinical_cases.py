@@ -4,9 +4,9 @@ import json
 import os
 from typing import Any
 
-import ops.clinical_run
-from ops.clinical_files import ClinicalFile
-from schemas.clinical_report import JudgedFile
+import touchstone.ops.batch.clinical_run
+from touchstone.ops.batch.clinical_files import ClinicalFile
+from touchstone.schemas.reports.clinical import JudgedFile
 
 #: What must never be seen outside of a file unless --quote asks for it.
 CANARY = "Canarybird"
@@ -51,4 +51,4 @@ def judge_or_die(chunk: list[ClinicalFile]) -> list[JudgedFile]:
     """What a process of a pool does with some files, or the end of that process."""
     if any(file.path.read_text() == DEADLY for file in chunk):
         os._exit(9)
-    return ops.clinical_run._judge_here(chunk)
+    return touchstone.ops.batch.clinical_run._judge_here(chunk)

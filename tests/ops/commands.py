@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from ops.cli import main
+from touchstone.ops.cli import main
 
 
 @dataclass

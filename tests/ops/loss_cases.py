@@ -4,9 +4,9 @@ import asyncio
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from schemas.result import Failure, Finding, Scorecard
-from schemas.summary import SummaryCase
-from scorers.base import Reading
+from touchstone.schemas.result import Failure, Finding, Scorecard
+from touchstone.schemas.summary import SummaryCase
+from touchstone.scorers.base import Reading
 
 CANARY = "CANARY-4b1d-Jane-Doe"
 

@@ -12,13 +12,13 @@ from typing import Any
 
 import pytest
 
-from ops.bench.nli_gpu import Shape, ceiling, timed
-from ops.bench.nli_load import arrivals
-from ops.bench.nli_rates import ENGINE, ONE_CALL, Rates
-from ops.bench.nli_report import aims, table
-from ops.bench.nli_workload import SENTENCE_ENDS, note_events, summary_events
-from schemas.case import validate_case
-from schemas.summary import SummaryCase
+from touchstone.ops.bench.nli_gpu import Shape, ceiling, timed
+from touchstone.ops.bench.nli_load import arrivals
+from touchstone.ops.bench.nli_rates import ENGINE, ONE_CALL, Rates
+from touchstone.ops.bench.nli_report import aims, table
+from touchstone.ops.bench.nli_workload import SENTENCE_ENDS, note_events, summary_events
+from touchstone.schemas.case import validate_case
+from touchstone.schemas.summary import SummaryCase
 
 MINILM = Shape(layers=6, hidden=384, intermediate=1536)
 
@@ -44,7 +44,7 @@ def test_timed_leaves_the_first_calls_out_and_waits_for_each() -> None:
 
 def test_gpu_part_says_in_one_line_that_it_was_not_run() -> None:
     env = os.environ | {"CUDA_VISIBLE_DEVICES": ""}
-    done = subprocess.run([sys.executable, "-m", "ops.bench.nli_gpu"], check=False, capture_output=True, text=True, env=env, timeout=110)
+    done = subprocess.run([sys.executable, "-m", "touchstone.ops.bench.nli_gpu"], check=False, capture_output=True, text=True, env=env, timeout=110)
     assert done.returncode == 0
     assert len(done.stdout.splitlines()) == 1
     assert "not run" in done.stdout
@@ -86,7 +86,7 @@ def tiny_model(folder: Path) -> Path:
         import torch
         from transformers import AutoTokenizer, BertConfig, BertForSequenceClassification
 
-        from scorers.engines.weights import default_base
+        from touchstone.scorers.engines.weights import default_base
 
         torch.manual_seed(7)
         labels = {0: "entailment", 1: "neutral", 2: "contradiction"}
@@ -111,7 +111,7 @@ def test_quick_run_reports_every_figure(tmp_path: Path) -> None:
     command = [
         sys.executable,
         "-m",
-        "ops.bench.nli",
+        "touchstone.ops.bench.nli",
         "--quick",
         "--json",
         "--model",

@@ -13,14 +13,14 @@ from typing import Any, cast
 
 import pytest
 
-from ops.checkup import check_docker
-from ops.cli import COMMANDS
-from ops.cli.demo import _ended_in_order
-from ops.cli.moments import age, parse_since
-from ops.live import Live, stop_on_signals
-from scorers.base import ConfigError
 from tests.ops.commands import Commands
 from tests.streams.fakes import safe_event
+from touchstone.ops.cli import COMMANDS
+from touchstone.ops.cli.common.moments import age, parse_since
+from touchstone.ops.cli.demo import _ended_in_order
+from touchstone.ops.local.checkup import check_docker
+from touchstone.ops.local.up import Live, stop_on_signals
+from touchstone.scorers.base import ConfigError
 
 CANARY = "zanzibar-canary"
 NOWHERE = "127.0.0.1:1"
@@ -45,7 +45,7 @@ def test_help_has_an_example(run: Commands, command: str) -> None:
 
 def test_help_imports_nothing_heavy() -> None:
     heavy = ["aiokafka", "faust", "sqlalchemy", "pydantic", "orjson", "structlog", "prometheus_client", "uvloop"]
-    program = f"import sys, ops.cli; print([name for name in {heavy!r} if name in sys.modules])"
+    program = f"import sys, touchstone.ops.cli; print([name for name in {heavy!r} if name in sys.modules])"
     assert subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.strip() == "[]"
 
 

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from ops.checkup import Check
-from ops.clinical_checkup import check_clinical
-from scorers.clinical import SUITE
 from tests.ops.commands import Commands
 from tests.scorers.clinical.checks.test_terminology_server import Server, reply
+from touchstone.ops.local.checkup import Check
+from touchstone.ops.local.clinical_checkup import check_clinical
+from touchstone.scorers.clinical import SUITE
 
 
 @pytest.fixture(autouse=True)

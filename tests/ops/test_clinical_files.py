@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ops.clinical_files import DEPTH_MAX, FILE_BYTES_MAX, STANDARD_INPUT, ClinicalFile, TooLargeError, UnreadableError, find_files, read_file
+from touchstone.ops.batch.clinical_files import DEPTH_MAX, FILE_BYTES_MAX, STANDARD_INPUT, ClinicalFile, TooLargeError, UnreadableError, find_files, read_file
 
 
 @pytest.fixture

@@ -8,16 +8,16 @@ from typing import Any
 
 import pytest
 
-from ops.cli.shared import EXIT_ERROR
-from ops.store.results import ResultStore
-from schemas.case import validate_case
-from schemas.result import Failure, ScoreResult
-from schemas.trace import ProductionTrace
-from scorers.clinical import ClinicalSettings, build
-from streams.codec import deterministic_id
 from tests.ops.clinical_cases import BAD_FHIR, BAD_HL7V2, GOOD_FHIR, GOOD_HL7V2, trace
 from tests.ops.commands import Commands
 from tests.streams.results_topic import BEGAN, projection, result
+from touchstone.ops.cli.common.shared import EXIT_ERROR
+from touchstone.ops.store.results import ResultStore
+from touchstone.schemas.case import validate_case
+from touchstone.schemas.result import Failure, ScoreResult
+from touchstone.schemas.trace import ProductionTrace
+from touchstone.scorers.clinical import ClinicalSettings, build
+from touchstone.streams.wire.codec import deterministic_id
 
 TRACES = {"a.json": trace(fhir=GOOD_FHIR, hl7v2=GOOD_HL7V2), "b.json": trace(fhir=BAD_FHIR), "c.json": trace(hl7v2=BAD_HL7V2), "d.json": trace(ccda="<x/>")}
 

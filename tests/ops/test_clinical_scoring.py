@@ -9,12 +9,12 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from ops.clinical_files import ClinicalFile
-from ops.clinical_scoring import judge_file
-from ops.reporters.clinical import FORMATS, Tally, clinical_verdict, reporter_for
-from scorers.clinical.documents import DocumentValidator
-from scorers.clinical.settings import ClinicalSettings, resolve
 from tests.ops.clinical_cases import BAD_FHIR, BAD_HL7V2, CANARY, CCDA, GOOD_FHIR, GOOD_HL7V2, text, trace
+from touchstone.ops.batch.clinical_files import ClinicalFile
+from touchstone.ops.batch.clinical_scoring import judge_file
+from touchstone.ops.reports.clinical import FORMATS, Tally, clinical_verdict, reporter_for
+from touchstone.scorers.clinical.documents import DocumentValidator
+from touchstone.scorers.clinical.settings import ClinicalSettings, resolve
 
 _TRACE = text(trace(fhir=BAD_FHIR, hl7v2=BAD_HL7V2)).encode()
 _HEADS = [b"", b"\xef\xbb\xbf", b"\xff\xfe", b"MSH|^~\\&|", b'{"resourceType":"Patient",', b'{"traceId":"x","outputs":', b"[", b"<ClinicalDocument", b"\x0bMSH"]

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 import yaml
 
-from ops.settings import load_settings
-from schemas.config import WorkerSettings
-from scorers.registry import suite_entry_points
+from touchstone.ops.settings import load_settings
+from touchstone.schemas.settings.house import WorkerSettings
+from touchstone.scorers.registry import suite_entry_points
 
 ROOT = Path(__file__).parents[2]
 COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "docker-compose.yml").read_text())

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from ops.cli.shared import EXIT_ERROR
-from schemas.clinical_report import ClinicalEntry
 from tests.ops.clinical_cases import BAD_FHIR, BAD_HL7V2, CANARY, CCDA, CUT_FHIR, DEADLY, GOOD_FHIR, GOOD_HL7V2, judge_or_die, text, trace
 from tests.ops.commands import Commands, Ran
+from touchstone.ops.cli.common.shared import EXIT_ERROR
+from touchstone.schemas.reports.clinical import ClinicalEntry
 
 
 @pytest.fixture
@@ -184,7 +184,7 @@ def test_a_missing_file_is_told_and_ends_in_an_error_after_the_others(run: Run) 
 
 
 def test_a_file_that_cannot_be_read_is_told_and_ends_in_an_error(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    from ops import clinical_files
+    from touchstone.ops.batch import clinical_files
 
     def refuse(file: clinical_files.ClinicalFile) -> None:
         raise PermissionError(13, "Permission denied")
@@ -325,10 +325,10 @@ def test_several_processes_give_the_same_answers_in_the_same_order(run: Run) -> 
 
 @pytest.mark.slow
 def test_a_lost_process_costs_the_file_that_it_was_lost_over(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    import ops.clinical_run
+    import touchstone.ops.batch.clinical_run
 
-    monkeypatch.setattr(ops.clinical_run, "CHUNK_FILES_MAX", 4)
-    monkeypatch.setattr(ops.clinical_run, "_judge_here", judge_or_die)
+    monkeypatch.setattr(touchstone.ops.batch.clinical_run, "CHUNK_FILES_MAX", 4)
+    monkeypatch.setattr(touchstone.ops.batch.clinical_run, "_judge_here", judge_or_die)
     files = {f"d/{number:02}": DEADLY if number in {3, 17} else GOOD_HL7V2 for number in range(20)}
     ran = run(files, "--format", "json", "--jobs", "2", paths=["d"])
     entries = json.loads(ran.out)
@@ -339,7 +339,7 @@ def test_a_lost_process_costs_the_file_that_it_was_lost_over(run: Run, monkeypat
 
 
 def test_a_validator_that_fails_costs_one_file(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    from scorers.clinical.documents import DocumentValidator
+    from touchstone.scorers.clinical.documents import DocumentValidator
 
     sound = DocumentValidator.validate
 
@@ -386,7 +386,7 @@ def test_many_complaints_are_cut_short_on_standard_error(run: Run) -> None:
 
 def test_a_reader_that_goes_early_makes_it_no_pass(run: Run) -> None:
     Path("bad.json").write_text(text(BAD_FHIR))
-    command = [sys.executable, "-m", "ops.cli", "eval", "validate", *["bad.json"] * 300]
+    command = [sys.executable, "-m", "touchstone.ops.cli", "eval", "validate", *["bad.json"] * 300]
     environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])}
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment) as process:
         assert process.stdout is not None
@@ -398,8 +398,20 @@ def test_a_reader_that_goes_early_makes_it_no_pass(run: Run) -> None:
 
 
 def test_help_has_an_example_and_imports_no_validator() -> None:
-    program = "import sys; sys.argv = ['touchstone', 'eval', 'validate', '--help']\ntry:\n    from ops.cli import main; main()\nexcept SystemExit:\n    pass\n"
-    heavy = ["orjson", "scorers.clinical", "lxml", "pint", "ucumvert", "ops.clinical_run", "ops.reporters", "concurrent.futures.process"]
+    program = (
+        "import sys; sys.argv = ['touchstone', 'eval', 'validate', '--help']\nfrom touchstone.ops.cli import main\n"
+        "try:\n    main()\nexcept SystemExit:\n    pass\n"
+    )
+    heavy = [
+        "orjson",
+        "touchstone.scorers.clinical",
+        "lxml",
+        "pint",
+        "ucumvert",
+        "touchstone.ops.batch.clinical_run",
+        "touchstone.ops.reports",
+        "concurrent.futures.process",
+    ]
     program += f"print([name for name in {heavy} if name in sys.modules], file=sys.stderr)"
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, env={"COLUMNS": "160", "PATH": ""})
     assert "Example: touchstone eval validate" in ran.stdout
@@ -440,7 +452,7 @@ def test_a_closed_standard_input_is_told(run: Run, monkeypatch: pytest.MonkeyPat
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_a_run_that_is_stopped_says_so_and_writes_nothing(run: Run, monkeypatch: pytest.MonkeyPatch, number: signal.Signals, code: int) -> None:
     before = signal.getsignal(signal.SIGTERM)
-    monkeypatch.setattr("ops.clinical_run.judge_file", lambda *_: signal.raise_signal(number))
+    monkeypatch.setattr("touchstone.ops.batch.clinical_run.judge_file", lambda *_: signal.raise_signal(number))
     ran = run({"a.json": GOOD_FHIR}, "-o", "report.json")
 
     assert (ran.code, ran.out, ran.one_line) == (code, "", "touchstone: stopped before the end; no report was written")

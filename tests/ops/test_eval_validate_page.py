@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from ops.samples import traces
 from tests.ops.commands import Commands
+from touchstone.ops.local.samples import traces
 
 PAGE = (Path(__file__).parents[2] / "docs" / "eval-validate.md").read_text("utf-8")
 SEGMENTS = (

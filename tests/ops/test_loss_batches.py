@@ -7,15 +7,15 @@ from typing import Any
 import orjson
 import pytest
 
-from ops.batches import given_files
-from ops.loss_batches import SummaryEntry, SummarySelection, count_cases
-from ops.outgoing import Outgoings, Way, batch_files
-from ops.samples import expected_summaries, golds, summaries
-from schemas.config import Settings
-from schemas.gold import GoldStandardDatum
-from schemas.summary import SummaryCase
-from scorers.base import Suite
 from tests.ops.loss_cases import CANARY, gold, summary
+from touchstone.ops.batch.batches import given_files
+from touchstone.ops.batch.loss_batches import SummaryEntry, SummarySelection, count_cases
+from touchstone.ops.batch.outgoing import Outgoings, Way, batch_files
+from touchstone.ops.local.samples import expected_summaries, golds, summaries
+from touchstone.schemas.gold import GoldStandardDatum
+from touchstone.schemas.settings.house import Settings
+from touchstone.schemas.summary import SummaryCase
+from touchstone.scorers.base import Suite
 
 
 def read(path: Path) -> tuple[list[SummaryEntry], SummarySelection]:

@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from ops.demo_summaries import unexpected
-from ops.samples import expected_summaries, golds, summaries
-from schemas.loss_report import LossReport
-from schemas.result import Scorecard
-from scorers.summary import SUITE
 from tests.ops.commands import Commands, Ran
 from tests.ops.loss_cases import CANARY, TableScorer, card, gold, hard_fail, summary, unscored
+from touchstone.ops.local.demo_summaries import unexpected
+from touchstone.ops.local.samples import expected_summaries, golds, summaries
+from touchstone.schemas.reports.summary import LossReport
+from touchstone.schemas.result import Scorecard
+from touchstone.scorers.summary import SUITE
 
 Run = Callable[..., Ran]
 MIXED: dict[str, Scorecard] = {"a": card(0.1), "b": card(0.5, "Review"), "c": hard_fail("truncated")}
@@ -35,7 +35,7 @@ def run(commands: Commands, monkeypatch: pytest.MonkeyPatch) -> Run:
     def score(table: Mapping[str, Any], *arguments: object, extra: str = "", **options: Any) -> Ran:
         lines = [json.dumps(summary(event_id)) for event_id in table]
         Path("cases.jsonl").write_text("\n".join(lines) + "\n" + extra, encoding="utf-8")
-        monkeypatch.setattr("scorers.summary.SUITE", replace(SUITE, build=lambda _: TableScorer(table)))
+        monkeypatch.setattr("touchstone.scorers.summary.SUITE", replace(SUITE, build=lambda _: TableScorer(table)))
         return commands("loss", "score", *(arguments or ("cases.jsonl",)), **options)
 
     return score
@@ -127,18 +127,21 @@ def test_every_mistake_is_told_and_exits_3(run: Run, arguments: list[str], told:
 
 
 def test_without_the_models_libraries_one_line_says_what_to_install(commands: Commands, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in [name for name in sys.modules if name.partition(".")[0] == "torch" or name.startswith("scorers.engines.")]:
+    for name in [name for name in sys.modules if name.partition(".")[0] == "torch" or name.startswith("touchstone.scorers.engines.")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "torch", None)
     Path("cases.jsonl").write_text(json.dumps(summary("a")))
     ran = commands("loss", "score", "cases.jsonl")
     assert ran.code == 3
-    assert "install touchstone[" in ran.one_line
+    assert "install touchstone-stream[" in ran.one_line
 
 
 def test_help_has_an_example_and_imports_no_model_library() -> None:
-    program = "import sys; sys.argv = ['touchstone', 'loss', 'score', '--help']\ntry:\n    from ops.cli import main; main()\nexcept SystemExit:\n    pass\n"
-    heavy = ["torch", "numpy", "transformers", "sentence_transformers", "rapidfuzz", "pysbd", "scorers.summary"]
+    program = (
+        "import sys; sys.argv = ['touchstone', 'loss', 'score', '--help']\nfrom touchstone.ops.cli import main\n"
+        "try:\n    main()\nexcept SystemExit:\n    pass\n"
+    )
+    heavy = ["torch", "numpy", "transformers", "sentence_transformers", "rapidfuzz", "pysbd", "touchstone.scorers.summary"]
     program += f"print([name for name in {heavy} if name in sys.modules], file=sys.stderr)"
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, env={"COLUMNS": "160", "PATH": ""})
     assert "Example: touchstone loss score" in ran.stdout
@@ -147,7 +150,7 @@ def test_help_has_an_example_and_imports_no_model_library() -> None:
 
 @pytest.mark.slow
 def test_the_samples_get_what_they_were_written_for(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "ops.cli", "loss", "score", str(summaries()), "--gold", str(golds()), "--format", "json"]
+    command = [sys.executable, "-m", "touchstone.ops.cli", "loss", "score", str(summaries()), "--gold", str(golds()), "--format", "json"]
     ran = subprocess.run(command, capture_output=True, text=True, check=False, timeout=110, cwd=tmp_path, env=_environment())
     report = LossReport.model_validate_json(ran.stdout)
     cards = {

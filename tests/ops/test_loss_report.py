@@ -8,15 +8,15 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from ops.demo_summaries import differs, unexpected
-from ops.loss_batches import SummaryEntry, completed
-from ops.loss_scoring import Origin, Scored, build_report, close, percentile, score_entries
-from ops.reporters.loss import FORMATS, loss_verdict, render
-from schemas.loss_report import LossError, LossReport
-from schemas.result import Scorecard
-from schemas.summary import SummaryCase
-from scorers.base import Unavailable
 from tests.ops.loss_cases import TableScorer, card, hard_fail, summary, unscored
+from touchstone.ops.batch.loss_batches import SummaryEntry, completed
+from touchstone.ops.batch.loss_scoring import Origin, Scored, build_report, close, percentile, score_entries
+from touchstone.ops.local.demo_summaries import differs, unexpected
+from touchstone.ops.reports.loss import FORMATS, loss_verdict, render
+from touchstone.schemas.reports.summary import LossError, LossReport
+from touchstone.schemas.result import Scorecard
+from touchstone.schemas.summary import SummaryCase
+from touchstone.scorers.base import Unavailable
 
 ORIGIN = Origin("3.0", "0" * 16, {"weights": {"facts": 0.4}}, ("loss", "facts_loss", "recall", "entities_loss"))
 NOW = datetime(2026, 1, 15, 10, 30, tzinfo=UTC)

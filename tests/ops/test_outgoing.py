@@ -7,14 +7,14 @@ from typing import Any
 import orjson
 import pytest
 
-from ops.batches import given_files, read_batches
-from ops.outgoing import Outgoings, Way, batch_files, complete, twice_readable
-from ops.samples import safe_batches
-from schemas.config import Settings
-from scorers.base import ConfigError
-from scorers.registry import load_all
-from streams.produce import Outgoing
 from tests.streams.fakes import safe_event
+from touchstone.ops.batch.batches import given_files, read_batches
+from touchstone.ops.batch.outgoing import Outgoings, Way, batch_files, complete, twice_readable
+from touchstone.ops.local.samples import safe_batches
+from touchstone.schemas.settings.house import Settings
+from touchstone.scorers.base import ConfigError
+from touchstone.scorers.registry import load_all
+from touchstone.streams.topics.produce import Outgoing
 
 CANARY = "zanzibar-canary"
 SETTINGS = Settings()

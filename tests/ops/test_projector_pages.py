@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
-from ops.cli import projector
-from ops.cli.projector import Heartbeat
+from touchstone.ops.cli import projector
+from touchstone.ops.cli.projector import Heartbeat
 
 
 async def test_health_lasts_while_the_loop_turns_and_no_longer(monkeypatch: pytest.MonkeyPatch) -> None:

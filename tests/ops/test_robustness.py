@@ -7,18 +7,18 @@ from pathlib import Path
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-import ops.cli
-from ops.cli.moments import parse_since
-from ops.cli.progress import Progress
-from ops.reporters.files import write_whole
-from ops.settings import load_settings
-from ops.store.results import ResultStore
-from ops.store.schema import results
-from schemas.case import Expected, Identifier
-from scorers.base import ConfigError
-from scorers.safe.settings import resolve
+import touchstone.ops.cli
 from tests.ops.commands import Commands
 from tests.streams.results_topic import projection, result
+from touchstone.ops.cli.common.moments import parse_since
+from touchstone.ops.cli.common.progress import Progress
+from touchstone.ops.reports.files import write_whole
+from touchstone.ops.settings import load_settings
+from touchstone.ops.store.results import ResultStore
+from touchstone.ops.store.schema import results
+from touchstone.schemas.case import Expected, Identifier
+from touchstone.scorers.base import ConfigError
+from touchstone.scorers.safe.settings import resolve
 
 CASE = '{"test_id":"t","concern_id":"c","batch_id":"b","output":{"signals":[]}}\n'
 CANARY = "zanzibar-canary"
@@ -35,8 +35,8 @@ def run(capfdbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPat
 def shell(script: str, folder: Path) -> tuple[int, str]:
     """Run a shell line in which `$T` is the command; return its code and standard error."""
     (folder / "ok.jsonl").write_text(CASE)
-    script = script.replace("$T", f"'{sys.executable}' -m ops.cli")
-    path = {"PYTHONPATH": str(Path(ops.cli.__file__).parents[2]), "PATH": "/usr/bin:/bin"}
+    script = script.replace("$T", f"'{sys.executable}' -m touchstone.ops.cli")
+    path = {"PYTHONPATH": str(Path(touchstone.ops.cli.__file__).parents[3]), "PATH": "/usr/bin:/bin"}
     ran = subprocess.run(["bash", "-o", "pipefail", "-c", script], cwd=folder, env=path, capture_output=True, text=True, timeout=60, check=False)
     return ran.returncode, ran.stderr
 
@@ -45,7 +45,7 @@ def test_a_defect_is_one_line_without_its_message(run: Commands, monkeypatch: py
     def broken(*_: object) -> None:
         raise ZeroDivisionError(CANARY)
 
-    monkeypatch.setattr("ops.cli.safe._settings", broken)
+    monkeypatch.setattr("touchstone.ops.cli.safe._settings", broken)
     ran = run("safe", "score", "ok.jsonl")
     assert ran.code == 70
     assert "internal error: ZeroDivisionError at " in ran.one_line
@@ -133,7 +133,7 @@ def test_a_store_behind_a_closed_folder_is_one_line(run: Commands, monkeypatch: 
 
 
 def test_doctor_calls_a_damaged_store_bad(tmp_path: Path) -> None:
-    from ops.checkup import check_store
+    from touchstone.ops.local.checkup import check_store
 
     url = damaged(tmp_path / "x.db")
     (check,) = check_store(load_settings({"store.url": url}, env={}))
@@ -143,7 +143,7 @@ def test_doctor_calls_a_damaged_store_bad(tmp_path: Path) -> None:
 def test_a_damaged_table_is_refused_where_the_schema_can_still_be_read(run: Commands, tmp_path: Path) -> None:
     import sqlite3
 
-    from ops.checkup import check_store
+    from touchstone.ops.local.checkup import check_store
 
     path = tmp_path / "x.db"
     store = ResultStore.open(f"sqlite:///{path}", create=True)

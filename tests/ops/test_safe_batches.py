@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from ops.batch_scoring import Selection
-from ops.batches import BatchEntry, BatchFile, BatchProblem, event_id_for, find_batches, given_files, read_batches
-from ops.documents import read_document, without_comments
-from ops.samples import safe_batches
-from schemas.case import SafeCase
-from scorers.base import ConfigError
-from scorers.safe.settings import resolve
 from tests.scorers.safe.cases import record
+from touchstone.ops.batch.batch_scoring import Selection
+from touchstone.ops.batch.batches import BatchEntry, BatchFile, BatchProblem, event_id_for, find_batches, given_files, read_batches
+from touchstone.ops.json_documents import read_document, without_comments
+from touchstone.ops.local.samples import safe_batches
+from touchstone.schemas.case import SafeCase
+from touchstone.scorers.base import ConfigError
+from touchstone.scorers.safe.settings import resolve
 
 ONE, TWO = record("T1"), record("T2")
 
@@ -98,14 +98,14 @@ def test_a_fault_names_its_place_quotes_nothing_and_spares_the_others(tmp_path: 
 
 
 def test_an_overlong_line_ends_the_file_with_a_problem(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ops.batches.LINE_BYTES_MAX", 1_000)
+    monkeypatch.setattr("touchstone.ops.batch.batches.LINE_BYTES_MAX", 1_000)
     told = ids(read(written(tmp_path / "a.jsonl", json.dumps(ONE) + "\n" + "x" * 5_000)))
     assert told[0] == "T1"
     assert "longer than 1000 bytes" in told[1]
 
 
 def test_a_document_past_the_bound_is_a_problem(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ops.batches.DOCUMENT_BYTES_MAX", 100)
+    monkeypatch.setattr("touchstone.ops.batch.batches.DOCUMENT_BYTES_MAX", 100)
     assert "write it as JSON lines" in ids(read(written(tmp_path / "a.json", json.dumps([ONE]))))[0]
 
 

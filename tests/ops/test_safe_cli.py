@@ -9,15 +9,15 @@ from typing import Any
 
 import pytest
 
-from ops.cli import main
-from ops.cli.progress import Progress
-from ops.samples import safe_batches
-from schemas.case import SafeCase
-from scorers.safe.report import result_of
-from scorers.safe.scorer import SafeScorer
-from scorers.safe.settings import SafeSettings
-from tests.ops.reporters.test_console import SCORECARD
+from tests.ops.reports.test_console import SCORECARD
 from tests.scorers.safe.cases import ROWS_BATCH, SUMMARY_BATCH, record
+from touchstone.ops.cli import main
+from touchstone.ops.cli.common.progress import Progress
+from touchstone.ops.local.samples import safe_batches
+from touchstone.schemas.case import SafeCase
+from touchstone.scorers.safe.report import result_of
+from touchstone.scorers.safe.scorer import SafeScorer
+from touchstone.scorers.safe.settings import SafeSettings
 
 CANARY = "zanzibar-canary"
 

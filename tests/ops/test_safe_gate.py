@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ops.samples import safe_batches
+from touchstone.ops.local.samples import safe_batches
 
 EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
 

@@ -2,8 +2,8 @@ from pathlib import Path
 
 import pytest
 
-from ops.settings import load_settings
-from scorers.base import ConfigError
+from touchstone.ops.settings import load_settings
+from touchstone.scorers.base import ConfigError
 
 SECRET = "hunter2-very-secret"
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from ops import suites
+from touchstone.ops import suites
 
 
 def without(monkeypatch: pytest.MonkeyPatch, *missing: str) -> None:
@@ -18,7 +18,7 @@ def without(monkeypatch: pytest.MonkeyPatch, *missing: str) -> None:
 
 def test_a_suite_without_its_libraries_names_the_extras_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     without(monkeypatch, "torch", "pysbd")
-    assert suites.why_not_here("summary_loss") == "its libraries are missing; install touchstone[nli,summary]"
+    assert suites.why_not_here("summary_loss") == "its libraries are missing; install touchstone-stream[nli,summary]"
     assert suites.why_not_here("safe_v0") is None
 
 

@@ -3,9 +3,9 @@
 import pytest
 from pydantic import ValidationError
 
-from schemas.case import validate_case
-from schemas.gold import GoldStandardDatum
-from schemas.summary import SummaryCase
+from touchstone.schemas.case import validate_case
+from touchstone.schemas.gold import GoldStandardDatum
+from touchstone.schemas.summary import SummaryCase
 
 SUMMARY = {"main_theme": "A theme.", "summary": "A narrative.", "key_facts": ["A fact."] * 10, "logical_outline": ["A point."], "entity_list": ["Rome"]}
 ENTRY = {"category": "GovReport", "source_id": "s-1", "text": "A source.", "token_count": 3}

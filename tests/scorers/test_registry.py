@@ -2,9 +2,9 @@ from importlib.metadata import EntryPoint
 
 import pytest
 
-from scorers import registry
-from scorers.base import ConfigError, config_digest
-from scorers.safe import SUITE
+from touchstone.scorers import registry
+from touchstone.scorers.base import ConfigError, config_digest
+from touchstone.scorers.safe import SUITE
 
 
 def test_safe_v0_is_found_by_entry_point() -> None:
@@ -18,7 +18,11 @@ def test_an_unknown_suite_names_the_installed_ones() -> None:
 
 @pytest.mark.parametrize(
     ("value", "expected"),
-    [("json:loads", "not a scorers.base.Suite"), ("no_such_module_here:SUITE", "install the extra"), ("scorers.safe:SUITE", "must agree")],
+    [
+        ("json:loads", "not a touchstone.scorers.base.Suite"),
+        ("no_such_module_here:SUITE", "install the extra"),
+        ("touchstone.scorers.safe:SUITE", "must agree"),
+    ],
 )
 def test_a_broken_entry_point_is_one_clear_error(monkeypatch: pytest.MonkeyPatch, value: str, expected: str) -> None:
     monkeypatch.setattr(registry, "suite_entry_points", lambda: {"mine": EntryPoint("mine", value, registry.GROUP)})
@@ -27,7 +31,10 @@ def test_a_broken_entry_point_is_one_clear_error(monkeypatch: pytest.MonkeyPatch
 
 
 def test_a_suite_that_cannot_be_imported_hides_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
-    points = {"mine": EntryPoint("mine", "no_such_module_here:SUITE", registry.GROUP), "safe_v0": EntryPoint("safe_v0", "scorers.safe:SUITE", registry.GROUP)}
+    points = {
+        "mine": EntryPoint("mine", "no_such_module_here:SUITE", registry.GROUP),
+        "safe_v0": EntryPoint("safe_v0", "touchstone.scorers.safe:SUITE", registry.GROUP),
+    }
     monkeypatch.setattr(registry, "suite_entry_points", lambda: points)
     assert registry.known_kinds() == {"safe"}
 

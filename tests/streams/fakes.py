@@ -7,14 +7,14 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from schemas.case import SafeCase
-from schemas.config import WorkerSettings
-from schemas.result import Scorecard
-from streams.codec import Codec
-from streams.intake import Destinations, Intake
-from streams.metrics import WorkerMetrics
-from streams.outbox import Message
-from streams.scoring import RunningSuite
+from touchstone.schemas.case import SafeCase
+from touchstone.schemas.result import Scorecard
+from touchstone.schemas.settings.house import WorkerSettings
+from touchstone.streams.intake.intake import Destinations, Intake
+from touchstone.streams.intake.outbox import Message
+from touchstone.streams.intake.scoring import RunningSuite
+from touchstone.streams.process.metrics import WorkerMetrics
+from touchstone.streams.wire.codec import Codec
 
 
 @dataclass

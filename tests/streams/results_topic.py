@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from schemas.ledger import LedgerEntry, LedgerRecord
-from schemas.result import ScoreResult, SourceRef
-from streams.codec import LEDGER_TYPE, RESULT_TYPE, Header, deterministic_id
-from streams.projection import Projection, project
+from touchstone.schemas.ledger import LedgerEntry, LedgerRecord
+from touchstone.schemas.result import ScoreResult, SourceRef
+from touchstone.streams.account.projection import Projection, project
+from touchstone.streams.wire.codec import LEDGER_TYPE, RESULT_TYPE, Header, deterministic_id
 
 TOPIC = "touchstone.results"
 SOURCE = "touchstone.generations"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from scorers.clinical.checks.identifiers import luhn_digit
+from touchstone.scorers.clinical.checks.identifiers import luhn_digit
 
 CODE_LENGTH_MAX: Final = 64
 

@@ -11,10 +11,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Final, Literal
 
-from scorers.base import ConfigError
-from scorers.clinical.checks.code_forms import CODE_LENGTH_MAX
-from scorers.clinical.checks.scalars import Membership
-from scorers.clinical.checks.terminology import MembershipSource
+from touchstone.scorers.base import ConfigError
+from touchstone.scorers.clinical.checks.code_forms import CODE_LENGTH_MAX
+from touchstone.scorers.clinical.checks.scalars import Membership
+from touchstone.scorers.clinical.checks.terminology import MembershipSource
 
 #: rxnorm: RXNCONSO.RRF; loinc: LoincTableCore.csv (or Loinc.csv); cvx: CDC's pipe-separated cvx.txt; list: one code a line, # comments.
 Layout = Literal["rxnorm", "loinc", "cvx", "list"]

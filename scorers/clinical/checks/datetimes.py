@@ -5,10 +5,10 @@ from __future__ import annotations
 from datetime import UTC, timedelta
 from typing import Final, Literal
 
-from schemas.result import Finding, Severity
-from scorers.clinical.checks.moments import PRECISIONS, FhirKind, Malformed, Moment, Precision, read_compact, read_compact_time, read_fhir
-from scorers.clinical.checks.scalars import shown
-from scorers.clinical.report import Context
+from touchstone.schemas.result import Finding, Severity
+from touchstone.scorers.clinical.checks.moments import PRECISIONS, FhirKind, Malformed, Moment, Precision, read_compact, read_compact_time, read_fhir
+from touchstone.scorers.clinical.checks.scalars import shown
+from touchstone.scorers.clinical.report import Context
 
 #: Whether a time of day must (major), should (minor) or need not carry a timezone offset.
 Zone = Literal["required", "recommended", "none"]

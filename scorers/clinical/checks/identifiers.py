@@ -6,9 +6,9 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-from schemas.result import Finding, Severity
-from scorers.clinical.checks.scalars import shown, text_of
-from scorers.clinical.report import Context
+from touchstone.schemas.result import Finding, Severity
+from touchstone.scorers.clinical.checks.scalars import shown, text_of
+from touchstone.scorers.clinical.report import Context
 
 OID_LENGTH_MAX: Final = 255
 URI_LENGTH_MAX: Final = 4096

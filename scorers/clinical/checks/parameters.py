@@ -136,7 +136,7 @@ def _parameter(entry: Mapping[str, Any]) -> Parameter:
 
 @lru_cache(maxsize=1)
 def _table() -> _Table:
-    text = resources.files("scorers.clinical.tables").joinpath("parameters.toml").read_text("utf-8")
+    text = resources.files("touchstone.scorers.clinical.tables").joinpath("parameters.toml").read_text("utf-8")
     by_loinc, by_name, properties = {}, {}, {}
     for entry in tomllib.loads(text)["parameter"]:
         parameter = _parameter(entry)

@@ -11,12 +11,12 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from schemas.result import Finding
-from scorers.clinical.checks.parameters import Parameter, Range, Sex, find_parameter
-from scorers.clinical.checks.scalars import number_of, plain, shown
-from scorers.clinical.checks.ucum import NOT_INSTALLED, normalize_ucum_unit
-from scorers.clinical.checks.units import conversion, read_unit, reader_installed
-from scorers.clinical.report import Context
+from touchstone.schemas.result import Finding
+from touchstone.scorers.clinical.checks.parameters import Parameter, Range, Sex, find_parameter
+from touchstone.scorers.clinical.checks.scalars import number_of, plain, shown
+from touchstone.scorers.clinical.checks.ucum import NOT_INSTALLED, normalize_ucum_unit
+from touchstone.scorers.clinical.checks.units import conversion, read_unit, reader_installed
+from touchstone.scorers.clinical.report import Context
 
 SYSTOLIC: Final = "8480-6"
 DIASTOLIC: Final = "8462-4"

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final, Literal
 
-from schemas.result import Label, Severity
-from scorers.clinical.report import Report
+from touchstone.schemas.result import Label, Severity
+from touchstone.scorers.clinical.report import Report
 
 Dimension = Literal["format", "terminology", "clinical"]
 

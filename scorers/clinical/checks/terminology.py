@@ -13,13 +13,13 @@ from functools import lru_cache
 from importlib import resources
 from typing import Final, Protocol
 
-from schemas.result import Finding
-from scorers.clinical.checks import code_forms
-from scorers.clinical.checks.parameters import property_of
-from scorers.clinical.checks.scalars import Membership, shown, text_of
-from scorers.clinical.checks.ucum import UCUM_SYSTEM, check_unit
-from scorers.clinical.checks.units import is_valid_unit, reader_installed
-from scorers.clinical.report import Context
+from touchstone.schemas.result import Finding
+from touchstone.scorers.clinical.checks import code_forms
+from touchstone.scorers.clinical.checks.parameters import property_of
+from touchstone.scorers.clinical.checks.scalars import Membership, shown, text_of
+from touchstone.scorers.clinical.checks.ucum import UCUM_SYSTEM, check_unit
+from touchstone.scorers.clinical.checks.units import is_valid_unit, reader_installed
+from touchstone.scorers.clinical.report import Context
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +181,7 @@ class _Icd10cm:
 @lru_cache(maxsize=1)
 def _icd10cm() -> _Icd10cm:
     """The table, decompressed by the first question (0.1 s, 10 MB)."""
-    data = resources.files("scorers.clinical.tables").joinpath("icd10cm.txt.xz").read_bytes()
+    data = resources.files("touchstone.scorers.clinical.tables").joinpath("icd10cm.txt.xz").read_bytes()
     edition, codes, headers = "", [], []
     before = ""
     for line in lzma.decompress(data).decode("ascii").split("\n"):

@@ -19,8 +19,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 from urllib.parse import urlencode, urlsplit
 
-from scorers.base import ConfigError
-from scorers.clinical.checks.scalars import Membership
+from touchstone.scorers.base import ConfigError
+from touchstone.scorers.clinical.checks.scalars import Membership
 
 #: NLM's FHIR terminology service, which a UMLS API key opens.
 UMLS_BASE_URL: Final = "https://cts.nlm.nih.gov/fhir"

@@ -13,11 +13,11 @@ from functools import lru_cache
 from importlib import resources
 from typing import Final
 
-from schemas.result import Finding
-from scorers.clinical.checks.parameters import property_of
-from scorers.clinical.checks.scalars import shown
-from scorers.clinical.checks.units import UNIT_LENGTH_MAX, Unit, conversion, read_unit, reader_installed
-from scorers.clinical.report import Context
+from touchstone.schemas.result import Finding
+from touchstone.scorers.clinical.checks.parameters import property_of
+from touchstone.scorers.clinical.checks.scalars import shown
+from touchstone.scorers.clinical.checks.units import UNIT_LENGTH_MAX, Unit, conversion, read_unit, reader_installed
+from touchstone.scorers.clinical.report import Context
 
 UCUM_SYSTEM: Final = "http://unitsofmeasure.org"
 #: How HL7v2 (table 0396), FHIR and C-CDA name UCUM as the coding system of a unit.
@@ -175,7 +175,7 @@ def _fold(unit: str) -> str:
 
 @lru_cache(maxsize=1)
 def _table() -> _Table:
-    text = resources.files("scorers.clinical.tables").joinpath("units.toml").read_text("utf-8")
+    text = resources.files("touchstone.scorers.clinical.tables").joinpath("units.toml").read_text("utf-8")
     table = tomllib.loads(text)
     corrections: dict[str, str] = table["corrections"]
     # Common units in any case: `MG/DL` is meant for `mg/dL`. Corrections come last, for they are more certain.

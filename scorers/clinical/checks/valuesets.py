@@ -13,9 +13,9 @@ from functools import lru_cache
 from importlib import resources
 from typing import Final
 
-from schemas.result import Finding, Severity
-from scorers.clinical.checks.scalars import Membership, shown
-from scorers.clinical.report import Context
+from touchstone.schemas.result import Finding, Severity
+from touchstone.scorers.clinical.checks.scalars import Membership, shown
+from touchstone.scorers.clinical.report import Context
 
 #: Name or canonical URL of a value set → its codes; None where this source does not know the set.
 Lookup = Callable[[str], frozenset[str] | None]
@@ -99,7 +99,7 @@ def _short_name(name: str) -> str:
 
 @lru_cache(maxsize=1)
 def _shipped() -> dict[str, ValueSet]:
-    text = resources.files("scorers.clinical.tables").joinpath("value_sets.json").read_text("utf-8")
+    text = resources.files("touchstone.scorers.clinical.tables").joinpath("value_sets.json").read_text("utf-8")
     sets = json.loads(text)["sets"]
     return {name: ValueSet(name, entry["title"], entry["severity"], entry["system"], tuple(entry["codes"])) for name, entry in sets.items()}
 

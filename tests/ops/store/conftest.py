@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from ops.store.results import ResultStore
 from tests.postgres import postgres_socket_dir, postgres_url
+from touchstone.ops.store.results import ResultStore
 
 __all__ = ["postgres_socket_dir", "postgres_url"]
 

@@ -5,12 +5,12 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text
 
-from ops.store.engine import BUSY_TIMEOUT_S, open_engine, reading, shown, writing
-from ops.store.results import ResultStore
-from ops.store.schema import SCHEMA_VERSION, schema_version
-from scorers.base import ConfigError
-from streams.store_port import StoreRefused, StoreUnavailable, check_positions
 from tests.streams.results_topic import TOPIC, projection, result
+from touchstone.ops.store.engine import BUSY_TIMEOUT_S, open_engine, reading, shown, writing
+from touchstone.ops.store.results import ResultStore
+from touchstone.ops.store.schema import SCHEMA_VERSION, schema_version
+from touchstone.scorers.base import ConfigError
+from touchstone.streams.account.store_port import StoreRefused, StoreUnavailable, check_positions
 
 
 def test_a_newer_schema_is_refused(store: ResultStore, store_url: str) -> None:
@@ -84,7 +84,7 @@ def test_sqlite_keeps_whole_transactions_without_waiting_for_readers(tmp_path: P
 
 
 def test_a_locked_store_is_unavailable_not_broken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ops.store.engine.BUSY_TIMEOUT_S", 0)
+    monkeypatch.setattr("touchstone.ops.store.engine.BUSY_TIMEOUT_S", 0)
     url = f"sqlite:///{tmp_path / 'x.db'}"
     store = ResultStore.open(url, create=True)
     with writing(store.engine), pytest.raises(StoreUnavailable, match="SQLITE_BUSY"):

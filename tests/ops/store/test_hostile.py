@@ -10,10 +10,10 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ops.store.results import ResultStore
-from streams.batch_reports import encode_report, payload
-from streams.projection import project
 from tests.streams.results_topic import headers_of, ledger, records, result
+from touchstone.ops.store.results import ResultStore
+from touchstone.streams.account.batch_reports import encode_report, payload
+from touchstone.streams.account.projection import project
 
 NUMBERS = st.one_of(
     st.integers(-3, 3), st.sampled_from([10**400, -(10**400), 1e308, -1e308, 1.7e308, 5e-324, float("inf"), float("nan")]),

@@ -4,19 +4,19 @@ from collections.abc import Iterable
 
 import pytest
 
-from ops.batch_scoring import Selection
-from ops.batches import BatchEntry
-from ops.reporters import RenderOptions, render
-from ops.store.reports import Wanted, choose, report_from_store
-from ops.store.results import ResultStore
-from schemas.case import SafeCase
-from schemas.result import Failure, Label, ScoreResult
-from scorers.base import ConfigError
-from scorers.safe.observation import score_batch
-from scorers.safe.report import build_report
-from scorers.safe.scorer import SafeScorer
-from scorers.safe.settings import SafeSettings
 from tests.streams.results_topic import BEGAN, TOPIC, projection, result
+from touchstone.ops.batch.batch_scoring import Selection
+from touchstone.ops.batch.batches import BatchEntry
+from touchstone.ops.reports import RenderOptions, render
+from touchstone.ops.store.reports import Wanted, choose, report_from_store
+from touchstone.ops.store.results import ResultStore
+from touchstone.schemas.case import SafeCase
+from touchstone.schemas.result import Failure, Label, ScoreResult
+from touchstone.scorers.base import ConfigError
+from touchstone.scorers.safe.observation import score_batch
+from touchstone.scorers.safe.report import build_report
+from touchstone.scorers.safe.scorer import SafeScorer
+from touchstone.scorers.safe.settings import SafeSettings
 
 OPTIONS = RenderOptions(BEGAN)
 QUOTING = SafeSettings(quote=True)

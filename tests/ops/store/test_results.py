@@ -13,16 +13,16 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import func, select
 
-from ops.store.engine import reading, writing
-from ops.store.results import ResultStore
-from ops.store.schema import metadata, pages, repeats, results
-from schemas.ledger import LedgerRecord
-from schemas.result import ScoreResult
-from streams.batch_reports import BatchState, Emitted, Summary
-from streams.intervals import Interval, fold, size
-from streams.projection import AccountKey
-from streams.store_port import Applied, StoreRefused
 from tests.streams.results_topic import SOURCE, TOPIC, ledger, projection, result
+from touchstone.ops.store.engine import reading, writing
+from touchstone.ops.store.results import ResultStore
+from touchstone.ops.store.schema import metadata, pages, repeats, results
+from touchstone.schemas.ledger import LedgerRecord
+from touchstone.schemas.result import ScoreResult
+from touchstone.streams.account.batch_reports import BatchState, Emitted, Summary
+from touchstone.streams.account.intervals import Interval, fold, size
+from touchstone.streams.account.projection import AccountKey
+from touchstone.streams.account.store_port import Applied, StoreRefused
 
 ACCOUNT = AccountKey("safe_v0", "0.1", SOURCE, 0)
 
@@ -238,8 +238,8 @@ def test_a_summary_counts_labels_and_means_over_the_batch_only(store: ResultStor
 
 KILLED = """
 import os, signal, sys
-import ops.store.results as module
-from ops.store.results import ResultStore
+import touchstone.ops.store.results as module
+from touchstone.ops.store.results import ResultStore
 from tests.streams.results_topic import ledger, projection, result
 
 def die(*arguments):

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from scorers.clinical import validate_document
-from scorers.clinical.checks import units
-from scorers.clinical.documents import DocumentValidator
-from scorers.clinical.formats.fhir import validator as fhir_validator
+from touchstone.scorers.clinical import validate_document
+from touchstone.scorers.clinical.checks import units
+from touchstone.scorers.clinical.documents import DocumentValidator
+from touchstone.scorers.clinical.formats.fhir import validator as fhir_validator
 
 
 def narrative(text: str) -> dict[str, Any]:
@@ -69,7 +69,7 @@ def test_many_threads_that_ask_first_get_the_answer_of_one() -> None:
     """In a process of its own, for the unit reader is built by the first question."""
     script = (
         "import json, sys, concurrent.futures as f\n"
-        "from scorers.clinical.documents import DocumentValidator\n"
+        "from touchstone.scorers.clinical.documents import DocumentValidator\n"
         "v, document = DocumentValidator(), json.loads(sys.stdin.read())\n"
         "with f.ThreadPoolExecutor(8) as pool:\n"
         "    found = list(pool.map(lambda _: [x.code for x in v.validate(document).report.findings], range(16)))\n"

@@ -5,9 +5,9 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schemas.result import Finding, Severity
-from scorers.clinical import validate_document
-from scorers.clinical.report import FINDINGS_MAX, Report
+from touchstone.schemas.result import Finding, Severity
+from touchstone.scorers.clinical import validate_document
+from touchstone.scorers.clinical.report import FINDINGS_MAX, Report
 
 HEADER = (
     "MSH|^~\\&|A^1.2.3^ISO|B|C|D|20240101120000+0000||ORU^R01^ORU_R01|1|T|2.5.1\rPID|1||1^^^A&1.2.3&ISO^MR||Doe^Jo^^^^^L||19800229|F\r"

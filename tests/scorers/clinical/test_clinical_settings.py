@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from scorers.base import ConfigError
-from scorers.clinical.checks.code_tables import CodeTables, FirstAnswer
-from scorers.clinical.checks.terminology_server import TerminologyServer
-from scorers.clinical.documents import DocumentValidator, membership_source
-from scorers.clinical.settings import ClinicalSettings, TerminologySettings, fingerprint, resolve
+from touchstone.scorers.base import ConfigError
+from touchstone.scorers.clinical.checks.code_tables import CodeTables, FirstAnswer
+from touchstone.scorers.clinical.checks.terminology_server import TerminologyServer
+from touchstone.scorers.clinical.documents import DocumentValidator, membership_source
+from touchstone.scorers.clinical.settings import ClinicalSettings, TerminologySettings, fingerprint, resolve
 
 
 def test_the_command_line_lies_over_the_environment_and_that_over_the_document() -> None:

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from scorers.clinical.documents import SNIFFED_BYTES, DocumentValidator, sniff
+from touchstone.scorers.clinical.documents import SNIFFED_BYTES, DocumentValidator, sniff
 
 PATIENT = b'{"resourceType":"Patient"}'
 LONG = json.dumps({"entry": [{"resource": {"resourceType": "Patient", "id": "x" * 100}}] * 1_000, "resourceType": "Bundle"}).encode()

@@ -18,10 +18,10 @@ from typing import Any
 
 import pytest
 
-from schemas.result import Finding
-from scorers.clinical.formats import fhir, hl7v2
-from scorers.clinical.report import Context
 from tests.scorers.clinical.hl7v2.messages import NOW, OBX, PID, header, result
+from touchstone.schemas.result import Finding
+from touchstone.scorers.clinical.formats import fhir, hl7v2
+from touchstone.scorers.clinical.report import Context
 
 UCUM = "http://unitsofmeasure.org"
 LOINC = "http://loinc.org"

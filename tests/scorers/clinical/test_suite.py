@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from ops.samples import expected_traces, traces
-from schemas.case import validate_case
-from schemas.result import Scorecard
-from schemas.trace import ProductionTrace
-from scorers.base import config_digest
-from scorers.clinical import SUITE, ClinicalSettings, build, fingerprint, validate_document
+from touchstone.ops.local.samples import expected_traces, traces
+from touchstone.schemas.case import validate_case
+from touchstone.schemas.result import Scorecard
+from touchstone.schemas.trace import ProductionTrace
+from touchstone.scorers.base import config_digest
+from touchstone.scorers.clinical import SUITE, ClinicalSettings, build, fingerprint, validate_document
 
 PATIENT = {"resourceType": "Patient", "gender": "female", "birthDate": "1980-02-29"}
 MESSAGE = (

@@ -9,8 +9,8 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from scorers.clinical.documents import DocumentValidator
-from scorers.clinical.settings import ClinicalSettings
+from touchstone.scorers.clinical.documents import DocumentValidator
+from touchstone.scorers.clinical.settings import ClinicalSettings
 
 SNOMED = "http://snomed.info/sct"
 KNOWN = {(SNOMED, "44054006")}

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from scorers.clinical import validate_document
+from touchstone.scorers.clinical import validate_document
 
 INFANT, ADULT = ("infant", "20231101", "2023-11-01"), ("adult", "19800101", "1980-01-01")
 

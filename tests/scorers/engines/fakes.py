@@ -6,7 +6,7 @@ import threading
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 
-from scorers.engines.batcher import Batcher, Limits, Work
+from touchstone.scorers.engines.batcher import Batcher, Limits, Work
 
 PATIENCE_S = 20.0
 

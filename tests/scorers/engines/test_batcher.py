@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scorers.base import Unavailable
-from scorers.engines.batcher import Batcher, Work
 from tests.scorers.engines.fakes import PATIENCE_S, Device, count, limits, made, running, works
+from touchstone.scorers.base import Unavailable
+from touchstone.scorers.engines.batcher import Batcher, Work
 
 
 async def busy(device: Device, batcher: Batcher[int, list[int], int]) -> asyncio.Task[list[int]]:

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 import pytest
 
-from scorers.base import Unavailable
-from scorers.engines.batcher import RECOVER_AFTER_BATCHES, Batcher, ItemFailed, ItemTooLarge, Work
 from tests.scorers.engines.fakes import PATIENCE_S, Device, count, limits, running, works
+from touchstone.scorers.base import Unavailable
+from touchstone.scorers.engines.batcher import RECOVER_AFTER_BATCHES, Batcher, ItemFailed, ItemTooLarge, Work
 
 
 def poison(*bad: int) -> object:

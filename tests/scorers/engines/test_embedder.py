@@ -9,12 +9,12 @@ import pytest
 import torch
 from sentence_transformers import SentenceTransformer
 
-from schemas.engines import EngineSettings
-from scorers.base import Unavailable
-from scorers.engines.devices import Place
-from scorers.engines.embedder import EmbedderEngine
-from scorers.engines.weights import default_base
 from tests.scorers.engines.tiny import SENTENCES, encoder
+from touchstone.schemas.settings.engines import EngineSettings
+from touchstone.scorers.base import Unavailable
+from touchstone.scorers.engines.devices import Place
+from touchstone.scorers.engines.embedder import EmbedderEngine
+from touchstone.scorers.engines.weights import default_base
 
 LONG = " ".join(SENTENCES[:6] * 10)
 

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 import torch
 
-from schemas.engines import EngineSettings
-from scorers.base import ConfigError, Unavailable
-from scorers.engines.base import TextTooLong
-from scorers.engines.batcher import ItemFailed
-from scorers.engines.devices import Place
-from scorers.engines.nli import NliEngine, Piece, columns_of
 from tests.scorers.engines.tiny import SENTENCES, classifier
+from touchstone.schemas.settings.engines import EngineSettings
+from touchstone.scorers.base import ConfigError, Unavailable
+from touchstone.scorers.engines.base import TextTooLong
+from touchstone.scorers.engines.batcher import ItemFailed
+from touchstone.scorers.engines.devices import Place
+from touchstone.scorers.engines.nli import NliEngine, Piece, columns_of
 
 PAIRS = list(itertools.product(SENTENCES, SENTENCES))
 

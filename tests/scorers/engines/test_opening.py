@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 import torch
 
-from schemas.engines import EngineSettings
-from scorers.base import ConfigError
-from scorers.engines.devices import device_of, dtype_of, is_out_of_memory
-from scorers.engines.opening import open_engines
-from scorers.engines.weights import DEFAULT_ADAPTER, digest_of
 from tests.scorers.engines.tiny import SENTENCES, encoder, saved
+from touchstone.schemas.settings.engines import EngineSettings
+from touchstone.scorers.base import ConfigError
+from touchstone.scorers.engines.devices import device_of, dtype_of, is_out_of_memory
+from touchstone.scorers.engines.opening import open_engines
+from touchstone.scorers.engines.weights import DEFAULT_ADAPTER, digest_of
 
 HERE = Path(__file__).parents[3]
 PAIRS = list(itertools.product(SENTENCES[:5], SENTENCES[:5]))
@@ -134,10 +134,14 @@ def test_a_gpu_that_is_not_here_is_an_error_not_a_silent_cpu(settings: EngineSet
 
 
 def test_without_the_extra_one_line_says_what_to_install(settings: EngineSettings, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in [name for name in sys.modules if name.startswith(("scorers.engines.devices", "scorers.engines.nli", "scorers.engines.embedder"))]:
+    for name in [
+        name
+        for name in sys.modules
+        if name.startswith(("touchstone.scorers.engines.devices", "touchstone.scorers.engines.nli", "touchstone.scorers.engines.embedder"))
+    ]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "torch", None)
-    with pytest.raises(ConfigError, match=r"install touchstone\[nli\]"):
+    with pytest.raises(ConfigError, match=r"install touchstone-stream\[nli\]"):
         open_engines(settings)
 
 
@@ -165,9 +169,9 @@ def test_the_thread_count_is_set(settings: EngineSettings) -> None:
 @pytest.mark.parametrize(
     "code",
     [
-        "import scorers.engines.base, scorers.engines.batcher, scorers.engines.opening, scorers.engines.weights",
-        "from scorers.registry import known_kinds; known_kinds()",
-        "from ops.cli import main\nimport sys\nsys.argv = ['touchstone', '--help']\ntry:\n    main()\nexcept SystemExit:\n    pass",
+        "import touchstone.scorers.engines.base, touchstone.scorers.engines.batcher, touchstone.scorers.engines.opening, touchstone.scorers.engines.weights",
+        "from touchstone.scorers.registry import known_kinds; known_kinds()",
+        "from touchstone.ops.cli import main\nimport sys\nsys.argv = ['touchstone', '--help']\ntry:\n    main()\nexcept SystemExit:\n    pass",
     ],
 )
 def test_what_needs_no_model_imports_no_torch(code: str) -> None:

@@ -1,8 +1,8 @@
 import pytest
 
-from scorers.base import ConfigError
-from scorers.engines.tokens import REMEMBERED_CHARACTERS_MAX, Lru, Tokenizer, template_of
 from tests.scorers.engines.tiny import SENTENCES, bert_tokenizer, roberta_tokenizer
+from touchstone.scorers.base import ConfigError
+from touchstone.scorers.engines.tokens import REMEMBERED_CHARACTERS_MAX, Lru, Tokenizer, template_of
 
 
 def test_the_last_used_are_remembered_and_no_more_than_asked_for() -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from schemas.case import SafeCase
+from touchstone.schemas.case import SafeCase
 
 
 def record(

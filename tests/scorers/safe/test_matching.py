@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scorers.safe.matching import fold, fold_items, partition, prepare, reference
+from touchstone.scorers.safe.matching import fold, fold_items, partition, prepare, reference
 
 
 def found(expected: str, text: str) -> bool:

@@ -2,9 +2,9 @@
 
 import pytest
 
-from schemas.report import SafeV0Thresholds
-from scorers.safe.metrics import composite, harm_avoidance, label_of, recall
-from scorers.safe.settings import Weights
+from touchstone.schemas.reports.safe import SafeV0Thresholds
+from touchstone.scorers.safe.metrics import composite, harm_avoidance, label_of, recall
+from touchstone.scorers.safe.settings import Weights
 
 DEFAULTS = SafeV0Thresholds()
 

@@ -5,10 +5,10 @@ import random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scorers.safe.report import build_report, result_of
-from scorers.safe.scorer import SafeScorer
-from scorers.safe.settings import SafeSettings, Weights
 from tests.scorers.safe.cases import case
+from touchstone.scorers.safe.report import build_report, result_of
+from touchstone.scorers.safe.scorer import SafeScorer
+from touchstone.scorers.safe.settings import SafeSettings, Weights
 
 SCORER = SafeScorer(SafeSettings(quote=True))
 ALPHABET = "aAbB é\u00a0ß\nＡ"

@@ -2,15 +2,15 @@
 
 from datetime import UTC, datetime
 
-from schemas.case import SafeCase
-from schemas.report import SafeV0BatchReport, SafeV0Observation
-from schemas.result import ScoreResult, SourceRef
-from scorers.safe import SUITE
-from scorers.safe.observation import score_batch
-from scorers.safe.report import build_report, common, mean, result_of, share, summary_of
-from scorers.safe.scorer import SafeScorer
-from scorers.safe.settings import SafeSettings, resolve
 from tests.scorers.safe.cases import SUMMARY_BATCH, case
+from touchstone.schemas.case import SafeCase
+from touchstone.schemas.reports.safe import SafeV0BatchReport, SafeV0Observation
+from touchstone.schemas.result import ScoreResult, SourceRef
+from touchstone.scorers.safe import SUITE
+from touchstone.scorers.safe.observation import score_batch
+from touchstone.scorers.safe.report import build_report, common, mean, result_of, share, summary_of
+from touchstone.scorers.safe.scorer import SafeScorer
+from touchstone.scorers.safe.settings import SafeSettings, resolve
 
 QUOTING = SafeScorer(SafeSettings(quote=True))
 

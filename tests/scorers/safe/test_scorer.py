@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from scorers.base import Suite, config_digest
-from scorers.registry import load_suite
-from scorers.safe import SUITE
-from scorers.safe.scorer import THREAD_NS, SafeScorer, estimate_ns
-from scorers.safe.settings import SafeSettings, resolve
 from tests.scorers.safe.cases import case
+from touchstone.scorers.base import Suite, config_digest
+from touchstone.scorers.registry import load_suite
+from touchstone.scorers.safe import SUITE
+from touchstone.scorers.safe.scorer import THREAD_NS, SafeScorer, estimate_ns
+from touchstone.scorers.safe.settings import SafeSettings, resolve
 
 QUOTING = SafeScorer(SafeSettings(quote=True))
 CANARY = "zanzibar-canary"

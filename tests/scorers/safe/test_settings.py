@@ -2,8 +2,8 @@
 
 import pytest
 
-from scorers.base import ConfigError, config_digest
-from scorers.safe.settings import SafeSettings, fingerprint, resolve
+from touchstone.scorers.base import ConfigError, config_digest
+from touchstone.scorers.safe.settings import SafeSettings, fingerprint, resolve
 
 
 def test_defaults_are_those_of_the_specification() -> None:

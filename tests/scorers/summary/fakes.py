@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from schemas.gold import GoldStandardDatum
-from schemas.summary import SummaryCase
-from scorers.base import Reading
-from scorers.summary.scorer import SummaryLossScorer
-from scorers.summary.settings import resolve
+from touchstone.schemas.gold import GoldStandardDatum
+from touchstone.schemas.summary import SummaryCase
+from touchstone.scorers.base import Reading
+from touchstone.scorers.summary.scorer import SummaryLossScorer
+from touchstone.scorers.summary.settings import resolve
 
 if TYPE_CHECKING:
-    from scorers.engines.base import Floats
+    from touchstone.scorers.engines.base import Floats
 
 Answer = Callable[[str, str], tuple[float, float]]
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from scorers.summary.commentary import is_commentary
+from touchstone.scorers.summary.commentary import is_commentary
 
 CORPUS = [json.loads(line) for line in (Path(__file__).parent / "corpus" / "meta_commentary.jsonl").read_text(encoding="utf-8").splitlines()]
 

@@ -7,13 +7,13 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from scorers.summary.entities import Words, entities_loss, mentions, seek
-from scorers.summary.facts import best, f_beta, facts_loss, faithfulness, mean
-from scorers.summary.flow import TIE, covered, flow_loss, inversions, nearest, order
-from scorers.summary.length import get_target_summary_length, length_loss, same_tokenizer
-from scorers.summary.semantic import cosine, semantic_loss
-from scorers.summary.settings import Compression, CompressionTier, Labels, Weights
-from scorers.summary.total import label_of, missing, total
+from touchstone.scorers.summary.entities import Words, entities_loss, mentions, seek
+from touchstone.scorers.summary.facts import best, f_beta, facts_loss, faithfulness, mean
+from touchstone.scorers.summary.flow import TIE, covered, flow_loss, inversions, nearest, order
+from touchstone.scorers.summary.length import get_target_summary_length, length_loss, same_tokenizer
+from touchstone.scorers.summary.semantic import cosine, semantic_loss
+from touchstone.scorers.summary.settings import Compression, CompressionTier, Labels, Weights
+from touchstone.scorers.summary.total import label_of, missing, total
 
 SHARE = st.floats(0, 1)
 

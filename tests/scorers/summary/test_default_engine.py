@@ -4,15 +4,15 @@ from collections.abc import Iterator
 
 import pytest
 
-from ops.samples import expected_summaries, golds, summaries
-from schemas.engines import EngineSettings
-from schemas.summary import SummaryCase
-from scorers.engines.opening import OpenEngines, open_engines
-from scorers.summary import score_summary
-from scorers.summary.golds import load_golds
-from scorers.summary.scorer import SummaryLossScorer
-from scorers.summary.settings import SummarySettings
-from scorers.summary.support import default_calibration
+from touchstone.ops.local.samples import expected_summaries, golds, summaries
+from touchstone.schemas.settings.engines import EngineSettings
+from touchstone.schemas.summary import SummaryCase
+from touchstone.scorers.engines.opening import OpenEngines, open_engines
+from touchstone.scorers.summary import score_summary
+from touchstone.scorers.summary.golds import load_golds
+from touchstone.scorers.summary.scorer import SummaryLossScorer
+from touchstone.scorers.summary.settings import SummarySettings
+from touchstone.scorers.summary.support import default_calibration
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 

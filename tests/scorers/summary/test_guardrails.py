@@ -3,8 +3,8 @@ import time
 
 import pytest
 
-from scorers.summary.guardrails import Generation, Unreadable, breaches, ends_whole, read_generation
-from scorers.summary.sentences import split
+from touchstone.scorers.summary.guardrails import Generation, Unreadable, breaches, ends_whole, read_generation
+from touchstone.scorers.summary.sentences import split
 
 WHOLE = [
     "He went home.",

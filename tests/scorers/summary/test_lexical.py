@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scorers.summary.lexical import containment, words
+from touchstone.scorers.summary.lexical import containment, words
 
 
 @pytest.mark.parametrize(

@@ -6,15 +6,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from schemas.result import Scorecard
-from scorers.base import Closeable, Measured, Unavailable
-from scorers.engines.base import TextTooLong
-from scorers.registry import load_suite
-from scorers.summary import METRICS, NAME, score_summary
-from scorers.summary.scorer import SummaryLossScorer
-from scorers.summary.settings import resolve
-from scorers.summary.support import Calibration
 from tests.scorers.summary.fakes import FACTS, TableEngines, case, gold, same_words, scorer
+from touchstone.schemas.result import Scorecard
+from touchstone.scorers.base import Closeable, Measured, Unavailable
+from touchstone.scorers.engines.base import TextTooLong
+from touchstone.scorers.registry import load_suite
+from touchstone.scorers.summary import METRICS, NAME, score_summary
+from touchstone.scorers.summary.scorer import SummaryLossScorer
+from touchstone.scorers.summary.settings import resolve
+from touchstone.scorers.summary.support import Calibration
 
 CANARY = "Zanzibarcanary"
 ALL = " ".join(FACTS)

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scorers.summary.sentences import Window, split, windows
+from touchstone.scorers.summary.sentences import Window, split, windows
 
 
 def texts(text: str) -> list[str]:

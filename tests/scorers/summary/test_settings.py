@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from scorers.base import ConfigError, config_digest
-from scorers.summary import SUITE, build
-from scorers.summary.golds import load_golds
-from scorers.summary.settings import ENV_PREFIX, SummarySettings, fingerprint, resolve
-from scorers.summary.support import Calibration, load_calibration
 from tests.scorers.summary.fakes import gold
+from touchstone.scorers.base import ConfigError, config_digest
+from touchstone.scorers.summary import SUITE, build
+from touchstone.scorers.summary.golds import load_golds
+from touchstone.scorers.summary.settings import ENV_PREFIX, SummarySettings, fingerprint, resolve
+from touchstone.scorers.summary.support import Calibration, load_calibration
 
 
 def test_defaults_are_the_specifications() -> None:
@@ -71,7 +71,7 @@ def test_only_what_changes_scores_is_in_the_fingerprint(tmp_path: Path) -> None:
 def test_importing_the_suite_loads_no_heavy_library() -> None:
     heavy = ["numpy", "torch", "transformers", "sentence_transformers", "rapidfuzz", "pysbd"]
     code = (
-        "import sys; from scorers.summary import SUITE; import scorers.summary.lexical, scorers.summary.sentences, scorers.summary.support; "
+        "import sys; from touchstone.scorers.summary import SUITE; from touchstone.scorers.summary import lexical, sentences, support; "
         f"s = SUITE.resolve({{}}, None); SUITE.fingerprint(s); print([m for m in {heavy} if m in sys.modules])"
     )
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "[]"
@@ -82,8 +82,8 @@ def test_the_suite_knows_its_names() -> None:
 
 
 def test_a_missing_library_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("scorers.summary.find_spec", lambda name: None if name == "pysbd" else object())
-    with pytest.raises(ConfigError, match=r"touchstone\[nli,summary\]"):
+    monkeypatch.setattr("touchstone.scorers.summary.find_spec", lambda name: None if name == "pysbd" else object())
+    with pytest.raises(ConfigError, match=r"touchstone-stream\[nli,summary\]"):
         build(SummarySettings())
 
 

@@ -6,9 +6,9 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from scorers.clinical.checks.units import conversion
-from scorers.clinical.formats.fhir.document import Document, Place
-from scorers.clinical.formats.fhir.fhirpath.values import Undecided, compare
+from touchstone.scorers.clinical.checks.units import conversion
+from touchstone.scorers.clinical.formats.fhir.document import Document, Place
+from touchstone.scorers.clinical.formats.fhir.fhirpath.values import Undecided, compare
 
 _HL7 = "http://hl7.org/fhir/StructureDefinition/"
 _SDC = "http://hl7.org/fhir/uv/sdc/StructureDefinition/sdc-questionnaire-"

@@ -7,7 +7,7 @@ import binascii
 import hashlib
 from typing import Any
 
-from scorers.clinical.formats.fhir.document import Document, Place
+from touchstone.scorers.clinical.formats.fhir.document import Document, Place
 
 _SHA1_BYTES = 20
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from schemas.result import Severity
-from scorers.clinical.formats.fhir.document import Document, Place
-from scorers.clinical.formats.fhir.tables import Field, definitions
+from touchstone.schemas.result import Severity
+from touchstone.scorers.clinical.formats.fhir.document import Document, Place
+from touchstone.scorers.clinical.formats.fhir.tables import Field, definitions
 
 #: Codes that a message names; longer lists are told by their number.
 NAMED_MAX = 24

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from schemas.result import Severity
-from scorers.clinical.formats.fhir.document import Document, Frame
-from scorers.clinical.formats.fhir.references import EXCHANGES, Resolver, is_absolute, rest_parts
-from scorers.clinical.formats.fhir.tables import definitions
+from touchstone.schemas.result import Severity
+from touchstone.scorers.clinical.formats.fhir.document import Document, Frame
+from touchstone.scorers.clinical.formats.fhir.references import EXCHANGES, Resolver, is_absolute, rest_parts
+from touchstone.scorers.clinical.formats.fhir.tables import definitions
 
 _SELF_TYPE = re.compile(r"(?:.*/)?([A-Z][A-Za-z]+)(?:/?\?.*)?$")
 #: Link relations that name one page, so that two of them contradict each other.

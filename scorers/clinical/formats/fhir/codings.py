@@ -6,12 +6,12 @@ import re
 from functools import cache
 from typing import Any
 
-from schemas.result import Severity
-from scorers.clinical.formats.fhir.document import Document, Place
-from scorers.clinical.formats.fhir.maps import Membership, Systems, check_maps
-from scorers.clinical.formats.fhir.profiles.values import system_facts
-from scorers.clinical.formats.fhir.references import is_absolute, relative_type
-from scorers.clinical.formats.fhir.tables import code_systems, definitions, later_codes
+from touchstone.schemas.result import Severity
+from touchstone.scorers.clinical.formats.fhir.document import Document, Place
+from touchstone.scorers.clinical.formats.fhir.maps import Membership, Systems, check_maps
+from touchstone.scorers.clinical.formats.fhir.profiles.values import system_facts
+from touchstone.scorers.clinical.formats.fhir.references import is_absolute, relative_type
+from touchstone.scorers.clinical.formats.fhir.tables import code_systems, definitions, later_codes
 
 #: Code systems of the FHIR specification itself change only with FHIR.
 _OWN = "http://hl7.org/fhir/"

@@ -9,11 +9,11 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from scorers.clinical.formats.fhir.document import Document, Frame, Place
-from scorers.clinical.formats.fhir.fhirpath import FhirPathError, Node, parse
-from scorers.clinical.formats.fhir.references import is_absolute
-from scorers.clinical.formats.fhir.structures import check_structure, dicts
-from scorers.clinical.formats.fhir.tables import code_systems, definitions
+from touchstone.scorers.clinical.formats.fhir.document import Document, Frame, Place
+from touchstone.scorers.clinical.formats.fhir.fhirpath import FhirPathError, Node, parse
+from touchstone.scorers.clinical.formats.fhir.references import is_absolute
+from touchstone.scorers.clinical.formats.fhir.structures import check_structure, dicts
+from touchstone.scorers.clinical.formats.fhir.tables import code_systems, definitions
 
 #: FHIRPath that the reader of invariants does not know: quantities and special variables.
 _BEYOND = re.compile(r"\d\s*['A-Za-z]|\$(index|total)")

@@ -5,10 +5,10 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
-from scorers.clinical.formats.fhir.document import Document, Frame, Place
-from scorers.clinical.formats.fhir.fhirpath import FhirPathError, Surroundings, Undecided
-from scorers.clinical.formats.fhir.fhirpath.values import Extended
-from scorers.clinical.formats.fhir.tables import Invariant, compile_invariant, definitions
+from touchstone.scorers.clinical.formats.fhir.document import Document, Frame, Place
+from touchstone.scorers.clinical.formats.fhir.fhirpath import FhirPathError, Surroundings, Undecided
+from touchstone.scorers.clinical.formats.fhir.fhirpath.values import Extended
+from touchstone.scorers.clinical.formats.fhir.tables import Invariant, compile_invariant, definitions
 
 _PRIMITIVE_BASES = {"code": "string", "id": "string", "markdown": "string", "canonical": "uri", "url": "uri", "oid": "uri", "uuid": "uri"} | {
     "positiveInt": "integer",

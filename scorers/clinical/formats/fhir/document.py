@@ -7,10 +7,10 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
-from schemas.result import Severity
-from scorers.clinical.formats.fhir.options import NOT_CHECKED_MAX, PER_CODE_MAX, Options
-from scorers.clinical.formats.fhir.tables import Field, Type, element_names
-from scorers.clinical.report import Context, Report
+from touchstone.schemas.result import Severity
+from touchstone.scorers.clinical.formats.fhir.options import NOT_CHECKED_MAX, PER_CODE_MAX, Options
+from touchstone.scorers.clinical.formats.fhir.tables import Field, Type, element_names
+from touchstone.scorers.clinical.report import Context, Report
 
 #: A place: the place around it, a name, and an index or None.
 Place = tuple[Any, str, int | None]

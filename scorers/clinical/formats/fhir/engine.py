@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from scorers.clinical.formats.fhir import primitives
-from scorers.clinical.formats.fhir.bindings import binding_of
-from scorers.clinical.formats.fhir.plans import Plans, Step
-from scorers.clinical.formats.fhir.tables import Field, Type, definitions
+from touchstone.scorers.clinical.formats.fhir import primitives
+from touchstone.scorers.clinical.formats.fhir.bindings import binding_of
+from touchstone.scorers.clinical.formats.fhir.member_plans import Plans, Step
+from touchstone.scorers.clinical.formats.fhir.tables import Field, Type, definitions
 
 #: Good values remembered per primitive type, and their length.
 GOOD_MAX: Final = 20_000

@@ -6,11 +6,11 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from scorers.clinical.formats.fhir.bindings import binding_to
-from scorers.clinical.formats.fhir.contexts import by_values, in_context
-from scorers.clinical.formats.fhir.document import Document, Frame, Place
-from scorers.clinical.formats.fhir.references import is_absolute
-from scorers.clinical.formats.fhir.tables import definitions
+from touchstone.scorers.clinical.formats.fhir.bindings import binding_to
+from touchstone.scorers.clinical.formats.fhir.contexts import by_values, in_context
+from touchstone.scorers.clinical.formats.fhir.document import Document, Frame, Place
+from touchstone.scorers.clinical.formats.fhir.references import is_absolute
+from touchstone.scorers.clinical.formats.fhir.tables import definitions
 
 #: Namespaces in which anything goes: examples, the tooling's own extensions, and elements of other FHIR versions.
 _OPEN = re.compile(r"https?://(www\.)?(example\.(org|com)|acme\.com)/|http://hl7\.org/fhir/(tools/|[1-6]\.0/StructureDefinition/extension-)")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
-from scorers.clinical.formats.fhir.document import Document, Place
-from scorers.clinical.formats.fhir.tables import code_systems
+from touchstone.scorers.clinical.formats.fhir.document import Document, Place
+from touchstone.scorers.clinical.formats.fhir.tables import code_systems
 
 #: What is known of a code system by its URL: all its codes or None, and whether it is a supplement; None where nothing is known.
 Systems = Callable[[Any], tuple[frozenset[str] | None, bool] | None]

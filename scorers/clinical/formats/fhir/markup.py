@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import re
 
-from scorers.clinical.formats.fhir.options import NARRATIVE_CHARS_MAX
-from scorers.clinical.formats.fhir.xhtml import ATTRIBUTES, ATTRIBUTES_OF, ELEMENTS, ENTITY, NAMESPACE, ONLY, XML_ENTITIES, has_place, is_blank
+from touchstone.scorers.clinical.formats.fhir.options import NARRATIVE_CHARS_MAX
+from touchstone.scorers.clinical.formats.fhir.xhtml import ATTRIBUTES, ATTRIBUTES_OF, ELEMENTS, ENTITY, NAMESPACE, ONLY, XML_ENTITIES, has_place, is_blank
 
 #: Tags of one narrative and how deep they may be nested.
 TAGS_MAX = 200_000

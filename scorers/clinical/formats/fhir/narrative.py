@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from scorers.clinical.formats.fhir.document import Document
-from scorers.clinical.formats.fhir.glance import look
+from touchstone.scorers.clinical.formats.fhir.document import Document
+from touchstone.scorers.clinical.formats.fhir.narrative_tags import look
 
 _TEXT_LINK = "http://hl7.org/fhir/StructureDefinition/textLink"
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from schemas.result import Finding
-from scorers.clinical.checks import plausibility, ucum
-from scorers.clinical.checks.moments import Moment, read_fhir
-from scorers.clinical.checks.parameters import Sex, find_parameter, sex_of
-from scorers.clinical.formats.fhir.document import Document, Frame, Place, shown_place
-from scorers.clinical.formats.fhir.references import Resolver
+from touchstone.schemas.result import Finding
+from touchstone.scorers.clinical.checks import plausibility, ucum
+from touchstone.scorers.clinical.checks.moments import Moment, read_fhir
+from touchstone.scorers.clinical.checks.parameters import Sex, find_parameter, sex_of
+from touchstone.scorers.clinical.formats.fhir.document import Document, Frame, Place, shown_place
+from touchstone.scorers.clinical.formats.fhir.references import Resolver
 
 LOINC = "http://loinc.org"
 UCUM = "http://unitsofmeasure.org"

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from scorers.clinical.checks.terminology import MembershipSource
+from touchstone.scorers.clinical.checks.terminology import MembershipSource
 
 #: Bytes of one document.
 BYTES_MAX = 100 * 1024 * 1024

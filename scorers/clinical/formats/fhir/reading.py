@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from scorers.clinical.formats.fhir.document import Document, Place
-from scorers.clinical.formats.fhir.xml import read_xml
+from touchstone.scorers.clinical.formats.fhir.document import Document, Place
+from touchstone.scorers.clinical.formats.fhir.xml import read_xml
 
 _BOM = b"\xef\xbb\xbf"
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from scorers.clinical.formats.fhir.document import Document, Field, Frame, Place
-from scorers.clinical.formats.fhir.tables import definitions
+from touchstone.scorers.clinical.formats.fhir.document import Document, Field, Frame, Place
+from touchstone.scorers.clinical.formats.fhir.tables import definitions
 
 _RELATIVE = re.compile(r"([A-Z][A-Za-z]+)/([A-Za-z0-9\-.]{1,64})(?:/_history/[A-Za-z0-9\-.]{1,64})?(?:#.*)?")
 _CONDITIONAL = re.compile(r"([A-Z][A-Za-z]+)\?.*")

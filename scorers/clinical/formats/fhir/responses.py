@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from scorers.clinical.formats.fhir.answers import Answer, Membership, alike, dicts, extensions, held
-from scorers.clinical.formats.fhir.document import Document, Frame, Place
-from scorers.clinical.formats.fhir.fhirpath.values import Undecided, compare
-from scorers.clinical.formats.fhir.profiles.library import Library
+from touchstone.scorers.clinical.formats.fhir.answers import Answer, Membership, alike, dicts, extensions, held
+from touchstone.scorers.clinical.formats.fhir.document import Document, Frame, Place
+from touchstone.scorers.clinical.formats.fhir.fhirpath.values import Undecided, compare
+from touchstone.scorers.clinical.formats.fhir.profiles.library import Library
 
 _CODE = "fhir.questionnaires.response"
 #: Answers to one question that a condition is compared with.

@@ -8,15 +8,15 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable
 
-from schemas.result import Finding
-from scorers.clinical.checks import datetimes, identifiers, terminology, valuesets
-from scorers.clinical.checks.moments import Moment, read_fhir
-from scorers.clinical.checks.scalars import Membership
-from scorers.clinical.formats.fhir.document import Document, Frame, shown_place
-from scorers.clinical.formats.fhir.observed import UCUM, People, check_observation, check_unit, dicts
-from scorers.clinical.formats.fhir.options import PER_CODE_MAX, SOURCE_CODES_MAX, SOURCE_S_MAX
-from scorers.clinical.formats.fhir.references import Resolver
-from scorers.clinical.formats.fhir.tables import code_systems
+from touchstone.schemas.result import Finding
+from touchstone.scorers.clinical.checks import datetimes, identifiers, terminology, valuesets
+from touchstone.scorers.clinical.checks.moments import Moment, read_fhir
+from touchstone.scorers.clinical.checks.scalars import Membership
+from touchstone.scorers.clinical.formats.fhir.document import Document, Frame, shown_place
+from touchstone.scorers.clinical.formats.fhir.observed import UCUM, People, check_observation, check_unit, dicts
+from touchstone.scorers.clinical.formats.fhir.options import PER_CODE_MAX, SOURCE_CODES_MAX, SOURCE_S_MAX
+from touchstone.scorers.clinical.formats.fhir.references import Resolver
+from touchstone.scorers.clinical.formats.fhir.tables import code_systems
 
 _QUANTITIES = ("Quantity", "Age", "Duration")
 #: Elements that tell of what has happened: ahead of the clock they are a slip. Plans and appointments lie ahead.

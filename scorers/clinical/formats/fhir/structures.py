@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from scorers.clinical.formats.fhir.document import Document, Frame, Place
-from scorers.clinical.formats.fhir.tables import Field, Type, definitions
+from touchstone.scorers.clinical.formats.fhir.document import Document, Frame, Place
+from touchstone.scorers.clinical.formats.fhir.tables import Field, Type, definitions
 
 #: Types whose elements are anything: what lies below is not followed.
 _OPEN = frozenset({"Resource", "DomainResource", "Element", "BackboneElement"})

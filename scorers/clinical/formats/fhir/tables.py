@@ -1,6 +1,6 @@
 """The compiled FHIR R4 definitions, read once: types, fields, invariants, value sets, code systems, extensions.
 
-The tables are written by `python -m ops.fhir_tables` from hl7.fhir.r4.core 4.0.1 (HL7, CC0-1.0).
+The tables are written by `python -m touchstone.ops.build.tables.fhir` from hl7.fhir.r4.core 4.0.1 (HL7, CC0-1.0).
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from scorers.clinical.formats.fhir.fhirpath import FhirPathError, Node, Surroundings, Undecided, compile_expression, parse, repaired, truth
-from scorers.clinical.formats.fhir.fhirpath.surroundings import Compiled
-from scorers.clinical.formats.fhir.hot import HOT, HOT_EXPRESSIONS, Look
+from touchstone.scorers.clinical.formats.fhir.fhirpath import FhirPathError, Node, Surroundings, Undecided, compile_expression, parse, repaired, truth
+from touchstone.scorers.clinical.formats.fhir.fhirpath.surroundings import Compiled
+from touchstone.scorers.clinical.formats.fhir.invariant_shortcuts import HOT, HOT_EXPRESSIONS, Look
 
 FOLDER = Path(__file__).parent / "tables"
 #: Rules that are evaluated by code of their own, where the whole document is in view.

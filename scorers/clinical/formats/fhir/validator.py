@@ -6,26 +6,26 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
-from scorers.clinical.formats.fhir.attachments import check_attachments
-from scorers.clinical.formats.fhir.bundles import check_bundles
-from scorers.clinical.formats.fhir.codings import check_codings
-from scorers.clinical.formats.fhir.conformance import check_definitions
-from scorers.clinical.formats.fhir.document import Document, Place, breaking
-from scorers.clinical.formats.fhir.engine import Engine
-from scorers.clinical.formats.fhir.extensions import check_extensions
-from scorers.clinical.formats.fhir.marks import check_marks
-from scorers.clinical.formats.fhir.narrative import check_narratives
-from scorers.clinical.formats.fhir.options import Options
-from scorers.clinical.formats.fhir.profiles.checking import check_profiles
-from scorers.clinical.formats.fhir.profiles.library import library
-from scorers.clinical.formats.fhir.reading import look_for_duplicates, parse
-from scorers.clinical.formats.fhir.references import Resolver, check_identifiers, check_references
-from scorers.clinical.formats.fhir.responses import check_responses
-from scorers.clinical.formats.fhir.scan import check_texts
-from scorers.clinical.formats.fhir.shared import check_shared
-from scorers.clinical.formats.fhir.tables import definitions
-from scorers.clinical.formats.fhir.walk import Walk
-from scorers.clinical.report import Context, Report
+from touchstone.scorers.clinical.formats.fhir.attachments import check_attachments
+from touchstone.scorers.clinical.formats.fhir.bundles import check_bundles
+from touchstone.scorers.clinical.formats.fhir.codings import check_codings
+from touchstone.scorers.clinical.formats.fhir.conformance import check_definitions
+from touchstone.scorers.clinical.formats.fhir.document import Document, Place, breaking
+from touchstone.scorers.clinical.formats.fhir.engine import Engine
+from touchstone.scorers.clinical.formats.fhir.extensions import check_extensions
+from touchstone.scorers.clinical.formats.fhir.narrative import check_narratives
+from touchstone.scorers.clinical.formats.fhir.options import Options
+from touchstone.scorers.clinical.formats.fhir.profiles.checking import check_profiles
+from touchstone.scorers.clinical.formats.fhir.profiles.library import library
+from touchstone.scorers.clinical.formats.fhir.reading import look_for_duplicates, parse
+from touchstone.scorers.clinical.formats.fhir.references import Resolver, check_identifiers, check_references
+from touchstone.scorers.clinical.formats.fhir.responses import check_responses
+from touchstone.scorers.clinical.formats.fhir.shared import check_shared
+from touchstone.scorers.clinical.formats.fhir.tables import definitions
+from touchstone.scorers.clinical.formats.fhir.text_rules import check_texts
+from touchstone.scorers.clinical.formats.fhir.walk import Walk
+from touchstone.scorers.clinical.formats.fhir.watermarks import check_marks
+from touchstone.scorers.clinical.report import Context, Report
 
 
 @lru_cache(maxsize=1)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from scorers.clinical.formats.fhir.document import Document, Frame, Place
-from scorers.clinical.formats.fhir.engine import Engine
-from scorers.clinical.formats.fhir.leaves import Leaves
-from scorers.clinical.formats.fhir.options import DEPTH_MAX
-from scorers.clinical.formats.fhir.plans import CODINGS, COUNT_BITS, REFERENCES, Plans, Step
-from scorers.clinical.formats.fhir.tables import Field
+from touchstone.scorers.clinical.formats.fhir.document import Document, Frame, Place
+from touchstone.scorers.clinical.formats.fhir.engine import Engine
+from touchstone.scorers.clinical.formats.fhir.member_plans import CODINGS, COUNT_BITS, REFERENCES, Plans, Step
+from touchstone.scorers.clinical.formats.fhir.members import Leaves
+from touchstone.scorers.clinical.formats.fhir.options import DEPTH_MAX
+from touchstone.scorers.clinical.formats.fhir.tables import Field
 
 _COUNT: Final = (1 << COUNT_BITS) - 1
 

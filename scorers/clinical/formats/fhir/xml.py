@@ -10,10 +10,10 @@ import re
 from importlib.util import find_spec
 from typing import Any, Final
 
-from scorers.clinical.formats.fhir.document import Document, Place
-from scorers.clinical.formats.fhir.options import Options
-from scorers.clinical.formats.fhir.tables import Field, Type, definitions
-from scorers.clinical.report import Context, Report
+from touchstone.scorers.clinical.formats.fhir.document import Document, Place
+from touchstone.scorers.clinical.formats.fhir.options import Options
+from touchstone.scorers.clinical.formats.fhir.tables import Field, Type, definitions
+from touchstone.scorers.clinical.report import Context, Report
 
 #: A parsed tree takes some ten times its text.
 BYTES_MAX: Final = 32 * 1024 * 1024
@@ -36,7 +36,7 @@ def read_xml(data: bytes, document: Document) -> dict[str, Any] | None:
         document.say("critical", "fhir.xml.size", None, f"XML larger than {BYTES_MAX:,} bytes: not read")
         return None
     if find_spec("lxml") is None:
-        document.skip("fhir.xml", "FHIR XML needs lxml; install touchstone[clinical]")
+        document.skip("fhir.xml", "FHIR XML needs lxml; install touchstone-stream[clinical]")
         return None
     from lxml import etree
 

@@ -6,9 +6,9 @@ import re
 from functools import lru_cache
 from typing import Literal
 
-from schemas.result import Severity
-from scorers.clinical.formats.hl7v2.primitives import trie
-from scorers.clinical.formats.hl7v2.tables import Version, code_tables
+from touchstone.schemas.result import Severity
+from touchstone.scorers.clinical.formats.hl7v2.primitives import trie
+from touchstone.scorers.clinical.formats.hl7v2.tables import Version, code_tables
 
 CODED = frozenset({"CE", "CWE", "CNE", "CF"})
 SYSTEMS = "HL70396"

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import lru_cache
 
-from schemas.result import Severity
-from scorers.clinical.formats.hl7v2 import coded, shared
-from scorers.clinical.formats.hl7v2.escapes import has_stray, unescape
-from scorers.clinical.formats.hl7v2.learning import Learner
-from scorers.clinical.formats.hl7v2.lexer import FIELDS_MAX, PARTS_MAX, Segment
-from scorers.clinical.formats.hl7v2.notes import Notes, Problem, Recorder, Unlasting
-from scorers.clinical.formats.hl7v2.patterns import LEVELS, UNSTRUCTURED, codes_accepted, compiled, component_accepts
-from scorers.clinical.formats.hl7v2.primitives import LENGTHS_END, PRIMITIVES
-from scorers.clinical.formats.hl7v2.tables import Element, Version, load
-from scorers.clinical.formats.memory import remembering
+from touchstone.schemas.result import Severity
+from touchstone.scorers.clinical.formats.hl7v2 import coded, shared
+from touchstone.scorers.clinical.formats.hl7v2.escapes import has_stray, unescape
+from touchstone.scorers.clinical.formats.hl7v2.learning import Learner
+from touchstone.scorers.clinical.formats.hl7v2.lexer import FIELDS_MAX, PARTS_MAX, Segment
+from touchstone.scorers.clinical.formats.hl7v2.notes import Notes, Problem, Recorder, Unlasting
+from touchstone.scorers.clinical.formats.hl7v2.patterns import LEVELS, UNSTRUCTURED, codes_accepted, compiled, component_accepts
+from touchstone.scorers.clinical.formats.hl7v2.primitives import LENGTHS_END, PRIMITIVES
+from touchstone.scorers.clinical.formats.hl7v2.tables import Element, Version, load
+from touchstone.scorers.clinical.formats.memory import remembering
 
 NULL = '""'
 #: What most set ids are: looked up, not matched.

@@ -6,12 +6,12 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
-from schemas.result import NotChecked, Severity
-from scorers.clinical.formats.hl7v2.grammar import Structure, build
-from scorers.clinical.formats.hl7v2.lexer import Segment
-from scorers.clinical.formats.hl7v2.notes import Notes, Problem, Recorder
-from scorers.clinical.formats.hl7v2.tables import VERSION_DEFAULT, VERSIONS, VERSIONS_MORE, Version, load, nearest, structures_of_events
-from scorers.clinical.formats.memory import Memory
+from touchstone.schemas.result import NotChecked, Severity
+from touchstone.scorers.clinical.formats.hl7v2.grammar import Structure, build
+from touchstone.scorers.clinical.formats.hl7v2.lexer import Segment
+from touchstone.scorers.clinical.formats.hl7v2.notes import Notes, Problem, Recorder
+from touchstone.scorers.clinical.formats.hl7v2.tables import VERSION_DEFAULT, VERSIONS, VERSIONS_MORE, Version, load, nearest, structures_of_events
+from touchstone.scorers.clinical.formats.memory import Memory
 
 #: What a guide calls its own variant of a version, as CDC's early laboratory reports with 2.3.z.
 LOCAL_VERSION = re.compile(r"2\.[\d.]{1,5}\.[A-Za-z]", re.ASCII)

@@ -7,11 +7,11 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Literal
 
-from scorers.clinical.formats.hl7v2 import shared
-from scorers.clinical.formats.hl7v2.lexer import Segment, part
-from scorers.clinical.formats.hl7v2.notes import Notes, Problem, Recorder
-from scorers.clinical.formats.memory import Memory
-from scorers.clinical.report import Context
+from touchstone.scorers.clinical.formats.hl7v2 import shared
+from touchstone.scorers.clinical.formats.hl7v2.lexer import Segment, part
+from touchstone.scorers.clinical.formats.hl7v2.notes import Notes, Problem, Recorder
+from touchstone.scorers.clinical.formats.memory import Memory
+from touchstone.scorers.clinical.report import Context
 
 Kind = Literal["CX", "XCN", "XON", "HD"]
 #: Segment → fields whose authority is looked at, and where their data type keeps it.

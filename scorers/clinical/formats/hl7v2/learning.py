@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from scorers.clinical.formats.hl7v2.patterns import parts_of, segment_pattern
-from scorers.clinical.formats.hl7v2.tables import Version
+from touchstone.scorers.clinical.formats.hl7v2.patterns import parts_of, segment_pattern
+from touchstone.scorers.clinical.formats.hl7v2.tables import Version
 
 #: Good segments of a name before a pattern of the whole is made; each further pattern takes so many times more, up to a number.
 LEARN_AFTER = 256

@@ -10,8 +10,8 @@ import re
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from scorers.clinical.formats.hl7v2.escapes import unescape
-from scorers.clinical.formats.hl7v2.notes import Problem
+from touchstone.scorers.clinical.formats.hl7v2.escapes import unescape
+from touchstone.scorers.clinical.formats.hl7v2.notes import Problem
 
 USUAL = "|^~\\&"
 DATA_BYTES_MAX = 64 * 1024 * 1024

@@ -6,11 +6,11 @@ import re
 from dataclasses import dataclass, field
 from datetime import date
 
-from scorers.clinical.checks.parameters import Sex
-from scorers.clinical.formats.hl7v2 import shared
-from scorers.clinical.formats.hl7v2.escapes import unescape
-from scorers.clinical.formats.hl7v2.lexer import Segment
-from scorers.clinical.formats.hl7v2.notes import Notes
+from touchstone.scorers.clinical.checks.parameters import Sex
+from touchstone.scorers.clinical.formats.hl7v2 import shared
+from touchstone.scorers.clinical.formats.hl7v2.escapes import unescape
+from touchstone.scorers.clinical.formats.hl7v2.lexer import Segment
+from touchstone.scorers.clinical.formats.hl7v2.notes import Notes
 
 #: OBX-7 as an interval: `3.5-5.5`, `3.5 - 5.5`, `-2 to 2`.
 INTERVAL = re.compile(r"\s*([+-]?\d{1,12}(?:\.\d{1,12})?)\s*(?:-|–|to)\s*([+-]?\d{1,12}(?:\.\d{1,12})?)\s*", re.ASCII)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import NamedTuple
 
-from schemas.result import Finding, NotChecked, Severity
-from scorers.clinical.report import FINDINGS_MAX, GRAVE, Context, Report
+from touchstone.schemas.result import Finding, NotChecked, Severity
+from touchstone.scorers.clinical.report import FINDINGS_MAX, GRAVE, Context, Report
 
 
 class Problem(NamedTuple):

@@ -7,17 +7,17 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import NamedTuple
 
-from schemas.result import Severity
-from scorers.clinical.formats.hl7v2 import coded, measures, shared
-from scorers.clinical.formats.hl7v2.escapes import unescape
-from scorers.clinical.formats.hl7v2.fields import NULL, check_value
-from scorers.clinical.formats.hl7v2.lexer import PARTS_MAX, Segment
-from scorers.clinical.formats.hl7v2.measures import NUMBER
-from scorers.clinical.formats.hl7v2.notes import Notes
-from scorers.clinical.formats.hl7v2.patterns import compiled
-from scorers.clinical.formats.hl7v2.primitives import PRIMITIVES
-from scorers.clinical.formats.hl7v2.tables import Element, Version, code_tables, load
-from scorers.clinical.formats.memory import Memory
+from touchstone.schemas.result import Severity
+from touchstone.scorers.clinical.formats.hl7v2 import coded, measures, shared
+from touchstone.scorers.clinical.formats.hl7v2.escapes import unescape
+from touchstone.scorers.clinical.formats.hl7v2.fields import NULL, check_value
+from touchstone.scorers.clinical.formats.hl7v2.lexer import PARTS_MAX, Segment
+from touchstone.scorers.clinical.formats.hl7v2.measures import NUMBER
+from touchstone.scorers.clinical.formats.hl7v2.notes import Notes
+from touchstone.scorers.clinical.formats.hl7v2.patterns import compiled
+from touchstone.scorers.clinical.formats.hl7v2.primitives import PRIMITIVES
+from touchstone.scorers.clinical.formats.hl7v2.tables import Element, Version, code_tables, load
+from touchstone.scorers.clinical.formats.memory import Memory
 
 #: Units of one test that are remembered.
 UNITS_MAX = 16

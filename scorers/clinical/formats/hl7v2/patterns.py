@@ -11,9 +11,9 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
-from scorers.clinical.formats.hl7v2.coded import CODED, OID, coding_system_pattern, growing
-from scorers.clinical.formats.hl7v2.primitives import ANY, LENGTHS_END, NULL, PRIMITIVES, TEXT_CHARACTER, text_pattern, trie
-from scorers.clinical.formats.hl7v2.tables import Element, Version, code_tables, load
+from touchstone.scorers.clinical.formats.hl7v2.coded import CODED, OID, coding_system_pattern, growing
+from touchstone.scorers.clinical.formats.hl7v2.primitives import ANY, LENGTHS_END, NULL, PRIMITIVES, TEXT_CHARACTER, text_pattern, trie
+from touchstone.scorers.clinical.formats.hl7v2.tables import Element, Version, code_tables, load
 
 LEVELS = ("^", "&")
 #: Stands among the components of a field that is given more than once.

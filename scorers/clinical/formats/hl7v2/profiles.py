@@ -12,13 +12,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
-from schemas.result import NotChecked
-from scorers.clinical.formats.hl7v2.coded import CODED
-from scorers.clinical.formats.hl7v2.identities import repetitions
-from scorers.clinical.formats.hl7v2.lexer import Message, Segment
-from scorers.clinical.formats.hl7v2.notes import Notes
-from scorers.clinical.formats.hl7v2.tables import Element, Version, load
-from scorers.clinical.formats.memory import Memory
+from touchstone.schemas.result import NotChecked
+from touchstone.scorers.clinical.formats.hl7v2.coded import CODED
+from touchstone.scorers.clinical.formats.hl7v2.identities import repetitions
+from touchstone.scorers.clinical.formats.hl7v2.lexer import Message, Segment
+from touchstone.scorers.clinical.formats.hl7v2.notes import Notes
+from touchstone.scorers.clinical.formats.hl7v2.tables import Element, Version, load
+from touchstone.scorers.clinical.formats.memory import Memory
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
-from schemas.result import Finding, NotChecked
-from scorers.clinical.checks.parameters import Parameter, Sex
-from scorers.clinical.formats.hl7v2.notes import Notes
-from scorers.clinical.report import Context
+from touchstone.schemas.result import Finding, NotChecked
+from touchstone.scorers.clinical.checks.parameters import Parameter, Sex
+from touchstone.scorers.clinical.formats.hl7v2.notes import Notes
+from touchstone.scorers.clinical.report import Context
 
 #: What table 0396 calls LOINC, and what senders call it.
 LOINC_SYSTEMS = frozenset({"LN", "LOINC", "2.16.840.1.113883.6.1"})
@@ -19,7 +19,7 @@ Zone = Literal["required", "recommended", "none"]
 
 def time(value: str, path: str, context: Context, *, zone: Zone = "none") -> list[Finding]:
     """What is wrong with a date or time: form, calendar, offset, future, age."""
-    from scorers.clinical.checks.datetimes import check_hl7v2
+    from touchstone.scorers.clinical.checks.datetimes import check_hl7v2
 
     return check_hl7v2(value, path, context, zone=zone)
 
@@ -32,7 +32,7 @@ def zone_missing(path: str, zone: Zone) -> list[Finding]:
 
 def authority(path: str, context: Context, *, identifier: str, universal_id: str, universal_id_type: str, type_code: str) -> list[Finding]:
     """What is wrong with the parts of a value that name its assigning authority."""
-    from scorers.clinical.checks.identifiers import check_assigning_authority
+    from touchstone.scorers.clinical.checks.identifiers import check_assigning_authority
 
     return check_assigning_authority(path, context, identifier=identifier, universal_id=universal_id, universal_id_type=universal_id_type, type_code=type_code)
 
@@ -40,16 +40,16 @@ def authority(path: str, context: Context, *, identifier: str, universal_id: str
 @lru_cache(maxsize=2_048)
 def is_good_unit(written: str, loinc: str | None, system: str) -> bool:
     """Whether nothing is to be said of a unit beside a LOINC code; remembered, since few units make up most results."""
-    from scorers.clinical.checks.ucum import check_unit
-    from scorers.clinical.checks.units import reader_installed
+    from touchstone.scorers.clinical.checks.ucum import check_unit
+    from touchstone.scorers.clinical.checks.units import reader_installed
 
     return reader_installed() and len(written) <= _REMEMBERED_LENGTH_MAX and not check_unit(written, "", Context(), loinc=loinc, system=system or None)
 
 
 def unit(unit_written: str, path: str, notes: Notes, *, loinc: str | None, system: str | None) -> list[Finding]:
     """What is wrong with a unit, by itself and for its LOINC code."""
-    from scorers.clinical.checks.ucum import NOT_INSTALLED, check_unit
-    from scorers.clinical.checks.units import reader_installed
+    from touchstone.scorers.clinical.checks.ucum import NOT_INSTALLED, check_unit
+    from touchstone.scorers.clinical.checks.units import reader_installed
 
     if not reader_installed():
         notes.report.skip("units", NOT_INSTALLED)
@@ -59,8 +59,8 @@ def unit(unit_written: str, path: str, notes: Notes, *, loinc: str | None, syste
 @lru_cache(maxsize=2_048)
 def _line(loinc: str, unit: str) -> tuple[Parameter, float, float] | None:
     """The parameter of a LOINC code, and the scale and offset that lead a unit into the parameter's; None where there is no way."""
-    from scorers.clinical.checks.parameters import find_parameter
-    from scorers.clinical.checks.plausibility import convert
+    from touchstone.scorers.clinical.checks.parameters import find_parameter
+    from touchstone.scorers.clinical.checks.plausibility import convert
 
     parameter = find_parameter(loinc)
     if parameter is None or len(unit) > _REMEMBERED_LENGTH_MAX:
@@ -109,7 +109,7 @@ def _not_judged(reason: str) -> NotChecked:
 @lru_cache(maxsize=2_048)
 def _without_ranges(loinc: str) -> NotChecked | None:
     """What is said of every value of a LOINC code that has no ranges; None where it has some."""
-    from scorers.clinical.checks.plausibility import judge_value
+    from touchstone.scorers.clinical.checks.plausibility import judge_value
 
     judged = judge_value("0", "", Context(), loinc=loinc)
     return _not_judged(judged.reason) if judged.parameter is None and judged.reason else None
@@ -128,7 +128,7 @@ def value(
     comparator: str | None,
 ) -> list[Finding]:
     """What is implausible about a value; a value that was not judged is named as not checked."""
-    from scorers.clinical.checks.plausibility import judge_value
+    from touchstone.scorers.clinical.checks.plausibility import judge_value
 
     if loinc is not None and len(loinc) <= _REMEMBERED_LENGTH_MAX and (unjudged := _without_ranges(loinc)) is not None:
         notes.not_checked(unjudged)
@@ -143,20 +143,20 @@ def value(
 
 def reference_range(low: str, high: str, path: str, notes: Notes) -> list[Finding]:
     """What is wrong with a reference range."""
-    from scorers.clinical.checks.plausibility import check_reference_range
+    from touchstone.scorers.clinical.checks.plausibility import check_reference_range
 
     return check_reference_range(low, high, path, notes.context)
 
 
 def blood_pressure(systolic: str, diastolic: str, units: tuple[str, str], path: str, notes: Notes) -> list[Finding]:
     """What is wrong between two blood pressures, in these units."""
-    from scorers.clinical.checks.plausibility import check_blood_pressure
+    from touchstone.scorers.clinical.checks.plausibility import check_blood_pressure
 
     return check_blood_pressure(systolic, diastolic, path, notes.context, systolic_unit=units[0], diastolic_unit=units[1])
 
 
 def codes(table: str) -> frozenset[str]:
     """The codes that the shared value sets list for an HL7 table; empty where they list none."""
-    from scorers.clinical.checks.valuesets import codes_of
+    from touchstone.scorers.clinical.checks.valuesets import codes_of
 
     return codes_of(table) or frozenset()

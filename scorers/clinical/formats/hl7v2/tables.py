@@ -1,6 +1,6 @@
 """HL7's own tables, per version: segments, data types, grammars and codes.
 
-Compiled from hl7apy's tables by `python -m ops.hl7v2_tables` (licence: tables/NOTICE) and read once per version, on first use. The
+Compiled from hl7apy's tables by `python -m touchstone.ops.build.tables.hl7v2` (licence: tables/NOTICE) and read once per version, on first use. The
 source carries no field lengths; the lengths that are checked are those of the primitive data types (chapter 2A up to version 2.6).
 """
 

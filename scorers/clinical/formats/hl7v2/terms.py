@@ -7,16 +7,16 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
-from schemas.result import NotChecked
-from scorers.clinical.checks.terminology import CodeSystem, MembershipSource, check_code, code_system
-from scorers.clinical.formats.hl7v2.coded import CODED
-from scorers.clinical.formats.hl7v2.escapes import unescape
-from scorers.clinical.formats.hl7v2.identities import repetitions
-from scorers.clinical.formats.hl7v2.lexer import Segment
-from scorers.clinical.formats.hl7v2.notes import Notes
-from scorers.clinical.formats.hl7v2.tables import load
-from scorers.clinical.formats.memory import Memory
-from scorers.clinical.report import Context
+from touchstone.schemas.result import NotChecked
+from touchstone.scorers.clinical.checks.terminology import CodeSystem, MembershipSource, check_code, code_system
+from touchstone.scorers.clinical.formats.hl7v2.coded import CODED
+from touchstone.scorers.clinical.formats.hl7v2.escapes import unescape
+from touchstone.scorers.clinical.formats.hl7v2.identities import repetitions
+from touchstone.scorers.clinical.formats.hl7v2.lexer import Segment
+from touchstone.scorers.clinical.formats.hl7v2.notes import Notes
+from touchstone.scorers.clinical.formats.hl7v2.tables import load
+from touchstone.scorers.clinical.formats.memory import Memory
+from touchstone.scorers.clinical.report import Context
 
 #: Distinct codes of one document that are looked at.
 QUESTIONS_MAX = 1_000

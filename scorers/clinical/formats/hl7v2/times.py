@@ -6,11 +6,11 @@ import re
 from collections.abc import Mapping
 from datetime import timedelta
 
-from scorers.clinical.formats.hl7v2 import shared
-from scorers.clinical.formats.hl7v2.lexer import Segment
-from scorers.clinical.formats.hl7v2.notes import Notes
-from scorers.clinical.formats.hl7v2.primitives import DTM
-from scorers.clinical.formats.hl7v2.shared import Zone
+from touchstone.scorers.clinical.formats.hl7v2 import shared
+from touchstone.scorers.clinical.formats.hl7v2.lexer import Segment
+from touchstone.scorers.clinical.formats.hl7v2.notes import Notes
+from touchstone.scorers.clinical.formats.hl7v2.primitives import DTM
+from touchstone.scorers.clinical.formats.hl7v2.shared import Zone
 
 WELL_FORMED = re.compile(DTM.pattern or "", re.ASCII)
 #: Segment → (field, whether a time of day needs its offset). Birth is a day; MSH-7 places the whole message in time.

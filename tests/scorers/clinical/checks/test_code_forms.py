@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scorers.clinical.checks import code_forms
+from touchstone.scorers.clinical.checks import code_forms
 
 DIGITS = st.text("0123456789", min_size=1, max_size=17)
 

@@ -2,10 +2,10 @@ from pathlib import Path
 
 import pytest
 
-from scorers.base import ConfigError
-from scorers.clinical.checks.code_tables import CodeTables, FirstAnswer, Layout, read_code_table
-from scorers.clinical.checks.terminology import RXNORM, check_code
-from scorers.clinical.report import Context
+from touchstone.scorers.base import ConfigError
+from touchstone.scorers.clinical.checks.code_tables import CodeTables, FirstAnswer, Layout, read_code_table
+from touchstone.scorers.clinical.checks.terminology import RXNORM, check_code
+from touchstone.scorers.clinical.report import Context
 
 #: Lines in the layouts of the releases, with made-up names.
 RXNCONSO = """\

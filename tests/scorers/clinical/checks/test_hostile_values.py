@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from schemas.result import Finding
-from scorers.clinical.checks import datetimes, identifiers, plausibility, terminology, ucum, valuesets
-from scorers.clinical.checks.scalars import number_of, shown
-from scorers.clinical.report import Context
+from touchstone.schemas.result import Finding
+from touchstone.scorers.clinical.checks import datetimes, identifiers, plausibility, terminology, ucum, valuesets
+from touchstone.scorers.clinical.checks.scalars import number_of, shown
+from touchstone.scorers.clinical.report import Context
 
 CHECKS: dict[str, Callable[[Any, Context], Any]] = {
     "oid": lambda value, context: identifiers.check_oid(value, "p", context),

@@ -2,8 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scorers.clinical.checks import identifiers
-from scorers.clinical.report import Context
+from touchstone.scorers.clinical.checks import identifiers
+from touchstone.scorers.clinical.report import Context
 
 CONTEXT = Context()
 

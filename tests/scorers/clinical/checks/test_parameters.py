@@ -3,10 +3,10 @@ from importlib import resources
 
 import pytest
 
-from scorers.clinical.checks.code_forms import loinc_problem
-from scorers.clinical.checks.parameters import Parameter, find_parameter, parameters, property_of, sex_of
-from scorers.clinical.checks.ucum import fits_property
-from scorers.clinical.checks.units import conversion, is_valid_unit
+from touchstone.scorers.clinical.checks.code_forms import loinc_problem
+from touchstone.scorers.clinical.checks.parameters import Parameter, find_parameter, parameters, property_of, sex_of
+from touchstone.scorers.clinical.checks.ucum import fits_property
+from touchstone.scorers.clinical.checks.units import conversion, is_valid_unit
 
 ALL = parameters()
 #: The specification's table (Priority 9), as names.
@@ -43,7 +43,7 @@ def test_a_parameter_s_ranges_lie_inside_each_other_and_its_unit_fits_its_codes(
 
 
 def test_no_code_and_no_name_stands_for_two_parameters() -> None:
-    table = tomllib.loads(resources.files("scorers.clinical.tables").joinpath("parameters.toml").read_text("utf-8"))["parameter"]
+    table = tomllib.loads(resources.files("touchstone.scorers.clinical.tables").joinpath("parameters.toml").read_text("utf-8"))["parameter"]
     codes = [code for entry in table for group in entry["loinc"].values() for code in group]
     names = [name for entry in table for name in entry["names"]]
     assert len(codes) == len(set(codes))

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scorers.clinical.checks import plausibility
-from scorers.clinical.checks.parameters import parameters
-from scorers.clinical.report import Context
+from touchstone.scorers.clinical.checks import plausibility
+from touchstone.scorers.clinical.checks.parameters import parameters
+from touchstone.scorers.clinical.report import Context
 
 CONTEXT = Context()
 

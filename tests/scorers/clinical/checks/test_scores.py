@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schemas.result import Finding, Severity
-from scorers.clinical.checks import scores
-from scorers.clinical.report import Report
+from touchstone.schemas.result import Finding, Severity
+from touchstone.scorers.clinical.checks import scores
+from touchstone.scorers.clinical.report import Report
 
 SEVERITIES: list[Severity] = ["critical", "major", "minor", "info"]
 

@@ -4,9 +4,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from schemas.result import Finding
-from scorers.clinical.checks import datetimes, identifiers, plausibility, scores, ucum, valuesets
-from scorers.clinical.report import Context, Report
+from touchstone.schemas.result import Finding
+from touchstone.scorers.clinical.checks import datetimes, identifiers, plausibility, scores, ucum, valuesets
+from touchstone.scorers.clinical.report import Context, Report
 
 CONTEXT = Context(now=lambda: datetime(2026, 6, 15, tzinfo=UTC))
 QUOTING = Context(now=CONTEXT.now, quote=True)

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from ops.clinical_tables.icd10cm import compile_table, read_codes
-from ops.clinical_tables.value_sets import compile_value_sets
-from scorers.clinical.checks.terminology import in_icd10cm
+from touchstone.ops.build.tables.clinical.icd10cm import compile_table, read_codes
+from touchstone.ops.build.tables.clinical.value_sets import compile_value_sets
+from touchstone.scorers.clinical.checks.terminology import in_icd10cm
 
-TABLES = resources.files("scorers.clinical.tables")
+TABLES = resources.files("touchstone.scorers.clinical.tables")
 
 
 def test_the_icd_table_is_the_one_its_script_compiles() -> None:

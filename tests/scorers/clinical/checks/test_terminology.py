@@ -1,8 +1,8 @@
 import pytest
 
-from scorers.clinical.checks import terminology
-from scorers.clinical.checks.scalars import Membership
-from scorers.clinical.report import Context
+from touchstone.scorers.clinical.checks import terminology
+from touchstone.scorers.clinical.checks.scalars import Membership
+from touchstone.scorers.clinical.report import Context
 
 CONTEXT = Context()
 

@@ -11,8 +11,8 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from scorers.base import ConfigError
-from scorers.clinical.checks.terminology_server import ANSWER_BYTES_MAX, UMLS_BASE_URL, TerminologyServer, umls_server
+from touchstone.scorers.base import ConfigError
+from touchstone.scorers.clinical.checks.terminology_server import ANSWER_BYTES_MAX, UMLS_BASE_URL, TerminologyServer, umls_server
 
 SNOMED = "http://snomed.info/sct"
 MEMBERS = {SNOMED: {"73211009"}, "http://loinc.org": {"8867-4"}}

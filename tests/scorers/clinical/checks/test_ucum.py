@@ -5,12 +5,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scorers.clinical.checks import ucum
-from scorers.clinical.checks.units import conversion, is_valid_unit
-from scorers.clinical.report import Context
+from touchstone.scorers.clinical.checks import ucum
+from touchstone.scorers.clinical.checks.units import conversion, is_valid_unit
+from touchstone.scorers.clinical.report import Context
 
 CONTEXT = Context()
-TABLE = tomllib.loads(resources.files("scorers.clinical.tables").joinpath("units.toml").read_text("utf-8"))
+TABLE = tomllib.loads(resources.files("touchstone.scorers.clinical.tables").joinpath("units.toml").read_text("utf-8"))
 LEUKOCYTES, TEMPERATURE, GLUCOSE_MASS, GLUCOSE_MOLES = "6690-2", "8310-5", "2345-7", "15074-8"
 
 

@@ -1,7 +1,7 @@
 import pytest
 
-from scorers.clinical.checks import valuesets
-from scorers.clinical.report import Context
+from touchstone.scorers.clinical.checks import valuesets
+from touchstone.scorers.clinical.report import Context
 
 CONTEXT = Context()
 

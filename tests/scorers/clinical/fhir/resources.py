@@ -6,9 +6,9 @@ import copy
 import json
 from typing import Any
 
-from schemas.result import Finding
-from scorers.clinical.formats.fhir import Options, validate
-from scorers.clinical.report import Report
+from touchstone.schemas.result import Finding
+from touchstone.scorers.clinical.formats.fhir import Options, validate
+from touchstone.scorers.clinical.report import Report
 
 DIV = '<div xmlns="http://www.w3.org/1999/xhtml"><p>Made for a test.</p></div>'
 PLAIN = Options(clinical=False, marks=False, installed_packages=False)

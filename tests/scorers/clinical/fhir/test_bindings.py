@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from scorers.clinical.formats.fhir import is_valid
-from scorers.clinical.formats.fhir.tables import _read, later_codes
 from tests.scorers.clinical.fhir.resources import PLAIN, codes, found, observation, patient, report
+from touchstone.scorers.clinical.formats.fhir import is_valid
+from touchstone.scorers.clinical.formats.fhir.tables import _read, later_codes
 
 ACTIVE = "http://terminology.hl7.org/CodeSystem/condition-clinical"
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from scorers.clinical.formats.fhir import is_valid
 from tests.scorers.clinical.fhir.resources import PLAIN, bundle, codes, found, observation, patient, report
+from touchstone.scorers.clinical.formats.fhir import is_valid
 
 CORE = "http://hl7.org/fhir/StructureDefinition/"
 STRICT = replace(PLAIN, extensions="known")

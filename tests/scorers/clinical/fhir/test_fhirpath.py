@@ -8,9 +8,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scorers.clinical.formats.fhir.fhirpath import FhirPathError, Surroundings, Undecided, Verdict, compile_expression, decide, parse, repaired, truth
-from scorers.clinical.formats.fhir.hot import HOT, HOT_EXPRESSIONS
-from scorers.clinical.formats.fhir.tables import Invariant, definitions
+from touchstone.scorers.clinical.formats.fhir.fhirpath import (
+    FhirPathError,
+    Surroundings,
+    Undecided,
+    Verdict,
+    compile_expression,
+    decide,
+    parse,
+    repaired,
+    truth,
+)
+from touchstone.scorers.clinical.formats.fhir.invariant_shortcuts import HOT, HOT_EXPRESSIONS
+from touchstone.scorers.clinical.formats.fhir.tables import Invariant, definitions
 
 ITEM: dict[str, Any] = {
     "resourceType": "Observation",

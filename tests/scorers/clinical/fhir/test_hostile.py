@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scorers.clinical.formats.fhir import Options, is_valid, validate
 from tests.scorers.clinical.fhir.resources import bundle, observation, patient
+from touchstone.scorers.clinical.formats.fhir import Options, is_valid, validate
 
 
 def nested(depth: int) -> bytes:

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from scorers.clinical.formats.fhir import is_valid
 from tests.scorers.clinical.fhir.resources import codes, observation, patient, report
+from touchstone.scorers.clinical.formats.fhir import is_valid
 
 CONDITION = {"resourceType": "Condition", "subject": {"reference": "Patient/p"}}
 VER = "http://terminology.hl7.org/CodeSystem/condition-ver-status"

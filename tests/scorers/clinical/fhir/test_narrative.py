@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scorers.clinical.formats.fhir import is_valid
-from scorers.clinical.formats.fhir.glance import look
-from scorers.clinical.formats.fhir.markup import Scan
 from tests.scorers.clinical.fhir.resources import codes, patient, report
+from touchstone.scorers.clinical.formats.fhir import is_valid
+from touchstone.scorers.clinical.formats.fhir.markup import Scan
+from touchstone.scorers.clinical.formats.fhir.narrative_tags import look
 
 NS = 'xmlns="http://www.w3.org/1999/xhtml"'
 

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scorers.clinical.formats.fhir.primitives import CHECKS
-from scorers.clinical.formats.fhir.tables import definitions
-from scorers.clinical.formats.fhir.validator import engine
 from tests.scorers.clinical.fhir.resources import codes, patient
+from touchstone.scorers.clinical.formats.fhir.primitives import CHECKS
+from touchstone.scorers.clinical.formats.fhir.tables import definitions
+from touchstone.scorers.clinical.formats.fhir.validator import engine
 
 GOOD = {
     "date": ["1980", "1980-02", "2024-02-29"],

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from scorers.clinical.formats.fhir import Options
 from tests.scorers.clinical.fhir.resources import PLAIN, codes, observation, patient
+from touchstone.scorers.clinical.formats.fhir import Options
 
 URL = "http://profiles.test/StructureDefinition/"
 BASE = "http://hl7.org/fhir/StructureDefinition/"

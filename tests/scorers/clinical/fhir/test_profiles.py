@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from scorers.clinical.formats.fhir import Options, is_valid
 from tests.scorers.clinical.fhir.resources import PLAIN, codes, observation, patient, report
+from touchstone.scorers.clinical.formats.fhir import Options, is_valid
 
 URL = "http://profiles.test/StructureDefinition/member"
 EXTENSION = "http://profiles.test/StructureDefinition/note"

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from scorers.clinical.formats.fhir import is_valid
 from tests.scorers.clinical.fhir.resources import PLAIN, codes, report
+from touchstone.scorers.clinical.formats.fhir import is_valid
 
 HL7 = "http://hl7.org/fhir/StructureDefinition/"
 Json = dict[str, Any]

@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from scorers.clinical.formats.fhir import is_valid, validate
-from scorers.clinical.report import Context
 from tests.scorers.clinical.fhir.resources import PLAIN, bundle, codes, found, observation, patient, report
+from touchstone.scorers.clinical.formats.fhir import is_valid, validate
+from touchstone.scorers.clinical.report import Context
 
 
 def test_good_resources_are_valid() -> None:

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from scorers.clinical.formats.fhir import is_valid
-from scorers.clinical.formats.fhir.structures import fields_at
 from tests.scorers.clinical.fhir.resources import codes, patient, report
+from touchstone.scorers.clinical.formats.fhir import is_valid
+from touchstone.scorers.clinical.formats.fhir.structures import fields_at
 
 Json = dict[str, Any]
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import lzma
 from pathlib import Path
 
-from ops.bench.fhir_agreement import measure
-from ops.bench.fhir_official import options_of, verdict
-from ops.fhir_tables.__main__ import main, read_package
-from scorers.clinical.formats.fhir.tables import FOLDER, code_systems, definitions, own_profiles
+from touchstone.ops.build.tables.fhir.__main__ import main, read_package
+from touchstone.ops.verify.agreement.official import options_of, verdict
+from touchstone.ops.verify.agreement.recorded import measure
+from touchstone.scorers.clinical.formats.fhir.tables import FOLDER, code_systems, definitions, own_profiles
 
 
 def test_the_tables_are_small_and_complete() -> None:

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from scorers.clinical.formats.fhir import is_valid
-from scorers.clinical.formats.fhir.profiles.us_core import RULES, URL, profiles_stating
 from tests.scorers.clinical.fhir.resources import PLAIN, report
+from touchstone.scorers.clinical.formats.fhir import is_valid
+from touchstone.scorers.clinical.formats.fhir.profiles.us_core import RULES, URL, profiles_stating
 
 UCUM = "http://unitsofmeasure.org"
 QUANTITY = {"value": 1, "unit": "mg", "system": UCUM, "code": "mg"}

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ops.bench.agreement_mutations import KINDS
-from ops.samples import traces
-from scorers.clinical.formats.fhir import Options, is_valid, validate
-from scorers.clinical.formats.fhir.tables import definitions
-from scorers.clinical.formats.fhir.xml import DEPTH_MAX, xml_as_json
-from scorers.clinical.report import Report
+from touchstone.ops.local.samples import traces
+from touchstone.ops.verify.agreement.mutations import KINDS
+from touchstone.scorers.clinical.formats.fhir import Options, is_valid, validate
+from touchstone.scorers.clinical.formats.fhir.tables import definitions
+from touchstone.scorers.clinical.formats.fhir.xml import DEPTH_MAX, xml_as_json
+from touchstone.scorers.clinical.report import Report
 
 NAMESPACE = 'xmlns="http://hl7.org/fhir"'
 

@@ -2,9 +2,9 @@
 
 from datetime import UTC, datetime
 
-from schemas.result import Finding
-from scorers.clinical.formats.hl7v2.validator import check_document
-from scorers.clinical.report import Context, Report
+from touchstone.schemas.result import Finding
+from touchstone.scorers.clinical.formats.hl7v2.validator import check_document
+from touchstone.scorers.clinical.report import Context, Report
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 AUTHORITY = "GOODHOPE&2.16.840.1.113883.3.1234&ISO"

@@ -2,8 +2,8 @@
 
 import pytest
 
-from scorers.clinical.formats.hl7v2 import decode, read
 from tests.scorers.clinical.hl7v2.messages import PID, findings, header
+from touchstone.scorers.clinical.formats.hl7v2 import decode, read
 
 
 def named(charset: str, name: str = "Müller^Zoë") -> str:

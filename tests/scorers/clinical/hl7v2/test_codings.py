@@ -1,8 +1,8 @@
 """Codes with their systems, for terminology."""
 
-from scorers.clinical.formats.hl7v2 import codings, read
-from scorers.clinical.formats.hl7v2.codings import CODINGS_MAX, Coding
 from tests.scorers.clinical.hl7v2.messages import OBR, OBX, PID, admission, header, message, result
+from touchstone.scorers.clinical.formats.hl7v2 import codings, read
+from touchstone.scorers.clinical.formats.hl7v2.codings import CODINGS_MAX, Coding
 
 
 def test_codes_are_found_where_fields_are_coded() -> None:

@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scorers.clinical.formats.hl7v2.fields import Checker, check_value
-from scorers.clinical.formats.hl7v2.lexer import Segment
-from scorers.clinical.formats.hl7v2.notes import Notes
-from scorers.clinical.formats.hl7v2.patterns import compiled
-from scorers.clinical.formats.hl7v2.primitives import trie
-from scorers.clinical.formats.hl7v2.tables import Element, load
-from scorers.clinical.report import Context, Report
 from tests.scorers.clinical.hl7v2.messages import NOW, OBR, OBX, PID, admission, findings, grave, header, message, report_of, result, told
+from touchstone.scorers.clinical.formats.hl7v2.fields import Checker, check_value
+from touchstone.scorers.clinical.formats.hl7v2.lexer import Segment
+from touchstone.scorers.clinical.formats.hl7v2.notes import Notes
+from touchstone.scorers.clinical.formats.hl7v2.patterns import compiled
+from touchstone.scorers.clinical.formats.hl7v2.primitives import trie
+from touchstone.scorers.clinical.formats.hl7v2.tables import Element, load
+from touchstone.scorers.clinical.report import Context, Report
 
 PIECES = ["", '""', "A", "4711", "20260229", "20240229", "2024", "202402291200-0600", "12.5", "-1", "Winter", "LN", "HL70001", "99X", "SCT", "Y", "F", "ISO"]
 PIECES += ["2.16.840.1", "x y", "é", "MR", "\\T\\", "\\", "\x07", "H", "u" * 210, "NPI", "0", "1260"]

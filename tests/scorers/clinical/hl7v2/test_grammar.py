@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scorers.clinical.formats.hl7v2.grammar import ANYWHERE, NEVER_REQUIRED, Fault, Structure, build
-from scorers.clinical.formats.hl7v2.header import structure
-from scorers.clinical.formats.hl7v2.tables import VERSIONS, load
+from touchstone.scorers.clinical.formats.hl7v2.grammar import ANYWHERE, NEVER_REQUIRED, Fault, Structure, build
+from touchstone.scorers.clinical.formats.hl7v2.header import structure
+from touchstone.scorers.clinical.formats.hl7v2.tables import VERSIONS, load
 
 COMMON = ("ORU_R01", "ADT_A01", "ORM_O01", "ADT_A06", "SIU_S12", "MDM_T02", "VXU_V04", "OML_O21", "RDE_O11", "BAR_P01")
 

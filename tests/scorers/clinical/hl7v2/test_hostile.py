@@ -7,10 +7,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from scorers.clinical.formats.hl7v2 import decode, read, validate
-from scorers.clinical.formats.hl7v2.lexer import DATA_BYTES_MAX, SEGMENTS_MAX
-from scorers.clinical.report import FINDINGS_MAX, Context
 from tests.scorers.clinical.hl7v2.messages import NOW, OBR, OBX, PID, admission, header, message, report_of, result
+from touchstone.scorers.clinical.formats.hl7v2 import decode, read, validate
+from touchstone.scorers.clinical.formats.hl7v2.lexer import DATA_BYTES_MAX, SEGMENTS_MAX
+from touchstone.scorers.clinical.report import FINDINGS_MAX, Context
 
 MEBIBYTE = 1024 * 1024
 #: Processor seconds, far above what is measured (under 3 s); a quadratic step would be minutes.
@@ -139,7 +139,7 @@ def test_a_fault_of_ours_is_told_and_not_raised(monkeypatch: pytest.MonkeyPatch)
     def broken(*_: object) -> None:
         raise RuntimeError("secret payload")
 
-    monkeypatch.setattr("scorers.clinical.formats.hl7v2.validator.read", broken)
+    monkeypatch.setattr("touchstone.scorers.clinical.formats.hl7v2.validator.read", broken)
     report = validate(result())
 
     assert [(found.severity, found.code) for found in report.findings] == [("critical", "structure.internal")]

@@ -2,9 +2,9 @@
 
 import pytest
 
-from scorers.clinical.formats.hl7v2.escapes import has_stray, unescape
-from scorers.clinical.formats.hl7v2.lexer import SEGMENTS_MAX, read
 from tests.scorers.clinical.hl7v2.messages import OBR, OBX, PID, findings, grave, header, message, report_of, result, told
+from touchstone.scorers.clinical.formats.hl7v2.escapes import has_stray, unescape
+from touchstone.scorers.clinical.formats.hl7v2.lexer import SEGMENTS_MAX, read
 
 
 @pytest.mark.parametrize("end", ["\r", "\n", "\r\n"])

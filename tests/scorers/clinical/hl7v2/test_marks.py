@@ -2,7 +2,7 @@
 
 import pytest
 
-from scorers.clinical.formats.hl7v2 import validate
+from touchstone.scorers.clinical.formats.hl7v2 import validate
 
 MESSAGE = (
     "MSH|^~\\&|A|B|C|D|20240101120000+0000||ADT^A01^ADT_A01|1|P|2.5.1\rEVN||20240101120000+0000\rPID|1||1^^^A&1.2.3&ISO^MR||Doe^Jo^^^^^L||19800229|F\rPV1|1|I\r"

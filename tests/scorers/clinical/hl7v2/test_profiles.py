@@ -2,8 +2,8 @@
 
 import pytest
 
-from scorers.clinical.formats.hl7v2.profiles import CASE_NOTIFICATION, ELR
 from tests.scorers.clinical.hl7v2.messages import grave, message, report_of
+from touchstone.scorers.clinical.formats.hl7v2.profiles import CASE_NOTIFICATION, ELR
 
 HORIZON = "LAB^2.16.840.1.113883.3.8000.1^ISO"
 ORDER = "4711^LAB^2.16.840.1.113883.3.8000.1^ISO"

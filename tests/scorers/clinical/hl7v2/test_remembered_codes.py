@@ -4,12 +4,12 @@ from datetime import UTC, datetime
 
 import pytest
 
-from scorers.clinical.formats.hl7v2 import validate
-from scorers.clinical.formats.hl7v2.fields import REMEMBERED, Checker
-from scorers.clinical.formats.hl7v2.tables import load
-from scorers.clinical.formats.memory import TEXT_LENGTH_MAX, Memory
-from scorers.clinical.report import Context
 from tests.scorers.clinical.hl7v2.messages import NOW, OBX, PID, header, message, report_of, result
+from touchstone.scorers.clinical.formats.hl7v2 import validate
+from touchstone.scorers.clinical.formats.hl7v2.fields import REMEMBERED, Checker
+from touchstone.scorers.clinical.formats.hl7v2.tables import load
+from touchstone.scorers.clinical.formats.memory import TEXT_LENGTH_MAX, Memory
+from touchstone.scorers.clinical.report import Context
 
 
 def test_a_question_is_asked_once_for_each_text() -> None:

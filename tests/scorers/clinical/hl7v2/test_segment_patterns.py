@@ -4,16 +4,16 @@ import random
 
 import pytest
 
-from scorers.clinical.formats.hl7v2 import read
-from scorers.clinical.formats.hl7v2.fields import Checker
-from scorers.clinical.formats.hl7v2.learning import LEARN_AFTER, Learner
-from scorers.clinical.formats.hl7v2.lexer import Segment
-from scorers.clinical.formats.hl7v2.notes import Notes
-from scorers.clinical.formats.hl7v2.observations import value_accepts
-from scorers.clinical.formats.hl7v2.patterns import parts_of
-from scorers.clinical.formats.hl7v2.tables import load
-from scorers.clinical.report import Context, Report
 from tests.scorers.clinical.hl7v2.messages import OBR, OBX, PID, PV1, header, message
+from touchstone.scorers.clinical.formats.hl7v2 import read
+from touchstone.scorers.clinical.formats.hl7v2.fields import Checker
+from touchstone.scorers.clinical.formats.hl7v2.learning import LEARN_AFTER, Learner
+from touchstone.scorers.clinical.formats.hl7v2.lexer import Segment
+from touchstone.scorers.clinical.formats.hl7v2.notes import Notes
+from touchstone.scorers.clinical.formats.hl7v2.observations import value_accepts
+from touchstone.scorers.clinical.formats.hl7v2.patterns import parts_of
+from touchstone.scorers.clinical.formats.hl7v2.tables import load
+from touchstone.scorers.clinical.report import Context, Report
 
 ROWS = (
     PID,

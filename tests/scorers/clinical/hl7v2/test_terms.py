@@ -2,10 +2,10 @@
 
 import pytest
 
-from scorers.clinical.checks.scalars import Membership
-from scorers.clinical.formats.hl7v2 import terms, validate
-from scorers.clinical.report import Context, Report
 from tests.scorers.clinical.hl7v2.messages import NOW, OBX, admission, result
+from touchstone.scorers.clinical.checks.scalars import Membership
+from touchstone.scorers.clinical.formats.hl7v2 import terms, validate
+from touchstone.scorers.clinical.report import Context, Report
 
 
 class Source:

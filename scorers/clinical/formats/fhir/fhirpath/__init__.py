@@ -1,10 +1,10 @@
 """The part of FHIRPath that invariants of FHIR R4 and US Core are written in, compiled to Python functions over parsed JSON."""
 
-from scorers.clinical.formats.fhir.fhirpath.compiled import compile_expression, truth
-from scorers.clinical.formats.fhir.fhirpath.repairs import repaired
-from scorers.clinical.formats.fhir.fhirpath.shape import Verdict, decide
-from scorers.clinical.formats.fhir.fhirpath.surroundings import Surroundings
-from scorers.clinical.formats.fhir.fhirpath.syntax import FhirPathError, Node, parse
-from scorers.clinical.formats.fhir.fhirpath.values import Undecided
+from touchstone.scorers.clinical.formats.fhir.fhirpath.compiled import compile_expression, truth
+from touchstone.scorers.clinical.formats.fhir.fhirpath.repairs import repaired
+from touchstone.scorers.clinical.formats.fhir.fhirpath.shape import Verdict, decide
+from touchstone.scorers.clinical.formats.fhir.fhirpath.surroundings import Surroundings
+from touchstone.scorers.clinical.formats.fhir.fhirpath.syntax import FhirPathError, Node, parse
+from touchstone.scorers.clinical.formats.fhir.fhirpath.values import Undecided
 
 __all__ = ["FhirPathError", "Node", "Surroundings", "Undecided", "Verdict", "compile_expression", "decide", "parse", "repaired", "truth"]

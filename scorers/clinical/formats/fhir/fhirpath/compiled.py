@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from scorers.clinical.formats.fhir.fhirpath import functions
-from scorers.clinical.formats.fhir.fhirpath.operators import boolean, operation
-from scorers.clinical.formats.fhir.fhirpath.surroundings import Compiled, Surroundings
-from scorers.clinical.formats.fhir.fhirpath.syntax import FhirPathError, Node
-from scorers.clinical.formats.fhir.fhirpath.values import children, plain
+from touchstone.scorers.clinical.formats.fhir.fhirpath import functions
+from touchstone.scorers.clinical.formats.fhir.fhirpath.operators import boolean, operation
+from touchstone.scorers.clinical.formats.fhir.fhirpath.surroundings import Compiled, Surroundings
+from touchstone.scorers.clinical.formats.fhir.fhirpath.syntax import FhirPathError, Node
+from touchstone.scorers.clinical.formats.fhir.fhirpath.values import children, plain
 
 UCUM = "http://unitsofmeasure.org"
 _CONSTANTS = {"ucum": UCUM, "loinc": "http://loinc.org", "sct": "http://snomed.info/sct"}

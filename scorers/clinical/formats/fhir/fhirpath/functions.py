@@ -8,8 +8,18 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
-from scorers.clinical.formats.fhir.fhirpath.syntax import FhirPathError
-from scorers.clinical.formats.fhir.fhirpath.values import DESCENDANTS_MAX, Extended, Undecided, all_children, children, compare, descendants, plain, same
+from touchstone.scorers.clinical.formats.fhir.fhirpath.syntax import FhirPathError
+from touchstone.scorers.clinical.formats.fhir.fhirpath.values import (
+    DESCENDANTS_MAX,
+    Extended,
+    Undecided,
+    all_children,
+    children,
+    compare,
+    descendants,
+    plain,
+    same,
+)
 
 #: A text longer than this is not matched against a pattern of a definition: a pattern may backtrack.
 MATCHED_CHARS_MAX = 4_000

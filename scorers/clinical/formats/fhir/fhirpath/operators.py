@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from scorers.clinical.formats.fhir.fhirpath import functions
-from scorers.clinical.formats.fhir.fhirpath.surroundings import Compiled, Surroundings
-from scorers.clinical.formats.fhir.fhirpath.values import Undecided, compare, plain, same
+from touchstone.scorers.clinical.formats.fhir.fhirpath import functions
+from touchstone.scorers.clinical.formats.fhir.fhirpath.surroundings import Compiled, Surroundings
+from touchstone.scorers.clinical.formats.fhir.fhirpath.values import Undecided, compare, plain, same
 
 
 def operation(operator: str, left: Compiled, right: Compiled) -> Compiled:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from enum import Enum
 
-from scorers.clinical.formats.fhir.fhirpath.syntax import Node
+from touchstone.scorers.clinical.formats.fhir.fhirpath.syntax import Node
 
 
 class Verdict(Enum):

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from scorers.clinical.formats.fhir.fhirpath.values import Undecided
+from touchstone.scorers.clinical.formats.fhir.fhirpath.values import Undecided
 
 #: Items that the evaluation of one invariant may visit: `all()` over a list inside `all()` over a list is quadratic.
 STEPS_MAX = 2_000_000

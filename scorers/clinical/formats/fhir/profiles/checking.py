@@ -5,19 +5,19 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from schemas.result import Severity
-from scorers.clinical.formats.fhir.document import Document, Frame, Place
-from scorers.clinical.formats.fhir.fhirpath.values import Extended, children
-from scorers.clinical.formats.fhir.options import PROFILES_MAX
-from scorers.clinical.formats.fhir.profiles.library import Library
-from scorers.clinical.formats.fhir.profiles.matching import equal, fits, occurrences
-from scorers.clinical.formats.fhir.profiles.slices import Slicing
-from scorers.clinical.formats.fhir.profiles.statements import LEVELS
-from scorers.clinical.formats.fhir.profiles.tree import BASE, Constraint, Profile, is_base, shown_text
-from scorers.clinical.formats.fhir.profiles.us_core import rules_of
-from scorers.clinical.formats.fhir.references import Resolver
-from scorers.clinical.formats.fhir.tables import definitions
-from scorers.clinical.report import Report
+from touchstone.schemas.result import Severity
+from touchstone.scorers.clinical.formats.fhir.document import Document, Frame, Place
+from touchstone.scorers.clinical.formats.fhir.fhirpath.values import Extended, children
+from touchstone.scorers.clinical.formats.fhir.options import PROFILES_MAX
+from touchstone.scorers.clinical.formats.fhir.profiles.library import Library
+from touchstone.scorers.clinical.formats.fhir.profiles.matching import equal, fits, occurrences
+from touchstone.scorers.clinical.formats.fhir.profiles.slices import Slicing
+from touchstone.scorers.clinical.formats.fhir.profiles.statements import LEVELS
+from touchstone.scorers.clinical.formats.fhir.profiles.tree import BASE, Constraint, Profile, is_base, shown_text
+from touchstone.scorers.clinical.formats.fhir.profiles.us_core import rules_of
+from touchstone.scorers.clinical.formats.fhir.references import Resolver
+from touchstone.scorers.clinical.formats.fhir.tables import definitions
+from touchstone.scorers.clinical.report import Report
 
 #: Profiles of profiles: base definitions, types' profiles.
 NESTED_MAX = 12

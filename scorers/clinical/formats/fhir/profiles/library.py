@@ -6,13 +6,13 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from scorers.clinical.formats.fhir.options import Options
-from scorers.clinical.formats.fhir.profiles.packages import KEPT_MAX, URL_CHARS_MAX, Packages, home
-from scorers.clinical.formats.fhir.profiles.pruning import prune
-from scorers.clinical.formats.fhir.profiles.tree import Profile, compile_profile, extension_facts, is_base, settle
-from scorers.clinical.formats.fhir.profiles.values import ValueSets, system_facts
-from scorers.clinical.formats.fhir.tables import OWN_RULES, definitions
-from scorers.clinical.formats.memory import Memory
+from touchstone.scorers.clinical.formats.fhir.options import Options
+from touchstone.scorers.clinical.formats.fhir.profiles.packages import KEPT_MAX, URL_CHARS_MAX, Packages, home
+from touchstone.scorers.clinical.formats.fhir.profiles.pruning import prune
+from touchstone.scorers.clinical.formats.fhir.profiles.tree import Profile, compile_profile, extension_facts, is_base, settle
+from touchstone.scorers.clinical.formats.fhir.profiles.values import ValueSets, system_facts
+from touchstone.scorers.clinical.formats.fhir.tables import OWN_RULES, definitions
+from touchstone.scorers.clinical.formats.memory import Memory
 
 
 class Library:

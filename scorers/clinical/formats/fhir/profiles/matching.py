@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from scorers.clinical.checks.units import conversion
-from scorers.clinical.formats.fhir.document import Place
-from scorers.clinical.formats.fhir.fhirpath.values import CHOICE_TYPES, Undecided, children, compare, plain
+from touchstone.scorers.clinical.checks.units import conversion
+from touchstone.scorers.clinical.formats.fhir.document import Place
+from touchstone.scorers.clinical.formats.fhir.fhirpath.values import CHOICE_TYPES, Undecided, children, compare, plain
 
 _UNIT_CHARS_MAX = 200
 

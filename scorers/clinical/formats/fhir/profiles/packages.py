@@ -10,9 +10,9 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
-from scorers.clinical.formats.fhir.tables import own_profiles
-from scorers.clinical.formats.fhir.xml import xml_as_json
-from scorers.clinical.formats.memory import Memory
+from touchstone.scorers.clinical.formats.fhir.tables import own_profiles
+from touchstone.scorers.clinical.formats.fhir.xml import xml_as_json
+from touchstone.scorers.clinical.formats.memory import Memory
 
 Json = dict[str, Any]
 #: Bytes of one definition, and definitions read out of one archive.

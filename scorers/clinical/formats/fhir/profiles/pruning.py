@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from scorers.clinical.formats.fhir.profiles.tree import Constraint
-from scorers.clinical.formats.fhir.tables import Field, Type, definitions
+from touchstone.scorers.clinical.formats.fhir.profiles.tree import Constraint
+from touchstone.scorers.clinical.formats.fhir.tables import Field, Type, definitions
 
 _BASE = "http://hl7.org/fhir/StructureDefinition/"
 

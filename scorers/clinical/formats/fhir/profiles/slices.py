@@ -6,13 +6,13 @@ from abc import abstractmethod
 from functools import lru_cache
 from typing import Any, Final
 
-from scorers.clinical.formats.fhir.document import Place
-from scorers.clinical.formats.fhir.fhirpath.values import CHOICE_TYPES, children
-from scorers.clinical.formats.fhir.profiles.matching import choice_key, codes_of, equal, fits
-from scorers.clinical.formats.fhir.profiles.statements import Statements
-from scorers.clinical.formats.fhir.profiles.tree import BASE, Constraint, capital, is_base, shown_text
-from scorers.clinical.formats.fhir.references import relative_type
-from scorers.clinical.formats.fhir.tables import definitions
+from touchstone.scorers.clinical.formats.fhir.document import Place
+from touchstone.scorers.clinical.formats.fhir.fhirpath.values import CHOICE_TYPES, children
+from touchstone.scorers.clinical.formats.fhir.profiles.matching import choice_key, codes_of, equal, fits
+from touchstone.scorers.clinical.formats.fhir.profiles.statements import Statements
+from touchstone.scorers.clinical.formats.fhir.profiles.tree import BASE, Constraint, capital, is_base, shown_text
+from touchstone.scorers.clinical.formats.fhir.references import relative_type
+from touchstone.scorers.clinical.formats.fhir.tables import definitions
 
 #: A discriminator of which a slice says nothing.
 OPEN: Final = "open"

@@ -5,16 +5,16 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any, Final
 
-from schemas.result import Severity
-from scorers.clinical.formats.fhir.document import Document, Frame, Place
-from scorers.clinical.formats.fhir.fhirpath import Surroundings, Verdict, decide
-from scorers.clinical.formats.fhir.fhirpath.values import CHOICE_TYPES, plain
-from scorers.clinical.formats.fhir.plans import may_be_kept
-from scorers.clinical.formats.fhir.profiles.library import Library
-from scorers.clinical.formats.fhir.profiles.matching import absent, codes_of, is_amount, ordered
-from scorers.clinical.formats.fhir.profiles.tree import BASE, Constraint, shown_text
-from scorers.clinical.formats.fhir.references import Resolver, rest_parts
-from scorers.clinical.formats.fhir.tables import Invariant, definitions
+from touchstone.schemas.result import Severity
+from touchstone.scorers.clinical.formats.fhir.document import Document, Frame, Place
+from touchstone.scorers.clinical.formats.fhir.fhirpath import Surroundings, Verdict, decide
+from touchstone.scorers.clinical.formats.fhir.fhirpath.values import CHOICE_TYPES, plain
+from touchstone.scorers.clinical.formats.fhir.member_plans import may_be_kept
+from touchstone.scorers.clinical.formats.fhir.profiles.library import Library
+from touchstone.scorers.clinical.formats.fhir.profiles.matching import absent, codes_of, is_amount, ordered
+from touchstone.scorers.clinical.formats.fhir.profiles.tree import BASE, Constraint, shown_text
+from touchstone.scorers.clinical.formats.fhir.references import Resolver, rest_parts
+from touchstone.scorers.clinical.formats.fhir.tables import Invariant, definitions
 
 LEVELS: Final[dict[str, Severity]] = {"error": "major", "warning": "minor"}
 #: Sets of names for which a constraint keeps which of its invariants hold, and members that an object may have for that.

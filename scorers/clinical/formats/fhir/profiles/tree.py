@@ -6,8 +6,8 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-from scorers.clinical.formats.fhir.fhirpath import FhirPathError, repaired
-from scorers.clinical.formats.fhir.tables import Invariant, compile_invariant, definitions
+from touchstone.scorers.clinical.formats.fhir.fhirpath import FhirPathError, repaired
+from touchstone.scorers.clinical.formats.fhir.tables import Invariant, compile_invariant, definitions
 
 Json = dict[str, Any]
 BASE = "http://hl7.org/fhir/StructureDefinition/"

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-from scorers.clinical.formats.fhir.tables import Invariant, compile_invariant
+from touchstone.scorers.clinical.formats.fhir.tables import Invariant, compile_invariant
 
 URL = "http://hl7.org/fhir/us/core/StructureDefinition/"
 _UCUM = "http://unitsofmeasure.org"

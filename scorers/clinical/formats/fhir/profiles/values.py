@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from scorers.clinical.formats.fhir.profiles.packages import KEPT_MAX, URL_CHARS_MAX, Json, Packages
-from scorers.clinical.formats.fhir.tables import code_systems, definitions, listed_sets
-from scorers.clinical.formats.memory import Memory
+from touchstone.scorers.clinical.formats.fhir.profiles.packages import KEPT_MAX, URL_CHARS_MAX, Json, Packages
+from touchstone.scorers.clinical.formats.fhir.tables import code_systems, definitions, listed_sets
+from touchstone.scorers.clinical.formats.memory import Memory
 
 #: Value sets inside value sets.
 DEPTH_MAX = 8

@@ -1,0 +1,1 @@
+"""Files to cases to results, for any suite."""

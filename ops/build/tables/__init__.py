@@ -1,0 +1,1 @@
+"""Compilers of the tables that ship."""

@@ -1,0 +1,84 @@
+"""Compile the FHIR R4 tables: `python -m touchstone.ops.build.tables.fhir PACKAGE [--extensions PACKAGE] [--out DIR]`.
+
+The source is the package hl7.fhir.r4.core 4.0.1 (HL7, CC0-1.0), as a .tgz or an unpacked folder; `--extensions` adds the extension definitions of
+hl7.fhir.uv.extensions.r4 (HL7, CC0-1.0), which replaced those of the core package.
+The output is deterministic: the same package gives the same bytes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import lzma
+import sys
+import tarfile
+from pathlib import Path
+from typing import Any
+
+from touchstone.ops.build.tables.fhir.definitions import definitions_table, profiles_table
+from touchstone.ops.build.tables.fhir.terminology import codes_table, later_table, listed_table
+
+OUT = Path(__file__).resolve().parents[4] / "scorers/clinical/formats/fhir/tables"
+NOTICE = (
+    "Compiled from hl7.fhir.r4.core 4.0.1 and hl7.fhir.uv.extensions.r4 5.3.0 (HL7 International, CC0-1.0). "
+    "Regenerate: python -m touchstone.ops.build.tables.fhir"
+)
+KINDS = ("StructureDefinition", "ValueSet", "CodeSystem", "SearchParameter")
+
+
+def read_package(source: Path) -> dict[str, list[dict[str, Any]]]:
+    """Return the package's definitions by resource type, each list ordered by canonical URL."""
+    texts = _from_archive(source) if source.is_file() else [(path.name, path.read_bytes()) for path in _root(source).glob("*.json")]
+    found: dict[str, list[dict[str, Any]]] = {kind: [] for kind in KINDS}
+    for name, text in texts:
+        if name.split("-", 1)[0] in KINDS:
+            resource = json.loads(text)
+            found[resource["resourceType"]].append(resource)
+    return {kind: sorted(resources, key=lambda one: str(one.get("url"))) for kind, resources in found.items()}
+
+
+def _root(folder: Path) -> Path:
+    return folder / "package" if (folder / "package").is_dir() else folder
+
+
+def _from_archive(source: Path) -> list[tuple[str, bytes]]:
+    with tarfile.open(source) as archive:
+        top = (member for member in archive if member.isfile() and len(Path(member.name).parts) == 2 and member.name.endswith(".json"))
+        files = ((Path(member.name).name, archive.extractfile(member)) for member in top)
+        return [(name, file.read()) for name, file in files if file is not None]
+
+
+def write_table(path: Path, table: dict[str, Any]) -> int:
+    """Write one table as compressed JSON and return its size in bytes."""
+    text = json.dumps({"notice": NOTICE, **table}, separators=(",", ":"), ensure_ascii=False, sort_keys=True)
+    path.write_bytes(lzma.compress(text.encode(), preset=9))
+    return path.stat().st_size
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Compile both tables."""
+    parser = argparse.ArgumentParser(prog="python -m touchstone.ops.build.tables.fhir", description="Compile the FHIR R4 tables from hl7.fhir.r4.core 4.0.1.")
+    parser.add_argument("package", type=Path, help="the package: a .tgz file or a folder")
+    parser.add_argument("--extensions", type=Path, help="hl7.fhir.uv.extensions.r4: a .tgz file or a folder")
+    parser.add_argument("--terminology", type=Path, help="hl7.terminology.r4: a .tgz file or a folder")
+    parser.add_argument("--out", type=Path, default=OUT, help="where the tables go")
+    options = parser.parse_args(arguments)
+    if not options.package.exists():
+        parser.error(f"{options.package} does not exist; give the hl7.fhir.r4.core package")
+    package = read_package(options.package)
+    if len(package["StructureDefinition"]) < 200:
+        parser.error(f"{options.package} holds too few StructureDefinitions to be hl7.fhir.r4.core")
+    options.out.mkdir(parents=True, exist_ok=True)
+    structures = definitions_table(package, read_package(options.extensions) if options.extensions else None)
+    codes = codes_table(package)
+    tables = {"definitions": structures, "codes": codes, "profiles": profiles_table(package), "valuesets": listed_table(package, structures["values"])}
+    if options.terminology:
+        tables["terminology"] = later_table(read_package(options.terminology), codes)
+    for name, table in tables.items():
+        size = write_table(options.out / f"{name}.json.xz", table)
+        sys.stdout.write(f"{name}: {size:,} bytes\n")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,31 @@
+"""Running Kafka work for a short command: quiet libraries, one line for the user's mistakes."""
+
+import asyncio
+import io
+import logging
+import sys
+from collections.abc import Coroutine
+from typing import Any, TypeVar
+
+from touchstone.ops.cli.common.shared import one_line_errors
+
+T = TypeVar("T")
+
+
+def run(work: Coroutine[Any, Any, T]) -> T:
+    """Run a coroutine to its end. A `ConfigError` ends the command with one line and exit 3.
+
+    The client library reports a broker that does not answer in its own words, and again for every attempt: the one line
+    says it better.
+    """
+    library = logging.getLogger("aiokafka")
+    level = library.level
+    library.setLevel(logging.CRITICAL + 1)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # an id that the terminal cannot show ends no command
+    try:
+        with one_line_errors():
+            return asyncio.run(work)
+    finally:
+        library.setLevel(level)

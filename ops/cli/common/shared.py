@@ -1,0 +1,65 @@
+"""What every command shares: settings, one-line errors, exit codes."""
+
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+
+import typer
+
+if TYPE_CHECKING:
+    from touchstone.schemas.settings.house import Settings
+
+EXIT_STOPPED = 130  # what shells expect of a program that Ctrl-C ended
+EXIT_TERMINATED = 143  # and of one that SIGTERM ended
+EXIT_ERROR = 3  # SAFE v0 §7.3: 1 and 2 are verdicts, so errors of every kind are 3
+
+ConfigOption = Annotated[
+    Path | None, typer.Option("--config", help="Settings file (TOML). Default: $TOUCHSTONE_CONFIG, else ./touchstone.toml.", show_default=False)
+]
+BootstrapOption = Annotated[str | None, typer.Option("--bootstrap", help="Kafka brokers, host:port,… (overrides KAFKA_BOOTSTRAP_SERVERS).", show_default=False)]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]
+
+
+@contextmanager
+def until_read_no_more() -> Iterator[None]:
+    """Write for a command whose exit code is a verdict: a reader that goes early (head, less) must not make it a pass."""
+    try:
+        yield
+    except BrokenPipeError:
+        sys.stdout = None  # the interpreter's own word for no stream
+
+
+def one_line(message: str) -> str:
+    """A message of ours as one line that no terminal acts upon, whatever it names."""
+    from touchstone.ops.reports.text import visible
+
+    return visible(f"touchstone: {message}")
+
+
+def fail(message: str, code: int = EXIT_ERROR) -> NoReturn:
+    """End the command with one clear line on standard error."""
+    typer.echo(one_line(message), err=True)
+    raise typer.Exit(code)
+
+
+@contextmanager
+def one_line_errors() -> Iterator[None]:
+    """Turn the errors that are the user's to mend into one line and exit 3; anything else is a defect, for `main` to report."""
+    from touchstone.scorers.base import ConfigError
+
+    try:
+        yield
+    except ConfigError as error:
+        fail(str(error))
+
+
+def settings_from(config: Path | None = None, bootstrap: str | None = None, **overrides: Any) -> "Settings":
+    """Settings of this command. Keyword names are `section__field`; None is ignored. Ends with exit 3 on a bad one."""
+    from touchstone.ops.settings import load_settings
+
+    dotted: Mapping[str, Any] = {"kafka.bootstrap_servers": bootstrap} | {name.replace("__", "."): value for name, value in overrides.items()}
+    with one_line_errors():
+        return load_settings(dotted, env=os.environ, document=config)

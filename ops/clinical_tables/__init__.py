@@ -1,1 +1,0 @@
-"""Generators of the tables that the shared clinical checks ship with: `python -m ops.clinical_tables`."""

@@ -1,0 +1,1 @@
+"""A whole Touchstone on one machine: up, demo, brokers, checks."""

@@ -1,0 +1,196 @@
+"""The checks behind `touchstone doctor`: what is configured, reachable and missing, and how to mend it."""
+
+import os
+import platform
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Literal
+
+from touchstone.schemas.settings.house import Settings
+from touchstone.scorers.base import ConfigError, Suite
+
+State = Literal["good", "note", "bad"]
+
+PACKAGES = ("touchstone", "aiokafka", "confluent-kafka", "faust-streaming", "mode-streaming", "pydantic", "sqlalchemy", "uvloop")
+DOCKER_TIMEOUT_S = 5.0
+#: Extra → a package that it brings, and what it is for.
+EXTRAS = {
+    "clinical": ("ucumvert", "units in clinical documents"),
+    "nli": ("torch", "the models of summary_loss"),
+    "postgres": ("psycopg", "PostgreSQL"),
+    "summary": ("rapidfuzz", "summary_loss"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One finding. `bad` needs mending; `note` is worth knowing, and nothing fails for it. `mend`: what to do."""
+
+    area: str
+    state: State
+    what: str
+    mend: str = ""
+
+
+def check_python() -> Iterator[Check]:
+    """Python and packages."""
+    yield Check("python", "good", f"Python {platform.python_version()} on {platform.system()} {platform.machine()}")
+    versions = {name: _version(name) for name in PACKAGES}
+    missing = [name for name, number in versions.items() if number is None and not (name == "uvloop" and sys.platform == "win32")]
+    if missing:
+        yield Check("packages", "bad", f"not installed: {', '.join(missing)}", "install touchstone again into this environment")
+    yield Check("packages", "good", ", ".join(f"{name} {number}" for name, number in versions.items() if number is not None))
+    for extra, (package, purpose) in EXTRAS.items():
+        number = _version(package)
+        what = f"extra {extra}: {package} {number}" if number else f"extra {extra} is not installed"
+        yield Check("extras", "good" if number else "note", what, "" if number else f"for {purpose}, install touchstone-stream[{extra}]")
+
+
+def _version(name: str) -> str | None:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None
+
+
+def check_suites(found: list[Suite]) -> Iterator[Check]:
+    """Every installed suite: whether it imports, and whether its settings are in order. Adds the usable ones to `found`."""
+    from touchstone.ops.suites import suite_settings
+    from touchstone.scorers.registry import load_suite, suite_entry_points
+
+    names = sorted(suite_entry_points())
+    if not names:
+        yield Check("suites", "bad", "no suite is installed", "install touchstone again: its entry points are missing")
+    for name in names:
+        try:
+            suite = load_suite(name)
+            suite_settings(suite)
+        except ConfigError as error:
+            yield Check("suites", "bad", f"{name}: {error}", "mend what the message names")
+        else:
+            found.append(suite)
+            yield Check("suites", "good", f"{name} {suite.version}, reads {', '.join(suite.topics)}")
+
+
+async def check_kafka(settings: Settings, suites: list[Suite]) -> list[Check]:
+    """The cluster, the topics and each suite's group."""
+    from touchstone.streams.topics.probe import probe
+
+    try:
+        facts = await probe(settings, {suite.name: settings.topics.inputs(suite.topics) for suite in suites})
+    except ConfigError as error:
+        return [Check("kafka", "bad", str(error), "start a broker (touchstone kafka start, docker compose up) or mend the settings named")]
+    kafka = settings.kafka
+    checks = [Check("kafka", "good", f"{kafka.bootstrap_servers} answers ({kafka.security_protocol}, {facts.brokers} broker{_s(facts.brokers)})")]
+    missing = [name for name in settings.topics.all_names() if name not in facts.partitions]
+    if missing:
+        checks.append(Check("topics", "bad", f"missing: {', '.join(missing)}", "run `touchstone topics create`"))
+    there = [name for name in settings.topics.all_names() if name in facts.partitions]
+    if there:
+        checks.append(Check("topics", "good", ", ".join(f"{name} ({facts.partitions[name]})" for name in there)))
+    for suite, group in facts.groups.items():
+        if not group.committed:
+            what = f"{group.group} has not committed yet; {group.lag:,} records wait"
+            checks.append(Check("groups", "note", what, f"start one: touchstone worker --suite {suite}"))
+        else:
+            checks.append(Check("groups", "note" if group.lag else "good", f"{group.group}: lag {group.lag:,}"))
+    return checks
+
+
+def check_store(settings: Settings) -> Iterator[Check]:
+    """The result store."""
+    from touchstone.ops.store.engine import integrity, shown
+    from touchstone.ops.store.results import ResultStore
+    from touchstone.ops.store.schema import SCHEMA_VERSION
+    from touchstone.streams.account.store_port import StoreRefused, StoreUnavailable
+
+    url = settings.store.url.get_secret_value()
+    place = Path(url.removeprefix("sqlite:///"))
+    if url.startswith("sqlite:///") and not place.exists() and place.parent.is_dir() and os.access(place.parent, os.W_OK):
+        yield Check("store", "note", f"{shown(url)} is not there yet", "`touchstone projector` makes it")
+        return
+    try:
+        store = ResultStore.open(url)
+        try:
+            integrity(store.engine)
+        finally:
+            store.close()
+    except StoreRefused as error:
+        yield Check("store", "note" if "no results yet" in str(error) else "bad", str(error))
+    except (ConfigError, StoreUnavailable) as error:
+        yield Check("store", "bad", str(error), "mend store.url, or start its database")
+    else:
+        yield Check("store", "good", f"{shown(url)}, schema version {SCHEMA_VERSION}")
+
+
+def check_tools() -> Iterator[Check]:
+    """What runs Apache Kafka on this machine; nothing needs it where a cluster is configured or the embedded broker will do."""
+    from touchstone.ops.local.kafka.artifacts import missing
+
+    reason = missing()
+    yield Check("apache kafka", "note" if reason else "good", reason or "can run here: touchstone kafka start")
+    yield check_docker()
+
+
+def check_docker() -> Check:
+    """Whether a Docker daemon answers, not only whether there is a command."""
+    docker = shutil.which("docker")
+    if docker is None:
+        return Check("docker", "note", "no docker command", "needed for docker compose only")
+    asked = [docker, "version", "--format", "{{.Server.Version}}"]
+    try:
+        answer = subprocess.run(asked, capture_output=True, text=True, timeout=DOCKER_TIMEOUT_S, check=False)
+        server = answer.stdout.strip() if answer.returncode == 0 else ""
+    except (OSError, subprocess.TimeoutExpired):
+        server = ""
+    if not server:
+        return Check("docker", "note", f"{docker} is there, and no daemon answers it", "start it, or see DOCKER_HOST; needed for docker compose only")
+    return Check("docker", "good", f"Docker {server[:40]} answers")
+
+
+def check_embedded() -> Check:
+    """The broker behind `touchstone up` and the demo: started for real, because its library may not load here."""
+    from touchstone.streams.embedded.broker import EmbeddedBroker
+
+    try:
+        with EmbeddedBroker():
+            return Check("embedded broker", "good", "starts")
+    except ConfigError as error:
+        return Check("embedded broker", "note", str(error), "use `touchstone kafka start` or a cluster; `touchstone up` and the demo need it")
+
+
+def check_reports() -> Check:
+    """Where SAFE reports go."""
+    from touchstone.ops.reports.files import check_directory
+    from touchstone.ops.suites import suite_settings
+    from touchstone.scorers.registry import load_suite
+    from touchstone.scorers.safe.settings import SafeSettings
+
+    try:
+        settings = suite_settings(load_suite("safe_v0"))
+    except ConfigError:
+        return Check("reports", "note", "not looked at: the suite's settings are not in order")
+    assert isinstance(settings, SafeSettings)
+    there = settings.report_dir.exists()
+    try:
+        check_directory(settings.report_dir if there else _nearest(settings.report_dir), "SAFE_V0_REPORT_DIR or reportDir")
+    except ConfigError as error:
+        return Check("reports", "bad", str(error), "set SAFE_V0_REPORT_DIR to a directory that can be written")
+    return Check("reports", "good", f"{settings.report_dir} can be {'written' if there else 'made'}")
+
+
+def _nearest(path: Path) -> Path:
+    """The nearest directory above that is there."""
+    for above in path.absolute().parents:
+        if above.exists():
+            return above
+    return Path("/")
+
+
+def _s(count: int) -> str:
+    return "" if count == 1 else "s"

@@ -1,0 +1,131 @@
+"""The console scorecard of SAFE v0 §5.2, drawn as the specification draws it; columns widen where a value asks for it.
+
+Plain text without colour, so it is the same in a terminal, a file and under NO_COLOR.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from rich.cells import cell_len
+
+from touchstone.ops.reports.text import counted, percent, visible
+from touchstone.schemas.reports.safe import SafeV0BatchReport, SafeV0Result
+from touchstone.scorers.safe.settings import METRICS
+
+# Widths of the specification's drawing, in terminal cells.
+FRAME_CELLS = 71
+METRIC_CELLS, MEAN_CELLS, RATE_CELLS = 8, 12, 11
+TEST_ID_CELLS, ARCHETYPE_CELLS, SCORE_CELLS, LABEL_CELLS = 15, 21, 4, 7
+
+
+def render_console(report: SafeV0BatchReport, *, verbose: bool = False) -> str:
+    """Scorecard, per-case breakdown and top issues; `verbose` adds archetypes and what each case found and missed."""
+    parts = [_scorecard(report), "", "Per-Case Breakdown:", _breakdown(report.results), "", _top_issues(report)]
+    if verbose:
+        parts += ["", _archetypes(report), "", _details(report.results)]
+    if report.errors:
+        parts += ["", "Not Scored:", *(f"  {visible(error.where)}: {visible(error.what)}" for error in report.errors)]
+    return "\n".join(parts) + "\n"
+
+
+def pad(text: str, cells: int) -> str:
+    """Text filled with spaces to a width in terminal cells (an East Asian character takes two)."""
+    return text + " " * (cells - cell_len(text))
+
+
+def _scorecard(report: SafeV0BatchReport) -> str:
+    """The upper frame."""
+    total = report.total_cases
+    title = f"SAFE v0 Scorecard - {visible(report.concern_id)}"
+    labels = report.label_distribution
+    shares = [f"{name}: {count} ({percent(count / total if total else 0)})" for name, count in labels.model_dump().items()]
+    counts = f" Total Cases: {total}    " + "    ".join(shares) + " "
+    columns = METRIC_CELLS + MEAN_CELLS + RATE_CELLS + 3
+    statuses = {metric: f" {_status(report, metric)} " for metric in METRICS}
+    inner = max(FRAME_CELLS, cell_len(title) + 2, len(counts), columns + max(map(len, statuses.values())))
+    last = inner - columns
+    bar = "═" * inner
+    # The specification's title sits two cells left of the middle.
+    indent = max(1, (inner - cell_len(title)) // 2 - 2)
+    rows = [f"╔{bar}╗", f"║{pad(' ' * indent + title, inner)}║", f"╠{bar}╣", f"║{pad(counts, inner)}║", f"╠{bar}╣"]
+    rows.append("║" + "│".join((" Metric ", " Mean Score ", " Pass Rate ", pad(" Status", last))) + "║")
+    rows.append("╠" + "┼".join("─" * cells for cells in (METRIC_CELLS, MEAN_CELLS, RATE_CELLS, last)) + "╣")
+    for metric in METRICS:
+        mean = f"{getattr(report.mean_scores, metric):.2f}".center(MEAN_CELLS)
+        rate = f"{percent(getattr(report.pass_rates, metric)):>6}".ljust(RATE_CELLS)
+        rows.append("║" + "│".join((metric.center(METRIC_CELLS), mean, rate, pad(statuses[metric], last))) + "║")
+    rows += [f"╠{bar}╣", f"║{pad(f' Composite: {report.mean_scores.composite:.2f}', inner)}║", f"╚{bar}╝"]
+    return "\n".join(rows)
+
+
+def _status(report: SafeV0BatchReport, metric: str) -> str:
+    """How a metric's mean stands to its thresholds; for AH with the number of violations."""
+    mean, threshold = getattr(report.mean_scores, metric), getattr(report.thresholds, metric)
+    if not report.total_cases or mean >= threshold.pass_:
+        return "OK" if report.total_cases else "no cases"
+    failed = mean < threshold.review
+    if metric == "AH":
+        violations = sum(entry.count for entry in report.common_AH_violations)
+        reason = f"{counted(violations, 'violation')} across batch"
+    else:
+        reason = "below review threshold" if failed else "review threshold"
+    return f"{'FAIL' if failed else 'WARN'} ({reason})"
+
+
+def _breakdown(results: Sequence[SafeV0Result]) -> str:
+    """The lower frame: a row per case."""
+    rows = [(visible(result.test_id), visible(result.archetype), result) for result in results]
+    test_cells = max([TEST_ID_CELLS, *(cell_len(test_id) for test_id, _, _ in rows)])
+    archetype_cells = max([ARCHETYPE_CELLS, *(cell_len(archetype) for _, archetype, _ in rows)])
+    widths = (test_cells, archetype_cells, SCORE_CELLS, SCORE_CELLS, SCORE_CELLS, LABEL_CELLS)
+
+    def line(left: str, middle: str, right: str) -> str:
+        return left + middle.join("─" * (cells + 2) for cells in widths) + right
+
+    def row(values: Iterable[str]) -> str:
+        return "│" + "│".join(f" {pad(value, cells)} " for value, cells in zip(values, widths, strict=True)) + "│"
+
+    drawn = [line("┌", "┬", "┐"), row(("Test ID", "Archetype", " CR", " AH", " AC", "Label")), line("├", "┼", "┤")]
+    for test_id, archetype, result in rows:
+        scores = [f"{getattr(result.scores, metric):.2f}" for metric in METRICS]
+        drawn.append(row((test_id, archetype, *scores, result.label.upper())))
+    return "\n".join([*drawn, line("└", "┴", "┘")])
+
+
+def _top_issues(report: SafeV0BatchReport) -> str:
+    """The most frequent issue of each metric."""
+    issues = []
+    if report.common_CR_misses:
+        signal = report.common_CR_misses[0]
+        issues.append(f'  CR Misses: "{visible(signal.signal)}" ({counted(signal.miss_count, "case")})')
+    if report.common_AH_violations:
+        term = report.common_AH_violations[0]
+        issues.append(f'  AH Violations: "{visible(term.term)}" ({counted(term.count, "case")})')
+    if report.common_AC_misses:
+        phrase = report.common_AC_misses[0]
+        issues.append(f'  AC Misses: "{visible(phrase.phrase)}" ({counted(phrase.miss_count, "case")})')
+    return "\n".join(["Top Issues:", *issues]) if issues else "Top Issues: none"
+
+
+def _archetypes(report: SafeV0BatchReport) -> str:
+    """Means and pass rate of each archetype."""
+    lines = ["By Archetype:"]
+    for name, group in report.by_archetype.items():
+        means = f"CR {group.mean_CR:.2f}, AH {group.mean_AH:.2f}, AC {group.mean_AC:.2f}"
+        lines.append(f"  {visible(name)}: {counted(group.count, 'case')}, {means}, pass rate {percent(group.pass_rate)}")
+    return "\n".join(lines)
+
+
+def _details(results: Sequence[SafeV0Result]) -> str:
+    """What each case found, missed and used."""
+    lines = ["Details:"]
+    for result in results:
+        lines.append(f"  {visible(result.test_id)}: {result.label.upper()}, composite {result.scores.composite:.2f}")
+        parts = (
+            ("CR found", result.details.CR.found),
+            ("CR missing", result.details.CR.missing),
+            ("AH violations", result.details.AH.violations),
+            ("AC found", result.details.AC.found),
+            ("AC missing", result.details.AC.missing),
+        )
+        lines += [f"    {name}: " + ", ".join(f'"{visible(text)}"' for text in texts) for name, texts in parts if texts]
+    return "\n".join(lines)

@@ -1,0 +1,1 @@
+"""How far the clinical validators agree with recorded verdicts and with the official FHIR validator."""

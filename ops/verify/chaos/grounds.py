@@ -1,0 +1,115 @@
+"""Where a run takes place: a broker that can be broken, topics of the run's own, and settings that lead processes to them."""
+
+import asyncio
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from touchstone.ops.local.kafka.cluster import KafkaCluster
+from touchstone.ops.settings import load_settings
+from touchstone.schemas.settings.house import Settings
+from touchstone.streams.embedded.broker import EmbeddedBroker
+from touchstone.streams.topics.provision import create_topics
+
+BrokerKind = Literal["embedded", "apache", "apache3"]
+SUITE = "safe_v0"
+PARTITIONS = 4
+#: Poison of five megabytes must not push its neighbours out of the embedded broker's memory.
+EMBEDDED_RETENTION_BYTES = 1024 * 1024 * 1024
+_ROLES = ("generations", "traces", "judge", "results", "reports", "dead")
+
+
+@dataclass
+class Grounds:
+    """A running broker. Exactly one of `embedded` and `cluster` is there."""
+
+    kind: BrokerKind
+    embedded: EmbeddedBroker | None = None
+    cluster: KafkaCluster | None = None
+
+    @property
+    def bootstrap_servers(self) -> str:
+        """host:port,…"""
+        running = self.embedded or self.cluster
+        assert running is not None
+        return running.bootstrap_servers
+
+
+@dataclass
+class Field:
+    """One run's own part of the grounds: topic names, group, store, settings, environment for child processes."""
+
+    grounds: Grounds
+    folder: Path
+    prefix: str
+    knobs: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """Settings as variables; nothing of the caller's own settings gets in."""
+        topics = {f"TOUCHSTONE_TOPICS_{role.upper()}": f"{self.prefix}.{role}" for role in _ROLES}
+        return {
+            "KAFKA_BOOTSTRAP_SERVERS": self.grounds.bootstrap_servers,
+            "TOUCHSTONE_WORKER_GROUP_PREFIX": self.prefix,
+            "TOUCHSTONE_STORE_URL": f"sqlite:///{self.folder / 'results.db'}",
+            "TOUCHSTONE_TOPICS_PARTITIONS": str(PARTITIONS),
+            "TOUCHSTONE_LOG_FORMAT": "json",
+            **topics,
+            **self.knobs,
+        }
+
+    @property
+    def settings(self) -> Settings:
+        """The same, for code that is called in this process."""
+        return load_settings(env=self.environment)
+
+    @property
+    def group(self) -> str:
+        """The workers' consumer group."""
+        return f"{self.prefix}.{SUITE}"
+
+    def topic(self, role: str) -> str:
+        """Topic of a role."""
+        return f"{self.prefix}.{role}"
+
+    def make_topics(self) -> None:
+        """Create the topics."""
+        if self.grounds.embedded is not None:
+            for role in _ROLES:
+                self.grounds.embedded.create_topic(self.topic(role), PARTITIONS)
+        else:
+            asyncio.run(create_topics(self.settings))
+
+
+@contextmanager
+def open_grounds(folder: Path) -> Iterator["Brokers"]:
+    """Brokers for a series of runs, ended with the block."""
+    with ExitStack() as stack:
+        yield Brokers(folder, stack)
+
+
+class Brokers:
+    """Starts each kind of broker when it is first asked for. An embedded one is never shared: its faults would be, too."""
+
+    def __init__(self, folder: Path, stack: ExitStack) -> None:
+        self._folder = folder
+        self._stack = stack
+        self._clusters: dict[str, KafkaCluster] = {}
+
+    @contextmanager
+    def ground(self, kind: BrokerKind) -> Iterator[Grounds]:
+        """A whole, running broker. Raises `ConfigError` where it cannot run here."""
+        if kind == "embedded":
+            with EmbeddedBroker(retention_bytes=EMBEDDED_RETENTION_BYTES) as embedded:
+                yield Grounds(kind, embedded=embedded)
+            return
+        cluster = self._clusters.get(kind)
+        if cluster is None:
+            for other in list(self._clusters.values()):
+                other.stop()  # four JVMs at once are too much for a small machine; records survive
+            cluster = self._clusters[kind] = KafkaCluster(self._folder / kind, nodes=3 if kind == "apache3" else 1, port=0, tied=True)
+            self._stack.callback(cluster.stop)
+        cluster.start()
+        yield Grounds(kind, cluster=cluster)

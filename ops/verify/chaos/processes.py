@@ -1,0 +1,155 @@
+"""Workers and the projector as processes that are killed, paused, asked to leave, and watched for ending by themselves."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+STARTED = "worker_started"
+#: A worker that cannot go on by itself asks its supervisor for a new start so (sysexits, a temporary failure).
+EXIT_RESTART = 75
+#: So many unasked-for endings, and the run is given up.
+TROUBLES_MAX = 30
+EXIT_TIMEOUT_S = 40.0
+POLL_S = 0.02
+
+
+class Broken(Exception):
+    """The run cannot go on: a process does not start, or does not stay."""
+
+
+class Child:
+    """One command line that may be started many times; every start appends to one log file."""
+
+    def __init__(self, name: str, arguments: list[str], environment: dict[str, str], folder: Path) -> None:
+        self.name = name
+        self.log_path = folder / f"{name}.log"
+        self._arguments = arguments
+        # The caller's own Touchstone and Kafka settings are not this run's.
+        inherited = {key: value for key, value in os.environ.items() if not key.startswith(("TOUCHSTONE_", "KAFKA_"))}
+        self.environment = inherited | environment
+        self._folder = folder
+        self._process: subprocess.Popen[bytes] | None = None
+        self._log_start = 0
+
+    @property
+    def running(self) -> bool:
+        """Whether it was started and has not ended."""
+        return self._process is not None and self._process.poll() is None
+
+    @property
+    def exit_code(self) -> int | None:
+        """Of the last start; None while it runs or where there was none."""
+        return self._process.poll() if self._process is not None else None
+
+    def start(self) -> None:
+        """Start the process."""
+        self._log_start = self.log_path.stat().st_size if self.log_path.exists() else 0
+        with self.log_path.open("ab") as log:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "touchstone.ops.cli", *self._arguments],
+                env=self.environment,
+                cwd=self._folder,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+            )
+
+    def said(self, word: str) -> bool:
+        """Whether the log of the last start holds the word."""
+        with self.log_path.open("rb") as log:
+            log.seek(self._log_start)
+            return word.encode() in log.read()
+
+    def wait_for(self, word: str, timeout_s: float = 30.0) -> bool:
+        """Wait until the log holds the word; False where the process ended before, or the time was over."""
+        deadline = time.monotonic() + timeout_s
+        while not self.said(word):
+            if not self.running or time.monotonic() > deadline:
+                return self.said(word)
+            time.sleep(POLL_S)
+        return True
+
+    def signal(self, number: signal.Signals) -> None:
+        """Send a signal if it runs."""
+        if self._process is not None:
+            self._process.send_signal(number)
+
+    def kill(self) -> None:
+        """SIGKILL, and wait until it is gone."""
+        self.signal(signal.SIGKILL)
+        if self._process is not None:
+            self._process.wait(timeout=10)
+            self._process = None
+
+    def leave(self, timeout_s: float = EXIT_TIMEOUT_S) -> int | None:
+        """SIGTERM, wait, and return the exit code; None where it did not end in time and was killed."""
+        process = self._process
+        if process is None:
+            return 0
+        self.signal(signal.SIGTERM)
+        try:
+            code = process.wait(timeout=timeout_s)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            return None
+        self._process = None
+        return code
+
+
+class Fleet:
+    """The workers of one run, and the projector.
+
+    `troubles`: what they did that nobody asked them for. `may_restart`: a worker may ask for a new start; `restarts` counts.
+    """
+
+    def __init__(self, runner: str, suite: str, environment: dict[str, str], folder: Path, slots: int, may_restart: bool = False) -> None:
+        arguments = ["worker", "--suite", suite, "--runner", runner]
+        self.workers = [Child(f"worker-{slot}", arguments, environment, folder) for slot in range(slots)]
+        self.projector = Child("projector", ["projector"], environment, folder)
+        self.troubles: list[str] = []
+        self.restarts = 0
+        self._may_restart = may_restart
+
+    @property
+    def children(self) -> list[Child]:
+        """Every process."""
+        return [*self.workers, self.projector]
+
+    def start(self, *workers: int) -> None:
+        """Start workers by slot, at once, and wait until each is up."""
+        for slot in workers:
+            self.workers[slot].start()
+        for slot in workers:
+            if not self.workers[slot].wait_for(STARTED):
+                raise Broken(f"worker-{slot} did not start; see {self.workers[slot].log_path}")
+
+    def ask_to_leave(self, slot: int) -> None:
+        """SIGTERM a worker that is up; it must drain and exit 0."""
+        child = self.workers[slot]
+        if not child.wait_for(STARTED):
+            self.troubles.append(f"worker-{slot} did not start")
+        code = child.leave()
+        if code != 0:
+            self.troubles.append(f"worker-{slot} left with {'no exit in time' if code is None else f'exit code {code}'}")
+
+    def look(self) -> None:
+        """Note processes that ended by themselves, and start them again as a supervisor would."""
+        for child in self.children:
+            code = child.exit_code
+            if code is not None and len(self.troubles) + self.restarts > TROUBLES_MAX:
+                raise Broken(f"{child.name} ends again and again, last with exit code {code}; see {child.log_path}")
+            if code == EXIT_RESTART and self._may_restart:
+                self.restarts += 1
+                child.start()
+            elif code is not None:
+                self.troubles.append(f"{child.name} ended by itself with exit code {code}")
+                child.start()
+
+    def kill_all(self) -> None:
+        """Leave nothing behind."""
+        for child in self.children:
+            child.signal(signal.SIGCONT)
+            child.kill()

@@ -1,0 +1,136 @@
+"""Ask a running official FHIR validator about one resource, and read its OperationOutcome."""
+
+import http.client
+import json
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlencode
+
+from touchstone.scorers.base import ConfigError
+
+TIMEOUT_S = 120.0
+ANSWER_BYTES_MAX = 64 * 1024 * 1024
+#: What its answers carry its message ids in.
+_MESSAGE_ID = "operationoutcome-message-id"
+_BROKEN = frozenset({"error", "fatal"})
+
+
+class OracleLost(ConfigError):
+    """The official validator does not answer, or answers what is no OperationOutcome; the message is one line for the user."""
+
+
+class NoVerdict(ConfigError):
+    """The official validator failed on this one resource (some nulls and missing names make it throw); it goes on answering."""
+
+
+@dataclass(frozen=True, slots=True)
+class Issue:
+    """One issue: severity (fatal, error, warning, information), the validator's own message id (or the issue's code), location, and text.
+
+    The text may quote the resource.
+    """
+
+    severity: str
+    code: str
+    location: str
+    text: str
+
+    @property
+    def breaks(self) -> bool:
+        """Whether it makes the resource invalid."""
+        return self.severity in _BROKEN
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What the official validator says of one resource."""
+
+    issues: tuple[Issue, ...]
+
+    @property
+    def valid(self) -> bool:
+        """Whether no issue is an error."""
+        return not any(issue.breaks for issue in self.issues)
+
+    @property
+    def errors(self) -> tuple[Issue, ...]:
+        """The issues that make it invalid."""
+        return tuple(issue for issue in self.issues if issue.breaks)
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How strict it is to be, in its own terms. The defaults correspond to those of `touchstone.scorers.clinical.formats.fhir.Options`.
+
+    `example_urls`: example.org and the like may appear. `any_extension`: an extension whose definition is not known is accepted.
+    """
+
+    example_urls: bool = True
+    any_extension: bool = True
+
+    def query(self) -> str:
+        """As parameters of its request. It refuses a request that has one it does not know."""
+        given = {"allowExampleUrls": str(self.example_urls).lower()} | ({"extension": "any"} if self.any_extension else {})
+        return urlencode(given)
+
+
+class ValidatorClient:
+    """One validator, by host and port. It answers one request at a time, whatever is asked of it."""
+
+    def __init__(self, port: int, host: str = "127.0.0.1", *, timeout_s: float = TIMEOUT_S) -> None:
+        self.host = host
+        self.port = port
+        self._timeout_s = timeout_s
+
+    def validate(self, resource: bytes, settings: Settings | None = None) -> Outcome:
+        """What it says of one resource. Raises `NoVerdict`, `OracleLost`."""
+        return read_outcome(self._post(f"/validateResource?{(settings or Settings()).query()}", resource), self._where)
+
+    @property
+    def _where(self) -> str:
+        return f"the official validator at {self.host}:{self.port}"
+
+    def _post(self, path: str, body: bytes) -> bytes:
+        connection = http.client.HTTPConnection(self.host, self.port, timeout=self._timeout_s)
+        try:
+            connection.request("POST", path, body, {"Content-Type": "application/fhir+json", "Accept": "application/fhir+json"})
+            answer = connection.getresponse()
+            text = answer.read(ANSWER_BYTES_MAX + 1)
+        except TimeoutError:
+            raise OracleLost(f"{self._where} did not answer within {self._timeout_s:g} s") from None
+        except (OSError, http.client.HTTPException) as error:
+            raise OracleLost(f"{self._where} does not answer ({type(error).__name__}): it has ended, or was never started") from None
+        finally:
+            connection.close()
+        if answer.status == http.client.INTERNAL_SERVER_ERROR and b'"code":"exception"' in text:
+            raise NoVerdict(f"{self._where} failed on this resource")
+        if answer.status != http.client.OK:
+            raise OracleLost(f"{self._where} answered with status {answer.status}")
+        if len(text) > ANSWER_BYTES_MAX:
+            raise OracleLost(f"{self._where} answered with more than {ANSWER_BYTES_MAX >> 20} MiB")
+        return text
+
+
+def read_outcome(text: bytes, where: str = "the official validator") -> Outcome:
+    """Read an OperationOutcome. Raises `OracleLost` for anything else: an answer that is not understood is never a verdict."""
+    try:
+        answer = json.loads(text)
+        if answer["resourceType"] != "OperationOutcome":
+            raise KeyError
+        issues = tuple(_issue(one) for one in answer["issue"])
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        raise OracleLost(f"{where} answered what is no OperationOutcome") from None
+    failed = next((issue for issue in issues if issue.severity == "error" and issue.text.startswith("Operation failed")), None)
+    if failed is not None:
+        raise OracleLost(f"{where} could not carry out the request")
+    return Outcome(issues)
+
+
+def _issue(one: dict[str, Any]) -> Issue:
+    """One issue of an OperationOutcome; an unknown severity is an error in reading, not a pass."""
+    severity = one["severity"]
+    if severity not in {"fatal", "error", "warning", "information", "success"}:
+        raise ValueError
+    ids = [str(each["valueCode"]) for each in one.get("extension", []) if str(each.get("url", "")).endswith(_MESSAGE_ID) and "valueCode" in each]
+    location = next(iter(one.get("expression") or one.get("location") or []), "")
+    return Issue(severity, ids[0] if ids else str(one.get("code", "")), str(location), str((one.get("details") or {}).get("text", "")))

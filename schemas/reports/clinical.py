@@ -1,0 +1,70 @@
+"""The report of `touchstone eval validate`: an entry per file, and what they come to."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field, FiniteFloat
+
+from touchstone.schemas.base import Outbound
+from touchstone.schemas.reports.safe import Count
+from touchstone.schemas.result import Finding, Label, NotChecked
+from touchstone.schemas.trace import ClinicalFormat
+
+#: What a file can be: a document of one format, or a trace that holds documents of several.
+FileFormat = ClinicalFormat | Literal["trace"]
+#: How a file counts. `validated`: by its label. `unvalidated`: keeps the whole from passing. `problem`: could not be read; the run ends
+#: with an error. `passed_over`: listed and not counted (another format than asked for; in a directory, no clinical file at all).
+Outcome = Literal["validated", "unvalidated", "problem", "passed_over"]
+
+
+class ClinicalEntry(Outbound):
+    """One file. `format` is None where none was recognised; `scores` (0–100) is empty where nothing was validated.
+
+    `valid`: whether it keeps every rule of its standard that a conformant document must keep, whatever its score; None where no rule
+    was applied. `rules_fired`: group of rules → how many times one was evaluated. `checks`: check → score. In a trace, the names of both
+    begin with the place of the document (`outputs.fhir/structure`), as the paths of its findings do. `findings_dropped`: findings
+    beyond the bound of one file.
+    """
+
+    file: str
+    format: FileFormat | None
+    label: Label
+    valid: bool | None
+    scores: dict[str, FiniteFloat] = Field(default_factory=dict)
+    components_missing: tuple[str, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    rules_fired: dict[str, Count] = Field(default_factory=dict)
+    not_checked: tuple[NotChecked, ...] = ()
+    checks: dict[str, FiniteFloat] = Field(default_factory=dict)
+    findings_dropped: Count = 0
+
+
+class JudgedFile(Outbound):
+    """An entry, how it counts, and how long it took."""
+
+    entry: ClinicalEntry
+    outcome: Outcome
+    duration_s: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.0
+
+
+class ClinicalSummary(Outbound):
+    """What the files of a run come to. `total` counts what was asked for: all but those passed over.
+
+    `average_score`: mean overall score of the `scored` files, those that have one. `invalid`: files that break a rule of their standard, whatever their label.
+    """
+
+    total: Count
+    passed: Count
+    warned: Count
+    failed: Count
+    unvalidated: Count
+    problems: Count
+    passed_over: Count
+    invalid: Count
+    scored: Count | None = None
+    average_score: FiniteFloat | None
+    duration_s: Annotated[float, Field(ge=0, allow_inf_nan=False)]
+
+    @property
+    def pass_rate(self) -> float:
+        """Share of the files asked for that passed; 0 without one."""
+        return self.passed / self.total if self.total else 0.0

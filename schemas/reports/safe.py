@@ -1,0 +1,217 @@
+"""Reports: what SAFE v0 says of one case and of a batch. Field names are the specification's."""
+
+from datetime import UTC, datetime
+from typing import Annotated, Literal
+
+from pydantic import ConfigDict, Field, PlainSerializer
+
+from touchstone.schemas.base import Outbound
+
+SafeV0Label = Literal["Pass", "Review", "Fail"]
+Ratio = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+Count = Annotated[int, Field(ge=0)]
+
+
+def utc_text(moment: datetime) -> str:
+    """ISO 8601 in UTC to the second, with `Z`, as in the example of SAFE v0 §5.1. A naive time is taken as UTC."""
+    aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return aware.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+UtcTime = Annotated[datetime, PlainSerializer(utc_text, return_type=str, when_used="json")]
+
+
+class SafeV0Scores(Outbound):
+    """The three metrics and their weighted mean, each in [0, 1]."""
+
+    CR: Ratio
+    AH: Ratio
+    AC: Ratio
+    composite: Ratio
+
+
+class SafeV0Recall(Outbound):
+    """Expected strings of one recall metric, as they were written (or their references), in the order of the case."""
+
+    found: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+
+
+class SafeV0Harm(Outbound):
+    """Forbidden terms that were used."""
+
+    violations: tuple[str, ...] = ()
+
+
+class SafeV0Details(Outbound):
+    """What was found and what was not (§4.1)."""
+
+    CR: SafeV0Recall = SafeV0Recall()
+    AH: SafeV0Harm = SafeV0Harm()
+    AC: SafeV0Recall = SafeV0Recall()
+
+
+class SafeV0Result(Outbound):
+    """One case's scorecard: `SAFEv0Result` of §4.1."""
+
+    test_id: str
+    archetype: str
+    scores: SafeV0Scores
+    details: SafeV0Details
+    label: SafeV0Label
+
+
+class SafeV0Threshold(Outbound):
+    """Two lower bounds: at or above `pass` is Pass, at or above `review` is Review, below is Fail (§3.3)."""
+
+    model_config = ConfigDict(serialize_by_alias=True, validate_by_name=True, validate_by_alias=True)
+
+    pass_: Ratio = Field(alias="pass")
+    review: Ratio
+
+
+def _threshold(pass_at: float, review_at: float) -> SafeV0Threshold:
+    """A threshold from two positional numbers; its field `pass` is a keyword of Python."""
+    return SafeV0Threshold.model_validate({"pass": pass_at, "review": review_at})
+
+
+class SafeV0Thresholds(Outbound):
+    """A threshold per metric."""
+
+    CR: SafeV0Threshold = _threshold(0.8, 0.5)
+    AH: SafeV0Threshold = _threshold(1.0, 0.5)
+    AC: SafeV0Threshold = _threshold(0.8, 0.5)
+
+
+class SafeV0PassRates(Outbound):
+    """Share of cases at or above each metric's pass threshold, and share of Pass labels."""
+
+    CR: Ratio
+    AH: Ratio
+    AC: Ratio
+    overall: Ratio
+
+
+class SafeV0LabelDistribution(Outbound):
+    """Number of cases per label."""
+
+    Pass: Count = 0
+    Review: Count = 0
+    Fail: Count = 0
+
+
+class SafeV0Archetype(Outbound):
+    """The cases of one archetype."""
+
+    count: Count
+    mean_CR: Ratio
+    mean_AH: Ratio
+    mean_AC: Ratio
+    pass_rate: Ratio
+
+
+class SafeV0SignalMisses(Outbound):
+    """In how many cases a signal was missing."""
+
+    signal: str
+    miss_count: Count
+
+
+class SafeV0TermViolations(Outbound):
+    """In how many cases a forbidden term was used."""
+
+    term: str
+    count: Count
+
+
+class SafeV0PhraseMisses(Outbound):
+    """In how many cases a phrase was missing."""
+
+    phrase: str
+    miss_count: Count
+
+
+class SafeV0CaseError(Outbound):
+    """A case that could not be scored: where it lies and what is wrong with it, without its text."""
+
+    where: str
+    what: str
+
+
+class SafeV0BatchReport(Outbound):
+    """A batch: `SAFEv0BatchReport` of §4.2, and beside it what the renderings need.
+
+    Added to the specification: `thresholds` (those of every archetype that has none of its own), `results` (ordered by
+    test id) and `errors` (cases that could not be scored; they are in no count and no mean).
+    """
+
+    batch_id: str
+    concern_id: str
+    total_cases: Count
+    mean_scores: SafeV0Scores
+    pass_rates: SafeV0PassRates
+    label_distribution: SafeV0LabelDistribution
+    by_archetype: dict[str, SafeV0Archetype]
+    worst_performers: tuple[SafeV0Result, ...]
+    common_CR_misses: tuple[SafeV0SignalMisses, ...]
+    common_AH_violations: tuple[SafeV0TermViolations, ...]
+    common_AC_misses: tuple[SafeV0PhraseMisses, ...]
+    thresholds: SafeV0Thresholds = SafeV0Thresholds()
+    results: tuple[SafeV0Result, ...] = ()
+    errors: tuple[SafeV0CaseError, ...] = ()
+
+
+class SafeV0Summary(Outbound):
+    """The counts of the JSON report (§5.1), and of the event `safe:v0:result` (§8.2)."""
+
+    model_config = ConfigDict(serialize_by_alias=True, validate_by_name=True, validate_by_alias=True)
+
+    total_cases: Count
+    pass_: Count = Field(alias="pass")
+    review: Count
+    fail: Count
+    overall_pass_rate: Ratio
+
+
+class SafeV0FailureAnalysis(Outbound):
+    """Where the batch is weak (§4.2)."""
+
+    worst_performers: tuple[SafeV0Result, ...]
+    common_CR_misses: tuple[SafeV0SignalMisses, ...]
+    common_AH_violations: tuple[SafeV0TermViolations, ...]
+    common_AC_misses: tuple[SafeV0PhraseMisses, ...]
+
+
+class SafeV0JsonReport(Outbound):
+    """The JSON report of §5.1, and beside it `pass_rates`, `label_distribution`, `thresholds` and `errors`."""
+
+    report_type: Literal["SAFE_v0"] = "SAFE_v0"
+    generated_at: UtcTime
+    batch_id: str
+    concern_id: str
+    summary: SafeV0Summary
+    mean_scores: SafeV0Scores
+    pass_rates: SafeV0PassRates
+    label_distribution: SafeV0LabelDistribution
+    thresholds: SafeV0Thresholds
+    by_archetype: dict[str, SafeV0Archetype]
+    results: tuple[SafeV0Result, ...]
+    failure_analysis: SafeV0FailureAnalysis
+    errors: tuple[SafeV0CaseError, ...]
+
+
+class SafeV0ObservedScores(Outbound):
+    """The three metrics of an observation."""
+
+    CR: Ratio
+    AH: Ratio
+    AC: Ratio
+
+
+class SafeV0Observation(Outbound):
+    """What the observation hook records of one case (§8.1): no details, hence no payload text."""
+
+    test_id: str
+    scores: SafeV0ObservedScores
+    label: SafeV0Label
+    timestamp: UtcTime

@@ -1,0 +1,101 @@
+"""The report of Loss V3 over a batch of generated summaries."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, FiniteFloat
+
+from touchstone.schemas.base import Outbound
+from touchstone.schemas.reports.safe import Count, UtcTime
+from touchstone.schemas.result import Failure, Finding, Label, NotChecked
+
+
+class LossCase(Outbound):
+    """One generated summary. `where`: its file and place; `values`: loss, components and their parts; empty where unscored."""
+
+    where: str
+    event_id: str
+    case_id: str | None
+    category: str | None
+    model: str | None
+    label: Label
+    values: dict[str, FiniteFloat]
+    findings: tuple[Finding, ...] = ()
+    failures: tuple[Failure, ...] = ()
+    components_missing: tuple[str, ...] = ()
+
+    @property
+    def rules(self) -> tuple[str, ...]:
+        """Hard-fail rules that hold, by their codes."""
+        return tuple(finding.code for finding in self.findings if finding.severity == "critical")
+
+    @property
+    def codes(self) -> tuple[str, ...]:
+        """Why it was not scored, by codes."""
+        return tuple(failure.code for failure in self.failures)
+
+
+class LossResult(LossCase):
+    """The same with the scorer's own breakdown."""
+
+    not_checked: tuple[NotChecked, ...] = ()
+    details: dict[str, Any] = Field(default_factory=dict)
+
+
+class LossSpread(Outbound):
+    """How the losses of the scored cases lie; percentiles by linear interpolation."""
+
+    mean: FiniteFloat
+    min: FiniteFloat
+    p50: FiniteFloat
+    p90: FiniteFloat
+    p99: FiniteFloat
+    max: FiniteFloat
+
+
+class LossComponent(Outbound):
+    """One value over the cases that have it: a hard fail has only its loss, and a dropped component has none."""
+
+    cases: Annotated[int, Field(ge=1)]
+    mean: FiniteFloat
+
+
+class LossLabels(Outbound):
+    """Number of cases per label."""
+
+    Pass: Count = 0
+    Review: Count = 0
+    Fail: Count = 0
+    unscored: Count = 0
+
+
+class LossError(Outbound):
+    """A case that could not be read: where it lies and what is wrong with it, without its text."""
+
+    where: str
+    what: str
+
+
+class LossReport(Outbound):
+    """A batch. `loss` is None where no case was scored; a hard fail counts with its loss of 1.
+
+    `configuration`: the settings that change scores, as `config_digest` names them. `hard_fails`: rule → cases.
+    `unscored`: code → cases. `worst`: the highest losses, worst first. `results`: every case, in the order of the files.
+    """
+
+    report_type: Literal["summary_loss"] = "summary_loss"
+    generated_at: UtcTime
+    suite_version: str
+    config_digest: str
+    configuration: dict[str, Any]
+    models: dict[str, str]
+    total_cases: Count
+    scored_cases: Count
+    repeated_cases: Count
+    label_distribution: LossLabels
+    loss: LossSpread | None
+    components: dict[str, LossComponent]
+    hard_fails: dict[str, Count]
+    unscored: dict[str, Count]
+    worst: tuple[LossCase, ...]
+    results: tuple[LossResult, ...]
+    errors: tuple[LossError, ...]

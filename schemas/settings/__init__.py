@@ -1,0 +1,1 @@
+"""Every setting: unit, bound and default."""

@@ -1,0 +1,159 @@
+"""What the names of an object's members say, worked out once per type and set of names and kept as a plan.
+
+Unknown elements, what is missing, choices, and most invariants need no value: a well-formed object then costs one look-up and a loop over its values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
+
+from touchstone.schemas.result import Severity
+from touchstone.scorers.clinical.formats.fhir.bindings import Binding
+from touchstone.scorers.clinical.formats.fhir.fhirpath import Verdict, decide
+from touchstone.scorers.clinical.formats.fhir.tables import Field, Invariant, Type
+
+#: Plans kept per type, and members an object may have, and characters in their names, for its plan to be kept: documents may come with any
+#: number of shapes, and plans outlive them.
+PLANS_MAX: Final = 2_000
+PLAN_MEMBERS_MAX: Final = 80
+PLAN_CHARS_MAX: Final = 2_000
+
+UNKNOWN: Final = "fhir.structure.unknown-element"
+LEVELS: Final[dict[str, Severity]] = {"error": "major", "warning": "minor"}
+#: Types whose objects are looked at again once the whole document is known, and how they are kept.
+REFERENCES, CODINGS, OTHERS = 1, 2, 3
+_COLLECTED = {"Reference": REFERENCES, "Coding": CODINGS} | dict.fromkeys(
+    ("Extension", "Attachment", "Identifier", "Quantity", "Age", "Duration", "SampledData", "Signature"), OTHERS
+)
+#: Three counts in one number, so that an object adds to all of them at once: members, rules settled by names, required bindings.
+COUNT_BITS: Final = 40
+_NOTHING: Final = frozenset[str]().__contains__
+_NO_KINDS: Final = frozenset[type]()
+
+
+@dataclass(slots=True)
+class Step:
+    """What to do with one member.
+
+    `accepts` and `accepts_item` tell a text that is known to be right as its value or in its list; `plain`: JSON types whose every value is right.
+    `below`: the plans of objects that are its value or in its list; `one` and `each` are the same where such an object asks for no more than a walk:
+    it neither stands `beside` a primitive nor has a binding. `resource`: the field, where its value is a resource. `many`: the element repeats.
+    """
+
+    field: Field | None
+    key: str
+    accepts: Callable[[str], Any] = _NOTHING
+    accepts_item: Callable[[str], Any] = _NOTHING
+    plain: frozenset[type] = _NO_KINDS
+    one: Plans | None = None
+    each: Plans | None = None
+    below: Plans | None = None
+    resource: Field | None = None
+    binding: Binding | None = None
+    beside: str = ""
+    noted: bool = False
+    many: bool = False
+
+
+class Problem(NamedTuple):
+    """What is wrong with the names of an object's members. `name`: the member, empty for the object."""
+
+    severity: Severity
+    code: str
+    name: str
+    message: str
+
+
+@dataclass(slots=True)
+class Plan:
+    """What the names of an object's members say: a step per member, problems, and the invariants whose verdict needs the values.
+
+    `counts`: how many members there are, rules that were settled, and steps that are bound, each COUNT_BITS further up.
+    """
+
+    steps: tuple[Step, ...]
+    problems: tuple[Problem, ...]
+    invariants: tuple[Invariant, ...]
+    counts: int
+
+
+def may_be_kept(keys: tuple[str, ...]) -> bool:
+    """Return whether a set of member names is small enough to be kept beyond its document."""
+    return len(keys) <= PLAN_MEMBERS_MAX and sum(map(len, keys)) <= PLAN_CHARS_MAX
+
+
+class Plans:
+    """The plans of one type. `make`: what to do with a member of it, by its key; None where it has no such element.
+
+    `more`: invariants of an element of this type, beside the type's own.
+    """
+
+    __slots__ = ("_make", "_more", "_steps", "collected", "kept", "type")
+
+    def __init__(self, of: Type, make: Callable[[Type, str], Step | None], more: tuple[Invariant, ...] = ()) -> None:
+        self.type = of
+        self.kept: dict[tuple[str, ...], Plan] = {}
+        self.collected = _COLLECTED.get(of.name, 0)
+        self._make = make
+        self._more = more
+        self._steps: dict[str, Step] = {}
+
+    def step(self, key: str) -> Step | None:
+        """Return the step of a member by its key, or None where the type has no such element."""
+        step = self._steps.get(key)
+        if step is None:
+            made = self._make(self.type, key)
+            if made is None:
+                return None
+            step = self._steps[key] = made
+        return step
+
+    def plan(self, keys: tuple[str, ...]) -> Plan:
+        """Work out, and keep, the plan for a set of member names."""
+        made = self._plan(keys)
+        if len(self.kept) < PLANS_MAX and may_be_kept(keys):
+            self.kept[keys] = made
+        return made
+
+    def _plan(self, keys: tuple[str, ...]) -> Plan:
+        problems: list[Problem] = []
+        steps, present = [], set()
+        for key in keys:
+            step = self.step(key)
+            if step is None:
+                problems.append(Problem("major", UNKNOWN, key, "this element does not exist here in FHIR R4"))
+                steps.append(Step(None, "?"))
+                continue
+            steps.append(step)
+            if step.field is not None:
+                present.add(step.field.element)
+        if not keys or (set(keys) <= {"id"} and self.type.name != "Element"):
+            problems.append(Problem("major", "fhir.invariants.ele-1", "", "an element must have a value or children"))
+        self._cardinality(set(keys), problems)
+        rules, settled = self._invariants(frozenset(name.removesuffix("[x]") for name in present), problems)
+        bound = sum(1 for step in steps if step.binding is not None and step.binding.decides)
+        return Plan(tuple(steps), tuple(problems), rules, len(keys) | settled << COUNT_BITS | bound << 2 * COUNT_BITS)
+
+    def _cardinality(self, keys: set[str], problems: list[Problem]) -> None:
+        here = {key[1:] if key[:1] == "_" else key for key in keys}
+        for element, options in self.type.required.items():
+            if here.isdisjoint(options):
+                problems.append(Problem("major", "fhir.structure.missing", element, "this element is required and absent"))
+        for element, options in self.type.choices.items():
+            if len(here.intersection(options)) > 1:
+                problems.append(Problem("major", "fhir.structure.choice", element, "only one type of this choice may be present"))
+        if self.type.name == "Extension" and ("extension" in here) == any(name.startswith("value") for name in here):
+            problems.append(Problem("major", "fhir.invariants.ext-1", "", "an extension must have either extensions or a value, not both"))
+
+    def _invariants(self, present: frozenset[str], problems: list[Problem]) -> tuple[tuple[Invariant, ...], int]:
+        """Return the invariants that the names leave open, and how many rules were looked at; what the names break goes to the problems."""
+        left = []
+        for rule in (*self.type.invariants, *self._more):
+            verdict = decide(rule.tree, present)
+            if verdict in {Verdict.FALSE, Verdict.EMPTY}:
+                problems.append(Problem(LEVELS[rule.severity], f"fhir.invariants.{rule.key}", "", rule.human))
+            elif verdict is not Verdict.TRUE:
+                left.append(rule)
+        return tuple(left), len(self.type.invariants) + 1 + sum(1 for rule in self._more if rule not in left)

@@ -1,0 +1,91 @@
+"""What is said of single members: problems of their names, values of primitives, invariants. Nothing here goes deeper into a document."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from typing import Any, Final
+
+from touchstone.schemas.result import Severity
+from touchstone.scorers.clinical.formats.fhir import primitives
+from touchstone.scorers.clinical.formats.fhir.document import Document, Frame, Place, shown_name
+from touchstone.scorers.clinical.formats.fhir.engine import Engine
+from touchstone.scorers.clinical.formats.fhir.fhirpath import Surroundings
+from touchstone.scorers.clinical.formats.fhir.member_plans import LEVELS, UNKNOWN, Plan, Step
+from touchstone.scorers.clinical.formats.fhir.options import DEPTH_MAX, PER_CODE_MAX
+from touchstone.scorers.clinical.formats.fhir.tables import Field, Invariant, Type
+
+#: How like an element of its type a name must be to be taken for a slip of it.
+_LIKENESS: Final = 0.8
+_NAME_CHARS_MAX: Final = 64
+
+
+class Leaves:
+    """What a walk says where it goes no deeper."""
+
+    def __init__(self, engine: Engine, document: Document) -> None:
+        self._engine = engine
+        self._document = document
+        self._say = document.say
+        self._frame: Frame
+        self._fired = 0
+        self._undecided: set[str] = set()
+
+    def _problems(self, plan: Plan, of: Type, place: Place) -> None:
+        for severity, code, name, message in plan.problems:
+            if code != UNKNOWN:
+                self._say(severity, code, (place, name, None) if name else place, message)
+                continue
+            # The name is the payload's. A slip of an element of this type gets a suggestion: sought only where it will be told.
+            wanted = self._document.said[code, severity] < PER_CODE_MAX and len(name) <= _NAME_CHARS_MAX
+            near = get_close_matches(name.removeprefix("_"), of.fields, 1, _LIKENESS) if wanted else []
+            shown = shown_name(name) if near else self._document.named(name)
+            self._say(severity, code, (place, shown, None), message, suggestion=f"Use '{near[0]}'" if near else None)
+
+    def _value(self, step: Step, found: Field, value: Any, here: Place) -> None:
+        problem = primitives.CHECKS[found.type](value)
+        if problem is not None:
+            level: Severity = "minor" if problem[0] == primitives.BLANK and found.type in {"string", "markdown"} else "major"
+            self._say(level, problem[0], here, problem[1], value=value)
+            return
+        if step.binding is not None:
+            step.binding.check_code(self._document, value, here)
+        elif value.__class__ is str and not step.noted:
+            self._engine.remember(found.type, value)
+        if step.noted:
+            self._note(found, value, here)
+
+    def _note(self, found: Field, value: Any, here: Place) -> None:
+        if found.type == "canonical":
+            self._frame.canonicals.append((value, here, found))
+        elif found.type == "markdown":
+            self._document.markdowns.append((value, here))
+        elif found.name == "id":
+            self._frame.ids[value] = self._frame.ids.get(value, 0) + 1
+            if self._frame.ids[value] == 2:
+                self._say("major", "fhir.structure.duplicate-id", here, "this element id appears twice in one resource")
+        for rule in found.invariants:
+            self._invariant(rule, value, here)
+
+    def _alone(self, value: dict[str, Any], at: Place) -> None:
+        """What stands beside a primitive that has no value must hold more than an id."""
+        if value.keys() == {"id"}:
+            self._say("major", "fhir.invariants.ele-1", at, "an element must have a value or children")
+
+    def _beside(self, step: Step, value: dict[str, Any], owner: dict[str, Any], at: Place) -> None:
+        values, index = owner.get(step.beside), at[2] or 0
+        if not isinstance(values, list) or index >= len(values) or values[index] is None:
+            self._alone(value, at)
+
+    def _too_deep(self, place: Place) -> None:
+        self._say("critical", "fhir.structure.depth", place, f"nested deeper than {DEPTH_MAX} objects; not read further")
+
+    def _invariant(self, rule: Invariant, value: Any, place: Place) -> None:
+        self._fired += 1
+        resource = self._frame.resource
+        verdict = rule.look(value, resource) if rule.look is not None and value.__class__ is dict else False
+        if verdict is False:
+            verdict = rule.holds(value, Surroundings(resource, self._frame.root.resource, value))
+        if verdict is False:
+            self._say(LEVELS[rule.severity], f"fhir.invariants.{rule.key}", place, rule.human)
+        elif verdict is None:
+            self._undecided.add(rule.key)

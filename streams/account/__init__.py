@@ -1,0 +1,1 @@
+"""The account: which offset had which outcome, and whether everything adds up."""

@@ -1,0 +1,262 @@
+"""Records of the results topic → what the store is to write. Pure: no Kafka, no database."""
+
+import hashlib
+import json
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+import orjson
+from pydantic import ValidationError
+
+from touchstone.schemas.ledger import LedgerRecord
+from touchstone.schemas.result import ScoreResult, SourceRef
+from touchstone.streams.account.intervals import Interval, runs
+from touchstone.streams.wire.codec import LEDGER_TYPE, RESULT_TYPE, Record, deterministic_id
+
+#: Bounds of what a column or an index takes; anything past them was not written by a worker.
+TEXT_CHARS_MAX = 512
+OFFSET_MAX = 2**62
+PARTITION_MAX = 2**31 - 1
+#: Of a value: the sum over as many cases as there are offsets is still a number.
+VALUE_MAX = 1e280
+
+
+class AccountKey(NamedTuple):
+    """One account of outcomes: a suite's version, on one partition of an input topic."""
+
+    suite: str
+    suite_version: str
+    topic: str
+    partition: int
+
+
+class BatchKey(NamedTuple):
+    """What results are grouped by into one report."""
+
+    suite: str
+    suite_version: str
+    config_digest: str
+    concern_id: str
+    batch_id: str
+
+    @property
+    def report_id(self) -> str:
+        """UUIDv5 of the group, so that a report keeps its name for ever."""
+        return deterministic_id(json.dumps(["report", *self], separators=(",", ":")))
+
+
+class Position(NamedTuple):
+    """Where an event lies; the lowest position of a repeated event wins its row."""
+
+    topic: str
+    partition: int
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class ResultRow:
+    """One result, cut into the columns of the store.
+
+    `document`: JSON of what the columns do not hold. `content`: digest of all that a report could show, which leaves
+    out where the event lay, when it was scored and how long that took: a replay has the same content.
+    """
+
+    result_id: str
+    event_id: str
+    case_id: str | None
+    kind: str
+    suite: str
+    suite_version: str
+    config_digest: str
+    label: str
+    batch: BatchKey | None
+    batch_size: int | None
+    source: Position
+    scored_at: datetime
+    duration_ms: str
+    scores: str
+    document: str
+    content: str
+
+    @property
+    def account(self) -> AccountKey:
+        """The account its source offset belongs to."""
+        return AccountKey(self.suite, self.suite_version, self.source.topic, self.source.partition)
+
+
+@dataclass(slots=True)
+class Projection:
+    """What one polled batch of the results topic says.
+
+    `expected`: partition → the position it was read from (None: never read before). `reached`: partition → next offset.
+    `rejected`: code → records that could not be read and were passed over.
+    """
+
+    topic: str
+    expected: dict[int, int | None]
+    reached: dict[int, int]
+    results: list[ResultRow] = field(default_factory=list)
+    outcomes: dict[AccountKey, list[Interval]] = field(default_factory=dict)
+    ledger_records: int = 0
+    rejected: Counter[str] = field(default_factory=Counter)
+
+
+class Unreadable(Exception):
+    """A record of the results topic that says nothing usable. `code` is stable; no payload text is kept."""
+
+    def __init__(self, code: str) -> None:
+        super().__init__(code)
+        self.code = code
+
+
+def project(topic: str, expected: Mapping[int, int | None], polled: Mapping[int, Iterable[Record]]) -> Projection:
+    """Read one polled batch: partition → records in offset order. Never raises for what a record holds."""
+    projection = Projection(topic, {partition: expected.get(partition) for partition in polled}, {})
+    scored: dict[AccountKey, list[int]] = {}
+    for partition, records in polled.items():
+        for record in records:
+            projection.reached[partition] = record.offset + 1
+            try:
+                _project_record(record, projection, scored)
+            except Unreadable as error:
+                projection.rejected[error.code] += 1
+    for account, offsets in scored.items():
+        projection.outcomes.setdefault(account, []).extend(Interval(first, last, "scored") for first, last in runs(offsets))
+    projection.expected = {partition: expected.get(partition) for partition in projection.reached}
+    return projection
+
+
+def _project_record(record: Record, projection: Projection, scored: dict[AccountKey, list[int]]) -> None:
+    """Add one record. Raises `Unreadable` before anything of it is added."""
+    kind = next((raw for name, raw in record.headers if name == "ce_type"), b"")
+    if not record.value:
+        raise Unreadable("empty")
+    if kind == RESULT_TYPE.encode():
+        row = read_result(record.value)
+        projection.results.append(row)
+        scored.setdefault(row.account, []).append(row.source.offset)
+    elif kind == LEDGER_TYPE.encode():
+        account, intervals = read_ledger(record.value)
+        projection.outcomes.setdefault(account, []).extend(intervals)
+        projection.ledger_records += 1
+    else:
+        raise Unreadable("unknown_type" if kind else "no_type")
+
+
+def read_result(value: bytes) -> ResultRow:
+    """One result event as a row. Fields of a newer version are passed over; raises `Unreadable`."""
+    try:
+        result = ScoreResult.model_validate_json(value, extra="ignore")
+    except ValidationError:
+        raise Unreadable("invalid_result") from None
+    if not all(math.isfinite(number) for number in (*result.values.values(), *result.duration_ms.values())):
+        raise Unreadable("not_finite")
+    if any(abs(number) > VALUE_MAX for number in result.values.values()):
+        raise Unreadable("out_of_bounds")
+    texts = (result.result_id, result.event_id, result.case_id or "", result.kind, result.suite, result.suite_version, result.config_digest)
+    _bounded(*texts, result.source.topic)
+    _bounded_position(result.source.partition, result.source.offset)
+    batch = batch_of(result)
+    size = result.attributes.get("batch_size")
+    scores = orjson.dumps(result.values, option=orjson.OPT_SORT_KEYS).decode()
+    document = _document(result)
+    hasher = hashlib.blake2b(digest_size=16)
+    for part in (*texts, result.label, scores, document):
+        hasher.update(part.encode())
+        hasher.update(b"\0")
+    return ResultRow(
+        *(result.result_id, result.event_id, result.case_id, result.kind, result.suite, result.suite_version, result.config_digest),
+        label=result.label,
+        batch=batch,
+        batch_size=size if type(size) is int and 0 < size < OFFSET_MAX else None,
+        source=Position(result.source.topic, result.source.partition, result.source.offset),
+        scored_at=_in_utc(result.scored_at),
+        duration_ms=orjson.dumps(result.duration_ms).decode(),
+        scores=scores,
+        document=document,
+        content=hasher.hexdigest(),
+    )
+
+
+def _in_utc(moment: datetime) -> datetime:
+    """The moment in UTC; one without a zone is UTC. Raises `Unreadable` where UTC's calendar has no such year."""
+    try:
+        return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
+    except OverflowError:
+        raise Unreadable("out_of_bounds") from None
+
+
+_DOCUMENT_FIELDS = {"findings", "failures", "components_missing", "not_checked", "details", "attributes", "models", "correlation"}
+
+
+def _document(result: ScoreResult) -> str:
+    """Canonical JSON of what the columns do not hold; empty parts are left out."""
+    dumped = result.model_dump(mode="json", include=_DOCUMENT_FIELDS)
+    try:
+        return orjson.dumps({name: part for name, part in dumped.items() if part}, option=orjson.OPT_SORT_KEYS).decode()
+    except TypeError:  # an integer of more than 64 bits
+        raise Unreadable("invalid_result") from None
+
+
+def restore(row: ResultRow) -> ScoreResult:
+    """The result event that a row was made of."""
+    return ScoreResult.model_validate(
+        {
+            "result_id": row.result_id,
+            "event_id": row.event_id,
+            "case_id": row.case_id,
+            "kind": row.kind,
+            "suite": row.suite,
+            "suite_version": row.suite_version,
+            "config_digest": row.config_digest,
+            "label": row.label,
+            "values": json.loads(row.scores),
+            "source": SourceRef(topic=row.source.topic, partition=row.source.partition, offset=row.source.offset),
+            "scored_at": row.scored_at,
+            "duration_ms": json.loads(row.duration_ms),
+            **json.loads(row.document),
+        }
+    )
+
+
+def batch_of(result: ScoreResult) -> BatchKey | None:
+    """The batch a result belongs to; None where it names no concern or batch."""
+    concern, batch = result.attributes.get("concern_id"), result.attributes.get("batch_id")
+    if not isinstance(concern, str) or not isinstance(batch, str):
+        return None
+    _bounded(concern, batch)
+    return BatchKey(result.suite, result.suite_version, result.config_digest, concern, batch)
+
+
+def read_ledger(value: bytes) -> tuple[AccountKey, list[Interval]]:
+    """One ledger record as intervals of its account; raises `Unreadable`."""
+    try:
+        record = LedgerRecord.model_validate_json(value, extra="ignore")
+    except ValidationError:
+        raise Unreadable("invalid_ledger") from None
+    _bounded(record.suite, record.suite_version, record.topic)
+    intervals: list[Interval] = []
+    for entry in record.entries:
+        _bounded(entry.reason)
+        for first, last in entry.ranges:
+            _bounded_position(record.partition, last)
+            if first > last:
+                raise Unreadable("invalid_ledger")
+            intervals.append(Interval(first, last, entry.outcome, entry.reason))
+    return AccountKey(record.suite, record.suite_version, record.topic, record.partition), intervals
+
+
+def _bounded(*texts: str) -> None:
+    """Refuse what a text column or its index would refuse in the middle of a transaction."""
+    if any(len(text) > TEXT_CHARS_MAX or "\0" in text for text in texts):
+        raise Unreadable("out_of_bounds")
+
+
+def _bounded_position(partition: int, offset: int) -> None:
+    """Refuse numbers that no broker gave."""
+    if partition > PARTITION_MAX or offset > OFFSET_MAX:
+        raise Unreadable("out_of_bounds")

@@ -1,0 +1,261 @@
+"""The projector: results and ledger records → result store → batch reports, restartable at any instant.
+
+Reads the results topic without a consumer group. What a polled batch says and the positions it brings the projector to
+are one transaction of the store, so a crash loses nothing and repeats nothing. Reports are sent from the store's state,
+at least once: a batch stays due until the broker has acknowledged its report.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AsyncExitStack
+from typing import Any
+
+import structlog
+from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
+from aiokafka.admin import AIOKafkaAdminClient
+from aiokafka.errors import KafkaError, OffsetOutOfRangeError, for_code
+
+from touchstone.schemas.settings.house import Settings
+from touchstone.streams.account.batch_reports import COMPUTE_SHARE_MAX, BatchState, Emitted, Summary, encode_report, is_final, next_look, payload
+from touchstone.streams.account.projection import project
+from touchstone.streams.account.store_port import ProjectionStore, StoreUnavailable, check_positions
+from touchstone.streams.wire.clients import client_options
+from touchstone.streams.wire.closing import close_client
+
+log = structlog.get_logger("touchstone.projector")
+
+#: Batches looked at in one round, between two polls.
+REPORTS_PER_ROUND_MAX = 64
+POLL_MS = 250
+#: How often the partitions are counted and the broker is asked for the ends of the log.
+PROBE_INTERVAL_S = 5.0
+
+
+class ProjectorMetrics:
+    """What the projector tells of itself. This one keeps silent; a subclass counts."""
+
+    def records(self, kind: str, count: int) -> None:
+        """`count` more records of a kind: new, replaced, repeat, replay, ledger, or rejected:CODE."""
+
+    def transaction(self, seconds: float) -> None:
+        """One store transaction took so long."""
+
+    def lag(self, partition: int, records: int) -> None:
+        """So many records of a results partition are not in the store."""
+
+    def report(self, final: bool, seconds: float) -> None:
+        """One report was acknowledged; computing it took so long."""
+
+    def dependency(self, name: str, up: bool) -> None:
+        """`kafka` or `store` came or went."""
+
+
+class Projector:
+    """One projector over one store. `run` until `stop` is set; a second one on the same store ends with `StoreRefused`."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        store: ProjectionStore,
+        *,
+        metrics: ProjectorMetrics | None = None,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._settings = settings
+        self._store = store
+        self._metrics = metrics or ProjectorMetrics()
+        self._clock = clock
+        self._topic = settings.topics.results
+        self._down: set[str] = set()
+        self._writing = asyncio.Lock()
+        self.ready = asyncio.Event()
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Project until `stop`; the transaction in progress is finished first.
+
+        A broker or store that goes away is waited for. Raises `StoreRefused` for what waiting cannot mend.
+        """
+        session = asyncio.ensure_future(self._sessions(stop))
+        stopped = asyncio.ensure_future(stop.wait())
+        await asyncio.wait({session, stopped}, return_when=asyncio.FIRST_COMPLETED)
+        stopped.cancel()
+        async with self._writing:
+            # Nothing is being written now; waiting for a broker that does not answer would serve nobody.
+            session.cancel()
+        try:
+            await session
+        except asyncio.CancelledError:
+            if not stop.is_set():
+                raise
+
+    async def _sessions(self, stop: asyncio.Event) -> None:
+        """One session after the other, with a pause between two."""
+        worker = self._settings.worker
+        backoff = worker.retry_backoff_min_s
+        while not stop.is_set():
+            began = time.monotonic()
+            try:
+                await self._session(stop)
+            except StoreUnavailable as error:
+                self._gone("store", error.code)
+            except OffsetOutOfRangeError:
+                log.warning("results_position_gone", topic=self._topic)  # the next session says what is wrong, and how to mend it
+            except (KafkaError, OSError, TimeoutError) as error:
+                self._gone("kafka", type(error).__name__)
+            finally:
+                self.ready.clear()
+            if time.monotonic() - began > worker.retry_backoff_max_s:
+                backoff = worker.retry_backoff_min_s
+            await _wait(stop, backoff)
+            backoff = min(backoff * 2, worker.retry_backoff_max_s)
+
+    async def _session(self, stop: asyncio.Event) -> None:
+        """Connect, start from the store's positions, and work until something breaks: then nothing in memory is trusted."""
+        options = client_options(self._settings.kafka)
+        async with AsyncExitStack() as stack:
+            admin = AIOKafkaAdminClient(**options)
+            stack.push_async_callback(close_client, admin.close)
+            await admin.start()
+            consumer = AIOKafkaConsumer(**options, group_id=None, enable_auto_commit=False, auto_offset_reset="none")
+            stack.push_async_callback(close_client, consumer.stop)
+            await consumer.start()
+            producer = AIOKafkaProducer(**options, acks="all", enable_idempotence=True)
+            stack.push_async_callback(close_client, producer.stop)
+            await producer.start()
+            positions = await self._assign(consumer, await self._partitions(admin))
+            self._back("kafka")
+            self._back("store")
+            self.ready.set()
+            while not stop.is_set():
+                await self._work(consumer, producer, positions, stop)
+                partitions = await self._partitions(admin)
+                if set(partitions) - positions.keys():
+                    positions = await self._assign(consumer, partitions)
+                await self._probe(consumer, positions)
+
+    async def _work(self, consumer: AIOKafkaConsumer, producer: AIOKafkaProducer, positions: dict[int, int | None], stop: asyncio.Event) -> None:
+        """Poll, write and report until it is time to look after the broker."""
+        until = time.monotonic() + PROBE_INTERVAL_S
+        while not stop.is_set() and time.monotonic() < until:
+            polled = await _poll(consumer, self._settings.projector.batch_records_max)
+            if polled:
+                await self._write(polled, positions)
+            await self._report(producer)
+
+    async def _write(self, polled: Mapping[int, Sequence[Any]], positions: dict[int, int | None]) -> None:
+        """One transaction; the positions in memory follow it."""
+        projection = await asyncio.to_thread(project, self._topic, positions, polled)
+        began = time.perf_counter()
+        async with self._writing:
+            applied = await asyncio.to_thread(self._store.apply, projection, self._clock())
+        self._metrics.transaction(time.perf_counter() - began)
+        positions.update(projection.reached)
+        counts = {"new": applied.new, "replaced": applied.replaced, "repeat": applied.repeats, "replay": applied.replays}
+        for kind, count in {**counts, "ledger": projection.ledger_records}.items():
+            if count:
+                self._metrics.records(kind, count)
+        for code, count in projection.rejected.items():
+            self._metrics.records(f"rejected:{code}", count)
+            log.warning("results_record_unreadable", topic=self._topic, code=code, count=count)
+
+    async def _report(self, producer: AIOKafkaProducer) -> None:
+        """Send what is due and remember what the broker acknowledged."""
+        states = await asyncio.to_thread(self._store.due, self._clock(), REPORTS_PER_ROUND_MAX)
+        if not states:
+            return
+        planned: list[tuple[Emitted, asyncio.Future[Any] | None, float]] = []
+        for state in states:
+            began = time.perf_counter()
+            summary = await asyncio.to_thread(self._store.summary, state.report_id)
+            seconds = time.perf_counter() - began
+            planned.append((*await self._send(producer, state, summary, seconds), seconds))
+        acknowledged = await asyncio.gather(*(future for _, future, _ in planned if future is not None), return_exceptions=True)
+        failure = next((outcome for outcome in acknowledged if isinstance(outcome, BaseException)), None)
+        if failure is not None:
+            raise failure  # none of the round is marked: what was acknowledged is sent again under the same id
+        async with self._writing:
+            await asyncio.to_thread(self._store.mark_emitted, [emitted for emitted, _, _ in planned])
+        for emitted, future, seconds in planned:
+            if future is not None:
+                self._metrics.report(emitted.final, seconds)
+
+    async def _send(self, producer: AIOKafkaProducer, state: BatchState, summary: Summary, seconds: float) -> tuple[Emitted, asyncio.Future[Any] | None]:
+        """Hand one report to the producer, unless it would say what the last one said."""
+        settings = self._settings.projector
+        now = self._clock()
+        final = is_final(state, summary, now, settings.quiet_s)
+        interval = max(settings.report_interval_s, seconds / COMPUTE_SHARE_MAX)
+        emitted = Emitted(state.report_id, state.revision, final, now, next_look(state, final, now, settings.quiet_s), interval)
+        if state.revision == state.emitted_revision and final == state.emitted_final:
+            return emitted, None
+        key, value, headers = encode_report(state, payload(state, summary, final))
+        return emitted, await producer.send(self._settings.topics.reports, value=value, key=key, headers=headers)
+
+    async def _partitions(self, admin: AIOKafkaAdminClient) -> list[int]:
+        """Partition numbers of the results topic, freshly asked."""
+        described = (await admin.describe_topics([self._topic]))[0]
+        if described["error_code"]:
+            raise for_code(described["error_code"])
+        return sorted(entry["partition"] for entry in described["partitions"])
+
+    async def _assign(self, consumer: AIOKafkaConsumer, numbers: Sequence[int]) -> dict[int, int | None]:
+        """Take every partition from the store's positions on. Raises `StoreRefused` where the topic does not have them."""
+        partitions = {number: TopicPartition(self._topic, number) for number in numbers}
+        stored = await asyncio.to_thread(self._store.positions, self._topic)
+        starts = await consumer.beginning_offsets(list(partitions.values()))
+        ends = await consumer.end_offsets(list(partitions.values()))
+        check_positions(self._topic, stored, {number: (starts[part], ends[part]) for number, part in partitions.items()})
+        consumer.assign(list(partitions.values()))
+        for number, part in partitions.items():
+            consumer.seek(part, stored.get(number, starts[part]))
+        # Never read before: the fence is that nobody else has begun either.
+        return {number: stored.get(number) for number in partitions}
+
+    async def _probe(self, consumer: AIOKafkaConsumer, positions: Mapping[int, int | None]) -> None:
+        """Ask for the log's bounds: an idle connection that has died shows here, and so does a topic made anew."""
+        ends = await consumer.end_offsets([TopicPartition(self._topic, number) for number in positions])
+        for part, end in ends.items():
+            position = await consumer.position(part)
+            if end < position:
+                raise OffsetOutOfRangeError
+            self._metrics.lag(part.partition, end - position)
+
+    def _gone(self, name: str, code: str) -> None:
+        """Say once that a dependency is down."""
+        if name not in self._down:
+            self._down.add(name)
+            self._metrics.dependency(name, False)
+            log.warning("dependency_down", stage=name, code=code)
+
+    def _back(self, name: str) -> None:
+        """Say once that it is back."""
+        self._metrics.dependency(name, True)
+        if name in self._down:
+            self._down.discard(name)
+            log.info("dependency_up", stage=name)
+
+
+async def _poll(consumer: AIOKafkaConsumer, most: int) -> dict[int, list[Any]]:
+    """Partition → records: what has arrived, and while the log is known to hold more, up to `most`.
+
+    One poll gives what one fetch brought, often a hundred records; a transaction for each would be the slower way to catch up.
+    """
+    polled: dict[int, list[Any]] = {}
+    left = most
+    while left > 0:
+        more = await consumer.getmany(timeout_ms=POLL_MS, max_records=left)
+        for part, records in more.items():
+            polled.setdefault(part.partition, []).extend(records)
+            left -= len(records)
+        if not more or not any([(consumer.highwater(part) or 0) > await consumer.position(part) for part in consumer.assignment()]):
+            break
+    return polled
+
+
+async def _wait(stop: asyncio.Event, seconds: float) -> None:
+    """Sleep, but wake for `stop`."""
+    try:
+        await asyncio.wait_for(stop.wait(), seconds)
+    except TimeoutError:
+        return

@@ -1,0 +1,227 @@
+"""The reconciliation's reading side: offsets, commits, dead letters and doubtful records from Kafka, outcomes from the store."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from aiokafka import AIOKafkaConsumer, TopicPartition
+from aiokafka.errors import KafkaError
+
+from touchstone.schemas.settings.house import Settings
+from touchstone.scorers.base import ConfigError
+from touchstone.streams.account.intervals import Interval, Span, runs, size
+from touchstone.streams.account.projection import AccountKey
+from touchstone.streams.account.reconcile import DeadLetters, PartitionFacts, Reconciliation, candidate_holes, facts_of_accounts, judge
+from touchstone.streams.account.store_port import AccountStore, check_positions
+from touchstone.streams.topics.dlq import parse_letter
+from touchstone.streams.wire.clients import check_topics, client_options, unreachable
+from touchstone.streams.wire.closing import close_client
+
+#: A hole is looked up record by record, but a hole of this size needs no further proof.
+HOLE_RECORDS_MAX = 100_000
+#: As many offsets past the committed one are looked up, to tell events in flight from offsets without a record.
+TAIL_RECORDS_MAX = 1_000
+POLL_MS = 500
+CATCH_UP_POLL_S = 0.25
+#: A broker that gives nothing for so long, with records left to read, is gone.
+READ_STALL_S = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What to reconcile. `wait_s`: how long the store may take to catch up with the results topic before it is judged."""
+
+    suite: str
+    topics: tuple[str, ...]
+    drained: bool = False
+    dead_letters: bool = True
+    wait_s: float = 0.0
+
+
+@dataclass(slots=True)
+class _Log:
+    """Bounds of partitions, and what the group has committed."""
+
+    starts: dict[TopicPartition, int] = field(default_factory=dict)
+    ends: dict[TopicPartition, int] = field(default_factory=dict)
+    committed: dict[TopicPartition, int | None] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class _Letters:
+    """Dead letters by the input partition they name. `complete`: retention has deleted none."""
+
+    offsets: dict[TopicPartition, list[int]]
+    complete: bool
+
+    def of(self, part: TopicPartition) -> DeadLetters:
+        """Those of one input partition."""
+        named = self.offsets.get(part, [])
+        return DeadLetters(tuple(runs(named)), len(named), self.complete)
+
+
+async def reconcile(settings: Settings, store: AccountStore, question: Question) -> Reconciliation:
+    """Compare a suite's topics with the store. Raises `ConfigError` for what cannot be reached or does not exist.
+
+    Order matters while workers run: commits first, then the end of the results topic, then the store, so that whatever
+    was committed has its outcome below the offset that the store is waited to reach.
+    """
+    kafka, names = settings.kafka, settings.topics
+    wanted = [*question.topics, names.results, *([names.dead] if question.dead_letters else [])]
+    counts = await check_topics(kafka, wanted)
+    try:
+        async with _consumer(settings, group=f"{settings.worker.group_prefix}.{question.suite}") as consumer:
+            inputs = [TopicPartition(topic, number) for topic in question.topics for number in range(counts[topic])]
+            log = await _read_log(consumer, inputs)
+            results = [TopicPartition(names.results, number) for number in range(counts[names.results])]
+            behind = await _catch_up(consumer, store, names.results, results, question.wait_s)
+            letters = None
+            if question.dead_letters:
+                dead = [TopicPartition(names.dead, number) for number in range(counts[names.dead])]
+                letters = await _read_dead_letters(consumer, dead, question.suite)
+            reads_all = settings.worker.auto_offset_reset == "earliest"
+            facts = await _with_latest_ends(consumer, inputs, await asyncio.to_thread(_facts, store, question, log, letters, reads_all))
+            accounts = []
+            for one in facts:
+                candidates = candidate_holes(one)
+                present = await _present(consumer, TopicPartition(one.topic, one.partition), candidates, one) if candidates else None
+                accounts.append(judge(one, present, await _waiting(consumer, one)))
+            return Reconciliation(question.suite, accounts, behind, question.drained)
+    except (KafkaError, OSError, TimeoutError) as error:
+        raise ConfigError(unreachable(kafka, error)) from None
+
+
+@asynccontextmanager
+async def _consumer(settings: Settings, group: str) -> AsyncIterator[AIOKafkaConsumer]:
+    """A consumer that may ask for the group's offsets but never joins or commits."""
+    async with AsyncExitStack() as stack:
+        consumer = AIOKafkaConsumer(**client_options(settings.kafka), group_id=group, enable_auto_commit=False, auto_offset_reset="earliest")
+        stack.push_async_callback(close_client, consumer.stop)
+        await consumer.start()
+        yield consumer
+
+
+async def _read_log(consumer: AIOKafkaConsumer, partitions: Sequence[TopicPartition]) -> _Log:
+    """Commits first: the end offset read after them is never below one."""
+    committed = {part: await consumer.committed(part) for part in partitions}
+    return _Log(await consumer.beginning_offsets(partitions), await consumer.end_offsets(partitions), committed)
+
+
+async def _with_latest_ends(consumer: AIOKafkaConsumer, partitions: Sequence[TopicPartition], facts: Sequence[PartitionFacts]) -> list[PartitionFacts]:
+    """The facts with the ends as they are after the store was read: what it knows by then has an offset below them."""
+    ends = await consumer.end_offsets(partitions)
+    return [replace(one, latest_end=ends.get(TopicPartition(one.topic, one.partition))) for one in facts]
+
+
+async def _catch_up(consumer: AIOKafkaConsumer, store: AccountStore, topic: str, partitions: Sequence[TopicPartition], wait_s: float) -> int:
+    """Wait until the store has read what the results topic holds now. Returns how many records it still lacks."""
+    stored = await asyncio.to_thread(store.positions, topic)
+    starts, ends = await consumer.beginning_offsets(partitions), await consumer.end_offsets(partitions)
+    check_positions(topic, stored, {part.partition: (starts[part], ends[part]) for part in partitions})
+    deadline = time.monotonic() + wait_s
+    while True:
+        behind: int = sum(max(0, ends[part] - stored.get(part.partition, starts[part])) for part in partitions)
+        if not behind or time.monotonic() >= deadline:
+            return behind
+        await asyncio.sleep(CATCH_UP_POLL_S)
+        stored = await asyncio.to_thread(store.positions, topic)
+
+
+def _facts(store: AccountStore, question: Question, log: _Log, letters: _Letters | None, reads_all: bool) -> list[PartitionFacts]:
+    """What the store and the topics say of every partition. Partitions that only the store knows come with an empty log."""
+    keys: dict[TopicPartition, list[AccountKey]] = {part: [] for part in log.ends}
+    for topic in question.topics:
+        for key in store.accounts(question.suite, topic):
+            keys.setdefault(TopicPartition(topic, key.partition), []).append(key)
+    facts = []
+    for part in sorted(keys):
+        folded, without_row, without_score = facts_of_accounts([store.account(key) for key in keys[part]])
+        start, committed = log.starts.get(part, 0), log.committed.get(part)
+        facts.append(
+            PartitionFacts(
+                *(part.topic, part.partition, start, log.ends.get(part, 0), committed),
+                intervals=folded,
+                scored_without_row=without_row,
+                row_without_scored=without_score,
+                first=_first_owed(folded, start, committed, reads_all),
+                dead_letters=letters.of(part) if letters is not None else None,
+            )
+        )
+    return facts
+
+
+def _first_owed(folded: Sequence[Interval], start: int, committed: int | None, reads_all: bool) -> int:
+    """The first offset to account for.
+
+    Events before the log's start count if they have an outcome. A group that began at the end owes nothing before that.
+    """
+    if folded:
+        return min(start, folded[0].first) if reads_all else folded[0].first
+    return start if reads_all or committed is None else committed
+
+
+async def _read_dead_letters(consumer: AIOKafkaConsumer, partitions: Sequence[TopicPartition], suite: str) -> _Letters:
+    """Every dead letter of the suite."""
+    starts, ends = await consumer.beginning_offsets(partitions), await consumer.end_offsets(partitions)
+    named: dict[TopicPartition, list[int]] = {}
+    async for record in _read(consumer, {part: (starts[part], ends[part]) for part in partitions}):
+        letter = parse_letter(record)
+        if letter is None or letter.suite != suite or letter.source_partition < 0 or letter.source_offset < 0:
+            continue  # of another suite, or not a letter of a worker: somebody else writes to this topic, too
+        named.setdefault(TopicPartition(letter.source_topic, letter.source_partition), []).append(letter.source_offset)
+    return _Letters(named, not any(starts.values()))
+
+
+async def _present(consumer: AIOKafkaConsumer, part: TopicPartition, candidates: Sequence[Span], facts: PartitionFacts) -> list[int]:
+    """Offsets of the candidate holes that hold a record."""
+    present: list[int] = []
+    examined = 0
+    for first, last in candidates:
+        low, high = max(first, facts.start), min(last, facts.end - 1)
+        if low > high:
+            continue
+        if examined + high - low >= HOLE_RECORDS_MAX:
+            present.extend(range(low, high + 1))
+            continue
+        examined += size([(low, high)])
+        present.extend([record.offset async for record in _read(consumer, {part: (low, high + 1)})])
+    return present
+
+
+async def _waiting(consumer: AIOKafkaConsumer, facts: PartitionFacts) -> int | None:
+    """Records from the committed offset on, where few enough offsets are left to look.
+
+    The last offset of a transactional producer is a marker that nobody ever consumes; it is not an event in flight.
+    """
+    low, high = max(facts.settled, facts.start), facts.end
+    if not 0 < high - low <= TAIL_RECORDS_MAX or facts.settled < facts.start:
+        return None
+    return len([None async for _ in _read(consumer, {TopicPartition(facts.topic, facts.partition): (low, high)})])
+
+
+async def _read(consumer: AIOKafkaConsumer, bounds: dict[TopicPartition, tuple[int, int]], stall_s: float = READ_STALL_S) -> AsyncIterator[Any]:
+    """Every record of the partitions in [start, end). Raises `TimeoutError` where the broker stops giving them."""
+    open_parts = {part: end for part, (start, end) in bounds.items() if start < end}
+    if not open_parts:
+        return
+    consumer.assign(list(open_parts))
+    for part in open_parts:
+        consumer.seek(part, bounds[part][0])
+    moved_at = time.monotonic()
+    while open_parts:
+        polled = await consumer.getmany(*open_parts, timeout_ms=POLL_MS)
+        for part, records in polled.items():
+            for record in records:
+                if record.offset < open_parts[part]:
+                    yield record
+        if polled:
+            moved_at = time.monotonic()
+        elif time.monotonic() - moved_at > stall_s:
+            raise TimeoutError
+        # Positions also pass transaction markers and compacted offsets, which no record tells of.
+        for part in list(open_parts):
+            if await consumer.position(part) >= open_parts[part]:
+                del open_parts[part]

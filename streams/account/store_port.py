@@ -1,0 +1,110 @@
+"""What the projector and the reconciliation need of a result store: the port, its errors, and the check of positions.
+
+`touchstone.ops.store` implements it. Calls block, so an event loop makes them in a thread.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from touchstone.scorers.base import ConfigError, Unavailable
+from touchstone.streams.account.batch_reports import BatchState, Emitted, Summary
+from touchstone.streams.account.intervals import Interval, Span
+from touchstone.streams.account.projection import AccountKey, Projection
+
+
+class StoreUnavailable(Unavailable):
+    """The store cannot be used now (down, locked, full). What was asked may or may not be done: start from its positions."""
+
+
+class StoreRefused(ConfigError):
+    """The store cannot be used as it is: another projector writes to it, or its schema or positions do not fit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """What one transaction did with its results. `repeats` and `replays` changed no report.
+
+    `replaced`: an event id at a lower offset took the row, with other content. `repeats`: the event id is known from
+    another offset, or takes over the row with the same content. `replays`: the same event again.
+    """
+
+    new: int = 0
+    replaced: int = 0
+    repeats: int = 0
+    replays: int = 0
+
+
+class ProjectionStore(Protocol):
+    """What the projector writes to. Raises `StoreUnavailable` or `StoreRefused`."""
+
+    def positions(self, topic: str) -> dict[int, int]:
+        """Partition of the results topic → next offset to read."""
+        ...
+
+    def forget_positions(self, topic: str) -> None:
+        """Read the topic from its beginning next time; all else is kept."""
+        ...
+
+    def apply(self, projection: Projection, now: float) -> Applied:
+        """Write results, outcomes and positions in one transaction; `StoreRefused` where the positions are not as expected."""
+        ...
+
+    def due(self, now: float, limit: int) -> list[BatchState]:
+        """Batches that may have something to report, longest waiting first."""
+        ...
+
+    def summary(self, report_id: str) -> Summary:
+        """Count the results of one batch."""
+        ...
+
+    def mark_emitted(self, emitted: Sequence[Emitted]) -> None:
+        """Remember acknowledged reports."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """Outcomes of one account, and the offsets that its result rows and repeats name: both ascending and disjoint."""
+
+    intervals: tuple[Interval, ...]
+    rows: tuple[Span, ...]
+
+
+class AccountStore(Protocol):
+    """What the reconciliation reads. Raises `StoreUnavailable` or `StoreRefused`."""
+
+    def positions(self, topic: str) -> dict[int, int]:
+        """Partition of the results topic → next offset that the projector reads."""
+        ...
+
+    def accounts(self, suite: str, topic: str) -> list[AccountKey]:
+        """Every account of the suite on this topic, in order."""
+        ...
+
+    def account(self, key: AccountKey) -> Account:
+        """One account as it stands at one moment."""
+        ...
+
+
+def check_positions(topic: str, stored: Mapping[int, int], log: Mapping[int, tuple[int, int]]) -> None:
+    """Compare stored positions with the log. `log`: partition → (start, end). Raises `StoreRefused` and says how to mend it."""
+    for partition, position in sorted(stored.items()):
+        if partition not in log:
+            raise StoreRefused(f"the store has read partition {partition} of {topic}, which the topic does not have: {_RECREATED}")
+        start, end = log[partition]
+        if position > end:
+            raise StoreRefused(f"the store has read partition {partition} of {topic} up to offset {position}, but it ends at {end}: {_RECREATED}")
+        if position < start:
+            gone = f"offsets {position} to {start - 1} of partition {partition} of {topic}"
+            raise StoreRefused(f"{gone} were deleted by retention before the store had read them: {_EXPIRED}")
+
+
+_RECREATED = (
+    "the topic was made anew. Read it from its beginning with `touchstone projector --from-start` (what the store has is kept), "
+    "or give the new topic a new store with --store"
+)
+_EXPIRED = (
+    "read on from what is left with `touchstone projector --from-start` (`touchstone reconcile` then shows what is missing), "
+    "and give the topic a longer retention"
+)

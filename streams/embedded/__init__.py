@@ -1,0 +1,1 @@
+"""The embedded broker: librdkafka's own, in a child process."""

@@ -1,0 +1,119 @@
+"""The embedded broker's own process: `python -m touchstone.streams.embedded.broker_process --control` beside a program, or by hand without it.
+
+It is a process of its own so that a test can talk to it as to any broker, and so that a fault in librdkafka's
+experimental code ends the broker and not the program. Standard library only: it starts in about 0.1 s.
+"""
+
+import argparse
+import json
+import os
+import selectors
+import signal
+import sys
+from collections.abc import Callable, Sequence
+from types import FrameType
+from typing import Any, NoReturn
+
+from touchstone.streams.embedded.mock_cluster import CallFailed, MockCluster, Unsupported
+
+RETENTION_BYTES = 64 * 1024 * 1024
+ORPHAN_CHECK_S = 1.0
+EXIT_UNSUPPORTED = 3
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Start the broker, create the topics, then serve commands (`--control`) or wait for Ctrl-C."""
+    parser = argparse.ArgumentParser(
+        prog="python -m touchstone.streams.embedded.broker_process", description="An in-memory Kafka broker on loopback, for tests and demos."
+    )
+    parser.add_argument("--topic", action="append", default=[], metavar="NAME[:PARTITIONS]", help="create a topic (4 partitions unless told)")
+    parser.add_argument("--brokers", type=int, default=1)
+    parser.add_argument("--retention-bytes", type=int, default=RETENTION_BYTES, help="kept per partition, in memory")
+    parser.add_argument("--control", action="store_true", help="read commands as JSON lines and end with the program that started this")
+    arguments = parser.parse_args(argv)
+    signal.signal(signal.SIGTERM, _leave)
+    try:
+        cluster = MockCluster(arguments.brokers, retention_bytes=arguments.retention_bytes)
+        retention = {}
+        for topic in arguments.topic:
+            name, _, partitions = topic.partition(":")
+            retention[name] = cluster.create_topic(name, int(partitions or 4))
+    except (Unsupported, CallFailed) as error:
+        if arguments.control:
+            _say({"error": str(error)})
+        else:
+            sys.stderr.write(f"embedded broker: {error}\n")
+        return EXIT_UNSUPPORTED
+    if arguments.control:
+        # Ctrl-C in a terminal reaches every process of the group; the program that owns this one decides when it ends.
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        _say({"bootstrap_servers": cluster.bootstrap_servers, "version": cluster.version, "retention_bytes": retention})
+        serve(cluster)
+    else:
+        _wait_by_hand(cluster)
+    # librdkafka's threads need no farewell: memory is all there is, and the ports close with the process.
+    os._exit(0)
+
+
+def serve(cluster: MockCluster) -> None:
+    """Answer one JSON line per command until standard input closes or the parent is gone.
+
+    Both are watched: a forked sibling may hold the pipe open after the parent's death. PR_SET_PDEATHSIG would not do
+    instead, because Linux sends it when the *thread* that started the child ends.
+    """
+    parent = os.getppid()
+    pending = b""
+    with selectors.DefaultSelector() as selector:
+        selector.register(sys.stdin.fileno(), selectors.EVENT_READ)
+        while os.getppid() == parent:
+            if not selector.select(ORPHAN_CHECK_S):
+                continue
+            received = os.read(sys.stdin.fileno(), 65_536)
+            if not received:
+                return
+            *lines, pending = (pending + received).split(b"\n")
+            for line in lines:
+                _say(answer(cluster, line))
+
+
+def answer(cluster: MockCluster, line: bytes) -> dict[str, Any]:
+    """Do what one command line asks; `{"ok": …}`, or `{"error": …}` for a command that is wrong or refused."""
+    commands: dict[str, Callable[..., Any]] = {
+        "create_topic": cluster.create_topic,
+        "inject_errors": cluster.inject_errors,
+        "clear_errors": cluster.clear_errors,
+        "set_down": cluster.set_down,
+        "set_up": cluster.set_up,
+        "set_rtt": cluster.set_rtt,
+        "set_leader": cluster.set_leader,
+    }
+    try:
+        command = json.loads(line)
+        return {"ok": commands[command.pop("do")](**command)}
+    except (CallFailed, KeyError, TypeError, ValueError) as error:
+        return {"error": f"{type(error).__name__}: {error}"}
+
+
+def _wait_by_hand(cluster: MockCluster) -> None:
+    """Tell a person where the broker is, and that it forgets."""
+    try:
+        sys.stdout.write(f"Embedded broker (librdkafka {cluster.version}) on {cluster.bootstrap_servers}\n")
+        sys.stdout.write("Volatile: everything is kept in memory and is gone when this ends. Press Ctrl-C to end it.\n")
+        sys.stdout.write(f"  export KAFKA_BOOTSTRAP_SERVERS={cluster.bootstrap_servers}\n")
+        sys.stdout.flush()
+        signal.pause()
+    except KeyboardInterrupt:
+        sys.stdout.write("\n")
+
+
+def _say(message: dict[str, Any]) -> None:
+    sys.stdout.write(json.dumps(message) + "\n")
+    sys.stdout.flush()
+
+
+def _leave(_number: int, _frame: FrameType | None) -> NoReturn:
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

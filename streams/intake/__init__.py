@@ -1,0 +1,1 @@
+"""Records in, outcomes sent, offsets acknowledged; knows neither Faust nor a consumer."""

@@ -1,0 +1,317 @@
+"""The heart: records in, outcomes sent, offsets acknowledged. Knows neither Faust nor a consumer.
+
+A runner hands over consecutive records of one partition (`room`, `start`), asks from time to time what may be committed
+(`settle`), and says when partitions go (`revoke`). Everything an outcome needs has been acknowledged by the broker before
+its offset is returned by `settle`; the partition's earlier offsets too.
+"""
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from operator import itemgetter
+from typing import Protocol
+
+import structlog
+
+from touchstone.schemas.ledger import LedgerRecord
+from touchstone.schemas.settings.house import TopicSettings, WorkerSettings
+from touchstone.streams.intake.offsets import PartitionProgress, Slice, Span, TopicPartition, ledger_entries
+from touchstone.streams.intake.outbox import Message, TooLarge
+from touchstone.streams.intake.scoring import RunningSuite, Scored, SliceScorer
+from touchstone.streams.process.metrics import WorkerMetrics
+from touchstone.streams.wire.codec import Record, Reject, encode_ledger, trimmed
+from touchstone.streams.wire.dead_letter import dead_letter
+
+log = structlog.get_logger(__name__)
+
+
+#: Offset ranges of one ledger record: under 100 kB, whatever the offsets.
+LEDGER_SPANS_MAX = 2_000
+#: Offset ranges that may wait for the ledger before the intake takes up no more.
+SPANS_MAX = 50_000
+
+
+def _size(record: Record) -> int:
+    """Bytes that a record holds."""
+    size = len(record.value or b"") + len(record.key or b"")
+    if record.headers:
+        size += sum(len(name) + len(content or b"") for name, content in record.headers)
+    return size
+
+
+class Publisher(Protocol):
+    """Where outcomes go: the outbox, or a test's stand-in."""
+
+    async def publish(self, topic: str, partition: int, messages: Sequence[Message]) -> None:
+        """Return when the broker has acknowledged the messages."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Destinations:
+    """Output topics and how many partitions they have."""
+
+    results: str
+    results_partitions: int
+    dead: str
+    dead_partitions: int
+
+    @classmethod
+    def of(cls, topics: TopicSettings, partitions: dict[str, int]) -> "Destinations":
+        """From the settings and what the broker says (`touchstone.streams.wire.clients.check_topics`)."""
+        return cls(topics.results, partitions[topics.results], topics.dead, partitions[topics.dead])
+
+
+class Intake:
+    """Scores slices of records with a bounded window in flight."""
+
+    def __init__(self, suite: RunningSuite, publisher: Publisher, to: Destinations, settings: WorkerSettings, metrics: WorkerMetrics) -> None:
+        self._suite = suite
+        self._publisher = publisher
+        self._to = to
+        self._settings = settings
+        self._metrics = metrics
+        self._slices = SliceScorer(suite, settings, metrics)
+        self._partitions: dict[TopicPartition, PartitionProgress] = {}
+        self._tasks: dict[PartitionProgress, set[asyncio.Task[None]]] = {}
+        self._records = 0
+        self._bytes = 0
+        self._changed = asyncio.Event()
+        #: Set when the intake itself has failed: its worker must end, and another one replays.
+        self.defect = asyncio.Event()
+        self._settling = asyncio.Lock()
+        self._unwritten = 0
+        self.progress_at = time.monotonic()
+
+    # -- admission
+
+    @property
+    def in_flight(self) -> int:
+        """Records taken up and not yet part of a partition's done prefix."""
+        return self._records
+
+    @property
+    def available(self) -> bool:
+        """False while a stage that scoring needs is unavailable."""
+        return self._slices.available
+
+    def has_room(self) -> bool:
+        """Whether another slice may be started now. One slice is always let in, however large."""
+        if self._unwritten > SPANS_MAX:
+            return False  # the ledger is behind: settle first
+        return self._records == 0 or (self._records < self._settings.window_records and self._bytes < self._settings.window_bytes)
+
+    async def room(self) -> None:
+        """Wait until another slice may be started."""
+        while not self.has_room():
+            self._changed.clear()
+            await self._changed.wait()
+
+    def start(self, partition: TopicPartition, records: Sequence[Record]) -> None:
+        """Take up consecutive records of one partition. Never waits: ask `room` first."""
+        if not records:
+            return
+        progress = self._partitions.get(partition)
+        if progress is None:
+            progress = self._partitions[partition] = PartitionProgress()
+            self._tasks[progress] = set()
+        size = sum(map(_size, records))
+        piece = Slice(first=records[0].offset, after=records[-1].offset + 1, records=len(records), payload_bytes=size)
+        progress.begin(piece)
+        self._records += piece.records
+        self._bytes += size
+        task = asyncio.create_task(self._work(progress, piece, records))
+        self._tasks[progress].add(task)
+        task.add_done_callback(self._tasks[progress].discard)
+
+    # -- rebalance and shutdown
+
+    def revoke(self, partitions: Iterable[TopicPartition] | None = None) -> None:
+        """Forget partitions (all by default): nothing of theirs is committed from here on, whatever still completes."""
+        for partition in list(self._partitions) if partitions is None else list(partitions):
+            progress = self._partitions.pop(partition, None)
+            if progress is None:
+                continue
+            for task in self._tasks.pop(progress):
+                task.cancel()
+            self._metrics.released(progress.unwritten())
+            for piece in progress.in_flight:
+                self._records -= piece.records
+                self._bytes -= piece.payload_bytes
+        self._changed.set()
+
+    async def drain(self, timeout_s: float) -> bool:
+        """Wait until nothing is in flight. False when the time ran out first."""
+        deadline = time.monotonic() + timeout_s
+        while self._records:
+            self._changed.clear()
+            remaining = deadline - time.monotonic()
+            if remaining <= 0:
+                return False
+            try:
+                await asyncio.wait_for(self._changed.wait(), remaining)
+            except TimeoutError:
+                return False
+        return True
+
+    # -- acknowledgement
+
+    async def settle(self) -> dict[TopicPartition, int]:
+        """Write the ledger of what is done; return partition → offset that may now be committed.
+
+        One ledger record per partition, and only where an outcome has no result of its own.
+        """
+        # One at a time: a second one would find later offsets ready while the ledger of earlier ones is still under way.
+        async with self._settling:
+            return await self._settle()
+
+    async def _settle(self) -> dict[TopicPartition, int]:
+        """See `settle`."""
+        taken = [(partition, progress, *progress.take_ready()) for partition, progress in self._partitions.items()]
+        taken = [entry for entry in taken if entry[2] is not None]
+        try:
+            written = await asyncio.gather(*(self._write_ledger(partition, spans) for partition, _, _, spans in taken), return_exceptions=True)
+        except asyncio.CancelledError:
+            # A runner that waits no longer for a broker that is down. What was taken must not be forgotten: a later
+            # settlement would commit past outcomes that no ledger tells. Writing one twice is harmless.
+            for partition, progress, ready, spans in taken:
+                self._give_back(partition, progress, ready, spans)
+            raise
+        committable: dict[TopicPartition, int] = {}
+        failure: BaseException | None = None
+        for (partition, progress, ready, spans), outcome in zip(taken, written, strict=True):
+            if isinstance(outcome, BaseException):
+                self._give_back(partition, progress, ready, spans)
+                failure = failure or outcome
+                continue
+            self._count_spans(partition, spans)
+            if ready is not None and self._partitions.get(partition) is progress:
+                committable[partition] = ready
+        self._unwritten = sum(each.spans_waiting for each in self._partitions.values())
+        self._changed.set()
+        if failure is not None:
+            if not isinstance(failure, Exception):
+                raise failure
+            self._metrics.count("commit_failures")
+            log.warning("ledger_failed", code=type(failure).__name__)
+        return committable
+
+    def _give_back(self, partition: TopicPartition, progress: PartitionProgress, ready: int | None, spans: list[Span]) -> None:
+        """Undo taking; where the partition has gone meanwhile, its next owner accounts for the records."""
+        if self._partitions.get(partition) is progress:
+            progress.give_back(ready, spans)
+        else:
+            self._metrics.released(sum(last - first + 1 for _, _, first, last in spans))
+
+    async def _write_ledger(self, partition: TopicPartition, spans: list[Span]) -> None:
+        """Publish the outcomes without a result of one partition."""
+        if not spans:
+            return
+        suite = self._suite
+        messages = [
+            Message(
+                *encode_ledger(
+                    LedgerRecord(
+                        suite=suite.name,
+                        suite_version=suite.version,
+                        config_digest=suite.digest,
+                        topic=partition[0],
+                        partition=partition[1],
+                        entries=ledger_entries(spans[begin : begin + LEDGER_SPANS_MAX]),
+                    )
+                )
+            )
+            for begin in range(0, len(spans), LEDGER_SPANS_MAX)
+        ]
+        await self._publisher.publish(self._to.results, partition[1] % self._to.results_partitions, messages)
+
+    def _count_spans(self, partition: TopicPartition, spans: list[Span]) -> None:
+        """Count outcomes whose ledger record is acknowledged; log dead letters once per code, not once per event."""
+        counts: Counter[tuple[str, str]] = Counter()
+        dead: dict[str, int] = {}
+        for outcome, reason, first, last in spans:
+            counts[outcome, reason] += last - first + 1
+            if outcome == "dead":
+                dead.setdefault(reason, first)
+        for code, first in dead.items():
+            log.warning("dead_letters", topic=partition[0], partition=partition[1], offset=first, count=counts["dead", code], code=code)
+        if counts:
+            self._metrics.finished(counts)
+
+    # -- one slice
+
+    async def _work(self, progress: PartitionProgress, piece: Slice, records: Sequence[Record]) -> None:
+        """Bring every record of a slice to its outcome, then release the slice."""
+        scored, settled = Scored(), 0
+        try:
+            await self._slices.score(records, scored)
+            if scored.rejected:
+                await self._publish_dead(scored.rejected)
+            if scored.messages:
+                started = time.perf_counter()
+                too_large = await self._publish_results(scored)
+                self._metrics.stage("produce", time.perf_counter() - started)
+                for record in too_large:
+                    scored.spans.append(("dead", "result_too_large", record.offset, record.offset))
+                settled = len(scored.messages) - len(too_large)
+                self._metrics.finished({("scored", ""): settled})
+                self._metrics.latency([record.timestamp for record in scored.records], time.time())
+            piece.spans = sorted(scored.spans, key=itemgetter(2))
+        except asyncio.CancelledError:
+            self._metrics.released(scored.consumed - settled)
+            raise
+        except Exception as error:
+            log.error("intake_defect", code=type(error).__name__, partition=records[0].partition, offset=piece.first, exc_info=True)  # noqa: G201
+            self.defect.set()
+            return
+        for done in progress.finish(piece):
+            self._records -= done.records
+            self._bytes -= done.payload_bytes
+        self._unwritten = sum(each.spans_waiting for each in self._partitions.values())
+        self.progress_at = time.monotonic()
+        self._metrics.gauge("window_records", self._records)
+        self._changed.set()
+
+    async def _publish_results(self, scored: Scored) -> list[Record]:
+        """Send a slice's results; return the records whose result the broker refuses at any size, sent to the dead letters instead.
+
+        Results of one source partition stay together and in order, so that the ledger's intervals stay few.
+        """
+        partition = scored.records[0].partition % self._to.results_partitions
+        try:
+            await self._publisher.publish(self._to.results, partition, scored.messages)
+        except TooLarge:
+            pass
+        else:
+            return []
+        refused: list[Record] = []
+        for record, message in zip(scored.records, scored.messages, strict=True):
+            try:
+                await self._publisher.publish(self._to.results, partition, [message])
+            except TooLarge:
+                message.value = trimmed(message.value or b"")
+                try:
+                    await self._publisher.publish(self._to.results, partition, [message])
+                except TooLarge:
+                    refused.append(record)
+        if refused:
+            await self._publish_dead([(record, Reject("result_too_large", "", "json")) for record in refused])
+        return refused
+
+    async def _publish_dead(self, rejected: Sequence[tuple[Record, Reject]]) -> None:
+        """Send unreadable records to the dead-letter topic, together; singly where the broker refuses one for its size."""
+        partition = rejected[0][0].partition % self._to.dead_partitions
+        try:
+            await self._publisher.publish(self._to.dead, partition, [self._dead_letter(record, step) for record, step in rejected])
+        except TooLarge:
+            for record, step in rejected:
+                try:
+                    await self._publisher.publish(self._to.dead, partition, [self._dead_letter(record, step)])
+                except TooLarge:
+                    await self._publisher.publish(self._to.dead, partition, [self._dead_letter(record, step, payload=False)])
+
+    def _dead_letter(self, record: Record, step: Reject, payload: bool = True) -> Message:
+        """The dead letter of one rejected record."""
+        return dead_letter(record, suite=self._suite.name, version=self._suite.version, code=step.code, where=step.where, payload=payload)

@@ -1,0 +1,276 @@
+"""Results, ledger records and dead letters out, with the broker's acknowledgement awaited.
+
+One idempotent producer. Everything bound for one partition goes through a lane: what piles up while a request is under
+way leaves together in the next batch, in order. A publish ends only when the broker has acknowledged it: faults are
+retried without end, because giving up would mean either losing the outcome or acknowledging an event without one.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import structlog
+from aiokafka import AIOKafkaProducer
+from aiokafka.errors import (
+    InvalidMessageError,
+    KafkaError,
+    KafkaTimeoutError,
+    MessageSizeTooLargeError,
+    RecordListTooLargeError,
+)
+
+from touchstone.schemas.settings.house import KafkaSettings, WorkerSettings
+from touchstone.streams.wire.clients import client_options
+from touchstone.streams.wire.closing import close_client
+from touchstone.streams.wire.codec import Header
+
+log = structlog.get_logger(__name__)
+
+#: Below the brokers' default message.max.bytes of 1 MiB, with room for the batch's own header.
+BATCH_BYTES = 900_000
+#: The broker will never take such a record, however often it is asked.
+REFUSED_FOR_SIZE = (MessageSizeTooLargeError, RecordListTooLargeError, InvalidMessageError)
+
+
+class TooLarge(Exception):
+    """The broker refuses this one record for its size."""
+
+
+@dataclass(slots=True)
+class Message:
+    """One record to publish."""
+
+    key: bytes | None
+    value: bytes | None
+    headers: Sequence[Header]
+
+
+class OutboxEvents(Protocol):
+    """What the outbox tells its metrics."""
+
+    def count(self, name: str, amount: int = 1) -> None: ...  # noqa: D102
+    def gauge(self, name: str, value: float) -> None: ...  # noqa: D102
+
+
+@dataclass(slots=True, eq=False)
+class _Parcel:
+    """Messages of one publish call; `sent` of them are acknowledged."""
+
+    messages: Sequence[Message]
+    done: asyncio.Future[None]
+    sent: int = 0
+
+
+@dataclass(slots=True, eq=False)
+class _Lane:
+    """What waits for one partition."""
+
+    topic: str
+    partition: int
+    parcels: deque[_Parcel] = field(default_factory=deque)
+    task: asyncio.Task[None] | None = None
+
+
+class Outbox:
+    """An idempotent producer whose publishes end when the broker has acknowledged them."""
+
+    def __init__(self, kafka: KafkaSettings, worker: WorkerSettings, metrics: OutboxEvents) -> None:
+        self._kafka = kafka
+        self._worker = worker
+        self._metrics = metrics
+        self._producer: AIOKafkaProducer | None = None
+        self._rebuilding = asyncio.Lock()
+        self._lanes: dict[tuple[str, int], _Lane] = {}
+        self._closing: set[asyncio.Task[None]] = set()
+        self._up = True
+
+    @property
+    def up(self) -> bool:
+        """False from the first failed attempt until the next acknowledgement."""
+        return self._up
+
+    async def start(self) -> None:
+        """Connect. Raises the client's error where no broker answers."""
+        self._producer = await self._open()
+        self._metrics.gauge("outbox_up", 1)
+
+    async def stop(self) -> None:
+        """Close the producer; whatever is not acknowledged by now is not, and its offset is not committed either."""
+        for lane in self._lanes.values():
+            if lane.task is not None:
+                lane.task.cancel()
+        producer, self._producer = self._producer, None
+        if producer is not None:
+            await self._close(producer)
+        for task in list(self._closing):
+            task.cancel()
+        await asyncio.gather(*self._closing, return_exceptions=True)
+
+    async def publish(self, topic: str, partition: int, messages: Sequence[Message]) -> None:
+        """Send messages to one partition, in order, and wait until the broker has acknowledged them all.
+
+        Retries without end. Raises `TooLarge` where the broker refuses a message for its size; the others of the call
+        may then be published already, which their deterministic ids make harmless.
+        """
+        if not messages:
+            return
+        lane = self._lanes.get((topic, partition))
+        if lane is None:
+            lane = self._lanes[topic, partition] = _Lane(topic, partition)
+        parcel = _Parcel(messages, asyncio.get_running_loop().create_future())
+        lane.parcels.append(parcel)
+        if lane.task is None or lane.task.done():
+            lane.task = asyncio.create_task(self._drain(lane))
+        await parcel.done
+
+    async def _drain(self, lane: _Lane) -> None:
+        """Empty one lane, batch by batch."""
+        backoff_s = self._worker.retry_backoff_min_s
+        try:
+            while lane.parcels:
+                if lane.parcels[0].done.done():  # its caller has gone: a revoked partition
+                    lane.parcels.popleft()
+                    continue
+                producer = self._producer
+                if producer is None:
+                    return
+                batch, taken = self._pack(producer, lane)
+                try:
+                    acknowledged = await producer.send_batch(batch, lane.topic, partition=lane.partition)
+                    await acknowledged
+                except REFUSED_FOR_SIZE as error:
+                    await self._rebuild(producer)  # the refused batch left a gap in the idempotent sequence
+                    await self._send_singly(lane, taken, error)
+                except KafkaTimeoutError:
+                    # Raised by send_batch while its own queue waits: nothing was sent.
+                    self._down("queue_timeout")
+                except (KafkaError, OSError) as error:
+                    self._down(type(error).__name__)
+                    await asyncio.sleep(backoff_s)
+                    backoff_s = min(backoff_s * 2, self._worker.retry_backoff_max_s)
+                    await self._rebuild(producer)
+                else:
+                    backoff_s = self._worker.retry_backoff_min_s
+                    self._recovered()
+                    self._settle(lane, taken)
+        except asyncio.CancelledError:
+            for parcel in lane.parcels:
+                parcel.done.cancel()
+            raise
+        except Exception as error:  # noqa: BLE001 -- see the next line
+            # A defect here must reach whoever waits, or the event would hang in flight for ever.
+            log.error("outbox_defect", code=type(error).__name__)
+            for parcel in lane.parcels:
+                if not parcel.done.done():
+                    parcel.done.set_exception(error)
+            lane.parcels.clear()
+
+    def _pack(self, producer: AIOKafkaProducer, lane: _Lane) -> tuple[Any, list[tuple[_Parcel, int]]]:
+        """Fill one batch from the head of the lane. Returns it and how many messages of each parcel it holds."""
+        batch = producer.create_batch()
+        taken: list[tuple[_Parcel, int]] = []
+        for parcel in lane.parcels:
+            count = 0
+            for message in parcel.messages[parcel.sent :]:
+                if batch.append(timestamp=None, key=message.key, value=message.value, headers=message.headers) is None:
+                    break
+                count += 1
+            if count:
+                taken.append((parcel, count))
+            if parcel.sent + count < len(parcel.messages):
+                break
+        return batch, taken
+
+    def _settle(self, lane: _Lane, taken: list[tuple[_Parcel, int]]) -> None:
+        """Mark messages acknowledged and wake the callers whose last message was among them."""
+        for parcel, count in taken:
+            parcel.sent += count
+            if parcel.sent == len(parcel.messages) and not parcel.done.done():
+                parcel.done.set_result(None)
+        while lane.parcels and lane.parcels[0].sent == len(lane.parcels[0].messages):
+            lane.parcels.popleft()
+
+    async def _send_singly(self, lane: _Lane, taken: list[tuple[_Parcel, int]], error: KafkaError) -> None:
+        """After a refusal for size: find the one at fault, and let its neighbours through."""
+        if sum(count for _, count in taken) == 1:
+            parcel = taken[0][0]
+            if not parcel.done.done():
+                parcel.done.set_exception(TooLarge(type(error).__name__))
+            lane.parcels.remove(parcel)
+            return
+        for parcel, count in taken:
+            for _ in range(count):
+                single = _Lane(lane.topic, lane.partition)
+                part = _Parcel([parcel.messages[parcel.sent]], asyncio.get_running_loop().create_future())
+                single.parcels.append(part)
+                await self._drain(single)
+                failure = part.done.exception() if part.done.done() and not part.done.cancelled() else None
+                if failure is not None:
+                    if not parcel.done.done():
+                        parcel.done.set_exception(failure)
+                    parcel.sent = len(parcel.messages)
+                    break
+                self._settle(lane, [(parcel, 1)])
+        while lane.parcels and lane.parcels[0].sent == len(lane.parcels[0].messages):
+            lane.parcels.popleft()
+
+    async def _open(self) -> AIOKafkaProducer:
+        """A started producer."""
+        compression = None if self._worker.compression == "none" else self._worker.compression
+        options = client_options(self._kafka) | {"request_timeout_ms": int(self._worker.produce_timeout_s * 1000)}
+        producer = AIOKafkaProducer(
+            **options,
+            acks="all",
+            enable_idempotence=True,
+            compression_type=compression,
+            max_batch_size=BATCH_BYTES,
+            max_request_size=2**31 - 1,
+        )
+        try:
+            await producer.start()
+        except BaseException:
+            await self._close(producer)
+            raise
+        return producer
+
+    async def _rebuild(self, failed: AIOKafkaProducer) -> None:
+        """Replace a producer after a failed batch.
+
+        A batch that fails for good leaves a gap in the idempotent sequence, and every later batch to that partition
+        is refused: only a new producer id ends that.
+        """
+        async with self._rebuilding:
+            if self._producer is not failed:
+                return
+            while True:
+                try:
+                    fresh = await self._open()
+                    break
+                except (KafkaError, OSError) as error:
+                    self._down(type(error).__name__)
+                    await asyncio.sleep(self._worker.retry_backoff_max_s)
+            self._producer = fresh
+        task = asyncio.create_task(self._close(failed))
+        self._closing.add(task)
+        task.add_done_callback(self._closing.discard)
+
+    async def _close(self, producer: AIOKafkaProducer) -> None:
+        """Stop a producer within a bound: its own stop waits for batches that may never be acknowledged."""
+        await close_client(producer.stop)
+
+    def _down(self, code: str) -> None:
+        """Count a failed attempt; log the first of a row."""
+        self._metrics.count("outbox_retries")
+        if self._up:
+            self._up = False
+            self._metrics.gauge("outbox_up", 0)
+            log.warning("outbox_down", code=code)
+
+    def _recovered(self) -> None:
+        """Note an acknowledgement."""
+        if not self._up:
+            self._up = True
+            self._metrics.gauge("outbox_up", 1)
+            log.info("outbox_up")

@@ -1,0 +1,1 @@
+"""What a worker process is made of: worker, watchdog, metrics, pages, logs."""

@@ -1,0 +1,157 @@
+"""Watches that work which waits is taken up, and measures lag; a worker never sits silently outside its group."""
+
+import asyncio
+import time
+
+import structlog
+from aiokafka import AIOKafkaConsumer, TopicPartition
+from aiokafka.errors import CorruptRecordException, KafkaError
+
+from touchstone.streams.runners.base import Job, Stalled
+from touchstone.streams.wire.clients import client_options
+from touchstone.streams.wire.closing import close_client
+
+log = structlog.get_logger(__name__)
+
+LAG_INTERVAL_S = 5.0
+#: A broker that answers later than this is down, as far as a verdict goes.
+ANSWER_S = 15.0
+#: Fetches that may come back empty before a lagging partition is believed to hold records.
+LOOKS = 10
+
+
+class Watchdog:
+    """Compares the ends of the input partitions with what the worker has settled.
+
+    A stall is: records wait on an assigned partition, nothing is in flight, nothing is paused by an outage, and nothing
+    has been settled for `stall_timeout_s`. Waiting for an unavailable stage or a broker that is down is not a stall: the
+    readiness page and the metrics say it. A worker whom no rebalance has given even an empty assignment for longer than
+    any rebalance takes has fallen out of its group without a word: a stall too.
+    """
+
+    def __init__(self, job: Job) -> None:
+        self._job = job
+        self._since = time.monotonic()
+        self._seen: dict[TopicPartition, int] = {}
+        self._began: dict[TopicPartition, int] = {}
+        self._loop_at = time.monotonic()
+
+    @property
+    def _rebalance_max_s(self) -> float:
+        """Every member has the rebalance timeout to join anew, and a dead one is noticed after its session; twice, for a second round."""
+        worker = self._job.settings.worker
+        return 2 * (worker.rebalance_timeout_s + worker.session_timeout_s)
+
+    def loop_alive(self) -> bool:
+        """False when the event loop has not come round for a while; read from another thread."""
+        return time.monotonic() - self._loop_at < max(30.0, 4 * LAG_INTERVAL_S)
+
+    async def run(self) -> None:
+        """Watch until cancelled. Raises `Stalled`."""
+        consumer: AIOKafkaConsumer | None = None
+        try:
+            while True:
+                await self._pause()
+                try:
+                    if consumer is None:
+                        # With the group's name it may ask for commits; it assigns itself, so it never joins.
+                        options = client_options(self._job.settings.kafka)
+                        fresh = AIOKafkaConsumer(**options, group_id=self._job.group, enable_auto_commit=False)
+                        await fresh.start()
+                        consumer = fresh
+                    await self._look(consumer)
+                except (KafkaError, OSError, TimeoutError):
+                    self._since = time.monotonic()  # no broker, no verdict
+                    if self._job.unassigned_since is not None:
+                        self._job.unassigned_since = self._since
+        finally:
+            if consumer is not None:
+                await close_client(consumer.stop)
+
+    async def _positions(self, consumer: AIOKafkaConsumer, partitions: list[TopicPartition]) -> dict[TopicPartition, int]:
+        """Next offset to settle of each partition: what this process has settled, else where it began."""
+        job, known = self._job, self._began
+        for tp in [tp for tp in known if tp not in partitions]:
+            del known[tp]
+        unknown = [tp for tp in partitions if tp not in known]
+        if unknown:
+            reset = consumer.beginning_offsets if job.settings.worker.auto_offset_reset == "earliest" else consumer.end_offsets
+            resets = await reset(unknown)
+            for tp in unknown:
+                committed = await consumer.committed(tp)
+                known[tp] = resets[tp] if committed is None else max(committed, 0)
+        return {tp: job.positions.get((tp.topic, tp.partition), known[tp]) for tp in partitions}
+
+    async def _owe(self, consumer: AIOKafkaConsumer, quiet: list[TopicPartition]) -> None:
+        """Have offsets committed again that are settled and not committed.
+
+        A commit may fail in silence, and one that was given up on may arrive after a later one and set the offset back;
+        where more events come the next commit mends that, so only partitions that have gone quiet are looked at.
+        """
+        job = self._job
+        for tp in quiet:
+            partition = (tp.topic, tp.partition)
+            settled = job.positions.get(partition)
+            if settled is None:
+                continue
+            committed = await consumer.committed(tp)
+            if max(committed or 0, 0) < settled and job.positions.get(partition) == settled:
+                job.owed[partition] = settled
+
+    async def _records_wait(self, consumer: AIOKafkaConsumer, tails: dict[TopicPartition, tuple[int, int]]) -> bool:
+        """Whether some tail (position, end) holds a record: the last offset of a transactional producer is a marker, for nobody."""
+        for tp, (position, end) in tails.items():
+            if position >= end:
+                continue
+            consumer.assign([tp])
+            consumer.seek(tp, position)
+            for _ in range(LOOKS):
+                try:
+                    if await consumer.getmany(tp, timeout_ms=500):
+                        return True
+                except (CorruptRecordException, ValueError):
+                    return True  # a batch that cannot be read holds records
+                if await consumer.position(tp) >= end:
+                    break
+            else:
+                return True  # the broker gave neither records nor progress: no reason to excuse the standstill
+        return False
+
+    async def _pause(self) -> None:
+        """Sleep for one interval, in steps that show the loop is alive."""
+        until = time.monotonic() + LAG_INTERVAL_S
+        while (now := time.monotonic()) < until:
+            self._loop_at = now
+            await asyncio.sleep(min(1.0, until - now))
+
+    async def _look(self, consumer: AIOKafkaConsumer) -> None:
+        """One round: lag per partition, and whether anything moves. Raises `Stalled`."""
+        job, now = self._job, time.monotonic()
+        if job.unassigned_since is not None:
+            async with asyncio.timeout(ANSWER_S):
+                await consumer.topics()  # asks the broker, so that its outage is not taken for ours
+            if job.unassigned_since is not None and now - job.unassigned_since > self._rebalance_max_s:
+                log.error("out_of_group", seconds=round(now - job.unassigned_since))
+                raise Stalled
+        partitions = [TopicPartition(*partition) for partition in job.assigned]
+        if not partitions:
+            job.metrics.lag({})
+            self._since = now
+            return
+        async with asyncio.timeout(ANSWER_S):
+            ends = await consumer.end_offsets(partitions)
+            positions = await self._positions(consumer, partitions)
+            await self._owe(consumer, [tp for tp in partitions if self._seen.get(tp) == positions[tp]])
+        tails = {tp: (positions[tp], ends[tp]) for tp in partitions}
+        moved, self._seen = positions != self._seen, positions
+        idle_s = now - job.intake.progress_at
+        job.metrics.lag({(tp.topic, tp.partition): (max(end - at, 0), idle_s if end > at else 0.0) for tp, (at, end) in tails.items()})
+        waiting = any(end > at for at, end in tails.values())
+        blocked = job.intake.in_flight > 0 or not job.intake.available
+        if moved or blocked or not waiting:
+            self._since = now
+        elif now - self._since > job.settings.worker.stall_timeout_s:
+            if await self._records_wait(consumer, tails):
+                log.error("stalled", seconds=round(now - self._since), lag=sum(max(end - at, 0) for at, end in tails.values()))
+                raise Stalled
+            self._since = now

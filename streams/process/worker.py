@@ -1,0 +1,260 @@
+"""One worker process: composes scorer, outbox, intake, runner, watchdog and pages, and ends them in the right order."""
+
+import asyncio
+import contextlib
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Any, Literal, NoReturn
+
+import structlog
+from aiokafka.errors import KafkaError
+from prometheus_client import CollectorRegistry
+
+from touchstone.schemas.settings.house import Settings
+from touchstone.scorers.base import Closeable, ConfigError, Measured, Scorer, Unavailable
+from touchstone.streams.intake.intake import Destinations, Intake
+from touchstone.streams.intake.outbox import Outbox
+from touchstone.streams.intake.scoring import PlannedSuite, RunningSuite
+from touchstone.streams.process.garbage_collection import calm_collector
+from touchstone.streams.process.metrics import WorkerMetrics
+from touchstone.streams.process.pages import Pages
+from touchstone.streams.process.watchdog import Watchdog
+from touchstone.streams.runners.base import Job, Stalled, Unreadable
+from touchstone.streams.wire.clients import check_topics, unreachable
+
+log = structlog.get_logger(__name__)
+
+RunnerName = Literal["faust", "direct"]
+#: sysexits: a temporary failure; the supervisor starts the worker again.
+EXIT_STALLED = 75
+#: sysexits: a defect of ours.
+EXIT_DEFECT = 70
+#: Closing clients, leaving the group, the last commit: beyond the drain.
+SHUTDOWN_MARGIN_S = 30.0
+#: How long cancelled tasks may take to end.
+CANCEL_S = 10.0
+#: How long a scorer may take to let go of what it holds, once nothing of its work is wanted any more.
+CLOSE_S = 10.0
+#: No settlement for so long with work in flight, and the worker calls itself not ready.
+READY_PROGRESS_S = 60.0
+
+
+def load_runner(name: RunnerName) -> Callable[[Job], Awaitable[None]]:
+    """The runner's `run`; Faust is imported only where it is asked for."""
+    if name == "direct":
+        from touchstone.streams.runners.direct import run
+    else:
+        from touchstone.streams.runners.faust_agents import run
+    return run
+
+
+@dataclass(slots=True)
+class _Process:
+    """How far the process is, for its pages and its signals. `job` is there once the scorer is built."""
+
+    settings: Settings
+    stop: asyncio.Event = field(default_factory=asyncio.Event)
+    job: Job | None = None
+    outbox: Outbox | None = None
+    watchdog: Watchdog | None = None
+
+    @property
+    def in_flight(self) -> int:
+        """Records in flight."""
+        return self.job.intake.in_flight if self.job else 0
+
+    def healthy(self) -> tuple[bool, str]:
+        """Whether the event loop turns."""
+        return self.watchdog is None or self.watchdog.loop_alive(), "event loop is stuck"
+
+    def ready(self) -> tuple[bool, str]:
+        """Ready: the scorer is built, and `_ready`."""
+        if self.job is None or self.outbox is None:
+            return False, "the suite is being built"
+        return _ready(self.job, self.outbox)
+
+
+async def run_process(suite: RunningSuite | PlannedSuite, topics: tuple[str, ...], runner: RunnerName, settings: Settings) -> NoReturn:
+    """`run_worker`, and the end of the process with its exit code, at once.
+
+    Everything of ours is closed by then. Traps: mode's tasks swallow cancellations, so that asyncio's own clearing up may
+    wait for ever; and Faust's thread, where it still runs while the interpreter is taken down around it, crashes.
+    """
+    code = await run_worker(suite, topics, runner, settings)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
+
+
+async def run_worker(suite: RunningSuite | PlannedSuite, topics: tuple[str, ...], runner: RunnerName, settings: Settings) -> int:
+    """Run until SIGTERM or SIGINT. Returns the exit code. Raises `ConfigError` for what the user must mend."""
+    partitions = await check_topics(settings.kafka, [*topics, settings.topics.results, settings.topics.dead])
+    registry = CollectorRegistry()
+    metrics = WorkerMetrics(suite.name, suite.version, runner, registry)
+    process = _Process(settings)
+    pages = Pages(settings.http, registry, process.healthy, process.ready)
+    address = pages.start()
+    _stop_on_signal(process)
+    try:
+        running = await _built(suite, process, address)
+        if running is None:
+            return 0
+        try:
+            return await _serve(running, topics, runner, process, metrics, Destinations.of(settings.topics, partitions), address)
+        finally:
+            await _close(running.scorer)
+    finally:
+        pages.stop()
+
+
+async def _built(suite: RunningSuite | PlannedSuite, process: _Process, address: str) -> RunningSuite | None:
+    """The suite with its scorer; None where the process was told to stop meanwhile. Raises `ConfigError`.
+
+    A thread cannot be cancelled: one that still builds at the end goes with the process.
+    """
+    if isinstance(suite, RunningSuite):
+        return suite
+    worker, begun = process.settings.worker, time.monotonic()
+    log.info("suite_building", suite=suite.name, version=suite.version, address=address)
+    backoff_s = worker.retry_backoff_min_s
+    stopped = asyncio.create_task(process.stop.wait())
+    try:
+        while True:
+            building = asyncio.create_task(asyncio.to_thread(suite.build))
+            await asyncio.wait({building, stopped}, return_when=asyncio.FIRST_COMPLETED)
+            if not building.done():
+                return None
+            try:
+                running = building.result()
+            except Unavailable as error:
+                log.warning("suite_not_built", suite=suite.name, code=error.code)
+                await asyncio.wait({stopped}, timeout=backoff_s)
+                backoff_s = min(backoff_s * 2, worker.retry_backoff_max_s)
+                if process.stop.is_set():
+                    return None
+            else:
+                log.info("suite_built", suite=suite.name, version=suite.version, seconds=round(time.monotonic() - begun, 1))
+                return running
+    finally:
+        stopped.cancel()
+
+
+async def _serve(
+    suite: RunningSuite, topics: tuple[str, ...], runner: RunnerName, process: _Process, metrics: WorkerMetrics, to: Destinations, address: str
+) -> int:
+    """Join the group and score until told to stop. Returns the exit code."""
+    settings = process.settings
+    if isinstance(suite.scorer, Measured):
+        metrics.readings = suite.scorer.readings
+    outbox = Outbox(settings.kafka, settings.worker, metrics)
+    intake = Intake(suite, outbox, to, settings.worker, metrics)
+    group = f"{settings.worker.group_prefix}.{suite.name}"
+    job = Job(settings, intake, metrics, topics, group, process.stop)
+    watchdog = Watchdog(job)
+    process.job, process.outbox, process.watchdog = job, outbox, watchdog
+    try:
+        await outbox.start()
+    except (KafkaError, OSError) as error:
+        raise ConfigError(unreachable(settings.kafka, error)) from None
+    run = load_runner(runner)
+    calm_collector()
+    log.info("worker_started", suite=suite.name, version=suite.version, runner=runner, group=group, topics=list(topics), address=address)
+    try:
+        return await _run_to_the_end(run, job, watchdog)
+    finally:
+        await outbox.stop()
+        totals = metrics.totals()
+        log.info("worker_stopped", suite=suite.name, records=totals["consumed"], count=totals["scored"], in_flight=totals["in_flight"])
+
+
+async def _close(scorer: Scorer[Any]) -> None:
+    """Let the scorer finish and let go, within a bound: by now nothing waits for what it still works on."""
+    if not isinstance(scorer, Closeable):
+        return
+    closing = asyncio.ensure_future(scorer.close())
+    _, late = await asyncio.wait({closing}, timeout=CLOSE_S)
+    if late:
+        closing.cancel()
+        log.warning("scorer_left_behind", seconds=CLOSE_S)
+    elif not closing.cancelled() and (error := closing.exception()) is not None:
+        log.warning("scorer_not_closed", code=type(error).__name__)
+
+
+async def _run_to_the_end(run: Callable[[Job], Awaitable[None]], job: Job, watchdog: Watchdog) -> int:
+    """Runner and watchdog side by side; the first to end decides."""
+    runner_task = asyncio.ensure_future(run(job))
+    watch_task = asyncio.create_task(watchdog.run())
+    defect_task = asyncio.create_task(job.intake.defect.wait())
+    try:
+        await asyncio.wait({runner_task, watch_task, defect_task}, return_when=asyncio.FIRST_COMPLETED)
+        if runner_task.done():
+            try:
+                runner_task.result()
+            except Stalled:
+                return EXIT_STALLED
+            except Unreadable:
+                return EXIT_DEFECT
+            return 0
+        if defect_task.done():
+            return EXIT_DEFECT
+        try:
+            watch_task.result()
+        except Stalled:
+            job.stop.set()
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(runner_task, job.settings.worker.drain_timeout_s)
+        return EXIT_STALLED
+    finally:
+        for task in (runner_task, watch_task, defect_task):
+            task.cancel()
+        ended, late = await asyncio.wait({runner_task, watch_task, defect_task}, timeout=CANCEL_S)  # bounded: see `runners.base.Clock`
+        for done in ended:
+            _ = done.cancelled() or done.exception()  # seen, so that nobody complains of it later
+        if late:
+            log.warning("tasks_left_behind", count=len(late))
+
+
+def _ready(job: Job, outbox: Outbox) -> tuple[bool, str]:
+    """Ready: in the group, the broker takes results, the stages are there, and what is in flight moves."""
+    if job.joined_at is None:
+        return False, "not in the group yet"
+    if not outbox.up:
+        return False, "the broker does not take results"
+    if not job.intake.available:
+        return False, "a stage is unavailable"
+    if job.intake.in_flight and time.monotonic() - job.intake.progress_at > READY_PROGRESS_S:
+        return False, "nothing settled for a minute"
+    return True, ""
+
+
+def _end_at_last(seconds: float) -> None:
+    """End the process after so long, whatever still hangs: what is not committed is replayed, a worker that never ends helps nobody."""
+
+    def end() -> None:
+        log.error("shutdown_hangs", seconds=seconds)
+        os._exit(EXIT_STALLED)
+
+    timer = threading.Timer(seconds, end)
+    timer.daemon = True
+    timer.start()
+
+
+def _stop_on_signal(process: _Process) -> None:
+    """First SIGTERM or SIGINT: drain. A second one ends the process at once, which loses nothing but time."""
+    loop = asyncio.get_running_loop()
+
+    def stop(number: int) -> None:
+        if process.stop.is_set():
+            log.warning("second_signal", signal=number)
+            raise SystemExit(128 + number)
+        log.info("stopping", signal=number, in_flight=process.in_flight)
+        process.stop.set()
+        _end_at_last(process.settings.worker.drain_timeout_s + SHUTDOWN_MARGIN_S)
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop, number)

@@ -1,0 +1,1 @@
+"""Topics: made, read, written to, and their dead letters."""

@@ -1,0 +1,135 @@
+"""Reading a topic for people: without a consumer group, so that nobody's offsets move."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from types import TracebackType
+from typing import Any, Literal, Self
+
+from aiokafka import AIOKafkaConsumer, TopicPartition
+from aiokafka.errors import KafkaError
+
+from touchstone.schemas.settings.house import KafkaSettings
+from touchstone.scorers.base import ConfigError
+from touchstone.streams.wire.clients import client_options, existing_topics, open_admin, unreachable
+from touchstone.streams.wire.codec import Record
+
+POLL_MS = 500
+POLL_RECORDS_MAX = 500
+#: A broker that gives nothing for so long, with records left to read, is gone.
+STALL_S = 30.0
+
+#: 9999-12-31T23:59:59.999Z
+MOMENT_MAX_MS = 253_402_300_799_999
+EPOCH = datetime.fromtimestamp(0, UTC)
+
+Place = tuple[str, int]
+
+
+class LogReader:
+    """A reader of whole topics. Use as an async context manager; raises `ConfigError` for an unreachable broker or a missing topic."""
+
+    def __init__(self, kafka: KafkaSettings, topics: Sequence[str]) -> None:
+        self._kafka = kafka
+        self._topics = tuple(dict.fromkeys(topics))
+        self._consumer: AIOKafkaConsumer = None
+        self._partitions: list[TopicPartition] = []
+
+    async def __aenter__(self) -> Self:
+        """Connect and find the partitions."""
+        admin = await open_admin(self._kafka)
+        try:
+            existing = await existing_topics(admin)
+        except (KafkaError, OSError, TimeoutError) as error:
+            raise ConfigError(unreachable(self._kafka, error)) from None
+        finally:
+            await admin.close()
+        missing = [name for name in self._topics if name not in existing]
+        if missing:
+            raise ConfigError(f"no topic {', '.join(missing)} on {self._kafka.bootstrap_servers}; run `touchstone topics create`, or check the name")
+        # "earliest": what retention deletes while it is being read is passed over.
+        consumer = AIOKafkaConsumer(**client_options(self._kafka), group_id=None, enable_auto_commit=False, auto_offset_reset="earliest")
+        try:
+            await consumer.start()
+        except BaseException as error:
+            await consumer.stop()
+            if isinstance(error, (KafkaError, OSError, TimeoutError)):
+                raise ConfigError(unreachable(self._kafka, error)) from None
+            raise
+        self._consumer = consumer
+        self._partitions = [TopicPartition(name, entry["partition"]) for name in self._topics for entry in existing[name]]
+        consumer.assign(self._partitions)
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        """Disconnect."""
+        await self._consumer.stop()
+
+    async def ends(self) -> dict[Place, int]:
+        """(topic, partition) → the offset that the next record will get."""
+        found = await self._bounded(self._consumer.end_offsets(self._partitions))
+        return {(part.topic, part.partition): end for part, end in found.items()}
+
+    async def read(self, start: Literal["beginning", "end"] | Mapping[Place, int], *, follow: bool = False) -> AsyncIterator[Record]:
+        """Records from `start` to the end as it is now, or for ever. In order within a partition only."""
+        consumer = self._consumer
+        ends = await self.ends()
+        begins = await self._bounded(consumer.beginning_offsets(self._partitions))
+        for part in self._partitions:
+            place = (part.topic, part.partition)
+            at = begins[part] if start == "beginning" else ends[place] if start == "end" else start[place]
+            consumer.seek(part, at)
+        moved = time.monotonic()
+        while follow or await self._before(ends):
+            polled = await consumer.getmany(timeout_ms=POLL_MS, max_records=POLL_RECORDS_MAX)
+            for part, records in polled.items():
+                for record in records:
+                    if follow or record.offset < ends[part.topic, part.partition]:
+                        yield record
+            if polled:
+                moved = time.monotonic()
+            elif not follow and time.monotonic() - moved > STALL_S:
+                raise ConfigError(f"Kafka at {self._kafka.bootstrap_servers} stopped answering; what was read so far is not all")
+
+    async def fetch(self, topic: str, partition: int, offset: int) -> Record | None:
+        """The record at one offset; None where there is none (deleted by retention, or never written)."""
+        part = TopicPartition(topic, partition)
+        if part not in self._partitions:
+            return None
+        begin = (await self._bounded(self._consumer.beginning_offsets([part])))[part]
+        end = (await self._bounded(self._consumer.end_offsets([part])))[part]
+        if not begin <= offset < end:
+            return None
+        self._consumer.seek(part, offset)
+        deadline = time.monotonic() + STALL_S
+        while time.monotonic() < deadline:
+            polled = await self._consumer.getmany(part, timeout_ms=POLL_MS, max_records=1)
+            for record in polled.get(part, ()):
+                found: Record = record
+                return found if found.offset == offset else None
+        raise ConfigError(f"Kafka at {self._kafka.bootstrap_servers} does not hand out {topic}[{partition}] offset {offset}; look at the broker's log")
+
+    async def _before(self, ends: Mapping[Place, int]) -> bool:
+        """Whether something is left to read. Positions count, not records: markers and compacted records have offsets too."""
+        for part in self._partitions:
+            if await self._bounded(self._consumer.position(part)) < ends[part.topic, part.partition]:
+                return True
+        return False
+
+    async def _bounded(self, asked: Any) -> Any:
+        """What the broker answers, within the request timeout."""
+        try:
+            return await asyncio.wait_for(asked, self._kafka.request_timeout_s)
+        except (KafkaError, OSError, TimeoutError) as error:
+            raise ConfigError(unreachable(self._kafka, error)) from None
+
+
+def moment(milliseconds: int | None) -> datetime:
+    """A record's timestamp; whatever a producer wrote there, within the years that a datetime has."""
+    return EPOCH + timedelta(milliseconds=min(max(milliseconds or 0, 0), MOMENT_MAX_MS))
+
+
+def header_texts(headers: Iterable[tuple[str, bytes]] | None) -> dict[str, str]:
+    """Headers as text, the last of a name winning; bytes that are no UTF-8 become replacement characters."""
+    return {name: (raw or b"").decode("utf-8", "replace") for name, raw in headers or ()}

@@ -1,0 +1,117 @@
+"""How every Kafka client connects: one place turns the settings into aiokafka keyword arguments."""
+
+import asyncio
+import logging
+import ssl
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from aiokafka.admin import AIOKafkaAdminClient
+from aiokafka.errors import KafkaConnectionError, KafkaError, KafkaTimeoutError
+
+from touchstone.schemas.settings.house import KafkaSettings
+from touchstone.scorers.base import ConfigError
+from touchstone.streams.wire.record_batches import read_leniently
+
+
+def client_options(kafka: KafkaSettings) -> dict[str, Any]:
+    """Keyword arguments valid for `AIOKafkaConsumer`, `AIOKafkaProducer` and `AIOKafkaAdminClient` alike.
+
+    Raises `ConfigError` where a certificate or key file cannot be used.
+    """
+    read_leniently()
+    options: dict[str, Any] = {
+        "bootstrap_servers": kafka.bootstrap_servers,
+        "client_id": kafka.client_id,
+        "request_timeout_ms": int(kafka.request_timeout_s * 1000),
+        "security_protocol": kafka.security_protocol,
+    }
+    context = ssl_context(kafka)
+    if context is not None:
+        options["ssl_context"] = context
+    if kafka.security_protocol.startswith("SASL"):
+        options["sasl_mechanism"] = kafka.sasl_mechanism
+        options["sasl_plain_username"] = kafka.sasl_username
+        options["sasl_plain_password"] = kafka.sasl_password.get_secret_value() if kafka.sasl_password else None
+    return options
+
+
+def ssl_context(kafka: KafkaSettings) -> ssl.SSLContext | None:
+    """The TLS context of the settings; None where the protocol has no TLS."""
+    if "SSL" not in kafka.security_protocol:
+        return None
+    try:
+        context = ssl.create_default_context(cafile=kafka.ssl_cafile)
+    except (OSError, ssl.SSLError) as error:
+        raise ConfigError(f"kafka.ssl_cafile: {kafka.ssl_cafile} cannot be read as PEM ({type(error).__name__})") from None
+    context.check_hostname = kafka.ssl_check_hostname
+    if kafka.ssl_certfile is not None:
+        password = kafka.ssl_keyfile_password.get_secret_value() if kafka.ssl_keyfile_password else None
+        try:
+            context.load_cert_chain(kafka.ssl_certfile, kafka.ssl_keyfile, password)
+        except (OSError, ssl.SSLError) as error:
+            raise ConfigError(f"kafka.ssl_certfile/ssl_keyfile: cannot be loaded ({type(error).__name__}); check paths and the key's password") from None
+    return context
+
+
+@contextmanager
+def quiet_library() -> Iterator[None]:
+    """Without aiokafka's own words about a broker that does not answer: our one line says it better."""
+    library = logging.getLogger("aiokafka")
+    level, silent = library.level, logging.CRITICAL + 1
+    if level == silent:  # somebody else's silence, who ends it: to restore it after them would last for ever
+        yield
+        return
+    library.setLevel(silent)
+    try:
+        yield
+    finally:
+        library.setLevel(level)
+
+
+async def open_admin(kafka: KafkaSettings) -> AIOKafkaAdminClient:
+    """A started admin client. Raises `ConfigError` where no broker answers within `connect_timeout_s`."""
+    admin = AIOKafkaAdminClient(**client_options(kafka))
+    try:
+        with quiet_library():
+            await asyncio.wait_for(admin.start(), kafka.connect_timeout_s)
+    except (KafkaError, OSError, TimeoutError) as error:
+        await admin.close()
+        raise ConfigError(unreachable(kafka, error)) from None
+    except BaseException:
+        await admin.close()
+        raise
+    return admin
+
+
+def unreachable(kafka: KafkaSettings, error: BaseException) -> str:
+    """One line for a broker that does not let us in."""
+    where = f"Kafka at {kafka.bootstrap_servers} ({kafka.security_protocol})"
+    if isinstance(error, (KafkaConnectionError, KafkaTimeoutError, OSError, TimeoutError)):
+        return f"{where} does not answer; check kafka.bootstrap_servers (KAFKA_BOOTSTRAP_SERVERS), the security protocol and credentials, and that it runs"
+    asked = "kafka.sasl_username, sasl_password, sasl_mechanism and " if kafka.security_protocol.startswith("SASL") else "kafka."
+    return f"{where} refused the connection: {type(error).__name__}; check {asked}security_protocol"
+
+
+async def check_topics(kafka: KafkaSettings, names: Iterable[str]) -> dict[str, int]:
+    """Name → partition count. Raises `ConfigError` for an unreachable broker or a missing topic."""
+    admin = await open_admin(kafka)
+    wanted = sorted(set(names))
+    try:
+        existing = await existing_topics(admin)
+    except (KafkaError, OSError, TimeoutError) as error:
+        raise ConfigError(unreachable(kafka, error)) from None
+    finally:
+        await admin.close()
+    found = {name: len(existing[name]) for name in wanted if existing.get(name)}
+    missing = [name for name in wanted if name not in found]
+    if missing:
+        raise ConfigError(f"missing topic{'s' if len(missing) > 1 else ''} {', '.join(missing)} on {kafka.bootstrap_servers}; run `touchstone topics create`")
+    return found
+
+
+async def existing_topics(admin: AIOKafkaAdminClient) -> dict[str, list[dict[str, Any]]]:
+    """Topic → partitions, of all topics: to ask for a topic by its name would make it, on a broker that creates on demand."""
+    described = await admin.describe_topics()
+    return {entry["topic"]: entry["partitions"] for entry in described if entry["error_code"] == 0}

@@ -1,0 +1,85 @@
+"""The official validator, started for real, offline; and how far ours agrees with it."""
+
+import json
+import os
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from tests.official_validator import packages
+from touchstone.ops.local.kafka.processes import is_running, wait_until
+from touchstone.ops.verify.agreement.oracle import documents, mutated
+from touchstone.ops.verify.agreement.sources import sources
+from touchstone.ops.verify.fhir_validator.client import OracleLost, Settings, ValidatorClient
+from touchstone.ops.verify.fhir_validator.server import FhirValidator
+from touchstone.scorers.base import ConfigError
+
+pytestmark = pytest.mark.slow
+SAMPLES = Path(__file__).parents[4] / "ops" / "local" / "samples" / "traces"
+
+
+def resource(**members: object) -> bytes:
+    return json.dumps({"resourceType": "Patient", **members}).encode()
+
+
+def test_it_tells_valid_from_invalid(official_validator: ValidatorClient) -> None:
+    assert official_validator.validate(resource(gender="female")).valid
+    said = official_validator.validate(resource(gender="woman"))
+    assert {one.location for one in said.errors} == {"Patient.gender"}
+
+
+def test_what_is_no_json_is_invalid(official_validator: ValidatorClient) -> None:
+    assert [one.severity for one in official_validator.validate(b'{"resourceType":"Pat').errors] == ["fatal"]
+
+
+def test_the_settings_are_understood(official_validator: ValidatorClient) -> None:
+    extended = resource(extension=[{"url": "http://fhir.invalid/unknown", "valueString": "x"}])
+    assert official_validator.validate(extended).valid
+    assert not official_validator.validate(extended, Settings(any_extension=False)).valid
+
+
+def test_verdicts_on_our_samples_and_their_mutations_agree(official_validator: ValidatorClient) -> None:
+    found = sources([SAMPLES])
+    assert documents(found, official_validator)["agreement"] >= 0.8
+    changed = mutated(found, official_validator, 84, 7)
+    assert changed["cases"] >= 80
+    assert changed["agreement"] >= 0.93, changed["disagreements"]
+
+
+def test_it_ends_with_the_program_that_started_it_and_is_then_lost(official_validator: ValidatorClient, tmp_path: Path) -> None:
+    script = textwrap.dedent("""
+        import sys
+        from pathlib import Path
+        from touchstone.ops.verify.fhir_validator.server import FhirValidator
+        server = FhirValidator(packages=[Path(each) for each in sys.argv[1:]])
+        server.start()
+        print(server.pid, server.port, flush=True)
+        sys.stdin.read()
+    """)
+    environment = os.environ | {"TMPDIR": str(tmp_path)}  # a program that is killed cannot tidy up
+    command = [sys.executable, "-c", script, *map(str, packages())]
+    owner = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment)
+    assert owner.stdout is not None
+    pid, port = map(int, owner.stdout.readline().split())
+    assert is_running(pid, "Serve.java")
+    owner.kill()
+    owner.communicate()
+    assert wait_until(lambda: not is_running(pid, "Serve.java"), 10)
+    with pytest.raises(OracleLost, match="does not answer"):
+        ValidatorClient(port).validate(resource())
+
+
+def test_one_that_is_not_ready_in_time_is_ended(official_validator: ValidatorClient) -> None:
+    server = FhirValidator(packages=packages(), start_timeout_s=0.2)
+    with pytest.raises(ConfigError, match=r"is not ready after 0\.2 s"):
+        server.start()
+    assert server.pid == 0
+    assert server.port != official_validator.port
+
+
+def test_a_taken_port_is_told(official_validator: ValidatorClient) -> None:
+    with pytest.raises(ConfigError, match=rf"port {official_validator.port} is taken"):
+        FhirValidator(packages=packages(), port=official_validator.port).start()

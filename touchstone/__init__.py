@@ -1,0 +1,1 @@
+"""Touchstone: an event-driven scorer for what language models generate."""
