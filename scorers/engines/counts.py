@@ -2,41 +2,14 @@
 
 from __future__ import annotations
 
-import math
-from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from touchstone.scorers.base import Reading
+from touchstone.scorers.histogram import Histogram
 
 SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 ITEMS = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0, 1024.0, 2048.0)
 TOKENS = (64.0, 256.0, 1024.0, 2048.0, 4096.0, 8192.0, 16_384.0, 32_768.0, 65_536.0, 131_072.0)
-
-
-class Histogram:
-    """Observations in fixed buckets; not thread-safe by itself."""
-
-    __slots__ = ("_bounds", "_counts", "count", "sum")
-
-    def __init__(self, bounds: Sequence[float]) -> None:
-        self._bounds = tuple(bounds)
-        self._counts = [0] * (len(bounds) + 1)
-        self.sum = 0.0
-        self.count = 0
-
-    def observe(self, value: float) -> None:
-        """Count one value."""
-        self._counts[bisect_left(self._bounds, value)] += 1
-        self.sum += value
-        self.count += 1
-
-    def buckets(self) -> tuple[tuple[float, int], ...]:
-        """(upper bound, how many up to it), ascending, the last bound infinite."""
-        total, out = 0, []
-        for bound, count in zip((*self._bounds, math.inf), self._counts, strict=True):
-            total += count
-            out.append((bound, total))
-        return tuple(out)
 
 
 class Counts:

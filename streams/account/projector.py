@@ -20,6 +20,7 @@ from touchstone.schemas.settings.house import Settings
 from touchstone.streams.account.batch_reports import COMPUTE_SHARE_MAX, BatchState, Emitted, Summary, encode_report, is_final, next_look, payload
 from touchstone.streams.account.projection import project
 from touchstone.streams.account.store_port import ProjectionStore, StoreUnavailable, check_positions
+from touchstone.streams.process.metrics import ProjectorCounts
 from touchstone.streams.wire.clients import client_options
 from touchstone.streams.wire.closing import close_client
 
@@ -32,25 +33,6 @@ POLL_MS = 250
 PROBE_INTERVAL_S = 5.0
 
 
-class ProjectorMetrics:
-    """What the projector tells of itself. This one keeps silent; a subclass counts."""
-
-    def records(self, kind: str, count: int) -> None:
-        """`count` more records of a kind: new, replaced, repeat, replay, ledger, or rejected:CODE."""
-
-    def transaction(self, seconds: float) -> None:
-        """One store transaction took so long."""
-
-    def lag(self, partition: int, records: int) -> None:
-        """So many records of a results partition are not in the store."""
-
-    def report(self, final: bool, seconds: float) -> None:
-        """One report was acknowledged; computing it took so long."""
-
-    def dependency(self, name: str, up: bool) -> None:
-        """`kafka` or `store` came or went."""
-
-
 class Projector:
     """One projector over one store. `run` until `stop` is set; a second one on the same store ends with `StoreRefused`."""
 
@@ -59,12 +41,12 @@ class Projector:
         settings: Settings,
         store: ProjectionStore,
         *,
-        metrics: ProjectorMetrics | None = None,
+        metrics: ProjectorCounts | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._settings = settings
         self._store = store
-        self._metrics = metrics or ProjectorMetrics()
+        self._metrics = metrics or ProjectorCounts()
         self._clock = clock
         self._topic = settings.topics.results
         self._down: set[str] = set()

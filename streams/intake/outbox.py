@@ -22,6 +22,7 @@ from aiokafka.errors import (
 )
 
 from touchstone.schemas.settings.house import KafkaSettings, WorkerSettings
+from touchstone.streams.process.metric_list import Happening, State
 from touchstone.streams.wire.clients import client_options
 from touchstone.streams.wire.closing import close_client
 from touchstone.streams.wire.codec import Header
@@ -50,8 +51,8 @@ class Message:
 class OutboxEvents(Protocol):
     """What the outbox tells its metrics."""
 
-    def count(self, name: str, amount: int = 1) -> None: ...  # noqa: D102
-    def gauge(self, name: str, value: float) -> None: ...  # noqa: D102
+    def count(self, name: Happening, amount: int = 1) -> None: ...  # noqa: D102
+    def gauge(self, name: State, value: float) -> None: ...  # noqa: D102
 
 
 @dataclass(slots=True, eq=False)

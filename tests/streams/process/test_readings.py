@@ -60,7 +60,7 @@ def test_a_defect_in_the_readings_costs_no_other_metric() -> None:
 
 def test_every_family_name_is_one_that_prometheus_takes() -> None:
     for family in text_string_to_metric_families(scraped(READINGS)):
-        assert re.fullmatch(r"touchstone_[a-z][a-z0-9_]*", family.name)
+        assert re.fullmatch(r"(touchstone|process|python)_[a-z][a-z0-9_]*", family.name)
 
 
 def test_everything_that_an_engine_counts_is_read_back_by_prometheus() -> None:

@@ -1,0 +1,215 @@
+"""Every metric of Touchstone's processes: name, kind, unit, labels, and the label values that stand at zero from the start.
+
+What counts asks this list for its families, so a name that is not here cannot be exposed. The table in docs/metrics.md is
+made of it: `python -m touchstone.streams.process.metric_list docs/metrics.md`.
+"""
+
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+from typing import Literal, get_args
+
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, InfoMetricFamily
+from prometheus_client.core import Metric as Family
+
+from touchstone.schemas.result import Label
+from touchstone.scorers.histogram import Histogram
+
+Kind = Literal["counter", "gauge", "histogram", "info"]
+Process = Literal["worker", "projector"]
+#: Rare happenings of a worker: each is `touchstone_<name>_total`.
+Happening = Literal["rebalances", "commits", "commit_failures", "outbox_retries", "unavailable", "readings_failures"]
+#: States of a worker: each is `touchstone_<name>`.
+State = Literal["assigned_partitions", "outbox_up", "suite_up", "window_records"]
+
+#: Scores: every threshold a specification names must be an exact boundary, or `le` queries return nothing.
+SCORE_BUCKETS = (0.0, 0.1, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.75, 0.8, 0.9, 0.95, 1.0)
+STAGE_BUCKETS_S = (0.00001, 0.000025, 0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
+LATENCY_BUCKETS_S = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0, 900.0, 3600.0)
+
+#: How a record can be read; "none" is an empty record, "unread" one that was refused before it was parsed.
+FORMATS = ("json", "cloudevents_binary", "cloudevents_structured", "cloudevents_batch", "none", "unread")
+STAGES = ("decode", "score", "encode", "produce")
+#: Why a record is dead. A record that fails its schema adds `schema_<kind of error>` to these when it is met.
+DEAD_REASONS = (
+    *("empty", "too_large", "not_utf8", "byte_order_mark", "too_deep", "not_json", "not_an_object", "record_damaged", "header_name_not_utf8"),
+    *("cloudevents_batch", "cloudevents_data_missing", "kind_missing", "kind_unknown", "codec_failed", "result_too_large"),
+)
+#: (outcome, reason)
+OUTCOMES = (("scored", ""), ("skipped", "other_kind"), ("shed", "too_old"), *(("dead", reason) for reason in DEAD_REASONS))
+UNREADABLE_RESULTS = ("empty", "unknown_type", "no_type", "invalid_result", "invalid_ledger", "not_finite", "out_of_bounds")
+RECORD_KINDS = ("new", "replaced", "repeat", "replay", "ledger", *(f"rejected:{code}" for code in UNREADABLE_RESULTS))
+
+Values = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """One metric as it is scraped. `start`: values of the last labels that stand at zero before anything happened."""
+
+    name: str
+    kind: Kind
+    unit: str
+    help: str
+    labels: Values
+    processes: tuple[Process, ...] = ("worker",)
+    start: tuple[Values, ...] = ()
+    buckets: tuple[float, ...] = ()
+
+
+def _each(*values: str) -> tuple[Values, ...]:
+    """Values of a single label."""
+    return tuple((value,) for value in values)
+
+
+PROJECTOR: tuple[Process, ...] = ("projector",)
+METRICS: tuple[Metric, ...] = (
+    Metric("touchstone_events_consumed_total", "counter", "records", "Records read.", ("suite", "topic", "format"), start=_each(*FORMATS)),
+    Metric("touchstone_events_outcomes_total", "counter", "records", "Acknowledged outcomes of records.", ("suite", "outcome", "reason"), start=OUTCOMES),
+    Metric("touchstone_events_rejected_total", "counter", "records", "The dead ones among the outcomes.", ("suite", "reason"), start=_each(*DEAD_REASONS)),
+    Metric("touchstone_events_released_total", "counter", "records", "Records given back by a rebalance before their outcome.", ("suite",)),
+    Metric("touchstone_events_in_flight", "gauge", "records", "Records consumed whose outcome is not acknowledged yet.", ("suite",)),
+    Metric("touchstone_results_total", "counter", "results", "Results by label.", ("suite", "label"), start=_each(*get_args(Label))),
+    Metric(
+        "touchstone_score_ratio",
+        "histogram",
+        "share of 1",
+        "Component values of results. A suite's own scale is divided by its maximum (100 for scores of 0 to 100). 0.5, 0.6, 0.8 and 1.0 are exact boundaries.",
+        ("suite", "metric"),
+        buckets=SCORE_BUCKETS,
+    ),
+    Metric(
+        "touchstone_values_out_of_range_total",
+        "counter",
+        "values",
+        "Component values that are no share between 0 and 1; they are left out of `touchstone_score_ratio`.",
+        ("suite", "component"),
+    ),
+    Metric(
+        "touchstone_stage_duration_seconds",
+        "histogram",
+        "seconds",
+        "Time of one stage: for each event the mean of its slice, `produce` once for a slice.",
+        ("suite", "stage"),
+        start=_each(*STAGES),
+        buckets=STAGE_BUCKETS_S,
+    ),
+    Metric(
+        "touchstone_event_latency_seconds",
+        "histogram",
+        "seconds",
+        "Record timestamp to acknowledged result.",
+        ("suite",),
+        buckets=LATENCY_BUCKETS_S,
+    ),
+    Metric("touchstone_last_result_timestamp_seconds", "gauge", "Unix time", "When the last result was acknowledged; 0 before the first.", ("suite",)),
+    Metric("touchstone_consumer_lag_records", "gauge", "records", "End offset minus settled offset.", ("suite", "topic", "partition")),
+    Metric("touchstone_consumer_lag_seconds", "gauge", "seconds", "Time since anything was settled, while records wait.", ("suite", "topic", "partition")),
+    Metric("touchstone_assigned_partitions", "gauge", "partitions", "Partitions that the group has given to this worker.", ("suite",)),
+    Metric("touchstone_window_records", "gauge", "records", "Records the worker holds, those that wait to be read included.", ("suite",)),
+    Metric("touchstone_outbox_up", "gauge", "0 or 1", "1 while the broker takes results.", ("suite",)),
+    Metric("touchstone_suite_up", "gauge", "0 or 1", "1 once the suite is built and while no stage of it is unavailable.", ("suite",)),
+    Metric("touchstone_rebalances_total", "counter", "times", "The group gave out its partitions.", ("suite",)),
+    Metric("touchstone_commits_total", "counter", "times", "Offsets were committed.", ("suite",)),
+    Metric("touchstone_commit_failures_total", "counter", "times", "A commit failed.", ("suite",)),
+    Metric("touchstone_outbox_retries_total", "counter", "attempts", "Attempts to send results that failed and were repeated.", ("suite",)),
+    Metric("touchstone_unavailable_total", "counter", "attempts", "Attempts to score that met an unavailable stage.", ("suite",)),
+    Metric("touchstone_readings_failures_total", "counter", "scrapes", "Scrapes that went without the readings of the suite's scorer.", ("suite",)),
+    Metric("touchstone_projector_records_total", "counter", "records", "Records of the results topic.", ("kind",), PROJECTOR, _each(*RECORD_KINDS)),
+    Metric("touchstone_projector_lag_records", "gauge", "records", "Records of the results topic that are not in the store yet.", ("partition",), PROJECTOR),
+    Metric("touchstone_projector_transaction_seconds", "histogram", "seconds", "Time of one store transaction.", (), PROJECTOR, buckets=STAGE_BUCKETS_S),
+    Metric("touchstone_reports_total", "counter", "reports", "Batch reports acknowledged by the broker.", ("final",), PROJECTOR, _each("true", "false")),
+    Metric("touchstone_report_duration_seconds", "histogram", "seconds", "Time to compute one batch report.", (), PROJECTOR, buckets=STAGE_BUCKETS_S),
+    Metric(
+        "touchstone_projector_dependency_up",
+        "gauge",
+        "0 or 1",
+        "1 while it answers.",
+        ("dependency",),
+        PROJECTOR,
+        _each("kafka", "store"),
+    ),
+    Metric("touchstone_build_info", "info", "always 1", "What runs.", ("process", "version", "suite", "suite_version", "runner"), get_args(Process)),
+)
+BY_NAME: Mapping[str, Metric] = {metric.name: metric for metric in METRICS}
+assert len(BY_NAME) == len(METRICS)
+
+
+def zeros(name: str, *given: str) -> dict[Values, int]:
+    """Label values → 0, for each that a counter has from the start. `given`: values of the labels before those."""
+    return {(*given, *values): 0 for values in BY_NAME[name].start}
+
+
+def family(metric: str | Metric, samples: Mapping[Values, float | Histogram]) -> Family:
+    """One family of a scrape. `samples`: label values in the order of the list → number, or histogram."""
+    of = BY_NAME[metric] if isinstance(metric, str) else metric
+    if of.kind == "histogram":
+        histogram = HistogramMetricFamily(of.name, of.help, labels=of.labels)
+        for values, seen in samples.items():
+            assert isinstance(seen, Histogram)
+            histogram.add_metric(values, [(bound_text(bound), float(count)) for bound, count in seen.buckets()], seen.sum)
+        return histogram
+    if of.kind == "info":
+        info = InfoMetricFamily(of.name.removesuffix("_info"), of.help, labels=of.labels)
+        for values in samples:
+            info.add_metric(values, {})
+        return info
+    plain = (CounterMetricFamily if of.kind == "counter" else GaugeMetricFamily)(of.name, of.help, labels=of.labels)
+    for values, number in samples.items():
+        assert not isinstance(number, Histogram)
+        plain.add_metric(values, number)
+    return plain
+
+
+def bound_text(upper: float) -> str:
+    """A bucket's bound as Prometheus writes it."""
+    return "+Inf" if upper == float("inf") else repr(float(upper))
+
+
+# -- the page
+
+BEGIN, END = "<!-- made by python -m touchstone.streams.process.metric_list -->", "<!-- end of the list -->"
+
+
+def table() -> str:
+    """The list as Markdown, process by process."""
+    return "\n".join(line for process in get_args(Process) for line in _section(process)).rstrip("\n")
+
+
+def _section(process: Process) -> Iterator[str]:
+    """One process's metrics."""
+    yield from (f"## {process.capitalize()}", "", "| metric | kind | unit | labels | what |", "|---|---|---|---|---|")
+    own = [metric for metric in METRICS if process in metric.processes]
+    for metric in own:
+        yield f"| `{metric.name}` | {metric.kind} | {metric.unit} | {', '.join(metric.labels)} | {metric.help} |"
+    yield from ("", "At zero from the start, with the values of the last labels that are known beforehand:", "")
+    for metric in own:
+        if metric.start:
+            yield f"- `{metric.name}`: {_values(metric)}"
+    yield ""
+
+
+def _values(metric: Metric) -> str:
+    """The values that a metric starts with; pairs by their first value."""
+    if len(metric.start[0]) == 1:
+        return ", ".join(f"`{value}`" for (value,) in metric.start)
+    groups = ((first, [rest for _, rest in pairs]) for first, pairs in groupby(metric.start, key=lambda pair: pair[0]))
+    return "; ".join(f"`{first}`" + (f" with {', '.join(f'`{one}`' for one in rest)}" if any(rest) else "") for first, rest in groups)
+
+
+def page(text: str) -> str:
+    """A page with the list of today between its marks. Raises `ValueError` where the marks are missing."""
+    before, _, rest = text.partition(BEGIN)
+    _, mark, after = rest.partition(END)
+    if not mark:
+        raise ValueError(f"the page lacks the marks {BEGIN} and {END}")
+    return f"{before}{BEGIN}\n{table()}\n{END}{after}"
+
+
+if __name__ == "__main__":
+    if len(sys.argv) > 1:
+        Path(sys.argv[1]).write_text(page(Path(sys.argv[1]).read_text(encoding="utf-8")), encoding="utf-8")
+    else:
+        print(table())  # noqa: T201 -- its output
