@@ -10,7 +10,8 @@ from pydantic import BaseModel
 
 from touchstone.ops.json_documents import read_document_if_present
 from touchstone.schemas.settings.house import Settings
-from touchstone.scorers.base import Suite, config_digest
+from touchstone.scorers.base import Suite
+from touchstone.scorers.identity import config_digest
 from touchstone.scorers.registry import known_signatures, load_suite, suite_entry_points
 from touchstone.streams.intake.scoring import PlannedSuite, RunningSuite
 from touchstone.streams.wire.codec import Codec
@@ -58,7 +59,10 @@ def planned_suite(name: str, settings: Settings) -> PlannedSuite:
     codec = Codec(suite.cases, signatures, settings.worker.event_bytes_max, signatures)
     digest = config_digest(suite.fingerprint(own))
     return PlannedSuite(
-        suite.name, suite.version, lambda: RunningSuite(suite.name, suite.version, digest, suite.build(own), codec, suite.inline, suite.value_max)
+        suite.name,
+        suite.version,
+        lambda: RunningSuite(suite.name, suite.version, digest, suite.build(own), codec, suite.inline, suite.value_max, suite.metrics),
+        suite.metrics,
     )
 
 

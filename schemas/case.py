@@ -1,5 +1,6 @@
 """Cases: what a suite is asked to score, discriminated by `kind`."""
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Annotated, Any, ClassVar, Literal, TypeVar
 from unicodedata import category
@@ -59,6 +60,13 @@ class Case(Inbound):
 
     #: Keys that only this kind has: how a record without `kind` is recognised.
     signature: ClassVar[frozenset[str]] = frozenset()
+    #: What the id of an event without one is made of: fields that name it, and fields that are its content (none: all that are not common).
+    id_names: ClassVar[tuple[str, ...]] = ()
+    id_content: ClassVar[tuple[str, ...]] = ()
+    #: What such an id begins with; the kind, unless another word was used before the kind had its name.
+    id_prefix: ClassVar[str | None] = None
+    #: pydantic's error type → what to say of it, where this kind knows better than `schemas.faults`.
+    words: ClassVar[Mapping[str, str]] = {}
 
     kind: str
     id: Identifier | None = None
@@ -139,6 +147,9 @@ class SafeCase(Case):
     """A SAFE v0 test case with the output to score (one line of a batch file, or one event)."""
 
     signature: ClassVar[frozenset[str]] = frozenset({"expectations", "output"})
+    id_names: ClassVar[tuple[str, ...]] = ("concern_id", "batch_id", "test_id")
+    id_content: ClassVar[tuple[str, ...]] = ("archetype", "expectations", "output")
+    id_prefix: ClassVar[str | None] = "case"
 
     kind: Literal["safe"] = "safe"
     test_id: Identifier

@@ -63,12 +63,49 @@ class SourceRef(Outbound):
     offset: Annotated[int, Field(ge=0)]
 
 
+class FileRef(Outbound):
+    """Where a case lies in a file. `place`: inside it (`line 3`, `case 2`); empty where the file is the case. `file` is `-` for standard input."""
+
+    file: str
+    place: str = ""
+
+
+Source = SourceRef | FileRef
+
+
+class Problem(Outbound):
+    """What lies in the input and gets no score: where it lies and what is wrong with it, without its text.
+
+    `kind`: `unreadable` could not be read; `invalid` is no valid case; `unknown` is nothing that the suite reads; `passed_over` is
+    listed and not counted (found in a folder and of another kind, or not asked for). `format`: what it was recognised as, where the suite
+    tells formats apart. `findings`: what is wrong, in the suite's own terms, where it has any.
+    """
+
+    source: Source
+    what: str
+    kind: Literal["unreadable", "invalid", "unknown", "passed_over"] = "invalid"
+    format: str | None = None
+    findings: tuple[Finding, ...] = ()
+
+    @property
+    def where(self) -> str:
+        """The place in words."""
+        return place_of(self.source)
+
+
+def place_of(source: Source) -> str:
+    """Where a case lies, for people: `events[0]@17` on a topic, `a.jsonl, line 3` in a file."""
+    if isinstance(source, SourceRef):
+        return f"{source.topic}[{source.partition}]@{source.offset}"
+    file = "standard input" if source.file == "-" else source.file
+    return f"{file}, {source.place}" if source.place else file
+
+
 class ScoreResult(Outbound):
-    """The result event of one (input event, suite, version, configuration).
+    """What every way of scoring yields of one (event, suite, version, configuration): the result event, and what reports are made of.
 
     `result_id` is UUIDv5 of exactly those four, so a replay overwrites and never double-counts.
-    `attributes` holds what results are grouped by (for SAFE: test, archetype, concern, batch, batch size).
-    `duration_ms`: stage → milliseconds.
+    `attributes` holds what reports group and list by. `duration_ms`: stage → milliseconds. `source`: a place on a topic, or in a file.
     """
 
     result_id: str
@@ -89,6 +126,6 @@ class ScoreResult(Outbound):
     attributes: dict[str, str | int | float | bool | None] = Field(default_factory=dict)
     models: dict[str, str] = Field(default_factory=dict)
     correlation: dict[str, str] = Field(default_factory=dict)
-    source: SourceRef
+    source: Source
     scored_at: datetime
     duration_ms: dict[str, float] = Field(default_factory=dict)

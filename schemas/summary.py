@@ -1,5 +1,6 @@
 """The case of the suite `summary_loss`: one generated summary and its gold standard."""
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import ClassVar, Literal
 
@@ -11,6 +12,9 @@ class SummaryCase(Case):
     """A generated summary to compare with its gold, which comes along (`datum`) or is looked up (`gold_ref`, an entry's `source_id`)."""
 
     signature: ClassVar[frozenset[str]] = frozenset({"generated"})
+    id_names: ClassVar[tuple[str, ...]] = ("model",)
+    id_content: ClassVar[tuple[str, ...]] = ("datum", "gold_ref", "generated", "structured_output_requested")
+    words: ClassVar[Mapping[str, str]] = {"too_short": "holds too few items; a gold has 10 to 20 key facts"}
 
     kind: Literal["summary"] = "summary"
     datum: GoldStandardDatum | None = None

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import BeforeValidator, Field, FiniteFloat, StringConstraints
+from pydantic import BeforeValidator, Field, FiniteFloat, Strict, StringConstraints
 from pydantic_core import PydanticCustomError
 
 from touchstone.schemas.base import Inbound
@@ -19,8 +19,8 @@ ClinicalFormat = Literal["fhir", "hl7v2", "ccda"]
 CLINICAL_FORMATS: tuple[ClinicalFormat, ...] = ("fhir", "hl7v2", "ccda")
 
 DocumentText = Annotated[str, StringConstraints(max_length=CONTENT_CHARS_MAX)]
-#: A document as it was written, or, for FHIR, as the JSON object that it is.
-Content = DocumentText | dict[str, Any]
+#: A document as it was written, or, for FHIR, as the JSON object that it is; as bytes only from a file that is not UTF-8, which no event can carry.
+Content = DocumentText | dict[str, Any] | Annotated[bytes, Strict(), Field(max_length=CONTENT_CHARS_MAX)]
 
 
 def _bound_timing(value: Any) -> Any:
@@ -36,7 +36,7 @@ class TraceOutput(Inbound):
     content: Content | Annotated[tuple[Content, ...], Field(max_length=DOCUMENTS_MAX)] | None = None
 
     @property
-    def documents(self) -> tuple[str | dict[str, Any], ...]:
+    def documents(self) -> tuple[str | bytes | dict[str, Any], ...]:
         """The documents, in order."""
         if self.content is None:
             return ()
@@ -64,6 +64,9 @@ class ProductionTrace(Case):
     """
 
     signature: ClassVar[frozenset[str]] = frozenset({"traceId", "outputs"})
+    # What people add later (annotations, feedback) is no content: the trace with it is the same event.
+    id_names: ClassVar[tuple[str, ...]] = ("traceId",)
+    id_content: ClassVar[tuple[str, ...]] = ("outputs",)
 
     kind: Literal["trace"] = "trace"
     trace_id: Identifier = Field(alias="traceId")

@@ -1,15 +1,20 @@
 """What a scorer is, and how a suite describes itself to the rest of the house."""
 
-import hashlib
-import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Literal, Protocol, TypeVar, runtime_checkable
 
 from pydantic import BaseModel
 
 from touchstone.schemas.case import Case
-from touchstone.schemas.result import Scorecard
+from touchstone.schemas.result import Problem, Scorecard, ScoreResult
+from touchstone.scorers.reporting.report import RunFacts, suite_event, suite_report, suite_verdict, suite_view
+from touchstone.scorers.reporting.verdict import Gate, Verdict
+from touchstone.scorers.reporting.view import Column, Group, LayoutOptions, View
+
+#: Values that a one-line listing shows of a suite that names no columns.
+COLUMNS_MAX = 4
 
 
 class Unavailable(Exception):
@@ -91,18 +96,98 @@ class NoSettings(BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
-class Suite:
-    """How a suite is found, configured and built. Importing it must stay cheap: heavy imports belong in `build`.
+class Document:
+    """A file whose content is no case JSON, for a suite to read. `named`: on the command line, not found in a folder.
 
-    `topics`: roles of the input topics (`generations`, `traces`), resolved to names by the settings.
-    `cases`: kind → model; records of another kind are skipped.
-    `resolve(env, document)`: settings from the process environment and the parsed optional document
-    (`document_name`, looked up in the working directory); raises `ConfigError`.
-    `fingerprint(settings)`: the part of the settings that changes scores, as JSON types.
-    `inline`: scoring one case is pure CPU work below a millisecond, so a slice of cases is scored in a row
-    instead of in a task each.
-    `value_max`: what a component's value is divided by to be a share of 1 in the metrics: 100 for scores of 0 to 100.
-    `window_cases`: how many cases a worker takes up at a time where its settings do not say; for cases that take long.
+    `data`: the whole file, unpacked, within the bounds of input. `file`: its name as it was given; `-` for standard input.
+    """
+
+    file: str
+    data: bytes
+    named: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A case inside a document, as an event would carry it. `place`: inside the document; empty where the document is the case."""
+
+    record: Mapping[str, Any]
+    place: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """What the place of a case says of it, where the case does not: the names of its folder and file."""
+
+    folder: str | None = None
+    name: str | None = None
+    #: The folder is the concern by rule (`--data`), so a case that names another is an error.
+    fixed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One finding of `touchstone doctor`. `bad` needs mending; `note` is worth knowing, and nothing fails for it. `mend`: what to do."""
+
+    area: str
+    state: Literal["good", "note", "bad"]
+    what: str
+    mend: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Samples:
+    """Cases written for the suite, to try it with.
+
+    `paths`: files or folders, as a producer would send them. `env`: settings that show more of them (they are invented). `unexpected(results)`:
+    which results are not what the samples were written for, a line each. `tolerance`: how far a value may differ between two runs.
+    """
+
+    paths: tuple[Path, ...]
+    env: Mapping[str, str] = field(default_factory=dict)
+    unexpected: Callable[[Sequence[ScoreResult]], list[str]] = lambda _: []
+    tolerance: float = 0.0
+
+
+def _fingerprint(settings: BaseModel) -> Mapping[str, Any]:
+    """Every setting changes scores, unless the suite says otherwise."""
+    return settings.model_dump(mode="json")
+
+
+def _group(result: ScoreResult) -> Group | None:
+    """Batch and concern by the result's attributes, else by what its producer correlates it with; none without a batch."""
+    batch = result.attributes.get("batch_id") or result.correlation.get("batch_id")
+    if not isinstance(batch, str):
+        return None
+    concern = result.attributes.get("concern_id") or result.correlation.get("concern_id")
+    size = result.attributes.get("batch_size") or result.correlation.get("batch_size")
+    return Group(str(concern or result.suite), batch, int(size) if isinstance(size, int | str) and str(size).isdecimal() and len(str(size)) <= 18 else None)
+
+
+@dataclass(frozen=True, slots=True)
+class Suite:
+    """Everything that the house knows of a suite. Importing one must stay cheap: heavy imports belong inside its functions.
+
+    **What it is.** `topics`: roles of its input topics (`generations`, `traces`). `cases`: kind → model; records of another kind are
+    skipped. `resolve(env, document)`: its settings, from the process environment and the parsed optional document (`document_name`, looked up
+    in the working directory); raises `ConfigError`. `build(settings)`: its scorer; may take seconds, raises `ConfigError` or `Unavailable`.
+    `fingerprint(settings)`: the part of the settings that changes scores, as JSON types; by default all of them. `requires`: module that
+    `build` imports → extra that brings it. `title`: its name for people.
+
+    **How it is run.** `execution`: `inline` scores cases in a row (each is processor work below a millisecond); `window` scores many together,
+    so that the engines' batchers see them; `processes` scores files in a row, and with `--jobs` in several processes. `window_cases`: how many
+    cases are taken up at a time where the settings do not say.
+
+    **How files are read.** Case JSON (a document, an array, JSON lines, `{"cases": […]}`) needs nothing. `read(document, settings)`: cases and problems
+    of any other document; None where it is none of this suite's. `complete(record, place)`: a record with what its folder and file say of it.
+
+    **How it is told.** `columns`: the values of one-line listings. `group(result)`: the batch that a result is reported in. `report(entries, facts)`:
+    a report of results and problems; `verdict(report, gate)`, `view(report)` and `event(report)`: what it comes to, what is shown of it, and what
+    its event carries. `layouts`: format → a layout that a specification fixes, as pieces of text. `report_type`: the type of its report
+    events, by default `<name>:v<major>:result`. `metrics`: values in the order in which reports name them; `value_max`: what a value is
+    divided by to be a share of 1.
+
+    **How it is tried.** `samples()`, and `doctor(settings)`: what `touchstone doctor` looks at for it.
     """
 
     name: str
@@ -111,16 +196,48 @@ class Suite:
     cases: Mapping[str, type[Case]]
     resolve: Callable[[Mapping[str, str], Mapping[str, Any] | None], BaseModel]
     build: Callable[[Any], Scorer[Any]]
-    fingerprint: Callable[[Any], Mapping[str, Any]]
+    fingerprint: Callable[[Any], Mapping[str, Any]] = _fingerprint
+    title: str | None = None
     document_name: str | None = None
     env_prefix: str | None = None
-    inline: bool = False
-    metrics: tuple[str, ...] = field(default=())
+    requires: Mapping[str, str] = field(default_factory=dict)
+    execution: Literal["inline", "window", "processes"] = "window"
     window_cases: int | None = None
+    read: Callable[[Document, Any], Iterable[Found | Problem] | None] | None = None
+    complete: Callable[[dict[str, Any], Place], dict[str, Any]] | None = None
+    columns: tuple[Column, ...] = ()
+    metrics: tuple[str, ...] = ()
     value_max: float = 1.0
+    group: Callable[[ScoreResult], Group | None] = _group
+    report: Callable[[Iterable[ScoreResult | Problem], RunFacts], Any] = suite_report
+    verdict: Callable[[Any, Gate | None], Verdict] = suite_verdict
+    view: Callable[[Any], View] = suite_view
+    event: Callable[[Any], Mapping[str, Any]] = suite_event
+    layouts: Mapping[str, Callable[[Any, LayoutOptions], Iterable[str]]] = field(default_factory=dict)
+    report_type: str = ""
+    samples: Callable[[], Samples] | None = None
+    doctor: Callable[[Any], Iterable[Check]] | None = None
 
+    def __post_init__(self) -> None:
+        """Fill in what follows from the rest."""
+        if not self.report_type:
+            object.__setattr__(self, "report_type", f"{self.name}:v{self.version.partition('.')[0]}:result")
 
-def config_digest(fingerprint: Mapping[str, Any]) -> str:
-    """Name a configuration: the first 16 hex digits of SHA-256 over its canonical JSON."""
-    canonical = json.dumps(fingerprint, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    return hashlib.sha256(canonical.encode()).hexdigest()[:16]
+    @property
+    def inline(self) -> bool:
+        """Whether cases are scored in a row, without a task for each."""
+        return self.execution == "inline"
+
+    def group_of(self, result: ScoreResult) -> Group | None:
+        """The batch that a result is reported in."""
+        return self.group(result)
+
+    def shown_columns(self, values: Mapping[str, float]) -> tuple[Column, ...]:
+        """The columns of listings; where the suite names none, its first few values."""
+        return self.columns or tuple(Column(name, name, None) for name in list(values)[:COLUMNS_MAX])
+
+    def case_name(self, result: ScoreResult) -> str:
+        """What people call a case: what its producer calls it; where several cases share that, with the beginning of its event id."""
+        if result.case_id is None:
+            return result.event_id
+        return result.case_id

@@ -13,7 +13,8 @@ from touchstone.ops.batch.batches import BatchFile
 from touchstone.ops.batch.loss_batches import SummaryEntry, SummarySelection
 from touchstone.schemas.reports.summary import LossCase, LossComponent, LossError, LossLabels, LossReport, LossResult, LossSpread
 from touchstone.schemas.result import Failure, Scorecard
-from touchstone.scorers.base import Closeable, Scorer, Suite, Unavailable, config_digest
+from touchstone.scorers.base import Closeable, Scorer, Suite, Unavailable
+from touchstone.scorers.identity import config_digest
 
 #: Cases in flight: enough to fill the batches of the fastest device, few enough to hold in memory.
 WINDOW_CASES = 64

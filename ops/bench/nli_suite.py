@@ -16,7 +16,8 @@ from touchstone.ops.suites import paced
 from touchstone.schemas.case import validate_case
 from touchstone.schemas.settings.house import Settings
 from touchstone.schemas.summary import SummaryCase
-from touchstone.scorers.base import Reading, config_digest
+from touchstone.scorers.base import Reading
+from touchstone.scorers.identity import config_digest
 from touchstone.scorers.registry import known_signatures
 from touchstone.scorers.summary import SUITE
 from touchstone.scorers.summary.scorer import SummaryLossScorer

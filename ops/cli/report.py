@@ -72,7 +72,7 @@ def _report_batches(
     from touchstone.ops.store.reports import Wanted, choose, report_from_store
     from touchstone.ops.store.results import ResultStore
     from touchstone.ops.suites import suite_settings
-    from touchstone.scorers.base import config_digest as digest_of
+    from touchstone.scorers.identity import config_digest as digest_of
     from touchstone.scorers.registry import load_suite
 
     loaded = load_suite(BATCH_SUITE)

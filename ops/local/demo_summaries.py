@@ -21,7 +21,8 @@ from touchstone.ops.suites import suite_settings
 from touchstone.schemas.reports.summary import LossReport
 from touchstone.schemas.result import Scorecard
 from touchstone.schemas.settings.house import Settings
-from touchstone.scorers.base import Suite, config_digest
+from touchstone.scorers.base import Suite
+from touchstone.scorers.identity import config_digest
 
 SUITE = "summary_loss"
 #: On a busy machine without a GPU a summary takes many seconds.

@@ -15,6 +15,6 @@ SUITE = Suite(
     fingerprint=fingerprint,
     document_name=DOCUMENT_NAME,
     env_prefix=ENV_PREFIX,
-    inline=True,
+    execution="inline",
     metrics=(*METRICS, "composite"),
 )

@@ -84,7 +84,7 @@ SUITE = Suite(
     fingerprint=fingerprint,
     document_name=DOCUMENT_NAME,
     env_prefix=ENV_PREFIX,
-    inline=False,
+    execution="window",
     metrics=METRICS,
     window_cases=64,
 )

@@ -9,8 +9,9 @@ from typing import Any
 
 import orjson
 
+from touchstone.scorers.identity import deterministic_id
 from touchstone.streams.account.projection import BatchKey
-from touchstone.streams.wire.codec import Header, deterministic_id
+from touchstone.streams.wire.codec import Header
 
 #: Suites whose batches are reported, and the CloudEvents type of the report: the specification's own name.
 REPORT_TYPES: Mapping[str, str] = {"safe_v0": "safe:v0:result"}

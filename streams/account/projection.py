@@ -14,8 +14,9 @@ from pydantic import ValidationError
 
 from touchstone.schemas.ledger import LedgerRecord
 from touchstone.schemas.result import ScoreResult, SourceRef
+from touchstone.scorers.identity import deterministic_id
 from touchstone.streams.account.intervals import Interval, runs
-from touchstone.streams.wire.codec import LEDGER_TYPE, RESULT_TYPE, Record, deterministic_id
+from touchstone.streams.wire.codec import LEDGER_TYPE, RESULT_TYPE, Record
 
 #: Bounds of what a column or an index takes; anything past them was not written by a worker.
 TEXT_CHARS_MAX = 512

@@ -1,9 +1,6 @@
 """Bytes and headers → case, and result → bytes and headers. The hot path: no I/O, no logging."""
 
 import contextlib
-import hashlib
-import json
-import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -13,15 +10,15 @@ import orjson
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from touchstone.schemas.case import SPECIFIED_KINDS, Case, validate_case
+from touchstone.schemas.faults import field_names, safe_path
 from touchstone.schemas.ledger import LedgerRecord
 from touchstone.schemas.result import Scorecard
+from touchstone.scorers.identity import ResultIds, deterministic_id
 from touchstone.streams.wire.headers import reject_code
 
 RESULT_TYPE = "touchstone.result"
 LEDGER_TYPE = "touchstone.ledger"
 EVENT_TYPE_PREFIX = "touchstone."
-#: Namespace of every deterministic id of this project.
-NAMESPACE = uuid.uuid5(uuid.NAMESPACE_OID, "touchstone")
 
 Header = tuple[str, bytes]
 
@@ -149,8 +146,6 @@ class Codec:
         event_type = envelope.get("type")
         if isinstance(event_type, str) and event_type.startswith(EVENT_TYPE_PREFIX):
             return event_type.removeprefix(EVENT_TYPE_PREFIX)
-        if "traceId" in document and "outputs" in document:
-            return "trace"
         for kind, signature in self._signatures:
             if signature <= document.keys():
                 return kind
@@ -193,40 +188,9 @@ def _unreadable(value: bytes, error: orjson.JSONDecodeError) -> Reject:
     return Reject("not_json", f"character {error.pos}", "unread")
 
 
-def deterministic_id(name: str) -> str:
-    """UUIDv5 of a name in our namespace. Equal to `uuid.uuid5`, at a fifth of its price: this runs for every event."""
-    digits = hashlib.sha1(NAMESPACE.bytes + name.encode("utf-8", "surrogatepass"), usedforsecurity=False).hexdigest()
-    return f"{digits[:8]}-{digits[8:12]}-5{digits[13:16]}-{'89ab'[int(digits[16], 16) & 3]}{digits[17:20]}-{digits[20:32]}"
-
-
 def position_id(record: Record) -> str:
     """The id of an event whose producer gave none: UUIDv5 of its topic, partition and offset."""
     return deterministic_id(f"{record.topic}/{record.partition}/{record.offset}")
-
-
-def field_names(model: type[BaseModel]) -> set[str]:
-    """Every field name of a model and of the models inside it: the only words an error path may contain."""
-    names: set[str] = set()
-    pending: list[Any] = [model]
-    seen: set[Any] = set()
-    while pending:
-        current = pending.pop()
-        if id(current) in seen:
-            continue
-        seen.add(id(current))
-        if isinstance(current, type) and issubclass(current, BaseModel):
-            for name, info in current.model_fields.items():
-                names.add(name)
-                names.update(alias for alias in (info.alias, info.validation_alias) if isinstance(alias, str))
-                pending.append(info.annotation)
-        else:
-            pending.extend(getattr(current, "__args__", ()))
-    return names
-
-
-def safe_path(location: Sequence[int | str], allowed: frozenset[str]) -> str:
-    """A validation location as a path. A step that is not a declared field came from the payload and becomes `*`."""
-    return ".".join(str(step) if isinstance(step, int) or step in allowed else "*" for step in location)
 
 
 _ledger_adapter = TypeAdapter(LedgerRecord)
@@ -246,12 +210,12 @@ class ResultEncoder:
         self._suite = suite
         self._version = version
         self._digest = digest
-        self._suffix = json.dumps([suite, version, digest], separators=(",", ":"))
+        self._ids = ResultIds(suite, version, digest)
         self._headers = [_JSON_HEADER, _VERSION_HEADER, ("ce_type", RESULT_TYPE.encode()), ("ce_source", f"/touchstone/{suite}".encode())]
 
     def result_id(self, event_id: str) -> str:
-        """UUIDv5 of (event, suite, version, configuration); JSON framing, so that no two quadruples meet."""
-        return deterministic_id(f"{event_id}\n{self._suffix}")
+        """UUIDv5 of (event, suite, version, configuration)."""
+        return self._ids.of(event_id)
 
     def encode(self, record: Record, read: Read, card: Scorecard, duration_ms: Mapping[str, float]) -> tuple[bytes, bytes, list[Header]]:
         """Key, value and headers of the result of one case."""

@@ -17,7 +17,7 @@ from touchstone.schemas.case import validate_case
 from touchstone.schemas.result import Failure, ScoreResult
 from touchstone.schemas.trace import ProductionTrace
 from touchstone.scorers.clinical import ClinicalSettings, build
-from touchstone.streams.wire.codec import deterministic_id
+from touchstone.scorers.identity import deterministic_id
 
 TRACES = {"a.json": trace(fhir=GOOD_FHIR, hl7v2=GOOD_HL7V2), "b.json": trace(fhir=BAD_FHIR), "c.json": trace(hl7v2=BAD_HL7V2), "d.json": trace(ccda="<x/>")}
 

@@ -3,7 +3,8 @@ from importlib.metadata import EntryPoint
 import pytest
 
 from touchstone.scorers import registry
-from touchstone.scorers.base import ConfigError, config_digest
+from touchstone.scorers.base import ConfigError
+from touchstone.scorers.identity import config_digest
 from touchstone.scorers.safe import SUITE
 
 

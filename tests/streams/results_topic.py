@@ -7,8 +7,9 @@ from typing import Any
 
 from touchstone.schemas.ledger import LedgerEntry, LedgerRecord
 from touchstone.schemas.result import ScoreResult, SourceRef
+from touchstone.scorers.identity import deterministic_id
 from touchstone.streams.account.projection import Projection, project
-from touchstone.streams.wire.codec import LEDGER_TYPE, RESULT_TYPE, Header, deterministic_id
+from touchstone.streams.wire.codec import LEDGER_TYPE, RESULT_TYPE, Header
 
 TOPIC = "touchstone.results"
 SOURCE = "touchstone.generations"

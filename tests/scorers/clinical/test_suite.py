@@ -11,7 +11,7 @@ from touchstone.ops.local.samples import expected_traces, traces
 from touchstone.schemas.case import validate_case
 from touchstone.schemas.result import Scorecard
 from touchstone.schemas.trace import ProductionTrace
-from touchstone.scorers.base import config_digest
+from touchstone.scorers.identity import config_digest
 from touchstone.scorers.clinical import SUITE, ClinicalSettings, build, fingerprint, validate_document
 
 PATIENT = {"resourceType": "Patient", "gender": "female", "birthDate": "1980-02-29"}

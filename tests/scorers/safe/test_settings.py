@@ -2,7 +2,8 @@
 
 import pytest
 
-from touchstone.scorers.base import ConfigError, config_digest
+from touchstone.scorers.base import ConfigError
+from touchstone.scorers.identity import config_digest
 from touchstone.scorers.safe.settings import SafeSettings, fingerprint, resolve
 
 

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from tests.scorers.summary.fakes import gold
-from touchstone.scorers.base import ConfigError, config_digest
+from touchstone.scorers.base import ConfigError
+from touchstone.scorers.identity import config_digest
 from touchstone.scorers.summary import SUITE, build
 from touchstone.scorers.summary.golds import load_golds
 from touchstone.scorers.summary.settings import ENV_PREFIX, SummarySettings, fingerprint, resolve

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from tests.streams.fakes import FakeRecord, safe_event
 from touchstone.schemas.case import EXPECTATIONS_MAX, SafeCase
 from touchstone.schemas.result import Failure, Finding, NotChecked, Scorecard, ScoreResult
-from touchstone.streams.wire.codec import NAMESPACE, Codec, Read, Reject, ResultEncoder, Skip, deterministic_id
+from touchstone.scorers.identity import NAMESPACE, deterministic_id
+from touchstone.streams.wire.codec import Codec, Read, Reject, ResultEncoder, Skip
 
 CODEC = Codec({"safe": SafeCase}, known_kinds=["toy"], bytes_max=100_000)
 

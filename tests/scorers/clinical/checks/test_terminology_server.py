@@ -1,15 +1,21 @@
 import contextlib
+import gzip
 import json
+import logging
 import socket
+import ssl
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
+import trustme
 
 from touchstone.scorers.base import ConfigError
 from touchstone.scorers.clinical.checks.terminology_server import ANSWER_BYTES_MAX, UMLS_BASE_URL, TerminologyServer, umls_server
@@ -25,15 +31,21 @@ def parameters(**values: Any) -> bytes:
 
 
 class Server:
-    """A terminology server that speaks `$validate-code`, and misbehaves on demand."""
+    """A terminology server that speaks `$validate-code`, and misbehaves on demand; `connections` counts those that it took."""
 
-    def __init__(self) -> None:
+    def __init__(self, tls: ssl.SSLContext | None = None) -> None:
+        self.connections = 0
         self.asked: list[tuple[str, dict[str, list[str]], dict[str, str]]] = []
         self.misbehave: Callable[[BaseHTTPRequestHandler], None] | None = None
         outer = self
 
         class Answers(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
+            disable_nagle_algorithm = True
+
+            def setup(self) -> None:
+                outer.connections += 1
+                super().setup()
 
             def do_GET(self) -> None:
                 parts = urlsplit(self.path)
@@ -48,9 +60,11 @@ class Server:
 
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Answers)
         self._server.daemon_threads = True
+        if tls is not None:
+            self._server.socket = tls.wrap_socket(self._server.socket, server_side=True)
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True)
         self._thread.start()
-        self.url = f"http://127.0.0.1:{self._server.server_address[1]}/fhir/"
+        self.url = f"{'http' if tls is None else 'https'}://127.0.0.1:{self._server.server_address[1]}/fhir/"
 
     def answer(self, handler: BaseHTTPRequestHandler, query: dict[str, list[str]]) -> None:
         members = MEMBERS.get(query["url"][0])
@@ -169,6 +183,8 @@ def endless(handler: BaseHTTPRequestHandler) -> None:
         lambda handler: reply(handler, 401, b""),
         lambda handler: reply(handler, 429, b""),
         lambda handler: reply(handler, 302, b"", Location="http://elsewhere.example/"),
+        lambda handler: reply(handler, 302, b"", Location="http://[elsewhere:x/"),
+        lambda handler: reply(handler, 200, gzip.compress(parameters(result=False)), **{"Content-Encoding": "gzip"}),
         lambda handler: reply(handler, 200, b"<html>"),
         lambda handler: reply(handler, 200, b"[" * 100_000),
         lambda handler: reply(handler, 200, b"[]"),
@@ -270,7 +286,19 @@ def test_credentials_travel_in_a_header_and_show_nowhere(server: Server, credent
     assert "secret" not in repr(client) + str(answer) + server.asked[0][0] + str(server.asked[0][1])
 
 
-@pytest.mark.parametrize("url", ["ftp://tx.example/fhir", "tx.example/fhir", "http://", "https://user:pw@tx.example/fhir", "https://tx.example/fhir?x=1"])
+@pytest.mark.parametrize(
+    "url",
+    [
+        "ftp://tx.example/fhir",
+        "tx.example/fhir",
+        "http://",
+        "https://user:pw@tx.example/fhir",
+        "https://tx.example/fhir?x=1",
+        "http://tx.example:99999",
+        "http://[tx/",
+        "http://é..x/",
+    ],
+)
 def test_a_base_url_that_cannot_be_used_is_a_configuration_error(url: str) -> None:
     with pytest.raises(ConfigError, match="terminology server"):
         TerminologyServer(url)
@@ -363,3 +391,121 @@ def test_who_waits_too_long_for_a_connection_is_not_checked(server: Server) -> N
     finally:
         released.set()
         first.join()
+
+
+def test_questions_one_after_another_share_a_connection(server: Server) -> None:
+    client = TerminologyServer(server.url)
+    for number in range(5):
+        assert client.membership(SNOMED, str(number)) == ("not_member", None)
+    assert len(server.asked) == 5
+    assert server.connections == 1
+
+
+def test_a_kept_connection_that_the_server_drops_costs_no_answer(server: Server) -> None:
+    client = TerminologyServer(server.url, failures_max=1)
+    client.membership(SNOMED, "1")
+
+    def hang_up_once(handler: BaseHTTPRequestHandler) -> None:
+        server.misbehave = None
+        hang_up(handler)
+
+    server.misbehave = hang_up_once
+    assert client.membership(SNOMED, "73211009") == ("member", None)
+    assert server.connections == 2
+
+
+def test_a_server_that_drips_over_a_kept_connection_is_given_up_on_in_time(server: Server) -> None:
+    client = TerminologyServer(server.url, timeout_s=2)
+    assert client.membership(SNOMED, "73211009") == ("member", None)
+    server.misbehave = drip_headers
+    assert client.membership(SNOMED, "1") == ("not_checked", "the terminology server is too slow")
+    assert server.connections == 1
+
+
+def test_connections_are_closed_with_the_client(server: Server) -> None:
+    ended = threading.Event()
+
+    def wait_for_the_end(handler: BaseHTTPRequestHandler) -> None:
+        reply(handler, 200, parameters(result=True))
+        handler.close_connection = True
+        if handler.rfile.read(1) == b"":
+            ended.set()
+
+    server.misbehave = wait_for_the_end
+    client = TerminologyServer(server.url)
+    client.membership(SNOMED, "1")
+    assert not ended.is_set()
+    del client
+    assert ended.wait(10)
+
+
+def test_no_cookie_of_a_server_is_kept(server: Server) -> None:
+    server.misbehave = lambda handler: reply(handler, 200, parameters(result=True), **{"Set-Cookie": "crumb=1; Path=/"})
+    client = TerminologyServer(server.url)
+    client.membership(SNOMED, "1")
+    client.membership(SNOMED, "2")
+    assert [headers.get("Cookie") for _, _, headers in server.asked] == [None, None]
+
+
+def test_a_redirect_takes_neither_question_nor_credentials_to_another_server(server: Server) -> None:
+    other = Server()
+    try:
+        server.misbehave = lambda handler: reply(handler, 307, b"", Location=other.url)
+        membership, reason = TerminologyServer(server.url, token="secret").membership(SNOMED, "1")
+    finally:
+        other.close()
+    assert membership == "not_checked"
+    assert "redirects" in (reason or "")
+    assert other.asked == []
+
+
+def test_proxies_and_netrc_of_the_environment_are_not_used(server: Server, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "netrc").write_text("default login someone password canary\n")
+    monkeypatch.setenv("NETRC", str(tmp_path / "netrc"))
+    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    assert TerminologyServer(server.url).membership(SNOMED, "73211009") == ("member", None)
+    assert "Authorization" not in server.asked[0][2]
+
+
+def test_neither_codes_nor_credentials_stand_in_any_log(server: Server, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    TerminologyServer(server.url, token="t0ken-secret").membership(SNOMED, "73211009")
+    assert caplog.records
+    assert "73211009" not in caplog.text
+    assert "secret" not in caplog.text
+
+
+def test_without_httpx_a_server_is_a_configuration_error_that_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "touchstone.scorers.clinical.checks.http_pool", raising=False)
+    monkeypatch.setitem(sys.modules, "httpx", None)
+    with pytest.raises(ConfigError, match=r"^terminology server: this needs httpx; install touchstone-stream\[clinical\]$"):
+        TerminologyServer("https://tx.example/fhir")
+
+
+@pytest.fixture
+def tls_server(tmp_path: Path) -> Iterator[tuple[Server, Path]]:
+    """A server behind TLS, and the file with the authority that vouches for it."""
+    authority = trustme.CA()
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    authority.issue_cert("127.0.0.1").configure_cert(context)
+    authority.cert_pem.write_to_path(str(tmp_path / "authority.pem"))
+    started = Server(context)
+    yield started, tmp_path / "authority.pem"
+    started.close()
+
+
+def test_over_tls_a_connection_is_kept_too(tls_server: tuple[Server, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    server, authority = tls_server
+    monkeypatch.setenv("SSL_CERT_FILE", str(authority))
+    client = TerminologyServer(server.url, token="secret", timeout_s=30)
+    assert client.membership(SNOMED, "73211009") == ("member", None)
+    assert client.membership(SNOMED, "1") == ("not_member", None)
+    assert server.connections == 1
+
+
+def test_a_server_without_a_trusted_certificate_is_asked_nothing(tls_server: tuple[Server, Path]) -> None:
+    server, _ = tls_server
+    reason = "the terminology server cannot be reached (SSLCertVerificationError)"
+    assert TerminologyServer(server.url, token="secret", timeout_s=30).membership(SNOMED, "1") == ("not_checked", reason)
+    assert server.asked == []

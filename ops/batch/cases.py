@@ -1,0 +1,78 @@
+"""Records → valid cases, each with its event id and its place. What is no case is a problem, in its place."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import ValidationError
+
+from touchstone.ops.batch.reading import records_of
+from touchstone.ops.batch.sources import Source
+from touchstone.schemas.case import Case, validate_case
+from touchstone.schemas.faults import explain
+from touchstone.schemas.result import FileRef, Problem
+from touchstone.scorers.base import Suite
+from touchstone.scorers.identity import event_id
+
+#: Says of a completed record whether it is asked for; it must travel to other processes, so it is a function or a frozen object.
+Admit = Callable[[Mapping[str, Any]], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class BatchCase:
+    """One valid case, with its event id and its place."""
+
+    case: Case
+    event_id: str
+    source: FileRef
+
+
+def model_of(record: Mapping[str, Any], suite: Suite) -> type[Case] | None:
+    """The model of a record's kind; of one that says none, by keys that only one kind has, else the suite's only kind."""
+    kind = record.get("kind")
+    if kind is not None:
+        return suite.cases.get(kind) if isinstance(kind, str) else None
+    for model in suite.cases.values():
+        if model.signature and model.signature <= record.keys():
+            return model
+    return next(iter(suite.cases.values())) if len(suite.cases) == 1 else None
+
+
+def completed(record: dict[str, Any], model: type[Case], source: Source, suite: Suite) -> dict[str, Any]:
+    """A record with what its place says of it, its kind and its id. Raises `ValueError` that says what is wrong with it."""
+    whole = dict(record) if suite.complete is None else suite.complete(dict(record), source.place)
+    if whole.get("kind") is None:
+        whole["kind"] = model.model_fields["kind"].default
+    try:
+        whole["id"] = event_id(model, whole)
+    except TypeError:  # orjson: an integer past 64 bits, text with half a surrogate pair
+        raise ValueError("holds a number or text that JSON cannot carry; mend it") from None
+    return whole
+
+
+def cases_of(source: Source, suite: Suite, settings: Any, admit: Admit | None = None) -> Iterator[BatchCase | Problem | None]:
+    """Every case of a source, and in its place every problem; None for a record that `admit` does not let in."""
+    for one in records_of(suite, source, settings):
+        if isinstance(one, Problem):
+            yield one
+            continue
+        place, record = one
+        model = model_of(record, suite)
+        if model is None:
+            kinds = " or ".join(f"`{kind}`" for kind in suite.cases)
+            yield Problem(source=place, what=f"kind is not {kinds}; leave the case out or mend it")
+            continue
+        try:
+            whole = completed(record, model, source, suite)
+        except ValueError as error:
+            yield Problem(source=place, what=str(error))
+            continue
+        if admit is not None and not admit(whole):
+            yield None
+            continue
+        try:
+            case = validate_case(model, whole)
+        except ValidationError as error:
+            yield Problem(source=place, what=explain(error, model, model.words))
+        else:
+            yield BatchCase(case, case.id or whole["id"], place)

@@ -1,0 +1,181 @@
+"""Sources scored in several processes; the same entries in the same order. A lost process costs at most the file that it was lost over."""
+
+import asyncio
+import os
+import signal
+import threading
+from collections import deque
+from collections.abc import Iterable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
+from multiprocessing import get_context
+from typing import Any, Final
+
+from touchstone.ops.batch.cases import Admit, cases_of
+from touchstone.ops.batch.executor import scored
+from touchstone.ops.batch.sources import STANDARD_INPUT, Source
+from touchstone.ops.local.child import follow
+from touchstone.schemas.result import FileRef, Problem
+from touchstone.scorers.registry import load_suite
+from touchstone.scorers.reporting.report import Entry
+from touchstone.scorers.scoring import Scoring
+from touchstone.streams.process.garbage_collection import calm_collector
+
+#: Chunks that wait for each process, beyond the one it works on: enough that none is idle, and little is held.
+AHEAD_PER_JOB: Final = 4
+#: Files, and bytes, after which a chunk is handed to a process.
+CHUNK_FILES_MAX: Final = 32
+CHUNK_BYTES: Final = 262_144
+_LOST: Final = "the process that scored it was lost (out of memory?); try it alone"
+Chunk = list[Source]
+#: Entries of a chunk; None stands for a record that was not asked for.
+Judged = list[Entry | None]
+_Answer = Future[Judged] | Judged
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What a process needs to score: everything here travels to it."""
+
+    suite: str
+    settings: Any
+    admit: Admit | None = None
+
+
+async def score_sources(chunk: Iterable[Source], scoring: Scoring, admit: Admit | None) -> Judged:
+    """The entries of some sources."""
+    entries: Judged = []
+    passed_over = 0
+
+    def cases() -> Iterator[Any]:
+        nonlocal passed_over
+        for source in chunk:
+            for case in cases_of(source, scoring.suite, scoring.settings, admit):
+                if case is None:
+                    passed_over += 1
+                else:
+                    yield case
+
+    entries.extend([entry async for entry in scored(cases(), scoring)])
+    entries.extend([None] * passed_over)
+    return entries
+
+
+def in_processes(sources: Iterable[Source], scoring: Scoring, work: Work, jobs: int) -> Iterator[Entry | None]:
+    """Every entry in order, with a bounded number of files under way."""
+    pool = _Pool(work, jobs)
+    waiting: deque[tuple[Chunk, _Answer]] = deque()
+    try:
+        for chunk in _chunks(sources):
+            # Standard input is this process's own.
+            own = chunk[0].path == STANDARD_INPUT
+            waiting.append((chunk, asyncio.run(score_sources(chunk, scoring, work.admit)) if own else pool.submit(chunk)))
+            if len(waiting) > jobs * AHEAD_PER_JOB:
+                yield from _first(waiting, pool)
+        while waiting:
+            yield from _first(waiting, pool)
+    finally:
+        pool.close()
+
+
+def _chunks(sources: Iterable[Source]) -> Iterator[Chunk]:
+    """Small files together, for handing one over costs more than scoring it; large ones alone, so that no process waits for another at the end."""
+    chunk: Chunk = []
+    size = 0
+    for source in sources:
+        if source.path == STANDARD_INPUT:
+            if chunk:
+                yield chunk
+            yield [source]
+            chunk, size = [], 0
+            continue
+        chunk.append(source)
+        size += source.size()
+        if len(chunk) >= CHUNK_FILES_MAX or size >= CHUNK_BYTES:
+            yield chunk
+            chunk, size = [], 0
+    if chunk:
+        yield chunk
+
+
+def _first(waiting: deque[tuple[Chunk, _Answer]], pool: "_Pool") -> Judged:
+    """The entries of the files that wait longest."""
+    chunk, answer = waiting.popleft()
+    if isinstance(answer, list):
+        return answer
+    try:
+        return answer.result()
+    except BrokenProcessPool:
+        pool.is_broken = True
+        judged = [entry for source in chunk for entry in _alone(source, pool)]
+        # The others were lost with it; each begins again.
+        again = [(other, later if isinstance(later, list) or _is_done(later) else pool.submit(other)) for other, later in waiting]
+        waiting.clear()
+        waiting.extend(again)
+        return judged
+
+
+def _alone(source: Source, pool: "_Pool") -> Judged:
+    """One file with no other under way, so that a process that is lost now was lost over it."""
+    if pool.is_broken:
+        pool.renew()
+    try:
+        return pool.submit([source]).result()
+    except BrokenProcessPool:
+        pool.renew()
+        return [Problem(source=FileRef(file=source.file), what=_LOST, kind="unreadable")]
+
+
+def _is_done(future: Future[Judged]) -> bool:
+    return future.done() and not future.cancelled() and future.exception() is None
+
+
+class _Pool:
+    """Processes, each with a scorer of its own; they ignore Ctrl-C, which is this process's to answer, and end with it."""
+
+    def __init__(self, work: Work, jobs: int) -> None:
+        self._work, self._jobs = work, jobs
+        self._pool, self.is_broken = self._opened(), False
+
+    def submit(self, chunk: Chunk) -> Future[Judged]:
+        """Begin some files."""
+        try:
+            return self._pool.submit(_score_here, chunk)
+        except BrokenProcessPool as error:
+            # Told where the result is asked for, as when the process is lost later.
+            broken: Future[Judged] = Future()
+            broken.set_exception(error)
+            self.is_broken = True
+            return broken
+
+    def renew(self) -> None:
+        """New processes in place of lost ones."""
+        self._pool.shutdown(wait=False, cancel_futures=True)
+        self._pool, self.is_broken = self._opened(), False
+
+    def close(self) -> None:
+        """End the processes; what is under way is not waited for beyond the file at hand."""
+        self._pool.shutdown(wait=True, cancel_futures=True)
+
+    def _opened(self) -> ProcessPoolExecutor:
+        # Spawned, not forked: a fork would copy whatever threads hold at that moment.
+        return ProcessPoolExecutor(self._jobs, mp_context=get_context("spawn"), initializer=_open_scorer, initargs=(self._work, os.getpid()))
+
+
+_here: tuple[Scoring, Admit | None] | None = None
+
+
+def _open_scorer(work: Work, parent: int) -> None:
+    """Make a process ready. It has nothing but this module to keep its scorer in."""
+    global _here  # noqa: PLW0603  # a process of a pool is initialised this way or not at all
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=follow, args=(parent,), name="follow-parent", daemon=True).start()
+    _here = Scoring(load_suite(work.suite), work.settings), work.admit
+    calm_collector()
+
+
+def _score_here(chunk: Chunk) -> Judged:
+    """Some files, in a process of a pool."""
+    assert _here is not None
+    return asyncio.run(score_sources(chunk, *_here))

@@ -1,0 +1,150 @@
+"""One source → its records, each with its place: case JSON in every shape that producers write, or a document that the suite reads.
+
+Case JSON is one object, an array, JSON lines, or `{"batch_id": …, "concern_id": …, "cases": […]}`; which of them is seen from the content.
+JSON lines are never held as a whole. A problem never ends the reading of other records.
+"""
+
+import io
+from collections.abc import Iterator
+from typing import Any, BinaryIO, Final
+
+import orjson
+
+from touchstone.ops.batch.sources import STANDARD_INPUT, Source, UnreadableError, opened
+from touchstone.schemas.result import FileRef, Problem
+from touchstone.scorers.base import Document, Found, Suite
+
+#: Bytes of one line, of one JSON document, and of one document of another format, all of them unpacked.
+LINE_BYTES_MAX: Final = 67_108_864
+JSON_BYTES_MAX: Final = 536_870_912
+DOCUMENT_BYTES_MAX: Final = 100 * 1024 * 1024
+_HEAD_BYTES: Final = 65_536
+_BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
+_LINE_SUFFIXES: Final = (".jsonl", ".ndjson")
+_TOO_LARGE: Final = f"larger than {DOCUMENT_BYTES_MAX // 1024**2} MiB: not read"
+
+Record = tuple[FileRef, Any]
+
+
+def read_source(source: Source, suite: Suite, settings: Any) -> Iterator[Record | Problem]:
+    """Every record of a source with its place, and in its place every problem. Never raises for what the source holds."""
+    if (refused := source.refused()) is not None:
+        yield refused
+        return
+    try:
+        with opened(source) as stream:
+            if suite.read is None:
+                yield from read_values(stream, source)
+            else:
+                yield from _read_document(stream, source, suite, settings)
+    except UnreadableError as error:
+        yield Problem(source=FileRef(file=source.file), what=str(error), kind="unreadable")
+
+
+def _read_document(stream: BinaryIO, source: Source, suite: Suite, settings: Any) -> Iterator[Record | Problem]:
+    """A whole document for the suite to read; case JSON where it does not know it."""
+    assert suite.read is not None
+    data = _whole(stream)
+    name = source.file
+    is_cut = len(data) > DOCUMENT_BYTES_MAX
+    found = suite.read(Document(name, data[:_HEAD_BYTES] if is_cut else data, source.named), settings)
+    if is_cut:
+        # Its beginning tells what it is, and whether anybody asked for it.
+        first = None if found is None else next(iter(found), None)
+        form = first.format if isinstance(first, Problem) else None
+        counts = source.named or found is not None
+        yield Problem(source=FileRef(file=name), what=_TOO_LARGE, kind="unknown" if counts else "passed_over", format=form)
+        return
+    if found is None:
+        yield from read_values(io.BytesIO(data), source)
+        return
+    del data
+    for one in found:
+        yield one if isinstance(one, Problem) else (FileRef(file=name, place=one.place), dict(one.record))
+
+
+def _whole(stream: BinaryIO) -> bytes:
+    """The stream up to one byte beyond the bound."""
+    return stream.read(DOCUMENT_BYTES_MAX + 1)
+
+
+def read_values(stream: BinaryIO, source: Source) -> Iterator[Record | Problem]:
+    """Each JSON value of a stream with its place."""
+    name = source.file
+    number, line = 1, stream.readline(LINE_BYTES_MAX).removeprefix(_BYTE_ORDER_MARK)
+    while line and not line.strip():
+        number, line = number + 1, stream.readline(LINE_BYTES_MAX)
+    head = line.strip()
+    if not head:
+        yield Problem(source=FileRef(file=name), what="is empty")
+    elif _says_lines(source) or (head.startswith(b"{") and head.endswith(b"}")):
+        yield from _lines(stream, name, number, line)
+    else:
+        # The lines before count in the positions that the parser reports.
+        yield from _document(b"\n" * (number - 1) + line + stream.read(JSON_BYTES_MAX + 1), name)
+
+
+def _says_lines(source: Source) -> bool:
+    """Whether the file's name says JSON lines, packed or not."""
+    return source.path != STANDARD_INPUT and any(suffix in _LINE_SUFFIXES for suffix in source.path.suffixes[-2:])
+
+
+def _lines(stream: BinaryIO, name: str, number: int, line: bytes) -> Iterator[Record | Problem]:
+    """Values of JSON lines, from a first line that was read already. Blank lines are passed over."""
+    while line:
+        where = f"line {number}"
+        if len(line) >= LINE_BYTES_MAX and not line.endswith(b"\n"):
+            yield Problem(source=FileRef(file=name, place=where), what=f"is longer than {LINE_BYTES_MAX} bytes; the rest of the file is not read")
+            return
+        if line.strip():
+            try:
+                yield from _expanded(orjson.loads(line), name, where)
+            except orjson.JSONDecodeError as error:
+                yield Problem(source=FileRef(file=name, place=where), what=f"is not valid JSON ({error.msg}, column {error.colno})")
+        number, line = number + 1, stream.readline(LINE_BYTES_MAX)
+
+
+def _document(data: bytes, name: str) -> Iterator[Record | Problem]:
+    """Values of one JSON document."""
+    if len(data) > JSON_BYTES_MAX:
+        yield Problem(source=FileRef(file=name), what=f"is larger than {JSON_BYTES_MAX} bytes; write it as JSON lines")
+        return
+    try:
+        document = orjson.loads(data)
+    except orjson.JSONDecodeError as error:
+        place = FileRef(file=name, place=f"line {error.lineno}")
+        yield Problem(source=place, what=f"is not valid JSON ({error.msg}, column {error.colno})")
+        return
+    if isinstance(document, list):
+        yield from ((FileRef(file=name, place=f"case {number}"), case) for number, case in enumerate(document, 1))
+    else:
+        yield from _expanded(document, name, "")
+
+
+def _expanded(value: Any, name: str, where: str) -> Iterator[Record | Problem]:
+    """A value as its cases: `{batch_id, concern_id, cases}` hands its ids down, anything else is a case itself."""
+    if not isinstance(value, dict) or "cases" not in value:
+        yield FileRef(file=name, place=where), value
+        return
+    cases = value["cases"]
+    if not isinstance(cases, list):
+        yield Problem(source=FileRef(file=name, place=where), what="has a field `cases` that is not a list; write [ … ]")
+        return
+    handed_down = {key: value[key] for key in ("concern_id", "batch_id") if value.get(key) is not None}
+    for number, case in enumerate(cases, 1):
+        place = FileRef(file=name, place=f"{where}, case {number}" if where else f"case {number}")
+        yield place, case | {key: text for key, text in handed_down.items() if case.get(key) is None} if isinstance(case, dict) else case
+
+
+def records_of(suite: Suite, source: Source, settings: Any) -> Iterator[tuple[FileRef, dict[str, Any]] | Problem]:
+    """The records of a source that are objects; anything else is a problem."""
+    for one in read_source(source, suite, settings):
+        if isinstance(one, Problem):
+            yield one
+        elif isinstance(one[1], dict):
+            yield one[0], one[1]
+        else:
+            yield Problem(source=one[0], what="is not a case object; write {…}")
+
+
+__all__ = ["DOCUMENT_BYTES_MAX", "Found", "Record", "read_source", "read_values", "records_of"]

@@ -1,0 +1,108 @@
+"""One run, whatever the suite: sources → cases → results → report. Every command that scores files is a front of this."""
+
+import asyncio
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from touchstone.ops.batch.cases import Admit, BatchCase, cases_of
+from touchstone.ops.batch.entries import Entries
+from touchstone.ops.batch.executor import scored
+from touchstone.ops.batch.pool import Work, in_processes
+from touchstone.ops.batch.sources import Source
+from touchstone.schemas.result import Problem, ScoreResult, place_of
+from touchstone.scorers.base import Suite
+from touchstone.scorers.reporting.report import RunFacts
+from touchstone.scorers.scoring import Scoring
+from touchstone.streams.process.garbage_collection import calm_collector
+
+
+@dataclass(slots=True)
+class Run:
+    """One run. `asked`: what the caller chose by name, for the report. `on_result`: called with each result, in order; what it raises ends the run.
+
+    `on_source`: called with the number of sources that were begun, and `on_case` with the number of cases that were scored. `admit`: which
+    records are wanted.
+    """
+
+    suite: Suite
+    settings: Any
+    jobs: int = 1
+    asked: dict[str, Any] = field(default_factory=dict)
+    admit: Admit | None = None
+    on_result: Callable[[ScoreResult], None] | None = None
+    on_source: Callable[[int], None] = lambda _: None
+    on_case: Callable[[int], None] = lambda _: None
+    entries: Entries = field(default_factory=Entries)
+    repeated: list[str] = field(default_factory=list)
+    passed_over: int = 0
+    _seen: set[str] = field(default_factory=set)
+
+    def score(self, sources: Iterable[Source]) -> RunFacts:
+        """Score every case of the sources into `entries`, each event id once, in order. Raises `ConfigError` where the scorer cannot be built."""
+        begun = time.perf_counter()
+        # Here too with several processes: a setting that is wrong is one clear line of this one.
+        scoring = Scoring(self.suite, self.settings)
+        counted = self._counted(sources)
+        if self.jobs > 1:
+            for entry in in_processes(counted, scoring, Work(self.suite.name, self.settings, self.admit), self.jobs):
+                self._take(entry)
+        else:
+            calm_collector()
+            asyncio.run(self._here(counted, scoring))
+        return RunFacts(
+            suite=self.suite,
+            settings=self.settings,
+            config_digest=scoring.digest,
+            configuration=scoring.configuration,
+            generated_at=datetime.now(UTC),
+            asked={**self.asked, "passed_over": self.passed_over},
+            repeated=len(self.repeated),
+            duration_s=time.perf_counter() - begun,
+        )
+
+    def _counted(self, sources: Iterable[Source]) -> Iterator[Source]:
+        for number, source in enumerate(sources, 1):
+            self.on_source(number)
+            yield source
+
+    async def _here(self, sources: Iterable[Source], scoring: Scoring) -> None:
+        """In this process."""
+        try:
+            async for entry in scored(self._cases(sources), scoring):
+                self._keep(entry)
+        finally:
+            await scoring.close()
+
+    def _cases(self, sources: Iterable[Source]) -> Iterator[BatchCase | Problem]:
+        """The cases of all sources, each event id once."""
+        for source in sources:
+            for case in cases_of(source, self.suite, self.settings, self.admit):
+                if case is None:
+                    self.passed_over += 1
+                elif isinstance(case, Problem) or self._is_new(case.event_id, place_of(case.source)):
+                    yield case
+
+    def _take(self, entry: ScoreResult | Problem | None) -> None:
+        """An entry of another process, which does not know what the others have met."""
+        if entry is None:
+            self.passed_over += 1
+        elif isinstance(entry, Problem) or self._is_new(entry.event_id, place_of(entry.source)):
+            self._keep(entry)
+
+    def _is_new(self, event_id: str, where: str) -> bool:
+        """Note an event; False where it was met before."""
+        if event_id in self._seen:
+            self.repeated.append(where)
+            return False
+        self._seen.add(event_id)
+        return True
+
+    def _keep(self, entry: ScoreResult | Problem) -> None:
+        self.entries.add(entry)
+        if isinstance(entry, ScoreResult):
+            if self.on_result is not None:
+                self.on_result(entry)
+            self.on_case(len(self._seen))

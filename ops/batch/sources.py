@@ -1,0 +1,273 @@
+"""Where cases come from: files, folders, patterns, standard input; packed or not; opened one at a time, within bounds.
+
+A folder is walked in name order. Hidden files are left out. A link is followed only where it leads to a file inside the folder; no linked
+folder is entered, so that links in a circle lead nowhere. What is passed over is told, not lost.
+"""
+
+import errno
+import glob
+import gzip
+import io
+import os
+import stat
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO, Final, cast
+
+from touchstone.schemas.result import FileRef, Problem
+from touchstone.scorers.base import ConfigError, Place
+
+STANDARD_INPUT: Final = Path("-")
+#: Endings of files that hold case JSON; in folders, other files are only for suites that read documents.
+CASE_SUFFIXES: Final = (".json", ".jsonl", ".ndjson")
+PACKED_SUFFIXES: Final = (".gz", ".zst")
+#: Folders nested in folders.
+DEPTH_MAX: Final = 64
+_GZIP: Final = b"\x1f\x8b"
+_ZSTD: Final = b"\x28\xb5\x2f\xfd"
+#: Memory that a packed stream may ask for: zstd's own limit for archives made without long windows.
+_ZSTD_WINDOW_MAX: Final = 128 * 1024 * 1024
+_OUTSIDE: Final = "a link that leads out of the directory is not followed; name it to have it validated"
+_NO_FILE: Final = "neither a file nor a directory"
+_MEND: Final = {
+    errno.EACCES: "check its permissions",
+    errno.EPERM: "check its permissions",
+    errno.EBADF: "pipe a document into it, or name a file",
+    errno.EIO: "check the disk",
+    errno.EMFILE: "close other files, or raise the limit (ulimit -n)",
+}
+
+
+_NOWHERE: Final = Place()
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A file to read (`-`: standard input). `named`: on the command line, not found in a folder. `place`: what its path says of its cases.
+
+    `problem`, `passed_over`: why it is not read.
+    """
+
+    path: Path
+    named: bool = True
+    place: Place = _NOWHERE
+    problem: str | None = None
+    passed_over: str | None = None
+
+    @property
+    def file(self) -> str:
+        """The path as it was given; bytes that are not UTF-8 are shown as escapes, so that any program can read the name."""
+        return os.fsencode(self.path).decode("utf-8", "backslashreplace")
+
+    def size(self) -> int:
+        """Its bytes, where that can be told before it is read; else 0."""
+        if self.path == STANDARD_INPUT or self.passed_over or self.problem:
+            return 0
+        try:
+            return self.path.stat().st_size
+        except (OSError, ValueError):
+            return 0
+
+    def refused(self) -> Problem | None:
+        """Why it is not read, as an entry of the run."""
+        if self.problem is not None:
+            return Problem(source=FileRef(file=self.file), what=self.problem, kind="unreadable")
+        if self.passed_over is not None:
+            return Problem(source=FileRef(file=self.file), what=self.passed_over, kind="passed_over")
+        return None
+
+
+class UnreadableError(Exception):
+    """A file that cannot be read; its text says why, without the file's name."""
+
+
+def find_sources(paths: Sequence[Path], *, any_file: bool, hint: str = "", missing_is_error: bool = True) -> Iterator[Source]:
+    """The files of the paths in order, found as they are asked for; a pattern (`*`, `?`, `[…]`) that is no file's name stands for its matches.
+
+    `any_file`: in folders, take files of any name, for a suite that reads documents. `hint`: what to do about a folder that holds none.
+    Raises `ConfigError` for a path that is not there, unless `missing_is_error` is false: then it is a source with a problem.
+    """
+    check_paths(paths)
+    for path in _expanded(paths):
+        if path == STANDARD_INPUT:
+            yield Source(path)
+            continue
+        try:
+            is_folder = stat.S_ISDIR(path.stat().st_mode)
+        except (OSError, ValueError) as error:
+            if missing_is_error:
+                raise ConfigError(f"{path}: {reason_of(error)}") from None
+            yield Source(path, problem=reason_of(error))
+            continue
+        if not is_folder:
+            yield Source(path, place=Place(None, stem_of(path)))
+            continue
+        found = False
+        for source in walk(path):
+            if any_file or source.problem or is_case_file(source.path):
+                found = True
+                yield source
+        if not found and missing_is_error:
+            raise ConfigError(f"{path}: holds no batch file ({', '.join(CASE_SUFFIXES)}){f'; {hint}' if hint else ''}")
+
+
+def check_paths(paths: Sequence[Path]) -> None:
+    """Refuse standard input that is named twice. Raises `ConfigError`."""
+    if sum(path == STANDARD_INPUT for path in paths) > 1:
+        raise ConfigError("standard input (-) is named twice; name it once")
+
+
+def _expanded(paths: Sequence[Path]) -> Iterator[Path]:
+    for path in paths:
+        text = str(path)
+        if glob.has_magic(text) and not path.exists():
+            matches = sorted(glob.glob(text, recursive=True))  # noqa: PTH207  # Path.glob takes no absolute pattern
+            if matches:
+                yield from map(Path, matches)
+                continue
+        yield path
+
+
+def stem_of(path: Path) -> str:
+    """A file's name without its endings: `b1` of `b1.jsonl.gz`."""
+    while path.suffix in (*CASE_SUFFIXES, *PACKED_SUFFIXES):
+        path = path.with_suffix("")
+    return path.name if path.suffix else path.stem
+
+
+def is_case_file(path: Path) -> bool:
+    """Whether a file's name says that it holds case JSON, packed or not."""
+    bare = path.with_suffix("") if path.suffix in PACKED_SUFFIXES else path
+    return bare.suffix in CASE_SUFFIXES
+
+
+@contextmanager
+def opened(source: Source) -> Iterator[BinaryIO]:
+    """The bytes of a source, unpacked as they are read. Raises `UnreadableError`, also from within."""
+    try:
+        with _raw(source) as raw:
+            head = raw.peek(4)[:4]
+            if head.startswith(_GZIP):
+                yield cast("BinaryIO", gzip.GzipFile(fileobj=raw, mode="rb"))
+            elif head.startswith(_ZSTD):
+                yield cast("BinaryIO", io.BufferedReader(_zstd(raw)))
+            else:
+                yield raw
+    except (gzip.BadGzipFile, EOFError) as error:
+        raise UnreadableError(f"is packed and cannot be unpacked ({'cut off' if isinstance(error, EOFError) else 'damaged'}); pack it again") from None
+    except (OSError, ValueError) as error:
+        raise UnreadableError(reason_of(error)) from None
+
+
+def _zstd(raw: BinaryIO) -> io.RawIOBase:
+    import zstandard
+
+    reader = zstandard.ZstdDecompressor(max_window_size=_ZSTD_WINDOW_MAX).stream_reader(raw, read_across_frames=True)
+    return _Unpacked(reader)
+
+
+class _Unpacked(io.RawIOBase):
+    """A zstd stream whose own errors read as those of a damaged file."""
+
+    def __init__(self, reader: BinaryIO) -> None:
+        super().__init__()
+        self._reader = reader
+
+    def readable(self) -> bool:
+        """Yes."""
+        return True
+
+    def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
+        """Fill the buffer."""
+        import zstandard
+
+        try:
+            data = self._reader.read(len(buffer))
+        except zstandard.ZstdError:
+            raise gzip.BadGzipFile from None
+        buffer[: len(data)] = data
+        return len(data)
+
+
+@contextmanager
+def _raw(source: Source) -> Iterator[io.BufferedReader]:
+    if source.path == STANDARD_INPUT:
+        if sys.stdin is None:
+            raise OSError(errno.EBADF, "it is closed")
+        yield cast("io.BufferedReader", sys.stdin.buffer)
+        return
+    # A pipe that took a file's place in a folder must not hold up the run for ever.
+    stream = source.path.open("rb") if source.named else os.fdopen(os.open(source.path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb")
+    with stream:
+        yield cast("io.BufferedReader", stream)
+
+
+def walk(root: Path) -> Iterator[Source]:
+    """The files of a folder and of those inside it, in name order."""
+    real_root = root.resolve()
+    # A folder's listing is a generator of its own; those that are not finished stand here.
+    open_listings = [_listed(root, real_root, None)]
+    while open_listings:
+        for found in open_listings[-1]:
+            if isinstance(found, Source):
+                yield found
+            elif len(open_listings) >= DEPTH_MAX:
+                yield Source(found, named=False, problem=f"nested more than {DEPTH_MAX} directories deep")
+            else:
+                open_listings.append(_listed(found, real_root, found.name))
+                break
+        else:
+            open_listings.pop()
+
+
+def _listed(folder: Path, real_root: Path, name: str | None) -> Iterator[Source | Path]:
+    """What lies in one folder: files, and folders to enter. `name`: of the folder, unless it is the one that was asked for."""
+    try:
+        with os.scandir(folder) as listing:
+            entries = sorted((entry for entry in listing if not entry.name.startswith(".")), key=lambda entry: entry.name)
+    except OSError as error:
+        yield Source(folder, named=False, problem=reason_of(error))
+        return
+    for entry in entries:
+        path = folder / entry.name
+        place = Place(name, stem_of(path))
+        try:
+            if entry.is_symlink():
+                yield from _linked(path, real_root, place)
+            elif entry.is_dir(follow_symlinks=False):
+                yield path
+            elif entry.is_file(follow_symlinks=False):
+                yield Source(path, named=False, place=place)
+            else:
+                yield Source(path, named=False, passed_over=_NO_FILE)
+        except OSError as error:
+            yield Source(path, named=False, problem=reason_of(error))
+
+
+def _linked(path: Path, real_root: Path, place: Place) -> Iterator[Source]:
+    """A link as a file, where it leads to one inside the folder. A folder inside is met under its own name."""
+    try:
+        target = path.resolve(strict=True)
+    except (OSError, RuntimeError):  # RuntimeError: links that lead in a circle, before Python 3.13
+        yield Source(path, named=False, passed_over="a link that leads nowhere")
+        return
+    if not target.is_relative_to(real_root):
+        yield Source(path, named=False, passed_over=_OUTSIDE)
+    elif target.is_file():
+        yield Source(path, named=False, place=place)
+    elif not target.is_dir():
+        yield Source(path, named=False, passed_over=_NO_FILE)
+
+
+def reason_of(error: Exception) -> str:
+    """What the system says, in words that can be acted upon."""
+    if isinstance(error, FileNotFoundError):
+        return "no such file; check the path"
+    number = getattr(error, "errno", None) or 0
+    if number == errno.ELOOP:
+        return "a link that leads in a circle; name a file"
+    said = getattr(error, "strerror", None) or "no path that this system knows"
+    return f"cannot be read ({said}); {_MEND.get(number, 'check the path')}"

@@ -1,0 +1,59 @@
+"""What is wrong with a record, as field paths and fixed words: nothing of the record is quoted."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+
+#: Faults of one record that are told; the rest is counted.
+FAULTS_MAX = 3
+#: pydantic's error types in words of ours; any other is told in pydantic's, which name no value.
+WORDS: Mapping[str, str] = {
+    "missing": "is missing; add it",
+    "blank_expectation": "is an empty or blank expected string; remove it or write what is expected",
+    "string_type": "is not a string",
+    "string_too_short": "is empty; remove it or write what belongs there",
+    "string_pattern_mismatch": "is blank or holds control characters; mend it",
+    "string_too_long": "is too long",
+    "too_short": "holds too few items",
+    "too_long": "holds too many items",
+    "literal_error": "has a value that is not one of those allowed; mend it",
+}
+
+
+def field_names(model: type[BaseModel]) -> set[str]:
+    """Every field name of a model and of the models inside it: the only words an error path may contain."""
+    names: set[str] = set()
+    pending: list[Any] = [model]
+    seen: set[Any] = set()
+    while pending:
+        current = pending.pop()
+        if id(current) in seen:
+            continue
+        seen.add(id(current))
+        if isinstance(current, type) and issubclass(current, BaseModel):
+            for name, info in current.model_fields.items():
+                names.add(name)
+                names.update(alias for alias in (info.alias, info.validation_alias) if isinstance(alias, str))
+                pending.append(info.annotation)
+        else:
+            pending.extend(getattr(current, "__args__", ()))
+    return names
+
+
+def safe_path(location: Sequence[int | str], allowed: frozenset[str]) -> str:
+    """A validation location as a path. A step that is not a declared field came from the payload and becomes `*`."""
+    return ".".join(str(step) if isinstance(step, int) or step in allowed else "*" for step in location)
+
+
+def explain(error: ValidationError, model: type[BaseModel], words: Mapping[str, str] | None = None) -> str:
+    """What is wrong with a record of a model, in one line. `words`: error type → what to say of it, where the model knows better."""
+    known = {**WORDS, **(words or {})}
+    allowed = frozenset(field_names(model))
+    parts = []
+    for item in error.errors(include_input=False, include_url=False, include_context=False)[:FAULTS_MAX]:
+        message = item["msg"]
+        what = known.get(item["type"]) or message[:1].lower() + message[1:]
+        parts.append(f"{safe_path(item['loc'], allowed) or 'the case'} {what}")
+    rest = error.error_count() - len(parts)
+    return "; ".join(parts) + (f"; and {rest} more" if rest > 0 else "")

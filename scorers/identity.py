@@ -1,0 +1,67 @@
+"""Who is who: the ids of events and results, and the digest of a configuration. The same from a file, from Kafka and from Python.
+
+An event that brings no id gets one made of its content, so that the same case has the same id wherever it is met and a changed output
+is a new event. A result's id is made of the event, the suite, its version and its configuration, so that a replay overwrites.
+"""
+
+import hashlib
+import json
+import uuid
+from collections.abc import Mapping
+from typing import Any
+
+import orjson
+
+from touchstone.schemas.case import Case
+
+#: Namespace of every deterministic id of this project.
+NAMESPACE = uuid.uuid5(uuid.NAMESPACE_OID, "touchstone")
+#: What people add to a case, or what says when and by whom it was sent: no part of what it is.
+NOT_CONTENT = frozenset({"id", "kind", "timestamp", "source", "correlation"})
+
+
+def deterministic_id(name: str) -> str:
+    """UUIDv5 of a name in our namespace. Equal to `uuid.uuid5`, at a fifth of its price: this runs for every event."""
+    digits = hashlib.sha1(NAMESPACE.bytes + name.encode("utf-8", "surrogatepass"), usedforsecurity=False).hexdigest()
+    return f"{digits[:8]}-{digits[8:12]}-5{digits[13:16]}-{'89ab'[int(digits[16], 16) & 3]}{digits[17:20]}-{digits[20:32]}"
+
+
+def event_id(model: type[Case], record: Mapping[str, Any]) -> str:
+    """The id of an event as it was written: its own `id`, else UUIDv5 of what names it and of what it holds.
+
+    `model.id_names` and `model.id_content` say which fields these are. Raises `TypeError` for values that JSON cannot carry.
+    """
+    if record.get("id") is not None:
+        return str(record["id"])
+    fields = model.id_content or tuple(sorted(record.keys() - NOT_CONTENT - set(model.id_names)))
+    content = [_plain(record.get(name)) for name in fields]
+    digest = hashlib.sha256(orjson.dumps(content[0] if len(content) == 1 else content, option=orjson.OPT_SORT_KEYS)).hexdigest()
+    names = [record.get(name) for name in model.id_names]
+    return deterministic_id(orjson.dumps([model.id_prefix or model.model_fields["kind"].default, *names, digest], option=orjson.OPT_SORT_KEYS).decode())
+
+
+def _plain(value: Any) -> Any:
+    """Documents that came as bytes (a file that is not UTF-8) as text, so that they have an id too."""
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "backslashreplace")
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()} if any(isinstance(item, bytes | dict) for item in value.values()) else value
+    return value
+
+
+class ResultIds:
+    """Makes the ids of one suite's results, in one version and configuration."""
+
+    def __init__(self, suite: str, version: str, digest: str) -> None:
+        # JSON framing, so that no two quadruples meet.
+        self._suffix = json.dumps([suite, version, digest], separators=(",", ":"))
+
+    def of(self, event_id: str) -> str:
+        """UUIDv5 of (event, suite, version, configuration)."""
+        return deterministic_id(f"{event_id}\n{self._suffix}")
+
+
+def config_digest(fingerprint: Mapping[str, Any]) -> str:
+    """Name a configuration: the first 16 hex digits of SHA-256 over its canonical JSON."""
+    canonical = json.dumps(fingerprint, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return hashlib.sha256(canonical.encode()).hexdigest()[:16]

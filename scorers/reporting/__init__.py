@@ -1,0 +1,31 @@
+"""What suites say of many results: reports, neutral views of them, verdicts, and the words that all of them use."""
+
+from touchstone.scorers.reporting.report import LabelCounts, RunFacts, SuiteReport, suite_report
+from touchstone.scorers.reporting.verdict import EXIT_ERROR, EXIT_FAIL, EXIT_PASS, EXIT_REVIEW, Gate, Verdict, verdict_by_labels
+from touchstone.scorers.reporting.view import CaseView, Column, Distribution, Figure, Group, LayoutOptions, Table, View
+from touchstone.scorers.reporting.words import counted, percent, visible
+
+__all__ = [
+    "EXIT_ERROR",
+    "EXIT_FAIL",
+    "EXIT_PASS",
+    "EXIT_REVIEW",
+    "CaseView",
+    "Column",
+    "Distribution",
+    "Figure",
+    "Gate",
+    "Group",
+    "LabelCounts",
+    "LayoutOptions",
+    "RunFacts",
+    "SuiteReport",
+    "Table",
+    "Verdict",
+    "View",
+    "counted",
+    "percent",
+    "suite_report",
+    "verdict_by_labels",
+    "visible",
+]

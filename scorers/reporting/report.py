@@ -1,0 +1,297 @@
+"""The report that every suite has, unless it brings one of its own: labels, means, findings by code, and the results themselves.
+
+Nothing but results (and what could not be read) goes into a report, so it is the same from files, from a store and from Python.
+"""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, get_args
+
+from touchstone.schemas.reports.safe import utc_text
+from touchstone.schemas.result import Label, Problem, ScoreResult
+from touchstone.scorers.reporting.verdict import Gate, Verdict, verdict_by_labels
+from touchstone.scorers.reporting.view import CaseView, Distribution, Figure, Table, View
+from touchstone.scorers.reporting.words import counted, number, percent
+
+if TYPE_CHECKING:
+    from touchstone.scorers.base import Suite
+
+Entry = ScoreResult | Problem
+#: Bins of a distribution.
+BINS = 20
+#: Rows of the table of findings by code.
+CODES_MAX = 20
+#: Of what could not be read, the report lists so many; all are counted.
+PROBLEMS_MAX = 1_000
+_LABELS: tuple[Label, ...] = get_args(Label)
+
+
+@dataclass(frozen=True, slots=True)
+class RunFacts:
+    """What a report needs beside the results: by what they were scored, when, and what was asked for.
+
+    `settings`: of the suite, as far as they are known where the report is made. `configuration`: what `config_digest` names, where it is known.
+    `asked`: what the caller chose by name (`concern_id`, `batch_id` or a pattern of it, `worst`). `repeated`: events that were met again and
+    counted once. `duration_s`: of the run.
+    """
+
+    suite: Suite
+    settings: Any
+    config_digest: str
+    generated_at: datetime
+    suite_version: str = ""
+    configuration: Mapping[str, Any] = field(default_factory=dict)
+    asked: Mapping[str, Any] = field(default_factory=dict)
+    repeated: int = 0
+    duration_s: float = 0.0
+    noun: str = "case"
+
+    @property
+    def version(self) -> str:
+        """The version that scored: as the results say, else the one installed here."""
+        return self.suite_version or self.suite.version
+
+
+@dataclass(slots=True)
+class LabelCounts:
+    """How many cases have each label; every label is there, at zero if need be."""
+
+    counts: Counter[str] = field(default_factory=lambda: Counter(dict.fromkeys(_LABELS, 0)))
+
+    def add(self, label: str) -> None:
+        """Count one case."""
+        self.counts[label] += 1
+
+    @property
+    def passed(self) -> int:
+        """Pass."""
+        return self.counts["Pass"]
+
+    @property
+    def review(self) -> int:
+        """Review and Warn: neither passed nor failed."""
+        return self.counts["Review"] + self.counts["Warn"]
+
+    @property
+    def failed(self) -> int:
+        """Fail."""
+        return self.counts["Fail"]
+
+    @property
+    def unscored(self) -> int:
+        """Cases that could not be scored."""
+        return self.counts["unscored"]
+
+    @property
+    def scored(self) -> int:
+        """All others."""
+        return self.passed + self.review + self.failed
+
+    @property
+    def pass_rate(self) -> float:
+        """Share of Pass among the scored; 0 of none."""
+        return self.passed / self.scored if self.scored else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class SuiteReport:
+    """A batch of any suite. `means`: value → mean over the cases that have it. `codes`: finding's or failure's code → cases.
+
+    `entries` can be read again and again; it is never held as a whole.
+    """
+
+    facts: RunFacts
+    labels: LabelCounts
+    means: Mapping[str, float]
+    counts: Mapping[str, int]
+    distributions: tuple[Distribution, ...]
+    codes: Mapping[str, int]
+    unscored: Mapping[str, int]
+    problems: tuple[Problem, ...]
+    problem_count: int
+    passed_over: int
+    models: Mapping[str, str]
+    latest: datetime | None
+    concern_id: str
+    batch_id: str
+    entries: Iterable[Entry]
+
+    @property
+    def results(self) -> Iterator[ScoreResult]:
+        """The results alone."""
+        return (entry for entry in self.entries if isinstance(entry, ScoreResult))
+
+
+def suite_report(entries: Iterable[Entry], facts: RunFacts) -> SuiteReport:
+    """Count a batch. Equal entries in any order give equal figures: means are exactly rounded sums."""
+    labels, codes, unscored = LabelCounts(), Counter[str](), Counter[str]()
+    values: dict[str, array[float]] = {}
+    problems: list[Problem] = []
+    problem_count = passed_over = 0
+    models: dict[str, str] = {}
+    latest: datetime | None = None
+    named: set[tuple[str, str]] = set()
+    for entry in entries:
+        if isinstance(entry, Problem):
+            passed_over += entry.kind == "passed_over"
+            problem_count += entry.kind != "passed_over"
+            if len(problems) < PROBLEMS_MAX:
+                problems.append(entry)
+            continue
+        labels.add(entry.label)
+        for name, value in entry.values.items():
+            values.setdefault(name, array("d")).append(value)
+        codes.update({finding.code for finding in entry.findings if finding.severity != "info"})
+        if entry.label == "unscored":
+            unscored.update({failure.code for failure in entry.failures} or {"no reason given"})
+        models.update(entry.models)
+        latest = entry.scored_at if latest is None else max(latest, entry.scored_at)
+        if (group := facts.suite.group_of(entry)) is not None:
+            named.add((group.concern_id, group.batch_id))
+    ordered = [name for name in facts.suite.metrics if name in values] + sorted(values.keys() - set(facts.suite.metrics))
+    return SuiteReport(
+        facts=facts,
+        labels=labels,
+        means={name: math.fsum(values[name]) / len(values[name]) for name in ordered},
+        counts={name: len(values[name]) for name in ordered},
+        distributions=tuple(distribution(name, values[name], facts.suite.value_max) for name in ordered),
+        codes=dict(codes.most_common()),
+        unscored=dict(unscored.most_common()),
+        problems=tuple(problems),
+        problem_count=problem_count,
+        passed_over=passed_over,
+        models=models,
+        latest=latest,
+        concern_id=_one({concern for concern, _ in named}, facts.asked.get("concern_id")),
+        batch_id=_one({batch for _, batch in named}, facts.asked.get("batch_id")),
+        entries=entries,
+    )
+
+
+def _one(names: set[str], asked: Any) -> str:
+    """The name that all cases share, else what was asked for."""
+    return next(iter(names)) if len(names) == 1 else str(asked or "")
+
+
+def distribution(name: str, values: Iterable[float], value_max: float) -> Distribution:
+    """Values in equal bins from 0 to the suite's greatest value; where some lie outside, between the least and the greatest."""
+    numbers = list(values)
+    low, high = min([0.0, *numbers]), max([value_max, *numbers])
+    counts = [0] * BINS
+    width = (high - low) / BINS or 1.0
+    for value in numbers:
+        counts[min(BINS - 1, int((value - low) / width))] += 1
+    return Distribution(name, low, high, tuple(counts))
+
+
+def suite_verdict(report: SuiteReport, gate: Gate | None = None) -> Verdict:
+    """Judge a batch of a suite that brings no verdict of its own."""
+    labels = report.labels
+    why = ", ".join(f"{code} {count}" for code, count in report.unscored.items())
+    return verdict_by_labels(
+        passed=labels.passed,
+        review=labels.review,
+        failed=labels.failed,
+        unscored=labels.unscored,
+        problems=report.problem_count,
+        noun=report.facts.noun,
+        gate=gate,
+        unscored_why=why,
+    )
+
+
+def suite_event(report: SuiteReport) -> dict[str, Any]:
+    """What a report event carries of a batch: counts and means, in the manner of SAFE v0 §8.2."""
+    labels = report.labels
+    return {
+        "summary": {
+            "total_cases": labels.scored,
+            "pass": labels.passed,
+            "review": labels.review,
+            "fail": labels.failed,
+            "unscored": labels.unscored,
+            "overall_pass_rate": labels.pass_rate,
+        },
+        "mean_scores": dict(report.means),
+    }
+
+
+def suite_view(report: SuiteReport) -> View:
+    """The view of a suite that brings none of its own."""
+    suite, facts, labels = report.facts.suite, report.facts, report.labels
+    columns = suite.shown_columns(report.means)
+    better = {column.value: column.better for column in columns}
+    rows = [(name, number(mean), str(report.counts[name]), better.get(name) or "") for name, mean in report.means.items()]
+    named = " ".join(filter(None, (report.concern_id, report.batch_id)))
+    return View(
+        title=f"{suite.title or suite.name}{f': {named}' if named else ''}",
+        suite=suite.name,
+        suite_version=facts.version,
+        config_digest=facts.config_digest,
+        generated_at=utc_text(facts.generated_at),
+        noun=facts.noun,
+        total=labels.scored + labels.unscored,
+        labels={label: count for label, count in labels.counts.items() if count or label in {"Pass", "Review", "Fail"}},
+        counts=f"{counted(labels.scored + labels.unscored, facts.noun)}, {labels.scored} scored, {percent(labels.pass_rate)} pass",
+        facts=tuple(f"{role}: {model}" for role, model in report.models.items()),
+        figures=tuple(Figure(column.heading, number(report.means.get(column.value), column.places)) for column in columns),
+        tables=tuple(
+            table
+            for table in (
+                Table("Values", ("Value", "Mean", "Cases", "Better"), rows, frozenset({1, 2})),
+                Table("Findings", ("Code", "Cases"), [(code, str(count)) for code, count in list(report.codes.items())[:CODES_MAX]], frozenset({1})),
+                Table("Not scored", ("Reason", "Cases"), [(code, str(count)) for code, count in report.unscored.items()], frozenset({1})),
+            )
+            if table.rows
+        ),
+        distributions=report.distributions,
+        case_columns=("Case", "Label", *(column.heading for column in columns), "Why"),
+        numeric_columns=frozenset(range(2, 2 + len(columns))),
+        cases=_Cases(report),
+        problems=report.problems,
+    )
+
+
+_STATUS: Mapping[str, Any] = {"Pass": "pass", "Review": "review", "Warn": "review", "Fail": "fail", "unscored": "unscored"}
+_WHY_MAX = 3
+
+
+def case_view(result: ScoreResult, suite: Suite) -> CaseView:
+    """One result as every format shows it."""
+    columns = suite.shown_columns(result.values)
+    codes = [failure.code for failure in result.failures] or list(dict.fromkeys(one.code for one in result.findings if one.severity != "info"))
+    why = ", ".join(codes[:_WHY_MAX]) + (f" and {len(codes) - _WHY_MAX} more" if len(codes) > _WHY_MAX else "")
+    name = suite.case_name(result)
+    scores = [number(result.values.get(column.value), column.places) for column in columns]
+    return CaseView(
+        name=name,
+        label=result.label,
+        status=_STATUS[result.label],
+        class_name=suite.name,
+        cells=(name, result.label, *scores, why),
+        summary=", ".join(f"{column.heading} {score}" for column, score in zip(columns, scores, strict=True) if column.value in result.values),
+        why=why,
+        findings=result.findings,
+        duration_s=sum(result.duration_ms.values()) / 1000,
+    )
+
+
+class _Cases:
+    """The cases of a report, made as they are read."""
+
+    def __init__(self, report: SuiteReport) -> None:
+        self._report = report
+
+    def __iter__(self) -> Iterator[CaseView]:
+        return (case_view(result, self._report.facts.suite) for result in self._report.results)
+
+
+def now() -> datetime:
+    """This moment, in UTC."""
+    return datetime.now(UTC)

@@ -1,0 +1,70 @@
+"""The verdict on many results: the printed word and the exit code are one object (SAFE v0 §7.3 gives the codes)."""
+
+from dataclasses import dataclass
+
+from touchstone.scorers.reporting.words import counted, percent
+
+EXIT_PASS, EXIT_FAIL, EXIT_REVIEW, EXIT_ERROR = 0, 1, 2, 3
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """What is asked of a batch beyond its labels.
+
+    `min_pass_rate`: least share of Pass labels, a ratio. `max_mean`: value → greatest mean that is let through.
+    `allow_unscored`: a case that could not be scored is told and is no error.
+    """
+
+    min_pass_rate: float | None = None
+    max_mean: tuple[tuple[str, float], ...] = ()
+    allow_unscored: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """A word, why, and the exit code that says the same."""
+
+    word: str
+    reason: str
+    exit_code: int
+
+    def __str__(self) -> str:
+        """One line."""
+        return f"{self.word}: {self.reason} (exit {self.exit_code})"
+
+
+def verdict_by_labels(
+    *,
+    passed: int,
+    review: int,
+    failed: int,
+    unscored: int = 0,
+    problems: int = 0,
+    noun: str = "case",
+    gate: Gate | None = None,
+    unscored_why: str = "",
+) -> Verdict:
+    """Judge a batch by its labels.
+
+    3: something could not be read, a case could not be scored (unless the gate allows it), or there is none. Else, with
+    `gate.min_pass_rate`: 0 where the share of Pass labels among the scored cases reaches it, 1 where not. Else by labels: 1 with a
+    Fail, 2 with a Review or Warn, 0 where all pass.
+    """
+    gate = gate or Gate()
+    scored = passed + review + failed
+    if problems:
+        return Verdict("ERROR", f"{counted(problems, 'problem')}, {counted(scored, noun)} scored", EXIT_ERROR)
+    if not scored:
+        return Verdict("ERROR", f"no {noun} was scored", EXIT_ERROR)
+    if unscored and not gate.allow_unscored:
+        why = f" ({unscored_why})" if unscored_why else ""
+        return Verdict("ERROR", f"{unscored} of {counted(scored + unscored, noun)} not scored{why}", EXIT_ERROR)
+    if gate.min_pass_rate is not None:
+        rate = passed / scored
+        told = f"pass rate {percent(rate)} of {counted(scored, noun)}, at least {gate.min_pass_rate:.4g} asked"
+        return Verdict("PASS", told, EXIT_PASS) if rate >= gate.min_pass_rate else Verdict("FAIL", told, EXIT_FAIL)
+    if failed:
+        return Verdict("FAIL", f"{failed} of {counted(scored, noun)} failed", EXIT_FAIL)
+    if review:
+        return Verdict("REVIEW", f"{review} of {counted(scored, noun)} to review, none failed", EXIT_REVIEW)
+    return Verdict("PASS", f"{counted(scored, noun)} passed", EXIT_PASS)

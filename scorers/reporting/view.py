@@ -1,0 +1,124 @@
+"""A view: what a report shows, without saying how. Every format (console, Markdown, JUnit, HTML) is written from it.
+
+A view holds what a page holds: some figures, some tables, and the cases, which may be many and are therefore read as they are
+written (`cases` can be iterated more than once, and is never held as a whole).
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from touchstone.schemas.result import Finding, Label, Problem
+from touchstone.scorers.reporting.verdict import Verdict
+
+Better = Literal["higher", "lower"]
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """What results are reported together by: a concern (or whatever the suite calls it) and a batch of it."""
+
+    concern_id: str
+    batch_id: str
+    #: How many cases the batch has, where its producer says so.
+    size: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LayoutOptions:
+    """What a layout may be asked beyond its view. `colour`, `width` (cells of a line; None breaks none): of a terminal.
+
+    `verdict`: how the report ends. `only`: statuses of the cases that are listed; empty: all of them.
+    """
+
+    verdict: Verdict
+    verbose: bool = False
+    colour: bool = False
+    width: int | None = None
+    only: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One value in one-line listings and in the table of cases. `better`: which way is good, where one is."""
+
+    value: str
+    heading: str
+    better: Better | None = "higher"
+    places: int = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One headline number. `text`: as it is shown. `state`: how it stands to its thresholds, where it has any."""
+
+    name: str
+    text: str
+    state: Literal["good", "middling", "bad"] | None = None
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A small table; every cell is a text. `numeric`: places of columns that are set at the right."""
+
+    title: str
+    header: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    numeric: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Distribution:
+    """How one value lies over the cases. `counts`: cases in equal bins between `low` and `high`, the last one closed."""
+
+    name: str
+    low: float
+    high: float
+    counts: Sequence[int]
+
+
+@dataclass(frozen=True, slots=True)
+class CaseView:
+    """One case, as every format shows it.
+
+    `name`: what people call it, unique in the report where that can be had. `group`: under which heading JUnit and HTML list it.
+    `cells`: texts of the view's `case_columns`. `summary`: its scores in one line. `why`: what keeps it from passing, in short.
+    `status`: how it counts; `passed_over` is listed and not counted.
+    """
+
+    name: str
+    label: Label
+    status: Literal["pass", "review", "fail", "unscored", "error", "passed_over"]
+    group: str = ""
+    class_name: str = ""
+    cells: Sequence[str] = ()
+    summary: str = ""
+    why: str = ""
+    findings: Sequence[Finding] = ()
+    findings_dropped: int = 0
+    details: Sequence[str] = ()
+    duration_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """A report, ready to be laid out. `facts`: short lines of origin (suite, configuration, models). `noun`: what a case is called."""
+
+    title: str
+    suite: str
+    suite_version: str
+    config_digest: str
+    generated_at: str
+    cases: Iterable[CaseView]
+    case_columns: Sequence[str] = ()
+    numeric_columns: frozenset[int] = frozenset()
+    labels: Mapping[str, int] = field(default_factory=dict)
+    total: int = 0
+    noun: str = "case"
+    counts: str = ""
+    facts: Sequence[str] = ()
+    figures: Sequence[Figure] = ()
+    tables: Sequence[Table] = ()
+    distributions: Sequence[Distribution] = ()
+    problems: Sequence[Problem] = ()
