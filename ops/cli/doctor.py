@@ -48,10 +48,11 @@ def _checks(settings: "Settings | None") -> "list[Check]":
     """Every check, in the order of the questions that people have."""
     from touchstone.ops.cli.common.running import run
     from touchstone.ops.local.checkup import Check, check_embedded, check_kafka, check_python, check_reports, check_store, check_suites, check_tools
+    from touchstone.ops.local.extras import check_extras
     from touchstone.scorers.base import Suite
 
     suites: list[Suite] = []
-    checks = [*check_python(), *check_suites(suites)]
+    checks = [*check_python(), *check_extras(), *check_suites(suites)]
     if settings is not None:
         checks.append(Check("settings", "good", "in order; `touchstone config show` lists them"))
         checks += [*run(check_kafka(settings, suites)), *check_store(settings)]

@@ -16,15 +16,8 @@ from touchstone.scorers.base import ConfigError, Suite
 
 State = Literal["good", "note", "bad"]
 
-PACKAGES = ("touchstone", "aiokafka", "confluent-kafka", "faust-streaming", "mode-streaming", "pydantic", "sqlalchemy", "uvloop")
+PACKAGES = ("touchstone-stream", "aiokafka", "confluent-kafka", "faust-streaming", "mode-streaming", "pydantic", "sqlalchemy", "uvloop")
 DOCKER_TIMEOUT_S = 5.0
-#: Extra → a package that it brings, and what it is for.
-EXTRAS = {
-    "clinical": ("ucumvert", "units in clinical documents"),
-    "nli": ("torch", "the models of summary_loss"),
-    "postgres": ("psycopg", "PostgreSQL"),
-    "summary": ("rapidfuzz", "summary_loss"),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,10 +38,6 @@ def check_python() -> Iterator[Check]:
     if missing:
         yield Check("packages", "bad", f"not installed: {', '.join(missing)}", "install touchstone again into this environment")
     yield Check("packages", "good", ", ".join(f"{name} {number}" for name, number in versions.items() if number is not None))
-    for extra, (package, purpose) in EXTRAS.items():
-        number = _version(package)
-        what = f"extra {extra}: {package} {number}" if number else f"extra {extra} is not installed"
-        yield Check("extras", "good" if number else "note", what, "" if number else f"for {purpose}, install touchstone-stream[{extra}]")
 
 
 def _version(name: str) -> str | None:

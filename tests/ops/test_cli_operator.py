@@ -33,6 +33,7 @@ def run(capfdbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPat
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("KAFKA_BOOTSTRAP_SERVERS", raising=False)
     monkeypatch.setenv("COLUMNS", "160")
+    monkeypatch.setattr("touchstone.ops.local.extras.EXTRAS", {})  # each would be tried, which takes seconds: see local/test_extras.py
     return Commands(capfdbinary, monkeypatch)
 
 

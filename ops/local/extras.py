@@ -1,0 +1,103 @@
+"""Which extras are installed, and whether what they bring works: each is tried in a process of its own.
+
+A package that is there may still not work: a version that another one cannot use, a native library that does not load. Only trying tells.
+"""
+
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, requires, version
+
+from touchstone.ops.local.checkup import Check
+
+#: Beyond this an extra is reported as not tried to its end; a cold disk is no fault.
+TRY_TIMEOUT_S = 8.0
+_REASON_LENGTH_MAX = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Extra:
+    """What an extra is for, the packages whose versions are shown, and a program that ends with 0 where they work."""
+
+    purpose: str
+    shown: tuple[str, ...]
+    program: str
+
+
+EXTRAS = {
+    "clinical": Extra(
+        "units in clinical documents, and C-CDA",
+        ("ucumvert", "pint", "lxml"),
+        "import lxml.etree, ucumvert\nlxml.etree.fromstring(b'<a/>')\nassert ucumvert.PintUcumRegistry().from_ucum('mg/dL').dimensionality",
+    ),
+    # The libraries above torch take up to twenty seconds to load, so they are only looked for.
+    "nli": Extra(
+        "the models of NLI and embedding",
+        ("torch", "transformers", "sentence-transformers"),
+        "import torch\nassert float((torch.ones(2, 2) @ torch.ones(2, 2)).sum()) == 8",
+    ),
+    "postgres": Extra("PostgreSQL", ("psycopg",), "import psycopg"),
+    "summary": Extra(
+        "scoring summaries",
+        ("rapidfuzz", "pysbd"),
+        "import pysbd, rapidfuzz.fuzz\nassert len(pysbd.Segmenter(language='en').segment('One came. Two went.')) == 2\n"
+        "assert rapidfuzz.fuzz.ratio('a', 'a') == 100",
+    ),
+}
+
+
+def check_extras(extras: dict[str, Extra] | None = None, timeout_s: float = TRY_TIMEOUT_S) -> Iterator[Check]:
+    """Every extra. Those that are installed are tried side by side."""
+    wanted = EXTRAS if extras is None else extras
+    missing = {name: _missing(name, extra) for name, extra in wanted.items()}
+    running = {name: _start(extra.program) for name, extra in wanted.items() if not missing[name]}
+    for name, extra in wanted.items():
+        if name in running:
+            yield _tried(name, extra, running[name], timeout_s)
+        else:
+            yield Check("extras", "note", _absent(name, missing[name]), f"for {extra.purpose}, install touchstone-stream[{name}]")
+
+
+def _missing(name: str, extra: Extra) -> list[str]:
+    """Packages of an extra that are not installed: those that our own metadata names, else those that are shown."""
+    marked = re.compile(rf"""^([A-Za-z0-9._-]+).*;.*extra == ['"]{name}['"]""")
+    try:
+        wanted = [found[1] for found in map(marked.match, requires("touchstone-stream") or []) if found]
+    except PackageNotFoundError:
+        wanted = []
+    return [package for package in wanted or extra.shown if _version(package) is None]
+
+
+def _absent(name: str, missing: list[str]) -> str:
+    return f"extra {name} is not installed ({', '.join(missing)} missing)"
+
+
+def _start(program: str) -> subprocess.Popen[str]:
+    """Run a program as an installed command runs: without the working directory on the path."""
+    return subprocess.Popen([sys.executable, "-P", "-c", program], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+
+
+def _tried(name: str, extra: Extra, child: subprocess.Popen[str], timeout_s: float) -> Check:
+    """Wait for one trial and tell how it ended."""
+    versions = ", ".join(f"{package} {_version(package)}" for package in extra.shown)
+    with child:
+        try:
+            _, told = child.communicate(timeout=timeout_s)
+        except subprocess.TimeoutExpired:
+            child.kill()
+            return Check("extras", "note", f"extra {name}: {versions}; still loading after {timeout_s:g} s, so it was not tried", "run doctor again")
+    if child.returncode == 0:
+        return Check("extras", "good", f"extra {name} works: {versions}")
+    lines = told.strip().splitlines()
+    # A traceback ends with its reason; a process that was killed says nothing.
+    reason = next((line for line in reversed(lines) if re.match(r"[A-Za-z_][\w.]*(:|$)", line)), f"it ended with {child.returncode}")
+    return Check("extras", "bad", f"extra {name}: {versions} do not work: {reason[:_REASON_LENGTH_MAX]}", f"install touchstone-stream[{name}] again")
+
+
+def _version(name: str) -> str | None:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None

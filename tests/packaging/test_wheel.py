@@ -1,0 +1,146 @@
+"""The wheel as users get it: what it holds, and that it works on every supported Python that this machine has."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+SUPPORTED = ("3.11", "3.12", "3.13")
+UV = Path(sys.executable).with_name("uv")
+ENDS_S = 100
+OBSERVATION = {
+    "resourceType": "Observation",
+    "status": "final",
+    "code": {"coding": [{"system": "http://loinc.org", "code": "2345-7"}]},
+    "subject": {"reference": "Patient/1"},
+    "valueQuantity": {"value": 90, "unit": "mg/dL", "system": "http://unitsofmeasure.org", "code": "mg/dL"},
+}
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("dist")
+    build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)]
+    subprocess.run(build, cwd=ROOT, check=True, capture_output=True, timeout=ENDS_S)
+    (built,) = folder.glob("*.whl")
+    return built
+
+
+@pytest.fixture(scope="module")
+def members(wheel: Path) -> set[str]:
+    with zipfile.ZipFile(wheel) as opened:
+        return set(opened.namelist())
+
+
+def test_the_wheel_holds_one_package(members: set[str]) -> None:
+    tops = {name.partition("/")[0] for name in members}
+    assert {top for top in tops if not top.endswith(".dist-info")} == {"touchstone"}
+
+
+def test_the_wheel_holds_every_room(members: set[str]) -> None:
+    assert {f"touchstone/{room}/__init__.py" for room in ("schemas", "scorers", "streams", "ops")} <= members
+    assert "touchstone/py.typed" in members
+
+
+@pytest.mark.parametrize("room", ["ops/bench", "ops/build", "ops/verify/chaos"])
+def test_what_needs_a_checkout_is_not_in_the_wheel(members: set[str], room: str) -> None:
+    assert (ROOT / room).is_dir()
+    assert not [name for name in members if name.startswith(f"touchstone/{room}/")]
+
+
+def test_nothing_that_was_compiled_or_left_over_is_in_the_wheel(members: set[str]) -> None:
+    assert not [name for name in members if "__pycache__" in name or name.endswith((".pyc", ".db"))]
+
+
+def test_the_wheel_stays_small(wheel: Path) -> None:
+    assert wheel.stat().st_size < 10 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Environment:
+    """A fresh virtual environment that holds the wheel with the extra `clinical`."""
+
+    folder: Path
+    elsewhere: Path
+
+    def run(self, program: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """Run one of its programs far from the checkout."""
+        env = {name: value for name, value in os.environ.items() if not re.match(r"PYTHON|VIRTUAL_ENV|KAFKA_|TOUCHSTONE_", name)}
+        line = [str(self.folder / "bin" / program), *arguments]
+        return subprocess.run(line, cwd=self.elsewhere, env=env, capture_output=True, text=True, check=False, timeout=ENDS_S)
+
+
+@pytest.fixture(scope="module", params=SUPPORTED)
+def environment(request: pytest.FixtureRequest, wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Environment:
+    python = found(request.param)
+    if python is None:
+        pytest.skip(f"no Python {request.param} on PATH or in pyenv's versions")
+    folder, elsewhere = tmp_path_factory.mktemp("venv"), tmp_path_factory.mktemp("elsewhere")
+    subprocess.run([UV, "venv", "-q", "--clear", "--python", python, folder], check=True, timeout=ENDS_S)
+    install = [UV, "pip", "install", "-q", "--python", folder / "bin" / "python", f"touchstone-stream[clinical] @ {wheel.as_uri()}"]
+    # What a user would get today; without a network, what the package cache holds.
+    for attempt in (install, [*install, "--offline"]):
+        done = subprocess.run(attempt, capture_output=True, text=True, check=False, timeout=ENDS_S)
+        if done.returncode == 0:
+            return Environment(folder, elsewhere)
+    if os.environ.get("CI"):
+        pytest.fail(f"the wheel cannot be installed on Python {request.param}: {done.stderr}")
+    pytest.skip(f"no package index answers, and the cache does not hold all for Python {request.param}")
+
+
+def found(wanted: str) -> Path | None:
+    """A Python of this version that runs; a command on PATH may be a shim with nothing behind it."""
+    pyenv = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv") / "versions"
+    named = shutil.which(f"python{wanted}")
+    tell = "import sys; print('%d.%d' % sys.version_info[:2])"
+    for candidate in (*([Path(named)] if named else []), *sorted(pyenv.glob(f"{wanted}.*/bin/python"), reverse=True)):
+        asked = subprocess.run([candidate, "-c", tell], capture_output=True, text=True, check=False, timeout=ENDS_S)
+        if asked.returncode == 0 and asked.stdout.strip() == wanted:
+            return candidate
+    return None
+
+
+@pytest.mark.slow
+def test_the_installed_command_tells_its_version(environment: Environment) -> None:
+    ran = environment.run("touchstone", "--version")
+    assert re.fullmatch(r"touchstone \d+\.\d+\.\d+\n", ran.stdout), ran.stderr
+
+
+@pytest.mark.slow
+def test_a_project_keeps_its_own_schemas_beside_the_installed_package(environment: Environment) -> None:
+    (environment.elsewhere / "schemas.py").write_text("whose = 'the project'\n")
+    ran = environment.run("python", "-c", "import schemas, touchstone, touchstone.schemas; print(schemas.whose)")
+    assert ran.stdout == "the project\n", ran.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["schemas", "scorers", "streams", "ops"])
+def test_no_short_name_is_installed(environment: Environment, name: str) -> None:
+    ran = environment.run("python", "-P", "-c", f"import importlib.util; print(importlib.util.find_spec({name!r}))")
+    assert ran.stdout == "None\n", ran.stderr
+
+
+@pytest.mark.slow
+def test_an_installed_touchstone_validates_a_document_and_reads_its_unit(environment: Environment) -> None:
+    (environment.elsewhere / "observation.json").write_text(json.dumps(OBSERVATION))
+    ran = environment.run("touchstone", "eval", "validate", "observation.json", "--format", "json")
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert "UCUM reader is not installed" not in ran.stdout
+
+
+@pytest.mark.slow
+def test_an_installed_doctor_finds_packages_suites_and_the_extra_in_order(environment: Environment) -> None:
+    ran = environment.run("touchstone", "doctor", "--json", "--bootstrap", "127.0.0.1:1")
+    assert ran.stdout, ran.stderr
+    checks = [check for check in json.loads(ran.stdout) if check["area"] in {"packages", "suites", "extras"}]
+    assert [check for check in checks if check["state"] == "bad"] == []
+    (clinical,) = [check for check in checks if check["area"] == "extras" and "clinical" in check["what"]]
+    assert clinical["state"] == "good", clinical
