@@ -1,31 +1,30 @@
 """A configured FHIR terminology server, asked `CodeSystem/$validate-code` whether a code system holds a code.
 
-Every question is bounded in time and size, answers are cached, and a server that fails repeatedly is left alone for a while; a question
-that gets no answer is "not checked" with a reason. Credentials stand in no message, no representation and no log.
+Every question is bounded in time and size, connections are kept for the next one, answers are cached, and a server that fails repeatedly is
+left alone for a while; a question that gets no answer is "not checked" with a reason. Credentials stand in no message, no representation
+and no log, and codes stand in no log.
 """
 
 from __future__ import annotations
 
 import base64
-import contextlib
-import http.client
 import json
-import socket
-import ssl
 import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlencode, urlsplit
 
 from touchstone.scorers.base import ConfigError
 from touchstone.scorers.clinical.checks.scalars import Membership
 
+if TYPE_CHECKING:
+    from touchstone.scorers.clinical.checks.http_pool import HttpPool
+
 #: NLM's FHIR terminology service, which a UMLS API key opens.
 UMLS_BASE_URL: Final = "https://cts.nlm.nih.gov/fhir"
 ANSWER_BYTES_MAX: Final = 1_048_576
-_CHUNK_BYTES: Final = 65_536
 _LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 #: The reason given for every code of a system that the server has not.
 UNKNOWN_SYSTEM: Final = "the terminology server does not know this code system"
@@ -44,8 +43,8 @@ class TerminologyServer:
 
     `timeout_s`: for a whole question, and for the wait until one of `concurrent_max` connections is free. `cache_max`, `cache_s`: how many
     answers are kept, and how long. `failures_max`: so many failures in a row open the breaker for `pause_s`; then one question is let
-    through to try again. Raises `ConfigError` for a base URL that cannot be used, and for credentials that would travel unencrypted to
-    another machine.
+    through to try again. Raises `ConfigError` for a base URL that cannot be used, for credentials that would travel unencrypted to another
+    machine, and where httpx is not installed.
     """
 
     def __init__(
@@ -63,14 +62,9 @@ class TerminologyServer:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """Opens no connection."""
-        parts = urlsplit(base_url)
-        if parts.scheme not in {"http", "https"} or not parts.hostname or parts.username or parts.query or parts.fragment:
-            raise ConfigError("terminology server: the base URL must be http(s)://host[:port]/path, without user, query or fragment")
-        if (token or umls_api_key) and parts.scheme != "https" and parts.hostname not in _LOOPBACK:
-            raise ConfigError("terminology server: credentials would travel unencrypted; use an https:// base URL")
-        self._host, self._port, self._secure = parts.hostname, parts.port, parts.scheme == "https"
-        self._path = parts.path.rstrip("/")
-        self._headers = {"Accept": "application/fhir+json", "User-Agent": "touchstone", **_authorization(token, umls_api_key)}
+        self._host, url = _operation(base_url, has_credentials=bool(token or umls_api_key))
+        headers = {"Accept": "application/fhir+json", "User-Agent": "touchstone", **_authorization(token, umls_api_key)}
+        self._pool = _opened_pool(url, headers, timeout_s=timeout_s, bytes_max=ANSWER_BYTES_MAX, connections_max=concurrent_max)
         self._timeout_s, self._clock = timeout_s, clock
         self._cache_max, self._cache_s = cache_max, cache_s
         self._failures_max, self._pause_s = failures_max, pause_s
@@ -115,7 +109,7 @@ class TerminologyServer:
             query = urlencode({"url": system, "code": code})
         except UnicodeEncodeError:
             return ("not_member", None), False
-        status, body = self._get(f"{self._path}/CodeSystem/$validate-code?{query}")
+        status, body = self._get(query)
         if status >= 500 or status in _SERVER_FAULTS:
             raise _FaultError(f"the terminology server answered {status}")
         if 300 <= status < 400:
@@ -133,39 +127,16 @@ class TerminologyServer:
             return ("not_checked", UNKNOWN_SYSTEM), True
         return ("not_member", None), False
 
-    def _get(self, target: str) -> tuple[int, bytes]:
-        connection: http.client.HTTPConnection
-        if self._secure:
-            connection = http.client.HTTPSConnection(self._host, self._port, timeout=self._timeout_s, context=ssl.create_default_context())
-        else:
-            connection = http.client.HTTPConnection(self._host, self._port, timeout=self._timeout_s)
-        too_late = threading.Event()
-        # The socket's own timeout starts anew with every byte: a server that drips its headers would hold us for ever.
-        alarm: threading.Timer | None = None
+    def _get(self, query: str) -> tuple[int, bytes]:
         try:
-            connection.connect()
-            alarm = threading.Timer(self._timeout_s, _hang_up, (connection.sock, too_late))
-            alarm.daemon = True
-            alarm.start()
-            connection.request("GET", target, headers=self._headers)
-            response = connection.getresponse()
-            body = bytearray()
-            while chunk := response.read1(_CHUNK_BYTES):
-                body += chunk
-                if len(body) > ANSWER_BYTES_MAX:
-                    raise _FaultError("the terminology server's answer is too large")
-            if too_late.is_set():  # what was cut off may look like an answer that has ended
-                raise _FaultError("the terminology server is too slow")
-            return response.status, bytes(body)
+            status, body = self._pool.get(query)
         except TimeoutError:
             raise _FaultError("the terminology server is too slow") from None
-        except (OSError, http.client.HTTPException) as error:
-            reason = "is too slow" if too_late.is_set() else f"cannot be reached ({type(error).__name__})"
-            raise _FaultError(f"the terminology server {reason}") from None
-        finally:
-            if alarm is not None:
-                alarm.cancel()
-            connection.close()
+        except ConnectionError as error:
+            raise _FaultError(f"the terminology server cannot be reached ({error})") from None
+        if body is None:
+            raise _FaultError("the terminology server's answer is too large")
+        return status, body
 
     def _may_ask(self) -> bool:
         """Whether the breaker lets a question through; after the pause it lets one, and holds the others until that one is answered."""
@@ -202,16 +173,36 @@ class TerminologyServer:
                 self._cache.popitem(last=False)
 
 
-def _hang_up(connection: socket.socket, too_late: threading.Event) -> None:
-    """End a conversation whose time is over; whoever reads from it reads its end."""
-    too_late.set()
-    with contextlib.suppress(OSError):
-        socket.socket.shutdown(connection, socket.SHUT_RDWR)  # not the TLS layer's, which is not ours to touch from here
-
-
 def umls_server(api_key: str, **options: Any) -> TerminologyServer:
     """NLM's terminology service, opened with a UMLS API key (`UMLS_API_KEY`). `options`: those of `TerminologyServer`."""
     return TerminologyServer(UMLS_BASE_URL, umls_api_key=api_key, **options)
+
+
+def _operation(base_url: str, *, has_credentials: bool) -> tuple[str, str]:
+    """The host of a server and the URL of its operation. Raises `ConfigError`."""
+    refused = ConfigError("terminology server: the base URL must be http(s)://host[:port]/path, without user, query or fragment")
+    try:
+        parts = urlsplit(base_url)
+        port = "" if parts.port is None else f":{parts.port}"
+    except ValueError:
+        raise refused from None
+    if parts.scheme not in {"http", "https"} or not parts.hostname or parts.username or parts.query or parts.fragment:
+        raise refused
+    if has_credentials and parts.scheme != "https" and parts.hostname not in _LOOPBACK:
+        raise ConfigError("terminology server: credentials would travel unencrypted; use an https:// base URL")
+    host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
+    return parts.hostname, f"{parts.scheme}://{host}{port}{parts.path.rstrip('/')}/CodeSystem/$validate-code"
+
+
+def _opened_pool(url: str, headers: Mapping[str, str], **bounds: Any) -> HttpPool:
+    try:
+        from touchstone.scorers.clinical.checks.http_pool import HttpPool  # who asks no server needs no httpx
+    except ModuleNotFoundError as error:
+        raise ConfigError(f"terminology server: this needs {error.name}; install touchstone-stream[clinical]") from None
+    try:
+        return HttpPool(url, headers, **bounds)
+    except ValueError:
+        raise ConfigError("terminology server: the base URL names no host that can be asked") from None
 
 
 def _authorization(token: str | None, umls_api_key: str | None) -> dict[str, str]:
