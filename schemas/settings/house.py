@@ -49,6 +49,11 @@ class KafkaSettings(Section):
     ssl_check_hostname: bool = True
     connect_timeout_s: Seconds = 10
     request_timeout_s: Seconds = 30
+    probe_interval_s: Annotated[float, Field(ge=0.05, le=60)] = Field(3, description="how often a worker or projector asks the cluster whether it answers")
+    probe_timeout_s: Seconds = Field(5, description="a cluster that answers later is down, as far as /readyz goes")
+    start_wait_s: Annotated[float, Field(ge=0, le=604_800)] = Field(
+        0, description="a worker or projector that finds no broker at its start waits so long, then ends with exit code 3; 0: for ever"
+    )
 
     @field_validator("bootstrap_servers")
     @classmethod
@@ -113,6 +118,10 @@ class WorkerSettings(Section):
     poll_interval_max_s: Seconds = Field(86_400, description="back-pressure may outlast an outage; the watchdog guards instead")
     auto_offset_reset: Literal["earliest", "latest"] = "earliest"
     compression: Literal["none", "gzip", "snappy", "lz4", "zstd"] = Field("none", description="of result events")
+    dead_limit: Literal["on", "off"] = Field("on", description="whether a flood of dead letters stops the worker; off: after someone has looked")
+    dead_limit_share: Annotated[float, Field(gt=0, le=1)] = Field(0.5, description="a larger share of dead letters in the window is a flood …")
+    dead_limit_records: Annotated[int, Field(ge=1, le=1_000_000)] = Field(1_000, description="… if they are at least so many")
+    dead_window_records: Annotated[int, Field(ge=1, le=10_000_000)] = Field(10_000, description="the latest records of the process, among which they are counted")
 
 
 class ProjectorSettings(Section):

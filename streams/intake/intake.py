@@ -17,6 +17,7 @@ import structlog
 
 from touchstone.schemas.ledger import LedgerRecord
 from touchstone.schemas.settings.house import TopicSettings, WorkerSettings
+from touchstone.streams.intake.dead_limit import DeadLimit
 from touchstone.streams.intake.offsets import PartitionProgress, Slice, Span, TopicPartition, ledger_entries
 from touchstone.streams.intake.outbox import Message, TooLarge
 from touchstone.streams.intake.scoring import RunningSuite, Scored, SliceScorer
@@ -74,6 +75,8 @@ class Intake:
         self._settings = settings
         self._metrics = metrics
         self._slices = SliceScorer(suite, settings, metrics)
+        self._dead_limit = DeadLimit(settings)
+        self._held = 0
         self._partitions: dict[TopicPartition, PartitionProgress] = {}
         self._tasks: dict[PartitionProgress, set[asyncio.Task[None]]] = {}
         self._records = 0
@@ -97,8 +100,15 @@ class Intake:
         """False while a stage that scoring needs is unavailable."""
         return self._slices.available
 
+    @property
+    def flood(self) -> str:
+        """Why nothing more is taken up until a person has looked; empty while all is well."""
+        return self._dead_limit.why() if self._dead_limit.reached else ""
+
     def has_room(self) -> bool:
         """Whether another slice may be started now. One slice is always let in, however large."""
+        if self._dead_limit.reached:
+            return False
         if self._unwritten > SPANS_MAX:
             return False  # the ledger is behind: settle first
         return self._records == 0 or (self._records < self._settings.window_records and self._bytes < self._settings.window_bytes)
@@ -143,9 +153,9 @@ class Intake:
         self._changed.set()
 
     async def drain(self, timeout_s: float) -> bool:
-        """Wait until nothing is in flight. False when the time ran out first."""
+        """Wait until nothing is in flight but what the dead-letter limit holds back. False when the time ran out first."""
         deadline = time.monotonic() + timeout_s
-        while self._records:
+        while self._busy():
             self._changed.clear()
             remaining = deadline - time.monotonic()
             if remaining <= 0:
@@ -155,6 +165,12 @@ class Intake:
             except TimeoutError:
                 return False
         return True
+
+    def _busy(self) -> bool:
+        """Whether some slice in flight is still to end: done ones may wait for one that the dead-letter limit holds back."""
+        if not self._held:
+            return self._records > 0
+        return any(not (piece.done or piece.held) for progress in self._partitions.values() for piece in progress.in_flight)
 
     # -- acknowledgement
 
@@ -247,6 +263,8 @@ class Intake:
         scored, settled = Scored(), 0
         try:
             await self._slices.score(records, scored)
+            if not self._dead_limit.admits(piece.records, Counter(step.code for _, step in scored.rejected)):
+                await self._hold(piece)
             if scored.rejected:
                 await self._publish_dead(scored.rejected)
             if scored.messages:
@@ -273,6 +291,17 @@ class Intake:
         self.progress_at = time.monotonic()
         self._metrics.gauge("window_records", self._records)
         self._changed.set()
+
+    async def _hold(self, piece: Slice) -> None:
+        """Keep a slice in flight for good: its offsets are not committed, and its records come again after a restart."""
+        limit = self._dead_limit
+        if not self._held:
+            self._metrics.gauge("dead_limit_reached", 1)
+            log.error("dead_limit_reached", count=limit.dead, records=limit.records, code=limit.codes())
+        self._held += 1
+        piece.held = True
+        self._changed.set()
+        await asyncio.Event().wait()  # until the partition or the process goes
 
     async def _publish_results(self, scored: Scored) -> list[Record]:
         """Send a slice's results; return the records whose result the broker refuses at any size, sent to the dead letters instead.

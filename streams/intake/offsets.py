@@ -16,7 +16,7 @@ class Slice:
     """Consecutive records of one partition that are scored and produced together.
 
     `after`: the offset that follows the last record. Offsets between `first` and `after` that hold no record
-    (transaction markers, compacted records) belong to the slice and need no outcome.
+    (transaction markers, compacted records) belong to the slice and need no outcome. `held`: it will not be done in this process.
     """
 
     first: int
@@ -25,6 +25,7 @@ class Slice:
     payload_bytes: int
     spans: list[Span] = field(default_factory=list)
     done: bool = False
+    held: bool = False
 
 
 class PartitionProgress:

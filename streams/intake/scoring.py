@@ -12,9 +12,12 @@ import structlog
 from touchstone.schemas.case import Case
 from touchstone.schemas.result import Failure, Scorecard
 from touchstone.schemas.settings.house import WorkerSettings
+from touchstone.scorers.backoff import Backoff
 from touchstone.scorers.base import Lost, Scorer, Unavailable
+from touchstone.scorers.breaker import Breaker
 from touchstone.streams.intake.offsets import Span, append_span
 from touchstone.streams.intake.outbox import Message
+from touchstone.streams.process.logs import print_traceback_if_asked, where_raised
 from touchstone.streams.process.metrics import WorkerMetrics
 from touchstone.streams.wire.codec import Codec, Read, Record, Reject, ResultEncoder, trimmed
 
@@ -26,7 +29,10 @@ RESULT_BYTES_MAX = 800_000
 
 @dataclass(frozen=True, slots=True)
 class RunningSuite:
-    """A suite, configured and built. `inline`: score the cases of a slice in a row, not in a task each. `value_max`: of a component's value."""
+    """A suite, configured and built. `inline`: score the cases of a slice in a row, not in a task each.
+
+    `components`: names of its values; `value_max`: the largest of them.
+    """
 
     name: str
     version: str
@@ -35,6 +41,7 @@ class RunningSuite:
     codec: Codec
     inline: bool
     value_max: float = 1.0
+    components: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +54,7 @@ class PlannedSuite:
     name: str
     version: str
     build: Callable[[], RunningSuite]
+    components: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -71,12 +79,12 @@ class SliceScorer:
         self._settings = settings
         self._metrics = metrics
         self._encoder = ResultEncoder(suite.name, suite.version, suite.digest)
-        self._down: set[str] = set()
+        self._breaker = Breaker(lambda: Backoff(settings.retry_backoff_min_s, settings.retry_backoff_max_s), _Stages(metrics))
 
     @property
     def available(self) -> bool:
         """False while a stage that scoring needs is unavailable."""
-        return not self._down
+        return not self._breaker.is_open
 
     async def score(self, records: Sequence[Record], slice_: Scored) -> None:
         """Read and score a slice into `slice_`; on return all its records are counted as consumed."""
@@ -122,7 +130,7 @@ class SliceScorer:
 
     async def _in_a_row(self, records: Sequence[Record], slice_: Scored, cards: Counter[Any]) -> tuple[float, float, float]:
         """One record after the other from bytes to bytes, while it is warm in the caches; no task, no suspension."""
-        score, clock = self._suite.scorer.score, time.perf_counter
+        score, breaker, clock = self._suite.scorer.score, self._breaker, time.perf_counter
         formats: dict[str, int] = {}
         oldest_ms = self._oldest_ms()
         score_s = encode_s = 0.0
@@ -132,11 +140,16 @@ class SliceScorer:
             if read is None:
                 continue
             decoded = clock()
-            try:
-                card = await score(read.case)
-            except Exception as error:  # noqa: BLE001 -- told apart there
+            error: Exception | None = None
+            waits, card = breaker.is_open, None
+            if not waits:
+                try:
+                    card = await score(read.case)
+                except Exception as raised:  # noqa: BLE001 -- told apart there
+                    error = raised
+            if waits or error is not None:
                 self._count(record.topic, formats, slice_)  # it may take long: what is held must show
-                card = await self._again(read.case, error)
+                card = await self._patiently(read.case, error)
             scored = clock()
             self._add(record, read, card, scored - decoded, slice_, cards)
             score_s += scored - decoded
@@ -149,12 +162,7 @@ class SliceScorer:
 
         async def one(case: Case) -> tuple[Any, float]:
             before = time.perf_counter()
-            try:
-                async with asyncio.timeout(self._settings.score_timeout_s):
-                    card = await self._suite.scorer.score(case)
-            except Exception as error:  # noqa: BLE001 -- told apart there
-                card = await self._again(case, error)
-            return card, time.perf_counter() - before
+            return await self._patiently(case), time.perf_counter() - before
 
         formats: dict[str, int] = {}
         begun = time.perf_counter()
@@ -184,43 +192,53 @@ class SliceScorer:
         slice_.records.append(record)
         cards[card.label, tuple(card.values.items())] += 1
 
-    def _failed(self, code: str) -> Scorecard:
+    def _failed(self, code: str, where: str | None = None) -> Scorecard:
         """The card of a scorer that failed: named, unscored, never a zero."""
-        log.error("scorer_failed", suite=self._suite.name, code=code)
+        log.error("scorer_failed", suite=self._suite.name, code=code, **({"where": where} if where else {}))
         failure = Failure(component=self._suite.name, kind="scorer_error", code=code)
         return Scorecard(label="unscored", values={}, failures=(failure,), components_missing=(self._suite.name,))
 
-    async def _again(self, case: Case, error: Exception) -> Any:
-        """After a scorer raised: wait out an unavailable world; its own defect is a named failure, never a zero."""
-        backoff_s = self._settings.retry_backoff_min_s
-        while True:
-            if not isinstance(error, Unavailable):
-                return self._failed(type(error).__name__)
-            self._unavailable(error.code)
-            if isinstance(error, Lost):
-                raise error  # waiting would not bring it back: nothing is acknowledged, the worker ends
-            await asyncio.sleep(backoff_s)
-            backoff_s = min(backoff_s * 2, self._settings.retry_backoff_max_s)
-            try:
-                async with asyncio.timeout(self._settings.score_timeout_s):
-                    card = await self._suite.scorer.score(case)
-            except Exception as next_error:  # noqa: BLE001 -- told apart at the top of the loop
-                error = next_error
-            else:
-                self._back()
-                return card
+    async def _patiently(self, case: Case, error: Exception | None = None) -> Any:
+        """Ask the scorer, waiting out an unavailable world; its own defect is a named failure, never a zero.
 
-    def _unavailable(self, code: str) -> None:
-        """Count an attempt; log the first of a row."""
+        `error`: what it raised when it was asked before. Raises `Lost`: nothing is acknowledged then, and the worker ends.
+        """
+        try:
+            if error is not None and not isinstance(error, Unavailable):
+                raise error
+            return await self._breaker.call(lambda: self._ask(case), error)
+        except Lost:
+            raise
+        except Exception as defect:  # noqa: BLE001 -- whatever it is, it is the scorer's
+            print_traceback_if_asked(defect)
+            return self._failed(type(defect).__name__, where_raised(defect, type(self._suite.scorer).__module__))
+
+    async def _ask(self, case: Case) -> Any:
+        """Ask the scorer once, for so long."""
+        async with asyncio.timeout(self._settings.score_timeout_s):
+            return await self._suite.scorer.score(case)
+
+
+class _Stages:
+    """Tells metrics and log what the breaker sees: every failed attempt is counted, the first and the end of an outage are logged."""
+
+    def __init__(self, metrics: WorkerMetrics) -> None:
+        self._metrics = metrics
+        self._down: set[str] = set()
+
+    def failed(self, code: str) -> None:
+        """Count an attempt."""
         self._metrics.count("unavailable")
-        if code not in self._down:
-            self._down.add(code)
-            self._metrics.gauge("suite_up", 0)
-            log.warning("stage_unavailable", code=code)
 
-    def _back(self) -> None:
-        """Note that what was unavailable has answered."""
-        if self._down:
-            log.info("stage_available", code=",".join(sorted(self._down)))
-            self._down.clear()
+    def opened(self, code: str) -> None:
+        """A stage has gone down."""
+        self._down.add(code)
+        self._metrics.gauge("suite_up", 0)
+        log.warning("stage_unavailable", code=code)
+
+    def closed(self, code: str) -> None:
+        """A stage is back."""
+        self._down.discard(code)
+        log.info("stage_available", code=code)
+        if not self._down:
             self._metrics.gauge("suite_up", 1)

@@ -4,9 +4,11 @@ A field that is not on the list is dropped, so that a line written in haste cann
 """
 
 import logging
+import os
 import re
 import sys
 import time
+import traceback
 from collections.abc import MutableMapping
 from enum import IntEnum
 from typing import Any
@@ -21,7 +23,7 @@ FIELDS = frozenset(
         "event", "level", "timestamp", "logger", "suite", "version", "runner", "topic", "topics", "partition", "partitions",
         "offset", "count", "code", "path", "group", "bootstrap", "address", "in_flight", "lag", "seconds", "event_id",
         "case_id", "batch_id", "concern_id", "report_id", "label", "status", "pid", "signal", "file", "records", "exception",
-        "message", "stage", "final",
+        "message", "stage", "final", "where",
     }
 )  # fmt: skip
 #: Where a library's text takes an argument.
@@ -49,6 +51,27 @@ def frames_only(_: Any, __: str, fields: MutableMapping[str, Any]) -> MutableMap
             trace = trace.tb_next
         fields["exception"] = f"{type(error).__name__} at {' > '.join(frames)}"
     return fields
+
+
+def where_raised(error: BaseException, module: str) -> str | None:
+    """The file and line at which an error left the code of a module's package: of its own frames the innermost. Never the message.
+
+    None where the package has no frame in it.
+    """
+    package = module.partition(".")[0]
+    found = None
+    for frame, line in traceback.walk_tb(error.__traceback__):
+        name = str(frame.f_globals.get("__name__", ""))
+        if (name == package or name.startswith(f"{package}.")) and not name.startswith("touchstone.streams."):
+            found = f"{os.path.basename(frame.f_code.co_filename)}:{line}"
+    return found
+
+
+def print_traceback_if_asked(error: BaseException) -> None:
+    """With TOUCHSTONE_DEBUG=1, show a developer the whole traceback on standard error; it may quote payloads."""
+    if os.environ.get("TOUCHSTONE_DEBUG") == "1":
+        print("touchstone: TOUCHSTONE_DEBUG=1: this traceback may quote payloads", file=sys.stderr)
+        traceback.print_exception(error, file=sys.stderr)
 
 
 class OncePerState(logging.Filter):

@@ -1,0 +1,94 @@
+"""A stage that does not answer is asked by one case at a time, and a scorer's own mistake is logged with its place."""
+
+import asyncio
+import inspect
+import json
+
+import pytest
+from structlog.testing import capture_logs
+
+from tests.streams.fakes import GatedPublisher, StepScorer, make_intake, safe_record
+from touchstone.schemas.case import SafeCase
+from touchstone.schemas.result import Scorecard
+from touchstone.scorers.base import Lost, Unavailable
+
+CASES = 50
+CARD = Scorecard(label="Pass", values={"CR": 1.0})
+CANARY = "CANARY-7f3a"
+
+
+@pytest.mark.parametrize("inline", [True, False])
+async def test_a_stage_that_is_down_for_many_cases_is_asked_by_one_at_a_time(inline: bool) -> None:
+    failures, now, most, calls = 30, 0, 0, 0
+
+    async def score(case: SafeCase) -> Scorecard:
+        nonlocal failures, now, most, calls
+        calls, now = calls + 1, now + 1
+        try:
+            if failures:
+                most = max(most, now)
+                failures -= 1
+                raise Unavailable("judge_down")
+            await asyncio.sleep(0)
+            return CARD
+        finally:
+            now -= 1
+
+    publisher = GatedPublisher()
+    intake, metrics = make_intake(publisher, StepScorer(score), inline=inline, retry_backoff_min_s=0.01, retry_backoff_max_s=0.01)
+    with capture_logs() as lines:
+        for offset in range(CASES):
+            intake.start(("generations", offset % 4), [safe_record(offset)])
+        while intake.available:  # noqa: ASYNC110 -- what is waited for has no event
+            await asyncio.sleep(0)
+        assert publisher.acknowledged == []
+        assert await intake.drain(20)
+    assert metrics.totals()["scored"] == CASES
+    assert most == 1
+    assert calls == 30 + CASES
+    assert [line["event"] for line in lines if line["event"].startswith("stage_")] == ["stage_unavailable", "stage_available"]
+
+
+@pytest.mark.parametrize("inline", [True, False])
+async def test_nothing_is_acknowledged_while_a_stage_is_lost_and_the_worker_ends(inline: bool) -> None:
+    async def score(case: SafeCase) -> Scorecard:
+        raise Lost("engine_lost")
+
+    publisher = GatedPublisher()
+    intake, _ = make_intake(publisher, StepScorer(score), inline=inline)
+    with capture_logs():
+        intake.start(("generations", 0), [safe_record(0)])
+        async with asyncio.timeout(5):
+            await intake.defect.wait()
+    assert publisher.acknowledged == []
+    assert await intake.settle() == {}
+
+
+@pytest.mark.parametrize("inline", [True, False])
+async def test_a_scorers_mistake_is_logged_with_file_and_line_and_without_its_message(inline: bool) -> None:
+    async def score(case: SafeCase) -> Scorecard:
+        return json.loads(f"{{{CANARY}")  # type: ignore[no-any-return] # the library's own frames lie deeper
+
+    intake, _ = make_intake(GatedPublisher(), StepScorer(score), inline=inline)
+    with capture_logs() as lines:
+        intake.start(("generations", 0), [safe_record(0)])
+        await intake.drain(5)
+    (line,) = [line for line in lines if line["event"] == "scorer_failed"]
+    at = inspect.getsourcelines(score)[1] + 1
+    assert (line["code"], line["where"]) == ("JSONDecodeError", f"test_unavailable.py:{at}")
+    assert CANARY not in str(lines)
+
+
+async def test_the_traceback_is_shown_to_a_developer_who_asks_for_it(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    async def score(case: SafeCase) -> Scorecard:
+        raise ValueError(CANARY)
+
+    for asked in ("0", "1"):
+        monkeypatch.setenv("TOUCHSTONE_DEBUG", asked)
+        intake, _ = make_intake(GatedPublisher(), StepScorer(score))
+        with capture_logs():
+            intake.start(("generations", 0), [safe_record(0)])
+            await intake.drain(5)
+        told = capsys.readouterr().err
+        assert (f"ValueError: {CANARY}" in told) == (asked == "1")
+        assert ("may quote payloads" in told) == (asked == "1")
