@@ -58,7 +58,7 @@ def produce(
     Example: touchstone produce data/I25/I25_batch_1.jsonl --rate 50/s
     """
     from touchstone.ops.batch.outgoing import Checked, Outgoings, Way, batch_files, raw_lines, twice_readable
-    from touchstone.ops.cli.common.running import run
+    from touchstone.ops.cli.common.running import run, tell
     from touchstone.scorers.registry import load_all
     from touchstone.streams.topics.produce import send_events
     from touchstone.streams.topics.provision import resolve_topic
@@ -79,7 +79,7 @@ def produce(
             outgoings = Outgoings(settings, load_all(), listed, names, Way(target, cloudevents.value, key is Key.id, partial))
             checked = outgoings.check()
             events = outgoings.events()
-        sent = run(send_events(settings, _counted(events), checked.topics, rate_per_s=rate_per_s))
+        sent = run(send_events(settings, _counted(events), checked.topics, rate_per_s=rate_per_s, say=tell))
     _report(sent, checked, time.monotonic() - started, as_json)
 
 

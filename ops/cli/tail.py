@@ -99,6 +99,7 @@ async def _watch(settings: "Settings", view: View) -> None:
     """Print until the limit, the end or Ctrl-C."""
     import sys
 
+    from touchstone.ops.cli.common.running import tell
     from touchstone.scorers.registry import load_all
     from touchstone.streams.topics.log_reader import LogReader
     from touchstone.streams.topics.tail import Describer
@@ -106,7 +107,7 @@ async def _watch(settings: "Settings", view: View) -> None:
     cases = {kind: model for suite in load_all() for kind, model in suite.cases.items()}
     describer = Describer(settings.topics, cases, settings.worker.event_bytes_max)
     shown = 0
-    async with LogReader(settings.kafka, view.topics) as reader:
+    async with LogReader(settings.kafka, view.topics, tell) as reader:
         if view.follow and not view.as_json and sys.stderr.isatty():
             typer.echo(f"watching {', '.join(view.topics)} on {settings.kafka.bootstrap_servers} from the {view.start}; Ctrl-C ends it", err=True)
         async for record in reader.read(view.start.value, follow=view.follow):

@@ -1,6 +1,7 @@
 """Reading a topic for people: without a consumer group, so that nobody's offsets move."""
 
 import asyncio
+import contextlib
 import time
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
@@ -12,13 +13,18 @@ from aiokafka.errors import KafkaError
 
 from touchstone.schemas.settings.house import KafkaSettings
 from touchstone.scorers.base import ConfigError
+from touchstone.streams.topics.absence import Absence, Say
 from touchstone.streams.wire.clients import client_options, existing_topics, open_admin, unreachable
+from touchstone.streams.wire.closing import close_client
 from touchstone.streams.wire.codec import Record
 
 POLL_MS = 500
 POLL_RECORDS_MAX = 500
 #: A broker that gives nothing for so long, with records left to read, is gone.
 STALL_S = 30.0
+#: While following, how often the broker is asked whether it is there, and how long it may take to answer.
+PROBE_INTERVAL_S = 2.0
+PROBE_TIMEOUT_S = 5.0
 
 #: 9999-12-31T23:59:59.999Z
 MOMENT_MAX_MS = 253_402_300_799_999
@@ -28,10 +34,16 @@ Place = tuple[str, int]
 
 
 class LogReader:
-    """A reader of whole topics. Use as an async context manager; raises `ConfigError` for an unreachable broker or a missing topic."""
+    """A reader of whole topics. Use as an async context manager; raises `ConfigError` for an unreachable broker or a missing topic.
 
-    def __init__(self, kafka: KafkaSettings, topics: Sequence[str]) -> None:
+    `say`: is told, while following, once that the broker is away and once that it is back.
+    """
+
+    def __init__(self, kafka: KafkaSettings, topics: Sequence[str], say: Say | None = None) -> None:
         self._kafka = kafka
+        where = f"Kafka at {kafka.bootstrap_servers}"
+        self._absence = Absence(say, when_gone=f"{where} does not answer; waiting for it", when_back=f"{where} is back; reading on from where it stopped")
+        self._watch: asyncio.Task[None] | None = None
         self._topics = tuple(dict.fromkeys(topics))
         self._consumer: AIOKafkaConsumer = None
         self._partitions: list[TopicPartition] = []
@@ -63,8 +75,12 @@ class LogReader:
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        """Disconnect."""
-        await self._consumer.stop()
+        """Disconnect, within a bound."""
+        if self._watch is not None:
+            self._watch.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._watch
+        await close_client(self._consumer.stop)
 
     async def ends(self) -> dict[Place, int]:
         """(topic, partition) → the offset that the next record will get."""
@@ -72,7 +88,10 @@ class LogReader:
         return {(part.topic, part.partition): end for part, end in found.items()}
 
     async def read(self, start: Literal["beginning", "end"] | Mapping[Place, int], *, follow: bool = False) -> AsyncIterator[Record]:
-        """Records from `start` to the end as it is now, or for ever. In order within a partition only."""
+        """Records from `start` to the end as it is now, or for ever. In order within a partition only.
+
+        One that follows waits for a broker that goes away, and reads on from where it stopped.
+        """
         consumer = self._consumer
         ends = await self.ends()
         begins = await self._bounded(consumer.beginning_offsets(self._partitions))
@@ -80,6 +99,8 @@ class LogReader:
             place = (part.topic, part.partition)
             at = begins[part] if start == "beginning" else ends[place] if start == "end" else start[place]
             consumer.seek(part, at)
+        if follow and self._watch is None:
+            self._watch = asyncio.create_task(self._watch_broker())
         moved = time.monotonic()
         while follow or await self._before(ends):
             polled = await consumer.getmany(timeout_ms=POLL_MS, max_records=POLL_RECORDS_MAX)
@@ -89,6 +110,7 @@ class LogReader:
                         yield record
             if polled:
                 moved = time.monotonic()
+                self._absence.back()
             elif not follow and time.monotonic() - moved > STALL_S:
                 raise ConfigError(f"Kafka at {self._kafka.bootstrap_servers} stopped answering; what was read so far is not all")
 
@@ -109,6 +131,17 @@ class LogReader:
                 found: Record = record
                 return found if found.offset == offset else None
         raise ConfigError(f"Kafka at {self._kafka.bootstrap_servers} does not hand out {topic}[{partition}] offset {offset}; look at the broker's log")
+
+    async def _watch_broker(self) -> None:
+        """Ask for the log's ends now and then: a poll that brings nothing does not tell a quiet topic from a broker that is away."""
+        while True:
+            await asyncio.sleep(PROBE_INTERVAL_S)
+            try:
+                await asyncio.wait_for(self._consumer.end_offsets(self._partitions), PROBE_TIMEOUT_S)
+            except (KafkaError, OSError, TimeoutError):
+                self._absence.gone()
+            else:
+                self._absence.back()
 
     async def _before(self, ends: Mapping[Place, int]) -> bool:
         """Whether something is left to read. Positions count, not records: markers and compacted records have offsets too."""

@@ -7,7 +7,9 @@ import sys
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
-from touchstone.ops.cli.common.shared import one_line_errors
+import typer
+
+from touchstone.ops.cli.common.shared import one_line, one_line_errors
 
 T = TypeVar("T")
 
@@ -29,3 +31,8 @@ def run(work: Coroutine[Any, Any, T]) -> T:
             return asyncio.run(work)
     finally:
         library.setLevel(level)
+
+
+def tell(message: str) -> None:
+    """One line on standard error, for what happens while a command goes on."""
+    typer.echo(one_line(message), err=True)
