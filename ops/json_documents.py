@@ -1,27 +1,21 @@
 """JSON documents that people write by hand: `//` comments are allowed, a key given twice is not."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 from touchstone.scorers.base import ConfigError
 
 DOCUMENT_BYTES_MAX = 1_048_576
+#: A string, whole or cut off by the end, or a comment. Whatever opens is matched, so the search never goes back.
+_STRING_OR_COMMENT = re.compile(r'"(?:[^"\\]+|\\.)*"?|//[^\n]*', re.DOTALL)
 
 
 def read_document(path: Path) -> dict[str, Any]:
     """Read one JSON object. Raises `ConfigError` with the file, the line and how to mend it."""
     try:
-        with path.open("rb") as stream:
-            data = stream.read(DOCUMENT_BYTES_MAX + 1)
-    except OSError as error:
-        raise ConfigError(f"{path}: cannot be read ({error.strerror}); check the path and its permissions") from None
-    if len(data) > DOCUMENT_BYTES_MAX:
-        raise ConfigError(f"{path}: larger than {DOCUMENT_BYTES_MAX} bytes; this is not a configuration file")
-    try:
-        document = json.loads(without_comments(data.decode("utf-8-sig")), object_pairs_hook=_unique)
-    except UnicodeDecodeError as error:
-        raise ConfigError(f"{path}: byte {error.start} is not UTF-8; save the file as UTF-8") from None
+        document = json.loads(without_comments(read_text(path)), object_pairs_hook=_unique)
     except json.JSONDecodeError as error:
         raise ConfigError(f"{path}, line {error.lineno}: not valid JSON ({error.msg})") from None
     except _DuplicateKeyError as error:
@@ -38,25 +32,24 @@ def read_document_if_present(path: Path) -> dict[str, Any] | None:
     return read_document(path) if path.exists() else None
 
 
+def read_text(path: Path, mend: str = "check the path and its permissions") -> str:
+    """The text of a file that a person wrote. Raises `ConfigError`; `mend`: what to do where it cannot be read."""
+    try:
+        with path.open("rb") as stream:
+            data = stream.read(DOCUMENT_BYTES_MAX + 1)
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be read ({error.strerror}); {mend}") from None
+    if len(data) > DOCUMENT_BYTES_MAX:
+        raise ConfigError(f"{path}: larger than {DOCUMENT_BYTES_MAX} bytes; this is not a configuration file")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{path}: byte {error.start} is not UTF-8; save the file as UTF-8") from None
+
+
 def without_comments(text: str) -> str:
-    """The text with `//` comments blanked out, so that line numbers stay as they were. `//` inside a string stays."""
-    kept: list[str] = []
-    in_string = escaped = False
-    position = 0
-    while position < len(text):
-        character = text[position]
-        if in_string:
-            in_string = escaped or character != '"'
-            escaped = character == "\\" and not escaped
-        elif text.startswith("//", position):
-            end = text.find("\n", position)
-            position = len(text) if end < 0 else end
-            continue
-        elif character == '"':
-            in_string = True
-        kept.append(character)
-        position += 1
-    return "".join(kept)
+    """The text without its `//` comments; line numbers stay as they were, and so does `//` inside a string."""
+    return _STRING_OR_COMMENT.sub(lambda found: found[0] if found[0].startswith('"') else "", text)
 
 
 class _DuplicateKeyError(Exception):

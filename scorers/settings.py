@@ -1,129 +1,238 @@
-"""Settings in layers: which environment variables a settings model has, how layers merge, and who set what is wrong."""
+"""The one settings engine: layers of mappings become one validated model, and a mistake is told with the name of who made it.
+
+It reads no file and no process environment of its own: what there is to read is given to it. The house's settings and those
+of every suite are made here, so they have the same rules:
+
+* a later layer lies over an earlier one, key by key;
+* an unknown key or variable is refused, because it is a typing mistake that would otherwise be ignored;
+* an error names the variable, document or option at fault and what is expected, never the value.
+"""
 
 import difflib
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, TypeVar, get_origin
+import types
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Generic, TypeGuard, TypeVar, Union, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 
 from touchstone.scorers.base import ConfigError
 
+#: The way to a setting: the names of its sections, then its own, as the document writes them.
+Key = tuple[str, ...]
+#: Some settings in the form of the document, and who set them.
 Layer = tuple[Mapping[str, Any], str]
 ModelT = TypeVar("ModelT", bound=BaseModel)
 
-
-def variables(model: type[BaseModel], prefix: str, *, path: tuple[str, ...] = ()) -> dict[str, tuple[str, ...]]:
-    """Every variable of a settings model → the path of its key: the prefix and the key's names, joined by `_`."""
-    found: dict[str, tuple[str, ...]] = {}
-    for name, info in model.model_fields.items():
-        kind = info.annotation
-        if isinstance(kind, type) and issubclass(kind, BaseModel):
-            found |= variables(kind, prefix, path=(*path, name))
-        else:
-            found[prefix + "_".join((*path, name)).upper()] = (*path, name)
-    return found
+#: Who sets what an option of a command says.
+COMMAND_LINE = "the command line"
+#: Ends the name of a variable whose value stands in a file.
+IN_A_FILE = "_FILE"
+#: Beyond so many, the known names of variables are told by their sections.
+_NAMES_TOLD_MAX = 20
 
 
-def environment(env: Mapping[str, str], known: Mapping[str, tuple[str, ...]], prefix: str, is_list: Callable[[tuple[str, ...]], bool]) -> Iterator[Layer]:
-    """One small layer per variable, in name order. A variable that is set to nothing counts as not set. Raises `ConfigError` for an unknown one.
+@dataclass(frozen=True)
+class Resolver(Generic[ModelT]):
+    """Makes a suite's settings: the command line over the environment over its document over the defaults, validated once.
 
-    `known`: variable → path of its key. A value for a key that `is_list` is split at commas.
+    `Suite(…, resolve=Resolver(MySettings, "MY_SUITE_", "my-suite.config.json"))` is all that a suite needs. `variables`: variable →
+    key, where a specification names them; by default those that `variables(model, prefix)` gives. `read_file`: as in `environment`.
     """
-    for name in sorted(key for key in env if key.startswith(prefix)):
-        path = known.get(name)
-        if path is None:
-            near = difflib.get_close_matches(name, known, n=1)
-            raise ConfigError(f"{name}: unknown variable; " + (f"did you mean {near[0]}?" if near else f"known: {', '.join(known)}"))
-        if not (text := env[name].strip()):
-            continue
-        value: Any = [part.strip() for part in text.split(",")] if is_list(path) else text
-        for key in reversed(path):
-            value = {key: value}
-        yield value, name
 
+    model: type[ModelT]
+    prefix: str
+    document_name: str
+    variables: Mapping[str, Key] | None = None
+    read_file: Callable[[str], str] | None = None
 
-def is_sequence(model: type[BaseModel], path: tuple[str, ...]) -> bool:
-    """Whether the key at a path holds a sequence."""
-    return get_origin(_annotation(model, path)) is tuple
-
-
-def merged_with_origin(layers: Iterable[Layer]) -> tuple[dict[str, Any], dict[str, str]]:
-    """The layers merged, later over earlier, and who set each key."""
-    merged: dict[str, Any] = {}
-    origin: dict[str, str] = {}
-    for layer, name in layers:
-        merge(merged, layer)
-        origin.update((dotted, name) for dotted in _dotted(layer))
-    return merged, origin
+    def __call__(
+        self, env: Mapping[str, str], document: Mapping[str, Any] | None, overrides: Mapping[str, Any] | None = None, *, document_name: str | None = None
+    ) -> ModelT:
+        """The settings. `overrides` has the form of the document. Raises `ConfigError` that names every variable, key and option at fault."""
+        known = variables(self.model, self.prefix) if self.variables is None else self.variables
+        given = environment(env, self.model, known, self.prefix, read_file=self.read_file)
+        return settled(self.model, [(document or {}, document_name or self.document_name), *given, (overrides or {}, COMMAND_LINE)])
 
 
 def settled(model: type[ModelT], layers: Iterable[Layer]) -> ModelT:
-    """Merge the layers, later over earlier, and validate once. Raises `ConfigError` that names every place at fault; values are left out."""
-    merged, origin = merged_with_origin(layers)
+    """The layers merged and validated once. Raises `ConfigError` with one line for all that is wrong."""
+    values, origin = merged(layers)
     try:
-        return model.model_validate(merged)
+        return model.model_validate(values)
     except ValidationError as error:
-        raise ConfigError(_describe(error, origin, model)) from None
+        raise ConfigError(_described(error, origin, model)) from None
 
 
-def _annotation(model: type[BaseModel], path: tuple[str, ...]) -> Any:
-    """The type of a key."""
-    *above, last = path
-    for name in above:
-        inner = model.model_fields[name].annotation
-        assert isinstance(inner, type)
-        model = inner
-    return model.model_fields[last].annotation
+def merged(layers: Iterable[Layer]) -> tuple[dict[str, Any], dict[Key, str]]:
+    """The layers merged, later over earlier, and who set each key."""
+    values: dict[str, Any] = {}
+    origin: dict[Key, str] = {}
+    for layer, name in layers:
+        _lay(layer, name, values, origin, ())
+    return values, origin
 
 
-def merge(into: dict[str, Any], layer: Mapping[str, Any]) -> None:
-    """Lay one layer over another, key by key; what is no mapping replaces."""
-    for key, value in layer.items():
-        if isinstance(value, Mapping):
-            below = into.get(key)
-            into[key] = dict(below) if isinstance(below, Mapping) else {}
-            merge(into[key], value)
-        else:
-            into[key] = value
+def variables(model: type[BaseModel], prefix: str) -> dict[str, Key]:
+    """Every variable of a settings model and its key: the prefix and the names of its fields, joined by `_`.
+
+    What has no text that fits into a variable (a mapping, a list of sections) has none; the document sets it.
+    """
+    return {prefix + "_".join(names).upper(): key for names, key in _keys(model)}
 
 
-def _dotted(layer: Mapping[str, Any], prefix: str = "") -> Iterator[str]:
-    """Every key of a layer with its path."""
-    for key, value in layer.items():
-        yield f"{prefix}{key}"
-        if isinstance(value, Mapping):
-            yield from _dotted(value, f"{prefix}{key}.")
+def environment(
+    env: Mapping[str, str],
+    model: type[BaseModel],
+    known: Mapping[str, Key],
+    prefix: str,
+    *,
+    ignored: Collection[str] = (),
+    verbatim: bool = False,
+    read_file: Callable[[str], str] | None = None,
+) -> Iterator[Layer]:
+    """One small layer per variable that is set. Raises `ConfigError` for one that starts with the prefix and is not known.
+
+    `known`: variable → key. Those that do not start with the prefix, customary names of others, give way to those that do.
+    `ignored`: names with the prefix that are no settings. `verbatim`: an empty value is a value, and blanks around one are
+    part of it; otherwise they are dropped and an empty variable counts as not set. `read_file`: path → text; with it a name of
+    `in_files` is read, too. A value for a sequence is split at commas.
+    """
+    files = in_files(model, known) if read_file else {}
+    for name in sorted(env, key=lambda name: (name.startswith(prefix), name)):
+        if name not in known and name not in files:
+            if name.startswith(prefix) and name not in ignored:
+                raise ConfigError(f"{name}: unknown variable; {_known_variables(name, known, prefix)}")
+            continue
+        text = env[name] if verbatim else env[name].strip()
+        if not text and not verbatim:
+            continue
+        plain = files.get(name, name)
+        if plain != name and read_file:
+            if env.get(plain, "").strip():
+                raise ConfigError(f"{plain} and {name}: both are set; keep one")
+            text = _from_file(name, text, read_file)
+        key = known[plain]
+        yield nested(key, [part.strip() for part in text.split(",")] if _is_sequence(model, key) else text), name
 
 
-def source_of(dotted: str, origin: Mapping[str, str]) -> str:
-    """Who set this key, or the nearest key above it, or keys below it."""
-    steps = dotted.split(".")
-    while any(steps):
-        if name := origin.get(".".join(steps)):
-            return name
-        steps.pop()
+def in_files(model: type[BaseModel], known: Mapping[str, Key]) -> dict[str, str]:
+    """`NAME_FILE`, which names a file that holds the value → `NAME`, for every variable whose value is not itself a path."""
+    return {name + IN_A_FILE: name for name, key in known.items() if name + IN_A_FILE not in known and _kind(model, key) is not Path}
+
+
+def nested(key: Key, value: Any) -> dict[str, Any]:
+    """One setting in the form of the document."""
+    first, *rest = key
+    return {first: nested(tuple(rest), value) if rest else value}
+
+
+def source_of(key: Key, origin: Mapping[Key, str]) -> str:
+    """Who set this key or what lies below it; else who set its neighbours; "default" where nobody set any."""
+    for end in range(len(key), 0, -1):
+        if names := {name for path, name in origin.items() if path[:end] == key[:end]}:
+            return " and ".join(sorted(names))
     return "default"
 
 
-def _describe(error: ValidationError, origin: Mapping[str, str], model: type[BaseModel]) -> str:
+def _lay(layer: Mapping[str, Any], name: str, values: dict[str, Any], origin: dict[Key, str], above: Key) -> None:
+    """Lay one layer over what there is, key by key; what is no mapping replaces."""
+    for step, value in layer.items():
+        key = (*above, step)
+        if isinstance(value, Mapping) and isinstance(values.get(step), dict):
+            _lay(value, name, values[step], origin, key)
+            continue
+        for path in [path for path in origin if path[: len(key)] == key]:
+            del origin[path]
+        if isinstance(value, Mapping) and value:
+            values[step] = {}
+            _lay(value, name, values[step], origin, key)
+        else:
+            values[step] = {} if isinstance(value, Mapping) else value
+            origin[key] = name
+
+
+def _described(error: ValidationError, origin: Mapping[Key, str], model: type[BaseModel]) -> str:
     """One line for all that is wrong, each with where it was set."""
     parts = []
     for item in error.errors(include_input=False, include_url=False, include_context=False):
-        dotted = ".".join(str(step) for step in item["loc"])
-        where = f"{source_of(dotted, origin)}: {dotted}" if dotted else " and ".join(sorted(set(origin.values())))
-        if item["type"] == "extra_forbidden":
-            parts.append(f"{where}: unknown key{_hint(item['loc'], model)}")
-        else:
-            parts.append(f"{where}: {item['msg'].removeprefix('Value error, ')}")
+        key = tuple(str(step) for step in item["loc"])
+        where = f"{source_of(key, origin)}: {'.'.join(key)}" if key else " and ".join(sorted(set(origin.values()))) or "default"
+        what = f"unknown key{_known_keys(key, model)}" if item["type"] == "extra_forbidden" else item["msg"].removeprefix("Value error, ")
+        parts.append(f"{where}: {what}")
     return "; ".join(parts)
 
 
-def _hint(loc: tuple[int | str, ...], model: type[BaseModel]) -> str:
-    """The keys that are known where an unknown one stands."""
-    for step in loc[:-1]:
-        inner = model.model_fields[str(step)].annotation if str(step) in model.model_fields else None
-        if not (isinstance(inner, type) and issubclass(inner, BaseModel)):
-            return ""
-        model = inner
-    near = difflib.get_close_matches(str(loc[-1]), model.model_fields, n=1)
-    return f", did you mean {near[0]}?" if near else f" (known: {', '.join(model.model_fields)})"
+def _from_file(name: str, path: str, read_file: Callable[[str], str]) -> str:
+    """The value that a file holds; the newline that editors add at its end is not part of it."""
+    try:
+        return read_file(path).rstrip("\r\n")
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"{name}: the file it names cannot be read ({type(error).__name__})") from None
+
+
+def _known_variables(name: str, known: Mapping[str, Key], prefix: str) -> str:
+    """What may have been meant by an unknown variable: the nearest name, else those of its section, else how names start."""
+    starts = dict.fromkeys(f"{prefix}{key[0].upper()}_" for key in known.values())
+    # Where the section is right, only the rest of the name is compared: else whatever stands in the section looks alike.
+    start = next((start for start in starts if name.startswith(start) and any(other.startswith(start) for other in known)), prefix)
+    kin = {other.removeprefix(start): other for other in known if other.startswith(start)}
+    typed = name.removeprefix(start).upper()
+    if near := difflib.get_close_matches(typed, kin, n=1) or [rest for rest in kin if rest.startswith(typed)]:
+        return f"did you mean {kin[near[0]]}?"
+    is_short = start != prefix or len(kin) <= _NAMES_TOLD_MAX
+    return f"known: {', '.join(kin.values())}" if is_short else f"known ones start with {', '.join(starts)}"
+
+
+def _known_keys(key: Key, model: type[BaseModel]) -> str:
+    """What may have been meant by an unknown key: the nearest one where it stands, else all of them."""
+    section = _kind(model, key[:-1])
+    if not _is_model(section):
+        return ""
+    known = [info.alias or name for name, info in section.model_fields.items()]
+    near = difflib.get_close_matches(key[-1], known, n=1)
+    return f", did you mean {near[0]}?" if near else f" (known: {', '.join(known)})"
+
+
+def _keys(model: type[BaseModel], names: Key = (), above: Key = ()) -> Iterator[tuple[Key, Key]]:
+    """Every setting of a model that one line of text can set: the names of its fields, and its key in the document."""
+    for name, info in model.model_fields.items():
+        path, key, kind = (*names, name), (*above, info.alias or name), _bare(info.annotation)
+        if _is_model(kind):
+            yield from _keys(kind, path, key)
+        elif get_origin(kind) is not dict and not any(_is_model(_bare(part)) for part in get_args(kind)):
+            yield path, key
+
+
+def _is_sequence(model: type[BaseModel], key: Key) -> bool:
+    """Whether a key holds several values."""
+    return get_origin(_kind(model, key)) in {tuple, list, frozenset, set}
+
+
+def _kind(kind: Any, key: Key) -> Any:
+    """The type at the end of a key, through sections, mappings and sequences; None where the way ends before."""
+    for step in key:
+        kind = _bare(kind)
+        if _is_model(kind):
+            kind = next((info.annotation for name, info in kind.model_fields.items() if step in {name, info.alias}), None)
+        elif get_origin(kind) is dict:
+            kind = get_args(kind)[1]
+        else:
+            kind = next(iter(get_args(kind)), None)
+    return _bare(kind)
+
+
+def _bare(kind: Any) -> Any:
+    """A type without its annotations and without `| None`."""
+    if get_origin(kind) is Annotated:
+        return _bare(get_args(kind)[0])
+    if get_origin(kind) in {Union, types.UnionType}:
+        rest = [part for part in get_args(kind) if part is not type(None)]
+        return _bare(rest[0]) if len(rest) == 1 else kind
+    return kind
+
+
+def _is_model(kind: Any) -> TypeGuard[type[BaseModel]]:
+    """Whether a type is a section."""
+    return isinstance(kind, type) and issubclass(kind, BaseModel)

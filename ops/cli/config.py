@@ -54,17 +54,15 @@ def show(as_json: JsonOption = False, config: ConfigOption = None, bootstrap: Bo
 
 def explained(settings: "Settings", config: Path | None, bootstrap: str | None) -> list[dict[str, str]]:
     """Each setting as name, value and origin."""
-    from touchstone.ops.settings import read_document, read_environment
+    from touchstone.ops.settings import origins
 
-    origin = read_document(os.environ, config)[1] | read_environment(os.environ)[1]
-    if bootstrap is not None:
-        origin["kafka.bootstrap_servers"] = "the command line"
+    origin = origins({"kafka.bootstrap_servers": bootstrap}, env=os.environ, document=config)
     rows = []
     for section in type(settings).model_fields:
         part = getattr(settings, section)
         for name in type(part).model_fields:
             dotted = f"{section}.{name}"
-            rows.append({"name": dotted, "value": _shown(dotted, getattr(part, name)), "from": origin.get(dotted, "default")})
+            rows.append({"name": dotted, "value": _shown(dotted, getattr(part, name)), "from": origin.get((section, name), "default")})
     return rows
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from hashlib import sha256
 from importlib.util import find_spec
 from pathlib import Path
@@ -12,7 +11,7 @@ from pydantic import BeforeValidator, Field, SecretStr, field_validator, model_v
 
 from touchstone.schemas.settings.house import Section
 from touchstone.schemas.trace import CLINICAL_FORMATS, ClinicalFormat
-from touchstone.scorers.settings import Layer, environment, is_sequence, settled, variables
+from touchstone.scorers.settings import Key, Resolver, variables
 
 DOCUMENT_NAME = "clinical.config.json"
 ENV_PREFIX = "CLINICAL_"
@@ -99,21 +98,13 @@ class ClinicalSettings(Section):
         return formats
 
 
-def resolve(
-    env: Mapping[str, str],
-    document: Mapping[str, Any] | None,
-    overrides: Mapping[str, Any] | None = None,
-    *,
-    document_name: str = DOCUMENT_NAME,
-) -> ClinicalSettings:
-    """Merge overrides (the command line) over environment over document over defaults, and validate once. Raises `ConfigError`."""
-    layers: list[Layer] = [(document or {}, document_name)]
-    if env.get(UMLS_VARIABLE, "").strip():
-        layers.append(({"terminology": {"umls_api_key": env[UMLS_VARIABLE].strip()}}, UMLS_VARIABLE))
-    known = variables(ClinicalSettings, ENV_PREFIX)
-    layers += environment(env, known, ENV_PREFIX, lambda path: is_sequence(ClinicalSettings, path))
-    layers.append((overrides or {}, "the command line"))
-    return settled(ClinicalSettings, layers)
+def _text(path: str) -> str:
+    """What stands in a file that a variable names."""
+    return Path(path).expanduser().read_text(encoding="utf-8")
+
+
+VARIABLES: dict[str, Key] = {**variables(ClinicalSettings, ENV_PREFIX), UMLS_VARIABLE: ("terminology", "umls_api_key")}
+resolve = Resolver(ClinicalSettings, ENV_PREFIX, DOCUMENT_NAME, VARIABLES, _text)
 
 
 def fingerprint(settings: ClinicalSettings) -> dict[str, Any]:

@@ -1,6 +1,5 @@
 """The settings of Loss V3: weights, thresholds, the compression schedule, limits, labels, engines."""
 
-from collections.abc import Mapping
 from functools import lru_cache
 from hashlib import sha256
 from itertools import pairwise
@@ -11,7 +10,7 @@ from pydantic import Field, model_validator
 
 from touchstone.schemas.settings.engines import EngineSettings
 from touchstone.schemas.settings.house import Section
-from touchstone.scorers.settings import Layer, environment, is_sequence, settled, variables
+from touchstone.scorers.settings import Resolver
 
 DOCUMENT_NAME = "summary.config.json"
 ENV_PREFIX = "SUMMARY_LOSS_"
@@ -131,23 +130,9 @@ class SummarySettings(Section):
 
 #: Keys that change no score: what results show, and how the engines run.
 SHOWN_ONLY = frozenset({"evidence", "quote", "gold", "engines"})
-#: A list of tiers is no text for a variable.
-NOT_IN_ENVIRONMENT = frozenset({f"{ENV_PREFIX}COMPRESSION_SCHEDULE"})
 
 
-def resolve(
-    env: Mapping[str, str],
-    document: Mapping[str, Any] | None,
-    overrides: Mapping[str, Any] | None = None,
-    *,
-    document_name: str = DOCUMENT_NAME,
-) -> SummarySettings:
-    """Merge overrides (the command line) over environment over document over defaults, and validate once. Raises `ConfigError`."""
-    layers: list[Layer] = [(document or {}, document_name)]
-    known = {name: path for name, path in variables(SummarySettings, ENV_PREFIX).items() if name not in NOT_IN_ENVIRONMENT}
-    layers += environment(env, known, ENV_PREFIX, lambda path: is_sequence(SummarySettings, path))
-    layers.append((overrides or {}, "the command line"))
-    return settled(SummarySettings, layers)
+resolve = Resolver(SummarySettings, ENV_PREFIX, DOCUMENT_NAME)
 
 
 def fingerprint(settings: SummarySettings) -> dict[str, Any]:

@@ -4,6 +4,7 @@ import os
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
@@ -56,10 +57,18 @@ def one_line_errors() -> Iterator[None]:
         fail(str(error))
 
 
+@cache
+def _warn_once(line: str) -> None:
+    """A line on standard error that a command with several readings of its settings writes once."""
+    typer.echo(one_line(f"warning: {line}"), err=True)
+
+
 def settings_from(config: Path | None = None, bootstrap: str | None = None, **overrides: Any) -> "Settings":
     """Settings of this command. Keyword names are `section__field`; None is ignored. Ends with exit 3 on a bad one."""
-    from touchstone.ops.settings import load_settings
+    from touchstone.ops.settings import load_settings, suspicious
 
+    for line in suspicious(os.environ):
+        _warn_once(line)
     dotted: Mapping[str, Any] = {"kafka.bootstrap_servers": bootstrap} | {name.replace("__", "."): value for name, value in overrides.items()}
     with one_line_errors():
         return load_settings(dotted, env=os.environ, document=config)
