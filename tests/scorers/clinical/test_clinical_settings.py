@@ -24,6 +24,16 @@ def test_the_specification_s_name_of_the_umls_key_is_read() -> None:
     assert isinstance(membership_source(settings.terminology), TerminologyServer)
 
 
+def test_the_umls_key_may_stand_in_a_file_and_the_suite_s_own_name_wins(tmp_path: Path) -> None:
+    (tmp_path / "key").write_text("sesame\n")
+    in_file = {"UMLS_API_KEY_FILE": str(tmp_path / "key")}
+    for env, expected in ((in_file, "sesame"), (in_file | {"CLINICAL_TERMINOLOGY_UMLS_API_KEY": "own"}, "own"), (in_file | {"UMLS_API_KEY": " "}, "sesame")):
+        key = resolve(env, None).terminology.umls_api_key
+        assert key is not None
+        assert key.get_secret_value() == expected
+    assert resolve({"UMLS_API_KEY": "", "UMLS_API_KEY_FILE": ""}, None).terminology.umls_api_key is None
+
+
 @pytest.mark.parametrize(
     ("env", "document", "told"),
     [

@@ -58,6 +58,19 @@ def test_an_archetype_inherits_what_it_leaves_out() -> None:
     assert (rules.thresholds.CR.pass_, rules.thresholds.CR.review, rules.weights.AH) == (0.9, 0.4, 1.5)
 
 
+def test_an_archetype_inherits_however_the_settings_are_made() -> None:
+    settings = SafeSettings.model_validate({"weights": {"AH": 1.5}, "thresholds": {"CR": {"pass": 0.7}}, "archetypes": {"X": {"weights": {"CR": 2}}}})
+    rules = settings.rules_of("X")
+    assert (rules.weights.CR, rules.weights.AH, rules.thresholds.CR.pass_, rules.thresholds.CR.review) == (2, 1.5, 0.7, 0.5)
+
+
+def test_every_fault_of_the_thresholds_is_told_with_who_made_it() -> None:
+    with pytest.raises(ConfigError) as caught:
+        resolve({"SAFE_V0_CR_REVIEW": "0.9"}, {"thresholds": {"AC": {"pass": 0.4}}})
+    assert "SAFE_V0_CR_REVIEW: thresholds.CR: review 0.9 is above pass 0.8" in str(caught.value)
+    assert "safe.config.json: thresholds.AC: review 0.5 is above pass 0.4" in str(caught.value)
+
+
 @pytest.mark.parametrize(
     ("env", "document", "told"),
     [
