@@ -449,6 +449,7 @@ def test_a_closed_standard_input_is_told(run: Run, monkeypatch: pytest.MonkeyPat
     assert "touchstone: -: cannot be read (it is closed); pipe a document into it, or name a file" in ran.err
 
 
+@pytest.mark.usefixtures("interruptible")
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_a_run_that_is_stopped_says_so_and_writes_nothing(run: Run, monkeypatch: pytest.MonkeyPatch, number: signal.Signals, code: int) -> None:
     before = signal.getsignal(signal.SIGTERM)
