@@ -1,16 +1,25 @@
 # syntax=docker/dockerfile:1
 # Two stages: the first resolves nothing and verifies every hash of requirements.lock, the second runs as nobody special.
+#
+#   docker build -t touchstone:full .                                              all extras, torch among them: several GB
+#   docker build -t touchstone:light --build-arg EXTRAS="clinical postgres" .      what needs no models
 
-FROM python:3.11.14-slim-bookworm AS build
+# A tag can be moved; a digest cannot. To pin the digest, print it and append it as python:…@sha256:…, here only:
+#   docker buildx imagetools inspect --format '{{.Manifest.Digest}}' python:3.11.14-slim-bookworm
+# To renew it, raise the tag and do the same.
+ARG PYTHON_IMAGE=python:3.11.14-slim-bookworm
+
+FROM ${PYTHON_IMAGE} AS build
 WORKDIR /src
 COPY requirements.lock pyproject.toml ./
-# uv comes from the same lock. With the lock as constraints, only what pyproject.toml asks for is installed (no test
-# tools), in the locked versions and with their hashes.
+# uv comes from the same lock.
 RUN sed -n '/^uv==/,/[^\\]$/p' requirements.lock > /tmp/uv.lock \
  && pip install --no-cache-dir --disable-pip-version-check --require-hashes -r /tmp/uv.lock \
- && python -m venv --without-pip /opt/touchstone \
- && uv pip install --no-cache --compile-bytecode --python /opt/touchstone \
-      --require-hashes -r pyproject.toml --extra clinical --extra nli --extra postgres --extra summary -c requirements.lock
+ && python -m venv --without-pip /opt/touchstone
+ARG EXTRAS="clinical nli postgres summary"
+# With the lock as constraints, only what pyproject.toml asks for is installed (no test tools), in the locked versions and with their hashes.
+RUN uv pip install --no-cache --compile-bytecode --python /opt/touchstone \
+      --require-hashes -r pyproject.toml $(printf -- '--extra %s ' $EXTRAS) -c requirements.lock
 COPY LICENSE README.md ./
 COPY schemas schemas
 COPY scorers scorers
@@ -22,7 +31,7 @@ RUN grep -oE '^hatchling==[^ ;]+' requirements.lock > /tmp/build.in \
  && uv build -q --wheel --no-build-isolation --python "$(command -v python)" --out-dir /tmp/dist \
  && uv pip install --no-cache --compile-bytecode --python /opt/touchstone --no-deps /tmp/dist/*.whl
 
-FROM python:3.11.14-slim-bookworm
+FROM ${PYTHON_IMAGE}
 RUN groupadd --gid 10001 touchstone \
  && useradd --uid 10001 --gid touchstone --home-dir /var/lib/touchstone --create-home --shell /usr/sbin/nologin touchstone
 COPY --from=build /opt/touchstone /opt/touchstone

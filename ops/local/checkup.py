@@ -36,7 +36,7 @@ def check_python() -> Iterator[Check]:
     versions = {name: _version(name) for name in PACKAGES}
     missing = [name for name, number in versions.items() if number is None and not (name == "uvloop" and sys.platform == "win32")]
     if missing:
-        yield Check("packages", "bad", f"not installed: {', '.join(missing)}", "install touchstone again into this environment")
+        yield Check("packages", "bad", f"not installed: {', '.join(missing)}", "install touchstone-stream again into this environment")
     yield Check("packages", "good", ", ".join(f"{name} {number}" for name, number in versions.items() if number is not None))
 
 
@@ -54,7 +54,7 @@ def check_suites(found: list[Suite]) -> Iterator[Check]:
 
     names = sorted(suite_entry_points())
     if not names:
-        yield Check("suites", "bad", "no suite is installed", "install touchstone again: its entry points are missing")
+        yield Check("suites", "bad", "no suite is installed", "install touchstone-stream again: its entry points are missing")
     for name in names:
         try:
             suite = load_suite(name)

@@ -1,22 +1,39 @@
-"""docker-compose.yml and Dockerfile: what must hold of them can be read; no Docker engine is needed."""
+"""The compose files, the Dockerfile and docs/deployment.md: what must hold of them can be read; no Docker engine is needed."""
 
 import re
+import shlex
+import tomllib
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
+from tests.ops.commands import Commands
 from touchstone.ops.settings import load_settings
 from touchstone.schemas.settings.house import WorkerSettings
-from touchstone.scorers.registry import suite_entry_points
+from touchstone.scorers.registry import load_suite, suite_entry_points
 
 ROOT = Path(__file__).parents[2]
 COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
 SERVICES: dict[str, Any] = COMPOSE["services"]
+METRICS: dict[str, Any] = yaml.safe_load((ROOT / "docker-compose.metrics.yml").read_text())
+PROMETHEUS: dict[str, Any] = yaml.safe_load((ROOT / "docs/examples/prometheus.yml").read_text())
+DEPLOYMENT = (ROOT / "docs" / "deployment.md").read_text()
+#: Every service, as both compose files together describe it; environment variables are joined.
+EVERY = SERVICES | {
+    name: (before := SERVICES.get(name, {})) | added | {"environment": before.get("environment", {}) | added.get("environment", {})}
+    for name, added in METRICS["services"].items()
+}
 OURS = [name for name, service in SERVICES.items() if service["image"].startswith("touchstone:")]
 WORKERS = [name for name in OURS if name.startswith("worker-")]
 DOCKERFILE = (ROOT / "Dockerfile").read_text()
+
+
+@pytest.fixture
+def run(capfdbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch) -> Commands:
+    monkeypatch.setenv("COLUMNS", "160")
+    return Commands(capfdbinary, monkeypatch)
 
 
 def test_kafka_topics_a_worker_per_suite_and_the_projector_are_there() -> None:
@@ -25,29 +42,43 @@ def test_kafka_topics_a_worker_per_suite_and_the_projector_are_there() -> None:
     assert sorted(suites) == sorted(suite_entry_points())
 
 
-@pytest.mark.parametrize("name", SERVICES)
+@pytest.mark.parametrize("name", EVERY)
 def test_every_port_is_bound_on_loopback(name: str) -> None:
-    assert all(str(port).startswith("127.0.0.1:") for port in SERVICES[name].get("ports", []))
-    assert "network_mode" not in SERVICES[name]
+    assert all(str(port).startswith("127.0.0.1:") for port in EVERY[name].get("ports", []))
+    assert "network_mode" not in EVERY[name]
 
 
-@pytest.mark.parametrize("name", SERVICES)
+@pytest.mark.parametrize("name", EVERY)
 def test_every_image_is_pinned(name: str) -> None:
-    assert re.fullmatch(r"touchstone:local|[a-z/]+:\d+\.\d+\.\d+", SERVICES[name]["image"])
+    assert re.fullmatch(r"touchstone:(light|full)|[a-z/]+:v?\d+\.\d+\.\d+(@sha256:[0-9a-f]{64})?", EVERY[name]["image"])
 
 
-@pytest.mark.parametrize("name", SERVICES)
+@pytest.mark.parametrize("image", [EVERY[name]["image"] for name in EVERY if name not in OURS])
+def test_beside_every_foreign_image_stands_the_command_that_prints_its_digest(image: str) -> None:
+    written = "".join((ROOT / name).read_text() for name in ("docker-compose.yml", "docker-compose.metrics.yml"))
+    assert f"docker buildx imagetools inspect --format '{{{{.Manifest.Digest}}}}' {image.partition('@')[0]}\n    image: {image}\n" in written
+
+
+@pytest.mark.parametrize("name", EVERY)
 def test_no_service_has_more_rights_than_it_needs(name: str) -> None:
-    service = SERVICES[name]
+    service = EVERY[name]
     assert service["cap_drop"] == ["ALL"]
     assert "no-new-privileges:true" in service["security_opt"]
     assert not service.get("privileged")
-    assert service.get("read_only", False) == (name in OURS)
+    assert service.get("read_only", False) == (name != "kafka")
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_a_service_runs_the_image_that_holds_the_extras_it_needs(name: str) -> None:
+    service, project = SERVICES[name], tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = set(service["build"]["args"]["EXTRAS"].split())
+    assert {"touchstone:light": {"clinical", "postgres"}, "touchstone:full": set(project["optional-dependencies"])}[service["image"]] == extras
+    assert ("nli" in extras) == (name == "worker-summary-loss")
 
 
 @pytest.mark.parametrize("name", OURS)
 def test_the_settings_of_every_service_are_accepted(name: str, tmp_path: Path) -> None:
-    environment = {key: str(value) for key, value in SERVICES[name]["environment"].items()}
+    environment = {key: interpolated(str(value), {}) for key, value in SERVICES[name]["environment"].items()}
     (tmp_path / "empty.toml").touch()
     settings = load_settings(env=environment, document=tmp_path / "empty.toml")
     assert settings.kafka.bootstrap_servers == "kafka:19092"
@@ -61,6 +92,69 @@ def test_a_worker_is_watched_and_has_time_to_drain(name: str) -> None:
     assert int(service["stop_grace_period"].removesuffix("s")) > WorkerSettings().drain_timeout_s
 
 
+def interpolated(text: str, env: dict[str, str]) -> str:
+    """The text with Compose's `${NAME:-default}` and `${NAME:+other}` filled in."""
+
+    def filled(found: re.Match[str]) -> str:
+        value, other = env.get(found["name"], ""), found["other"]
+        return (value or other) if found["sign"] == "-" else (other if value else "")
+
+    return re.sub(r"\$\{(?P<name>\w+):(?P<sign>[-+])(?P<other>[^}]*)\}", filled, text)
+
+
+@pytest.mark.parametrize(("env", "source", "settings"), [({"SUMMARY_LOSS_GOLD": "./golds.jsonl"}, "./golds.jsonl", Path("/golds")), ({}, "/dev/null", None)])
+def test_the_file_of_golds_reaches_the_worker_that_needs_it(env: dict[str, str], source: str, settings: Path | None) -> None:
+    service = SERVICES["worker-summary-loss"]
+    (mount,) = service["volumes"]
+    assert interpolated(mount["source"], env) == source
+    assert (mount["target"], mount["read_only"], mount["bind"]["create_host_path"]) == ("/golds", True, False)
+    suite = load_suite("summary_loss")
+    resolved = suite.resolve({"SUMMARY_LOSS_GOLD": interpolated(service["environment"]["SUMMARY_LOSS_GOLD"], env)}, None)
+    assert resolved.gold == settings  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("name", [name for name in OURS if name != "topics"])
+def test_a_scraper_reaches_the_pages_of_every_process_with_a_token_from_a_file(name: str, tmp_path: Path) -> None:
+    service = EVERY[name]
+    token = tmp_path / "token"
+    token.write_text("0123abcd\n")
+    (tmp_path / "empty.toml").touch()
+    environment = {key: interpolated(str(value), {}) for key, value in service["environment"].items()}
+    assert environment["TOUCHSTONE_HTTP_TOKEN_FILE"] == f"/run/secrets/{service['secrets'][0]}"
+    settings = load_settings(env=environment | {"TOUCHSTONE_HTTP_TOKEN_FILE": str(token)}, document=tmp_path / "empty.toml")
+    assert settings.http.host == "0.0.0.0"
+    assert settings.http.token is not None
+    assert settings.http.token.get_secret_value() == "0123abcd"
+
+
+def test_prometheus_scrapes_every_process_with_that_token() -> None:
+    (job,) = PROMETHEUS["scrape_configs"]
+    (found,) = job["dns_sd_configs"]
+    assert set(found["names"]) == set(OURS) - {"topics"}
+    assert {str(found["port"])} == {SERVICES[name]["environment"]["TOUCHSTONE_HTTP_PORT"] for name in found["names"]}
+    service = EVERY["prometheus"]
+    assert job["authorization"] == {"type": "Bearer", "credentials_file": f"/run/secrets/{service['secrets'][0]}"}
+    assert set(service["secrets"]) == set(METRICS["secrets"])
+    assert (ROOT / service["volumes"][1]["source"]).is_file()
+
+
+def test_the_scrape_in_the_documentation_is_that_of_the_example() -> None:
+    (written,) = re.findall(r"```yaml\n(scrape_configs:.*?)```", DEPLOYMENT, re.DOTALL)
+    (told,), (job,) = yaml.safe_load(written)["scrape_configs"], PROMETHEUS["scrape_configs"]
+    assert told["authorization"] == job["authorization"]
+    assert told["dns_sd_configs"][0].items() <= job["dns_sd_configs"][0].items()
+
+
+@pytest.mark.parametrize("line", re.findall(r"^\$ (docker compose exec .+)$", DEPLOYMENT, re.MULTILINE))
+def test_a_documented_command_in_a_container_names_a_service_that_can_run_it(run: Commands, line: str) -> None:
+    service, program, command, *options = [word for word in shlex.split(line.partition(" > ")[0])[3:] if word != "-T"]
+    assert program == "touchstone"
+    assert "TOUCHSTONE_STORE_URL" in SERVICES[service]["environment"]
+    assert [volume for volume in SERVICES[service]["volumes"] if volume.startswith("results:")]
+    known = set(re.findall(r"--[a-z-]+", run(command, "--help").out))
+    assert {option for option in options if option.startswith("--")} <= known
+
+
 def test_nothing_of_ours_starts_before_the_topics_are_there() -> None:
     assert SERVICES["topics"]["depends_on"]["kafka"]["condition"] == "service_healthy"
     assert SERVICES["topics"]["restart"] == "no"
@@ -68,8 +162,8 @@ def test_nothing_of_ours_starts_before_the_topics_are_there() -> None:
 
 
 def test_every_named_volume_is_declared_and_used() -> None:
-    used = {volume.partition(":")[0] for service in SERVICES.values() for volume in service.get("volumes", [])}
-    assert used == set(COMPOSE["volumes"])
+    used = {volume.partition(":")[0] for service in EVERY.values() for volume in service.get("volumes", []) if isinstance(volume, str)}
+    assert used == set(COMPOSE["volumes"]) | set(METRICS["volumes"])
 
 
 def test_kafka_tells_each_side_an_address_that_it_can_reach() -> None:
@@ -79,12 +173,20 @@ def test_kafka_tells_each_side_an_address_that_it_can_reach() -> None:
 
 
 def test_the_image_is_pinned_hashed_and_runs_as_nobody_special() -> None:
-    assert len(re.findall(r"^FROM python:\d+\.\d+\.\d+-slim-\w+", DOCKERFILE, re.MULTILINE)) == 2
+    (image,) = re.findall(r"^ARG PYTHON_IMAGE=(python:\d+\.\d+\.\d+-slim-\w+)(?:@sha256:[0-9a-f]{64})?$", DOCKERFILE, re.MULTILINE)
+    assert re.findall(r"^FROM (\S+)", DOCKERFILE, re.MULTILINE) == ["${PYTHON_IMAGE}"] * 2
+    assert f"docker buildx imagetools inspect --format '{{{{.Manifest.Digest}}}}' {image}\n" in DOCKERFILE
     installs = re.findall(r"pip install [^&]*", DOCKERFILE)
     assert installs
     assert all("--require-hashes" in command or "--no-deps" in command for command in installs)
     assert re.search(r"^USER (\d+):(\d+)$", DOCKERFILE, re.MULTILINE).group(1) != "0"  # type: ignore[union-attr]
     assert not re.search(r"https?://", DOCKERFILE)
+
+
+def test_an_image_without_a_word_holds_every_extra() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    (extras,) = re.findall(r'^ARG EXTRAS="(.*)"$', DOCKERFILE, re.MULTILINE)
+    assert set(extras.split()) == set(project["optional-dependencies"])
 
 
 def test_what_the_image_copies_reaches_the_build() -> None:

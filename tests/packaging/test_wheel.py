@@ -27,17 +27,46 @@ OBSERVATION = {
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("dist")
-    build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)]
-    subprocess.run(build, cwd=ROOT, check=True, capture_output=True, timeout=ENDS_S)
-    (built,) = folder.glob("*.whl")
-    return built
+    return built(ROOT, tmp_path_factory.mktemp("dist"))
 
 
 @pytest.fixture(scope="module")
 def members(wheel: Path) -> set[str]:
+    return set(contents(wheel))
+
+
+def built(source: Path, into: Path) -> Path:
+    """The wheel of a source tree."""
+    build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(into)]
+    subprocess.run(build, cwd=source, check=True, capture_output=True, timeout=ENDS_S)
+    (wheel,) = into.glob("*.whl")
+    return wheel
+
+
+def contents(wheel: Path) -> dict[str, int]:
+    """Name → checksum of every file in a wheel."""
     with zipfile.ZipFile(wheel) as opened:
-        return set(opened.namelist())
+        return {entry.filename: entry.CRC for entry in opened.infolist()}
+
+
+def test_what_the_image_copies_gives_the_same_wheel(wheel: Path, tmp_path: Path) -> None:
+    for line in re.findall(r"^COPY (?!--from)(.+)$", (ROOT / "Dockerfile").read_text(), re.MULTILINE):
+        *sources, target = line.split()
+        for name in sources:
+            place = tmp_path / "src" / (name if target == "./" else target)
+            if (ROOT / name).is_dir():  # symbolic links in a folder are copied as links, by Docker too
+                shutil.copytree(ROOT / name, place, symlinks=True, ignore=shutil.ignore_patterns("__pycache__", "*.pyc"))
+            else:
+                place.parent.mkdir(exist_ok=True)
+                shutil.copy(ROOT / name, place)
+    assert contents(built(tmp_path / "src", tmp_path / "dist")) == contents(wheel)
+
+
+@pytest.mark.parametrize("place", ["README.md", "docs", "schemas", "scorers", "streams", "ops", ".ci", "Makefile"])
+def test_every_word_of_installation_names_our_distribution(place: str) -> None:
+    files = [ROOT / place] if (ROOT / place).is_file() else [path for path in (ROOT / place).rglob("*") if path.suffix in {".py", ".md", ".yml", ".sh", ""}]
+    texts = {path: path.read_text(encoding="utf-8") for path in files if path.is_file()}
+    assert [path for path, text in texts.items() if re.search(r"\binstall +(-\S+ +)*['\"]?touchstone(?!-stream)\b", text)] == []
 
 
 def test_the_wheel_holds_one_package(members: set[str]) -> None:
