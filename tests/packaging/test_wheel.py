@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tarfile
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -60,6 +61,15 @@ def test_what_the_image_copies_gives_the_same_wheel(wheel: Path, tmp_path: Path)
                 place.parent.mkdir(exist_ok=True)
                 shutil.copy(ROOT / name, place)
     assert contents(built(tmp_path / "src", tmp_path / "dist")) == contents(wheel)
+
+
+def test_the_source_distribution_gives_the_same_wheel(wheel: Path, tmp_path: Path) -> None:
+    build = [sys.executable, "-m", "hatchling", "build", "-t", "sdist", "-d", str(tmp_path)]
+    subprocess.run(build, cwd=ROOT, check=True, capture_output=True, timeout=ENDS_S)
+    (packed,) = tmp_path.glob("*.tar.gz")
+    with tarfile.open(packed) as opened:
+        opened.extractall(tmp_path, filter="data")
+    assert contents(built(tmp_path / packed.name.removesuffix(".tar.gz"), tmp_path / "dist")) == contents(wheel)
 
 
 @pytest.mark.parametrize("place", ["README.md", "docs", "schemas", "scorers", "streams", "ops", ".ci", "Makefile"])
