@@ -94,12 +94,16 @@ def test_naive_faust_commits_what_it_has_lost(form: str, embedded: Broker, tmp_p
         embedded.embedded.inject_errors("Produce", [87, 87])
     naive = subprocess.Popen([sys.executable, "-m", "tests.integration.naive_faust", form, embedded.bootstrap_servers, "in", "out", "naive", str(tmp_path)])
     offsets = Offsets(embedded.bootstrap_servers, "naive")
-    # Results through a sink may still come after the commit: there its own time is given to it.
-    while naive.poll() is None and (form == "sink" or offsets.committed("in", 1) != (EVENTS,)):
+    deadline = time.monotonic() + 60
+    while offsets.committed("in", 1) != (EVENTS,):
+        assert naive.poll() is None, "the naive form ended by itself"
+        assert time.monotonic() < deadline, "the naive form commits nothing"
         time.sleep(0.1)
+    if form == "sink":
+        time.sleep(1)  # results may still come after the commit: time for them, so that only what is lost is missing
     committed = offsets.committed("in", 1)
     offsets.close()
-    naive.kill()
+    naive.kill()  # in the midst of work: whatever is committed by now is what a restart would go by
     naive.wait(10)
     assert committed == (EVENTS,)
     assert len(list(read_all(embedded.bootstrap_servers, "out", 1))) < EVENTS
@@ -581,14 +585,14 @@ async def test_a_naive_loop_that_commits_before_its_results_are_acknowledged_is_
         for records in (await consumer.getmany(timeout_ms=200)).values():
             taken += records
         await consumer.commit()
-    await asyncio.sleep(0.5)  # the commit is there, the results are on their way: here a kill would lose them
+    # The commit is there, the results are on their way: here a kill would lose them.
+    await until(lambda: any(sum(sample.committed) == 200 for sample in observer.samples))
     for record in taken[:-1]:
         event = json.loads(record.value)["id"]
         document = {"source": {"partition": record.partition, "offset": record.offset}, "event_id": event, "result_id": event}
         await producer.send(field.topic("results"), json.dumps(document).encode(), partition=record.partition, headers=[("ce_type", RESULT_TYPE.encode())])
     await producer.stop()
     await consumer.stop()
-    await asyncio.sleep(0.3)
     await asyncio.to_thread(observer.finish)
     evidence = await asyncio.to_thread(gather, field, plan)
     assert list(check_commits(evidence, observer.samples))
