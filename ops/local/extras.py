@@ -28,9 +28,9 @@ class Extra:
 
 EXTRAS = {
     "clinical": Extra(
-        "units in clinical documents, and C-CDA",
-        ("ucumvert", "pint", "lxml"),
-        "import lxml.etree, ucumvert\nlxml.etree.fromstring(b'<a/>')\nassert ucumvert.PintUcumRegistry().from_ucum('mg/dL').dimensionality",
+        "units, XML and terminology servers of clinical documents",
+        ("ucumvert", "pint", "lxml", "httpx"),
+        "import httpx, lxml.etree, ucumvert\nlxml.etree.fromstring(b'<a/>')\nassert ucumvert.PintUcumRegistry().from_ucum('mg/dL').dimensionality",
     ),
     # The libraries above torch take up to twenty seconds to load, so they are only looked for.
     "nli": Extra(
