@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import threading
 from collections import deque
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
@@ -14,11 +13,11 @@ from typing import Final
 
 from touchstone.ops.batch.clinical_files import STANDARD_INPUT, ClinicalFile
 from touchstone.ops.batch.clinical_scoring import failed, judge_file
-from touchstone.ops.local.child import follow
 from touchstone.schemas.reports.clinical import JudgedFile
 from touchstone.scorers.clinical.documents import DocumentValidator
 from touchstone.scorers.clinical.settings import ClinicalSettings
 from touchstone.streams.process.garbage_collection import calm_collector
+from touchstone.streams.process.parent import end_with_parent
 
 #: Chunks that wait for each process, beyond the one it works on: enough that none is idle, and little is held.
 AHEAD_PER_JOB: Final = 4
@@ -151,7 +150,7 @@ def _open_validator(settings: ClinicalSettings, parent: int) -> None:
     """Make a process ready. It has nothing but this module to keep its validator in."""
     global _validator, _settings  # noqa: PLW0603  # a process of a pool is initialised this way or not at all
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=follow, args=(parent,), name="follow-parent", daemon=True).start()
+    end_with_parent(parent)
     _settings = settings
     _validator = DocumentValidator(settings)
     calm_collector()

@@ -3,7 +3,6 @@
 import asyncio
 import os
 import signal
-import threading
 from collections import deque
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
@@ -15,12 +14,12 @@ from typing import Any, Final
 from touchstone.ops.batch.cases import Admit, cases_of
 from touchstone.ops.batch.executor import scored
 from touchstone.ops.batch.sources import STANDARD_INPUT, Source
-from touchstone.ops.local.child import follow
 from touchstone.schemas.result import FileRef, Problem
 from touchstone.scorers.registry import load_suite
 from touchstone.scorers.reporting.report import Entry
 from touchstone.scorers.scoring import Scoring
 from touchstone.streams.process.garbage_collection import calm_collector
+from touchstone.streams.process.parent import end_with_parent
 
 #: Chunks that wait for each process, beyond the one it works on: enough that none is idle, and little is held.
 AHEAD_PER_JOB: Final = 4
@@ -170,7 +169,7 @@ def _open_scorer(work: Work, parent: int) -> None:
     """Make a process ready. It has nothing but this module to keep its scorer in."""
     global _here  # noqa: PLW0603  # a process of a pool is initialised this way or not at all
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=follow, args=(parent,), name="follow-parent", daemon=True).start()
+    end_with_parent(parent)
     _here = Scoring(load_suite(work.suite), work.settings), work.admit
     calm_collector()
 

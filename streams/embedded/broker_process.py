@@ -7,7 +7,6 @@ experimental code ends the broker and not the program. Standard library only: it
 import argparse
 import json
 import os
-import selectors
 import signal
 import sys
 from collections.abc import Callable, Sequence
@@ -15,9 +14,9 @@ from types import FrameType
 from typing import Any, NoReturn
 
 from touchstone.streams.embedded.mock_cluster import CallFailed, MockCluster, Unsupported
+from touchstone.streams.process.parent import when_parent_ends
 
 RETENTION_BYTES = 64 * 1024 * 1024
-ORPHAN_CHECK_S = 1.0
 EXIT_UNSUPPORTED = 3
 
 
@@ -56,24 +55,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def serve(cluster: MockCluster) -> None:
-    """Answer one JSON line per command until standard input closes or the parent is gone.
-
-    Both are watched: a forked sibling may hold the pipe open after the parent's death. PR_SET_PDEATHSIG would not do
-    instead, because Linux sends it when the *thread* that started the child ends.
-    """
-    parent = os.getppid()
-    pending = b""
-    with selectors.DefaultSelector() as selector:
-        selector.register(sys.stdin.fileno(), selectors.EVENT_READ)
-        while os.getppid() == parent:
-            if not selector.select(ORPHAN_CHECK_S):
-                continue
-            received = os.read(sys.stdin.fileno(), 65_536)
-            if not received:
-                return
-            *lines, pending = (pending + received).split(b"\n")
-            for line in lines:
-                _say(answer(cluster, line))
+    """Answer one JSON line per command until standard input closes or the parent ends: a forked sibling may hold the input open after that."""
+    when_parent_ends(lambda: os._exit(0))
+    for line in sys.stdin.buffer:
+        _say(answer(cluster, line))
 
 
 def answer(cluster: MockCluster, line: bytes) -> dict[str, Any]:

@@ -1,0 +1,43 @@
+"""A process that ends with the program that started it.
+
+A program that is killed cannot stop its children: a worker left behind would go on retrying a broker that has gone with it. So a child looks
+after its parent itself. PR_SET_PDEATHSIG would not do instead, because Linux sends it when the *thread* that started the child ends. Standard
+library only: some of those who use this must start fast.
+"""
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable
+from typing import Final
+
+LOOK_S: Final = 0.5
+#: A graceful stop may need what ends with the parent too, such as a broker: this much patience, no more.
+GRACE_S: Final = 5.0
+
+
+def when_parent_ends(act: Callable[[], object], parent: int | None = None) -> None:
+    """Call `act` in a thread once `parent` (the present one, if not given) is no longer this process's parent.
+
+    Whoever starts a child through others passes its own id along: a parent that ends before this is called is then noticed as well.
+    """
+    watched = os.getppid() if parent is None else parent
+
+    def watch() -> None:
+        while os.getppid() == watched:
+            time.sleep(LOOK_S)
+        act()
+
+    threading.Thread(target=watch, name="watch-parent", daemon=True).start()
+
+
+def end_with_parent(parent: int | None = None) -> None:
+    """End this process once its parent has ended: first as SIGTERM would, then for good."""
+    when_parent_ends(_end, parent)
+
+
+def _end() -> None:
+    os.kill(os.getpid(), signal.SIGTERM)
+    time.sleep(GRACE_S)
+    os._exit(1)
