@@ -2,8 +2,6 @@
 
 import argparse
 import asyncio
-import os
-import platform
 import statistics
 import subprocess
 import sys
@@ -13,21 +11,13 @@ from pathlib import Path
 
 from touchstone.ops.bench.inprocess import rows_per_second, steps_us
 from touchstone.ops.bench.latency import Latency, Memory, latency, peak_memory
+from touchstone.ops.bench.machine import machine
 from touchstone.ops.bench.throughput import CONTENDERS, Run, environment, run_contender
 from touchstone.ops.bench.workload import GENERATIONS, create_topics, preload
 from touchstone.ops.local.kafka.artifacts import missing
 from touchstone.ops.local.kafka.cluster import KafkaCluster
 
 PROFILE_S = 8.0
-
-
-def machine() -> str:
-    """The machine, in one line."""
-    model = platform.processor() or platform.machine()
-    cpuinfo = Path("/proc/cpuinfo")
-    if cpuinfo.exists():
-        model = next((line.split(":", 1)[1].strip() for line in cpuinfo.read_text().splitlines() if line.startswith("model name")), model)
-    return f"{model}, {os.cpu_count()} cores, {platform.system()} {platform.release()}, Python {platform.python_version()}"
 
 
 async def profile(runner: str, bootstrap: str, directory: Path, count: int) -> list[str]:

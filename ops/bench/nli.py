@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from touchstone.ops.bench import nli_report
-from touchstone.ops.bench.__main__ import machine
+from touchstone.ops.bench.machine import machine
 from touchstone.ops.suites import why_not_here
 from touchstone.scorers.base import ConfigError
 

@@ -1,0 +1,14 @@
+"""The machine that figures were taken on."""
+
+import os
+import platform
+from pathlib import Path
+
+
+def machine() -> str:
+    """The machine, in one line."""
+    model = platform.processor() or platform.machine()
+    cpuinfo = Path("/proc/cpuinfo")
+    if cpuinfo.exists():
+        model = next((line.split(":", 1)[1].strip() for line in cpuinfo.read_text().splitlines() if line.startswith("model name")), model)
+    return f"{model}, {os.cpu_count()} cores, {platform.system()} {platform.release()}, Python {platform.python_version()}"
