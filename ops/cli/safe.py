@@ -1,19 +1,21 @@
 """`touchstone safe`: SAFE v0 over batches of files."""
 
 import os
-import sys
-from datetime import datetime
+from contextlib import nullcontext
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from touchstone.ops.cli import app
-from touchstone.ops.cli.common.shared import fail, one_line_errors, until_read_no_more
+from touchstone.ops.cli.common.shared import fail, one_line_errors
 
 if TYPE_CHECKING:
-    from touchstone.ops.reports import RenderOptions
-    from touchstone.schemas.reports.safe import SafeV0BatchReport
+    from collections.abc import Iterator, Mapping
+
+    from touchstone.ops.batch.sources import Source
     from touchstone.scorers.safe.settings import SafeSettings
 
 safe_app = typer.Typer(name="safe", help="SAFE v0: score batches of cases against their own expectations.", no_args_is_help=True)
@@ -21,9 +23,10 @@ app.add_typer(safe_app)
 
 _ALL = ("console", "json", "markdown", "junit")
 _STANDARD_OUTPUT = Path("-")
-_ERRORS_SHOWN_MAX = 20
+#: What `--only` takes → the statuses of cases that are listed then.
+ONLY = {"failed": frozenset({"fail", "unscored", "error"}), "not-passed": frozenset({"fail", "review", "unscored", "error"})}
 
-FilesArgument = Annotated[list[Path] | None, typer.Argument(help="Batch files, directories of them, or - for standard input. Default: the data directory.")]
+FilesArgument = Annotated[list[str] | None, typer.Argument(help="Batch files, directories of them, or - for standard input. Default: the data directory.")]
 ConcernOption = Annotated[str | None, typer.Option("--concern", help="Concern to score. Needed where the input holds several.", show_default=False)]
 BatchOption = Annotated[str, typer.Option("--batch", help="Batch, or a pattern such as 'I25_batch_*' (quote it).")]
 DataOption = Annotated[Path | None, typer.Option("--data", help="Directory of <concern>/<batch>.json|jsonl. Default: ./data.", show_default=False)]
@@ -32,7 +35,8 @@ OutputOption = Annotated[
     typer.Option("--output", "-o", help="File for the report (- for standard output); with several formats, a directory.", show_default=False),
 ]
 FormatOption = Annotated[
-    str | None, typer.Option("--format", "-f", help="json, console, markdown, junit or all; several separated by commas.", show_default=False)
+    str | None,
+    typer.Option("--format", "-f", help="json, console, markdown, junit, html, or all (but html); several with commas.", show_default=False),
 ]
 StrictOption = Annotated[bool | None, typer.Option("--strict-ah/--proportional-ah", help="AH is 0 with any violation.", show_default=False)]
 QuoteOption = Annotated[
@@ -48,6 +52,22 @@ GateOption = Annotated[
 ]
 ObservationsOption = Annotated[Path | None, typer.Option("--observations", help="Append one JSON line per case to this file.", show_default=False)]
 VerboseOption = Annotated[bool, typer.Option("--verbose", "-v", help="Console: what each case found, missed and used.")]
+OnlyOption = Annotated[str | None, typer.Option("--only", help="Console: list only these cases: failed, or not-passed.", show_default=False)]
+JobsOption = Annotated[int, typer.Option("--jobs", "-j", min=1, max=64, help="Score in so many processes.")]
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Whether a case of a named file is asked for, by its concern and batch. One without a usable id is, so that validation can name what is missing."""
+
+    concern: str | None
+    pattern: str
+
+    def __call__(self, record: "Mapping[str, Any]") -> bool:
+        """Judge a record."""
+        concern, batch = record.get("concern_id"), record.get("batch_id")
+        fits = self.concern is None or not isinstance(concern, str) or concern == self.concern
+        return fits and (not isinstance(batch, str) or fnmatchcase(batch, self.pattern))
 
 
 @safe_app.callback()
@@ -65,34 +85,42 @@ def score(
     format: FormatOption = None,
     strict_ah: StrictOption = None,
     verbose: VerboseOption = False,
+    only: OnlyOption = None,
     withhold: QuoteOption = None,
     min_pass_rate: GateOption = None,
     observations: ObservationsOption = None,
+    jobs: JobsOption = 1,
     config: SafeConfigOption = None,
 ) -> None:
     """Score a batch and report it.
 
     Exit codes: 0 all cases pass, 1 at least one Fail, 2 no Fail but a Review, 3 an error. The report goes to standard
     output or to files, everything else to standard error.
+
+    Example: touchstone safe score batch.jsonl --format json --output report.json
     """
-    from datetime import UTC
+    from touchstone.ops.batch.run import Run
+    from touchstone.ops.cli.common.scoring import end_with, run_files, tell_problems, write_in
+    from touchstone.scorers.reporting import Gate
+    from touchstone.scorers.safe import SUITE
 
-    from touchstone.ops.reports import RenderOptions, verdict_of
-
+    if only is not None and only not in ONLY:
+        fail(f"--only {only[:40]}: give {' or '.join(ONLY)}")
     with one_line_errors():
         if files and data is not None:
             fail("FILE and --data are two sources; give one")
         settings = _settings(config, strict_ah, format, withhold, data)
         destination = _Destination(settings, output)
-        report = _score(files or [], concern, batch, settings, observations)
-        destination.write(report, RenderOptions(datetime.now(UTC), verbose, min_pass_rate))
-    for error in report.errors[:_ERRORS_SHOWN_MAX]:
-        typer.echo(f"touchstone: {error.where}: {error.what}", err=True)
-    if (rest := len(report.errors) - _ERRORS_SHOWN_MAX) > 0:
-        typer.echo(f"touchstone: and {rest} more; the JSON report lists all", err=True)
-    verdict = verdict_of(report, min_pass_rate)
-    typer.echo(f"SAFE v0 {verdict}", err=True)
-    raise typer.Exit(verdict.exit_code)
+        sources = list(_sources(files, concern, batch, settings))
+        run = Run(SUITE, settings, jobs, asked={"concern_id": concern, "batch_id": batch}, admit=Wanted(concern, batch) if files else None)
+        with _observed(run, observations):
+            report, facts = run_files(run, lambda: iter(sources), "cases scored")
+        verdict = SUITE.verdict(report, Gate(min_pass_rate))
+        write_in(
+            SUITE, report, destination.places(report.batch.concern_id, facts.generated_at), verdict, verbose=verbose, only=ONLY.get(only or "", frozenset())
+        )
+    tell_problems(run)
+    end_with(SUITE, verdict)
 
 
 def _settings(config: Path | None, strict_ah: bool | None, format: str | None, withhold: bool | None, data: Path | None) -> "SafeSettings":
@@ -116,31 +144,31 @@ def _settings(config: Path | None, strict_ah: bool | None, format: str | None, w
     return resolve(os.environ, document, overrides, document_name=str(path))
 
 
-def _score(files: list[Path], concern: str | None, pattern: str, settings: "SafeSettings", observations: Path | None) -> "SafeV0BatchReport":
-    """Find, read and score."""
-    from contextlib import nullcontext
+def _sources(files: list[str] | None, concern: str | None, pattern: str, settings: "SafeSettings") -> "Iterator[Source]":
+    """The files named, completed by --concern; else those of the data directory. Raises `ConfigError`."""
+    from dataclasses import replace
 
-    from touchstone.ops.batch.batch_scoring import Selection, score_files
-    from touchstone.ops.batch.batches import find_batches, given_files
+    from touchstone.ops.batch.data_directory import find_batches
+    from touchstone.ops.batch.sources import find_sources
+    from touchstone.ops.cli.common.scoring import paths_of
+
+    if not files:
+        yield from find_batches(settings.data_dir, concern, pattern)
+        return
+    for source in find_sources(paths_of(files), any_file=False, hint="for <concern>/<batch>.json use --data"):
+        yield source if concern is None else replace(source, place=replace(source.place, folder=concern))
+
+
+def _observed(run: Any, path: Path | None) -> Any:
+    """Have each result recorded (§8.1), where that is asked for."""
+    if path is None:
+        return nullcontext()
     from touchstone.ops.reports.observations import JsonLinesObserver
+    from touchstone.scorers.safe.observation import observe_result
 
-    batches = given_files(files, concern) if files else find_batches(settings.data_dir, concern, pattern)
-    selection = Selection(concern, pattern, by_case=bool(files))
-    with _progress(selection), JsonLinesObserver(observations) if observations else nullcontext() as observe:
-        report = score_files(batches, selection, settings, observe)
-    if selection.repeated:
-        count, first = len(selection.repeated), selection.repeated[0]
-        typer.echo(f"touchstone: {count} repeated event id{'s' if count > 1 else ''}, counted once (first repeat: {first})", err=True)
-    return report
-
-
-def _progress(selection: Any) -> Any:
-    """A counter on standard error for a run of more than two seconds, if a person is watching."""
-    from touchstone.ops.cli.common.progress import Progress
-
-    progress = Progress("cases scored", sys.stderr)
-    selection.on_step = progress.step
-    return progress
+    observer = JsonLinesObserver(path)
+    run.on_result = lambda result: observe_result(result, observer)
+    return observer
 
 
 class _Destination:
@@ -148,13 +176,14 @@ class _Destination:
 
     def __init__(self, settings: "SafeSettings", output: Path | None) -> None:
         from touchstone.ops.reports.files import check_directory
+        from touchstone.ops.reports.layouts import SUFFIXES
 
         self._formats = tuple(dict.fromkeys(settings.report_formats))
         self._directory = settings.report_dir
         self._file: Path | None = None
         option = "SAFE_V0_REPORT_DIR or reportDir"
         if len(self._formats) > 1 and output is not None:
-            if output == _STANDARD_OUTPUT or output.suffix in {".json", ".md", ".txt", ".xml"} or output.is_file():
+            if output == _STANDARD_OUTPUT or output.suffix in SUFFIXES.values() or output.is_file():
                 fail(f"{output}: with several formats --output is a directory; give one, or a single --format")
             self._directory, option = output, "--output"
         elif output is not None and output.is_dir():
@@ -162,27 +191,15 @@ class _Destination:
         elif output is not None:
             self._file = output
         self._to_directory: set[str] = {name for name in self._formats if name != "console"} if len(self._formats) > 1 else set()
-        if len(self._formats) == 1 and self._file is None and (self._formats == ("markdown",) or self._directory == output):
+        if len(self._formats) == 1 and self._file is None and (self._formats[0] in {"markdown", "html"} or self._directory == output):
             self._to_directory = set(self._formats)
         if self._to_directory:
             check_directory(self._directory, option)
         elif self._file is not None and self._file != _STANDARD_OUTPUT and not self._file.exists():
             check_directory(self._file.parent, "--output")
 
-    def write(self, report: "SafeV0BatchReport", options: "RenderOptions") -> None:
-        """Write every format; files are named on standard error."""
-        from touchstone.ops.reports import render
-        from touchstone.ops.reports.files import report_path, write_whole
+    def places(self, concern_id: str, generated_at: Any) -> "list[tuple[str, Path | None]]":
+        """Each format with its file; None for standard output."""
+        from touchstone.ops.reports.files import report_path
 
-        for name in self._formats:
-            text = render(report, name, options)
-            path = self._file
-            if name in self._to_directory:
-                path = report_path(self._directory, report.concern_id, name, options.generated_at)
-            if path is None or path == _STANDARD_OUTPUT:
-                # Bytes, so that the encoding of the terminal or pipe cannot break a report.
-                with until_read_no_more():
-                    typer.echo(text.encode(), nl=False)
-            else:
-                write_whole(path, text)
-                typer.echo(f"wrote {path}", err=True)
+        return [(name, report_path(self._directory, concern_id, name, generated_at) if name in self._to_directory else self._file) for name in self._formats]

@@ -100,12 +100,11 @@ async def _watch(settings: "Settings", view: View) -> None:
     import sys
 
     from touchstone.ops.cli.common.running import tell
-    from touchstone.scorers.registry import load_all
+    from touchstone.scorers.registry import usable_suites
     from touchstone.streams.topics.log_reader import LogReader
     from touchstone.streams.topics.tail import Describer
 
-    cases = {kind: model for suite in load_all() for kind, model in suite.cases.items()}
-    describer = Describer(settings.topics, cases, settings.worker.event_bytes_max)
+    describer = Describer(settings.topics, usable_suites(), settings.worker.event_bytes_max)
     shown = 0
     async with LogReader(settings.kafka, view.topics, tell) as reader:
         if view.follow and not view.as_json and sys.stderr.isatty():

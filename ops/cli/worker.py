@@ -6,7 +6,14 @@ from typing import Annotated
 import typer
 
 from touchstone.ops.cli import app
-from touchstone.ops.cli.common.shared import BootstrapOption, ConfigOption, one_line_errors, settings_from
+from touchstone.ops.cli.common.shared import EXIT_ERROR, BootstrapOption, ConfigOption, one_line, one_line_errors, settings_from
+
+
+class DeadLimit(StrEnum):
+    """Whether a flood of dead letters stops the worker."""
+
+    on = "on"
+    off = "off"
 
 
 class Runner(StrEnum):
@@ -23,6 +30,10 @@ def worker(
     config: ConfigOption = None,
     bootstrap: BootstrapOption = None,
     http_port: Annotated[int | None, typer.Option(help="Port of /metrics, /healthz and /readyz (default: a free one).", show_default=False)] = None,
+    dead_limit: Annotated[
+        DeadLimit | None,
+        typer.Option(help="off: send dead letters however many there are, after you have looked at a flood of them (default: on).", show_default=False),
+    ] = None,
 ) -> None:
     """Consume events, score them, produce results, commit in order. SIGTERM drains."""
     import asyncio
@@ -35,10 +46,15 @@ def worker(
     from touchstone.streams.process.logs import configure
     from touchstone.streams.process.worker import run_process
 
-    settings = settings_from(config, bootstrap, http__port=http_port)
+    settings = settings_from(config, bootstrap, http__port=http_port, worker__dead_limit=dead_limit.value if dead_limit else None)
     configure(settings.log)
     faulthandler.enable()  # where native code crashes, the log ends with each thread's functions and lines, which hold no payload
     asyncio.set_event_loop_policy(uvloop.EventLoopPolicy())  # for the consumer thread that Faust starts, too
+
+    def tell(mistake: Exception) -> int:
+        typer.echo(one_line(str(mistake)), err=True)
+        return EXIT_ERROR
+
     with one_line_errors():
         plan, found = planned_suite(suite, settings), load_suite(suite)
-        asyncio.run(run_process(plan, settings.topics.inputs(found.topics), runner.value, paced(found, settings)))
+        asyncio.run(run_process(plan, settings.topics.inputs(found.topics), runner.value, paced(found, settings), tell))

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO
 
-from touchstone.ops.reports import SUFFIXES
+from touchstone.ops.reports.layouts import SUFFIXES
 from touchstone.scorers.base import ConfigError
 
 _NAME_CHARS_MAX = 80

@@ -1,74 +1,116 @@
-"""The full SAFE v0 report, built from stored results: the same as the batch command's over the same cases."""
+"""Stored results as entries of a report: the same report as over files, by the same function, for any suite."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
-from pydantic import ValidationError
-from sqlalchemy import func, select
+from sqlalchemy import func, or_, select
 
 from touchstone.ops.store.engine import reading
 from touchstone.ops.store.results import ResultStore
 from touchstone.ops.store.rows import row_of
 from touchstone.ops.store.schema import results
-from touchstone.schemas.reports.safe import SafeV0BatchReport, SafeV0CaseError
 from touchstone.schemas.result import ScoreResult
 from touchstone.scorers.base import ConfigError
-from touchstone.scorers.safe.report import build_report, result_of
-from touchstone.scorers.safe.settings import SafeSettings
 from touchstone.streams.account.projection import BatchKey, restore
 
 _NAMES_SHOWN_MAX = 8
+_ROWS_PER_FETCH = 200
+#: Batches that one query names; more are looked up by concern.
+_KEYS_PER_QUERY_MAX = 400
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Which results to report. `batch`: a name or a pattern; None elsewhere: whatever there is, the newest configuration first."""
+    """Which results to report. `batch`: a name or a pattern. None elsewhere: whatever there is, the newest configuration first.
+
+    `one_concern`: a report of this suite is of one concern, so one must be chosen where the store holds several.
+    """
 
     suite: str
-    concern: str | None
-    batch: str = "*"
+    concern: str | None = None
+    batch: str | None = None
     suite_version: str | None = None
     config_digest: str | None = None
+    one_concern: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """Batches of one concern that were scored alike. `others`: how many more (version, configuration) pairs there are."""
+    """Results that were scored alike. `keys`: their batches; None: all of them, whether in a batch or not. `others`: how many more
+    (version, configuration) pairs there are.
+    """
 
-    keys: tuple[BatchKey, ...]
-    others: int
+    suite: str
+    suite_version: str
+    config_digest: str
+    keys: tuple[BatchKey, ...] | None
+    others: int = 0
 
     @property
-    def batch_id(self) -> str | None:
-        """The batch's name where there is only one."""
-        return self.keys[0].batch_id if len(self.keys) == 1 else None
+    def concern_id(self) -> str | None:
+        """The concern, where there is one."""
+        names = {key.concern_id for key in self.keys or ()}
+        return names.pop() if len(names) == 1 else None
+
+
+def only_suite(store: ResultStore, concern: str | None, batch: str | None) -> str:
+    """The suite that the store holds results of, or batches of this concern and name. Raises `ConfigError` where there is none, or several."""
+    columns = (results.c.suite, results.c.concern_id, results.c.batch_id)
+    with reading(store.engine) as connection:
+        found = {(row.suite, row.concern_id, row.batch_id) for row in connection.execute(select(*columns).distinct())}
+    fitting = sorted({name for name, of_concern, of_batch in found if concern in {None, of_concern} and (batch is None or fnmatchcase(of_batch or "", batch))})
+    if len(fitting) == 1:
+        return fitting[0]
+    held = _names(fitting or sorted({name for name, _, _ in found}))
+    if fitting:
+        raise ConfigError(f"the store holds results of several suites ({held}); choose one with --suite")
+    if concern is None and batch is None:
+        raise ConfigError("the store holds no results; check --store, and that `touchstone projector` has run")
+    raise ConfigError(f"no stored batch fits --concern and --batch (the store holds results of {held or 'no suite'}); check them, or name --suite")
 
 
 def choose(store: ResultStore, wanted: Wanted) -> Chosen:
-    """Find the batches; where they were scored in several ways, take the way that scored last. Raises `ConfigError`."""
-    groups = [(key, scored_at) for key, scored_at in _groups(store, wanted.suite)]
+    """Find the results; where they were scored in several ways, take the way that scored last. Raises `ConfigError`."""
+    if wanted.concern is None and wanted.batch is None and not wanted.one_concern:
+        return _choose_all(store, wanted)
+    groups = _groups(store, wanted.suite)
     concerns = sorted({key.concern_id for key, _ in groups})
     concern = wanted.concern or (concerns[0] if len(concerns) == 1 else None)
-    if concern is None:
+    if concern is None and wanted.one_concern:
         raise ConfigError(f"the store holds {_names(concerns) or 'no batch'} of suite {wanted.suite}; choose one with --concern")
+    pattern = wanted.batch or "*"
     matching = [
         (key, scored_at)
         for key, scored_at in groups
-        if key.concern_id == concern
-        and fnmatchcase(key.batch_id, wanted.batch)
+        if concern in {None, key.concern_id}
+        and fnmatchcase(key.batch_id, pattern)
         and wanted.suite_version in {None, key.suite_version}
         and wanted.config_digest in {None, key.config_digest}
     ]
     if not matching:
-        known = _names(sorted({key.batch_id for key, _ in groups if key.concern_id == concern}))
-        raise ConfigError(
-            f"no stored batch of concern {concern!r} matches {wanted.batch!r}: the store holds {known or 'none of it'}; check --concern and --batch"
-        )
+        known = _names(sorted({key.batch_id for key, _ in groups if concern in {None, key.concern_id}}))
+        of = "" if concern is None else f" of concern {concern!r}"
+        raise ConfigError(f"no stored batch{of} matches {pattern!r}: the store holds {known or 'none of it'}; check --concern and --batch")
     ways = {(key.suite_version, key.config_digest) for key, _ in matching}
     newest = max(matching, key=lambda pair: (pair[1], pair[0]))[0]
     way = (newest.suite_version, newest.config_digest)
-    return Chosen(tuple(sorted(key for key, _ in matching if (key.suite_version, key.config_digest) == way)), len(ways) - 1)
+    keys = tuple(sorted(key for key, _ in matching if (key.suite_version, key.config_digest) == way))
+    return Chosen(wanted.suite, *way, keys, len(ways) - 1)
+
+
+def _choose_all(store: ResultStore, wanted: Wanted) -> Chosen:
+    """All results of the way that scored last, of those that were asked for."""
+    columns = (results.c.suite_version, results.c.config_digest)
+    query = select(*columns, func.max(results.c.scored_at).label("last")).where(results.c.suite == wanted.suite).group_by(*columns)
+    with reading(store.engine) as connection:
+        found = [(row.last, row.suite_version, row.config_digest) for row in connection.execute(query)]
+    matching = [way for way in found if wanted.suite_version in {None, way[1]} and wanted.config_digest in {None, way[2]}]
+    if not matching:
+        reason = "choose others with --suite-version and --config-digest" if found else "check --store, and that `touchstone projector` has run"
+        raise ConfigError(f"the store holds no result of suite {wanted.suite}{' that was scored so' if found else ''}; {reason}")
+    _, version, digest = max(matching)
+    return Chosen(wanted.suite, version, digest, None, len(matching) - 1)
 
 
 def _groups(store: ResultStore, suite: str) -> list[tuple[BatchKey, int]]:
@@ -79,38 +121,30 @@ def _groups(store: ResultStore, suite: str) -> list[tuple[BatchKey, int]]:
         return [(BatchKey(*row[:-1]), row[-1]) for row in connection.execute(query)]
 
 
-def stored_results(store: ResultStore, keys: Sequence[BatchKey]) -> Iterator[ScoreResult]:
-    """The result events of the batches, as they were."""
-    with reading(store.engine) as connection:
-        for key in keys:
-            query = select(results).where(results.c.report_id == key.report_id)
-            for row in connection.execution_options(yield_per=1_000).execute(query):
+class StoredEntries:
+    """Chosen results, in the order in which their events lie on their topics; read anew each time, and never held as a whole."""
+
+    def __init__(self, store: ResultStore, chosen: Chosen) -> None:
+        self._store = store
+        self._chosen = chosen
+
+    def __iter__(self) -> Iterator[ScoreResult]:
+        """The result events, as they were. Raises `ConfigError` for a damaged one."""
+        chosen = self._chosen
+        query = select(results).where(
+            results.c.suite == chosen.suite, results.c.suite_version == chosen.suite_version, results.c.config_digest == chosen.config_digest
+        )
+        if chosen.keys is not None:
+            ids = [key.report_id for key in chosen.keys]
+            query = query.where(or_(*(results.c.report_id.in_(ids[at : at + _KEYS_PER_QUERY_MAX]) for at in range(0, len(ids), _KEYS_PER_QUERY_MAX))))
+        query = query.order_by(results.c.source_topic, results.c.source_partition, results.c.source_offset)
+        with reading(self._store.engine) as connection:
+            for row in connection.execution_options(yield_per=_ROWS_PER_FETCH).execute(query):
                 try:
-                    yield restore(row_of(row))
-                except ValueError:  # pydantic's and the JSON reader's alike
+                    result = restore(row_of(row))
+                except (ValueError, KeyError, TypeError, AttributeError):  # pydantic's and the JSON reader's among them
                     raise ConfigError(f"stored result {row.result_id} cannot be read: it is damaged, or another program wrote it") from None
-
-
-def report_from_store(store: ResultStore, chosen: Chosen, pattern: str, settings: SafeSettings) -> SafeV0BatchReport:
-    """Aggregate stored results. A case that could not be scored is listed in `errors`, by its place on the topic.
-
-    Raises `ConfigError` that names results which are no SAFE v0 results, whoever wrote them.
-    """
-    scored, errors, unfit = [], [], []
-    for result in stored_results(store, chosen.keys):
-        if result.label == "unscored":
-            where = f"{result.source.topic}[{result.source.partition}]@{result.source.offset}"
-            codes = ", ".join(sorted({f"{failure.component}: {failure.code}" for failure in result.failures})) or "no reason given"
-            errors.append(SafeV0CaseError(where=where, what=f"could not be scored ({codes})"))
-        else:
-            try:
-                scored.append(result_of(result))
-            except (ValidationError, KeyError):
-                unfit.append(result.result_id)
-    if unfit:
-        raise ConfigError(f"stored results lack what a SAFE v0 report needs (CR, AH, AC, composite, details, test_id): {_names(sorted(unfit))}")
-    errors.sort(key=lambda error: error.where)
-    return build_report(scored, concern_id=chosen.keys[0].concern_id, batch_id=chosen.batch_id or pattern, settings=settings, errors=errors)
+                yield result
 
 
 def _names(names: Sequence[str]) -> str:

@@ -8,7 +8,6 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 from touchstone.ops.store.rows import columns_of
 from touchstone.ops.store.schema import batches, repeats, results
-from touchstone.streams.account.batch_reports import REPORT_TYPES
 from touchstone.streams.account.projection import BatchKey, Position, ResultRow
 from touchstone.streams.account.store_port import Applied
 
@@ -100,8 +99,8 @@ def _decide(row: ResultRow, writes: _Writes) -> None:
 
 
 def _mark(writes: _Writes, batch: BatchKey | None) -> None:
-    """A batch has news, if its suite reports batches."""
-    if batch is not None and batch.suite in REPORT_TYPES:
+    """A batch has news."""
+    if batch is not None:
         writes.changed.add(batch)
 
 

@@ -85,7 +85,7 @@ def open_nli(settings: EngineSettings, place: Place) -> NliEngine:
     offline = hub_is_off(settings.offline)
     folder = DEFAULT_ADAPTER if settings.nli_model == "default" else folder_of(settings.nli_model, settings.nli_revision, offline=offline, setting="nli_model")
     if settings.nli_model == "default" and not (folder / ADAPTER_CONFIG).is_file():
-        raise ConfigError(f"nli_model: the default model is not in this installation ({folder}); install touchstone-stream again, or give a folder or a hub name")
+        raise ConfigError(f"nli_model: the default model is not in this installation ({folder}); install touchstone-stream again, or name another")
     with _readable("nli_model", folder):
         attention = ATTENTION[place.device.type]
         if (folder / ADAPTER_CONFIG).is_file():

@@ -1,6 +1,6 @@
 """What suites say of many results: reports, neutral views of them, verdicts, and the words that all of them use."""
 
-from touchstone.scorers.reporting.report import LabelCounts, RunFacts, SuiteReport, suite_report
+from touchstone.scorers.reporting.report import LabelCounts, RunFacts, SuiteReport, Tally, suite_event, suite_report
 from touchstone.scorers.reporting.verdict import EXIT_ERROR, EXIT_FAIL, EXIT_PASS, EXIT_REVIEW, Gate, Verdict, verdict_by_labels
 from touchstone.scorers.reporting.view import CaseView, Column, Distribution, Figure, Group, LayoutOptions, Table, View
 from touchstone.scorers.reporting.words import counted, percent, visible
@@ -21,10 +21,12 @@ __all__ = [
     "RunFacts",
     "SuiteReport",
     "Table",
+    "Tally",
     "Verdict",
     "View",
     "counted",
     "percent",
+    "suite_event",
     "suite_report",
     "verdict_by_labels",
     "visible",

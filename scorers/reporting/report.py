@@ -161,8 +161,8 @@ def suite_report(entries: Iterable[Entry], facts: RunFacts) -> SuiteReport:
         means={name: math.fsum(values[name]) / len(values[name]) for name in ordered},
         counts={name: len(values[name]) for name in ordered},
         distributions=tuple(distribution(name, values[name], facts.suite.value_max) for name in ordered),
-        codes=dict(codes.most_common()),
-        unscored=dict(unscored.most_common()),
+        codes=_by_count(codes),
+        unscored=_by_count(unscored),
         problems=tuple(problems),
         problem_count=problem_count,
         passed_over=passed_over,
@@ -172,6 +172,11 @@ def suite_report(entries: Iterable[Entry], facts: RunFacts) -> SuiteReport:
         batch_id=_one({batch for _, batch in named}, facts.asked.get("batch_id")),
         entries=entries,
     )
+
+
+def _by_count(codes: Counter[str]) -> dict[str, int]:
+    """The most frequent first, equals by name: the same in whatever order the entries came."""
+    return dict(sorted(codes.items(), key=lambda item: (-item[1], item[0])))
 
 
 def _one(names: set[str], asked: Any) -> str:
@@ -206,9 +211,17 @@ def suite_verdict(report: SuiteReport, gate: Gate | None = None) -> Verdict:
     )
 
 
-def suite_event(report: SuiteReport) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """What a batch comes to: labels, and means over the cases that have the value. It costs no memory per case, so any batch can be told while it grows."""
+
+    labels: LabelCounts
+    means: Mapping[str, float]
+
+
+def suite_event(tally: Tally | SuiteReport) -> dict[str, Any]:
     """What a report event carries of a batch: counts and means, in the manner of SAFE v0 §8.2."""
-    labels = report.labels
+    labels = tally.labels
     return {
         "summary": {
             "total_cases": labels.scored,
@@ -218,7 +231,7 @@ def suite_event(report: SuiteReport) -> dict[str, Any]:
             "unscored": labels.unscored,
             "overall_pass_rate": labels.pass_rate,
         },
-        "mean_scores": dict(report.means),
+        "mean_scores": dict(tally.means),
     }
 
 

@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 
 from touchstone.schemas.case import SafeCase
 from touchstone.schemas.reports.safe import SafeV0Observation, SafeV0ObservedScores, SafeV0Result
+from touchstone.schemas.result import ScoreResult
 from touchstone.scorers.safe.report import result_of
 from touchstone.scorers.safe.scorer import SafeScorer
 
@@ -18,6 +19,12 @@ def record_safe_v0_result(result: SafeV0Result, timestamp: datetime, observer: O
     observation = SafeV0Observation(test_id=result.test_id, scores=scores, label=result.label, timestamp=timestamp)
     observer(observation)
     return observation
+
+
+def observe_result(result: ScoreResult, observer: Observer) -> None:
+    """Tell an observer of a result of any way of scoring. A case that could not be scored has no observation."""
+    if result.label != "unscored":
+        record_safe_v0_result(result_of(result), result.scored_at, observer)
 
 
 def score_batch(cases: Iterable[SafeCase], scorer: SafeScorer, observe: Observer | None = None) -> Iterator[SafeV0Result]:

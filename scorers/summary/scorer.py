@@ -142,4 +142,5 @@ def _attributes(case: SummaryCase, datum: GoldStandardDatum | None) -> dict[str,
         "source_id": datum.entry.source_id if datum is not None else case.gold_ref,
         "category": datum.entry.category if datum is not None else None,
         "model": case.model,
+        "generated_at": None if (moment := case.generated_at or case.timestamp) is None else moment.isoformat(),
     }

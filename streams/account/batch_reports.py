@@ -1,7 +1,8 @@
-"""The batch report event, `safe:v0:result`: what is counted, when it is final, and how it is encoded. Pure."""
+"""The batch report event of any suite (`safe:v0:result`, …): what is counted, when it is final, and how it is encoded. Pure."""
 
 import json
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -9,12 +10,11 @@ from typing import Any
 
 import orjson
 
+from touchstone.scorers.base import Suite
 from touchstone.scorers.identity import deterministic_id
+from touchstone.scorers.reporting import LabelCounts, Tally
 from touchstone.streams.account.projection import BatchKey
 from touchstone.streams.wire.codec import Header
-
-#: Suites whose batches are reported, and the CloudEvents type of the report: the specification's own name.
-REPORT_TYPES: Mapping[str, str] = {"safe_v0": "safe:v0:result"}
 
 #: Computing a report may take this share of the interval at which it is repeated; a larger batch is reported less often.
 COMPUTE_SHARE_MAX = 0.05
@@ -88,33 +88,26 @@ def is_final(state: BatchState, summary: Summary, now: float, quiet_s: float) ->
     return summary.total == summary.batch_size or now - state.changed_at >= quiet_s
 
 
-def payload(state: BatchState, summary: Summary, final: bool) -> dict[str, Any]:
-    """SAFE v0 §8.2: `concern_id, batch_id, summary, timestamp`, and ours: `report_id, final, mean_scores`.
+def payload(state: BatchState, summary: Summary, final: bool, suite: Suite) -> dict[str, Any]:
+    """SAFE v0 §8.2, for any suite: `concern_id, batch_id, summary, timestamp`, and ours: `report_id, final`, and what else the suite tells.
 
-    Cases that could not be scored are in no count and no mean, as in the batch command's report, though they fill the
-    declared size. The timestamp is the latest `scored_at` of the batch, not the time of sending, so the same content is the same report.
+    Cases that could not be scored are in no count of labels and no mean, as in the report over files, though they fill the declared size.
+    The timestamp is the latest `scored_at` of the batch, not the time of sending, so the same content is the same report.
     """
-    passed, review, failed = (summary.labels.get(label, 0) for label in ("Pass", "Review", "Fail"))
-    total = passed + review + failed
+    told = suite.event(Tally(LabelCounts(Counter(summary.labels)), summary.mean_scores))
     stamp = summary.scored_at or datetime.fromtimestamp(0, UTC)
     return {
         "concern_id": state.key.concern_id,
         "batch_id": state.key.batch_id,
-        "summary": {
-            "total_cases": total,
-            "pass": passed,
-            "review": review,
-            "fail": failed,
-            "overall_pass_rate": passed / total if total else 0.0,
-        },
+        "summary": told["summary"],
         "timestamp": stamp.astimezone(UTC).isoformat().replace("+00:00", "Z"),
         "report_id": state.report_id,
         "final": final,
-        "mean_scores": dict(summary.mean_scores),
+        **{name: part for name, part in told.items() if name != "summary"},
     }
 
 
-def encode_report(state: BatchState, document: Mapping[str, Any]) -> tuple[bytes, bytes, list[Header]]:
+def encode_report(state: BatchState, document: Mapping[str, Any], suite: Suite) -> tuple[bytes, bytes, list[Header]]:
     """Key, value and headers of a report event (CloudEvents 1.0, binary mode). A re-emitted report has the same id."""
     value = json.dumps(document, separators=(",", ":"), ensure_ascii=False).encode()
     identity = deterministic_id(json.dumps([state.report_id, document], sort_keys=True, separators=(",", ":")))
@@ -124,7 +117,7 @@ def encode_report(state: BatchState, document: Mapping[str, Any]) -> tuple[bytes
         [
             ("content-type", b"application/json"),
             ("ce_specversion", b"1.0"),
-            ("ce_type", REPORT_TYPES[state.key.suite].encode()),
+            ("ce_type", suite.report_type.encode()),
             ("ce_id", identity.encode()),
             ("ce_source", f"/touchstone/projector/{state.key.suite}".encode()),
             ("ce_subject", state.report_id.encode()),

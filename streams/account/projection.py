@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from types import MappingProxyType
 from typing import NamedTuple
 
 import orjson
@@ -14,7 +15,9 @@ from pydantic import ValidationError
 
 from touchstone.schemas.ledger import LedgerRecord
 from touchstone.schemas.result import ScoreResult, SourceRef
+from touchstone.scorers.base import Suite, default_group
 from touchstone.scorers.identity import deterministic_id
+from touchstone.scorers.reporting import Group
 from touchstone.streams.account.intervals import Interval, runs
 from touchstone.streams.wire.codec import LEDGER_TYPE, RESULT_TYPE, Record
 
@@ -22,6 +25,7 @@ from touchstone.streams.wire.codec import LEDGER_TYPE, RESULT_TYPE, Record
 TEXT_CHARS_MAX = 512
 OFFSET_MAX = 2**62
 PARTITION_MAX = 2**31 - 1
+NO_SUITES: Mapping[str, Suite] = MappingProxyType({})
 #: Of a value: the sum over as many cases as there are offsets is still a number.
 VALUE_MAX = 1e280
 
@@ -114,15 +118,15 @@ class Unreadable(Exception):
         self.code = code
 
 
-def project(topic: str, expected: Mapping[int, int | None], polled: Mapping[int, Iterable[Record]]) -> Projection:
-    """Read one polled batch: partition → records in offset order. Never raises for what a record holds."""
+def project(topic: str, expected: Mapping[int, int | None], polled: Mapping[int, Iterable[Record]], suites: Mapping[str, Suite] = NO_SUITES) -> Projection:
+    """Read one polled batch: partition → records in offset order. Never raises for what a record holds. `suites`: how each groups its results."""
     projection = Projection(topic, {partition: expected.get(partition) for partition in polled}, {})
     scored: dict[AccountKey, list[int]] = {}
     for partition, records in polled.items():
         for record in records:
             projection.reached[partition] = record.offset + 1
             try:
-                _project_record(record, projection, scored)
+                _project_record(record, projection, scored, suites)
             except Unreadable as error:
                 projection.rejected[error.code] += 1
     for account, offsets in scored.items():
@@ -131,13 +135,13 @@ def project(topic: str, expected: Mapping[int, int | None], polled: Mapping[int,
     return projection
 
 
-def _project_record(record: Record, projection: Projection, scored: dict[AccountKey, list[int]]) -> None:
+def _project_record(record: Record, projection: Projection, scored: dict[AccountKey, list[int]], suites: Mapping[str, Suite]) -> None:
     """Add one record. Raises `Unreadable` before anything of it is added."""
     kind = next((raw for name, raw in record.headers if name == "ce_type"), b"")
     if not record.value:
         raise Unreadable("empty")
     if kind == RESULT_TYPE.encode():
-        row = read_result(record.value)
+        row = read_result(record.value, suites)
         projection.results.append(row)
         scored.setdefault(row.account, []).append(row.source.offset)
     elif kind == LEDGER_TYPE.encode():
@@ -148,12 +152,14 @@ def _project_record(record: Record, projection: Projection, scored: dict[Account
         raise Unreadable("unknown_type" if kind else "no_type")
 
 
-def read_result(value: bytes) -> ResultRow:
+def read_result(value: bytes, suites: Mapping[str, Suite] = NO_SUITES) -> ResultRow:
     """One result event as a row. Fields of a newer version are passed over; raises `Unreadable`."""
     try:
         result = ScoreResult.model_validate_json(value, extra="ignore")
     except ValidationError:
         raise Unreadable("invalid_result") from None
+    if not isinstance(result.source, SourceRef):
+        raise Unreadable("invalid_result")  # a result of a file, which has no place on a topic
     if not all(math.isfinite(number) for number in (*result.values.values(), *result.duration_ms.values())):
         raise Unreadable("not_finite")
     if any(abs(number) > VALUE_MAX for number in result.values.values()):
@@ -161,8 +167,11 @@ def read_result(value: bytes) -> ResultRow:
     texts = (result.result_id, result.event_id, result.case_id or "", result.kind, result.suite, result.suite_version, result.config_digest)
     _bounded(*texts, result.source.topic)
     _bounded_position(result.source.partition, result.source.offset)
-    batch = batch_of(result)
-    size = result.attributes.get("batch_size")
+    suite = suites.get(result.suite)
+    try:
+        group = default_group(result) if suite is None else suite.group(result)
+    except Exception:  # noqa: BLE001 -- a suite that cannot group one result must not hold up the others
+        group = None
     scores = orjson.dumps(result.values, option=orjson.OPT_SORT_KEYS).decode()
     document = _document(result)
     hasher = hashlib.blake2b(digest_size=16)
@@ -172,8 +181,8 @@ def read_result(value: bytes) -> ResultRow:
     return ResultRow(
         *(result.result_id, result.event_id, result.case_id, result.kind, result.suite, result.suite_version, result.config_digest),
         label=result.label,
-        batch=batch,
-        batch_size=size if type(size) is int and 0 < size < OFFSET_MAX else None,
+        batch=batch_of(result, group),
+        batch_size=group.size if group is not None and group.size is not None and 0 < group.size < OFFSET_MAX else None,
         source=Position(result.source.topic, result.source.partition, result.source.offset),
         scored_at=_in_utc(result.scored_at),
         duration_ms=orjson.dumps(result.duration_ms).decode(),
@@ -224,13 +233,12 @@ def restore(row: ResultRow) -> ScoreResult:
     )
 
 
-def batch_of(result: ScoreResult) -> BatchKey | None:
-    """The batch a result belongs to; None where it names no concern or batch."""
-    concern, batch = result.attributes.get("concern_id"), result.attributes.get("batch_id")
-    if not isinstance(concern, str) or not isinstance(batch, str):
+def batch_of(result: ScoreResult, group: Group | None) -> BatchKey | None:
+    """The batch a result belongs to, as its suite groups it; None where it belongs to none."""
+    if group is None:
         return None
-    _bounded(concern, batch)
-    return BatchKey(result.suite, result.suite_version, result.config_digest, concern, batch)
+    _bounded(group.concern_id, group.batch_id)
+    return BatchKey(result.suite, result.suite_version, result.config_digest, group.concern_id, group.batch_id)
 
 
 def read_ledger(value: bytes) -> tuple[AccountKey, list[Interval]]:

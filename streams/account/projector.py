@@ -17,20 +17,23 @@ from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.errors import KafkaError, OffsetOutOfRangeError, for_code
 
 from touchstone.schemas.settings.house import Settings
+from touchstone.scorers.backoff import Backoff
+from touchstone.scorers.base import Suite, unknown_suite
 from touchstone.streams.account.batch_reports import COMPUTE_SHARE_MAX, BatchState, Emitted, Summary, encode_report, is_final, next_look, payload
-from touchstone.streams.account.projection import project
+from touchstone.streams.account.projection import NO_SUITES, project
 from touchstone.streams.account.store_port import ProjectionStore, StoreUnavailable, check_positions
 from touchstone.streams.process.metrics import ProjectorCounts
-from touchstone.streams.wire.clients import client_options
+from touchstone.streams.wire.clients import check_topics, client_options
 from touchstone.streams.wire.closing import close_client
+from touchstone.streams.wire.waiting import once_reached
 
 log = structlog.get_logger("touchstone.projector")
 
 #: Batches looked at in one round, between two polls.
 REPORTS_PER_ROUND_MAX = 64
 POLL_MS = 250
-#: How often the partitions are counted and the broker is asked for the ends of the log.
-PROBE_INTERVAL_S = 5.0
+#: What the dependencies are called on the page.
+SPOKEN = {"kafka": "the broker", "store": "the store"}
 
 
 class Projector:
@@ -41,17 +44,37 @@ class Projector:
         settings: Settings,
         store: ProjectionStore,
         *,
+        suites: Mapping[str, Suite] = NO_SUITES,
         metrics: ProjectorCounts | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._settings = settings
         self._store = store
+        self._suites = suites
         self._metrics = metrics or ProjectorCounts()
         self._clock = clock
         self._topic = settings.topics.results
-        self._down: set[str] = set()
+        self._down: dict[str, tuple[float, str]] = {}
         self._writing = asyncio.Lock()
         self.ready = asyncio.Event()
+
+    def readiness(self) -> tuple[bool, str]:
+        """Whether broker and store answer, and what to say if not. Read from another thread."""
+        now = time.monotonic()
+        gone = [f"{SPOKEN[name]} has not answered for {now - since:.0f} s ({code})" for name, (since, code) in sorted(self._down.items())]
+        if gone:
+            return False, ", ".join(gone)
+        return self.ready.is_set(), "connecting to the broker and the store"
+
+    async def reach(self, stop: asyncio.Event) -> bool:
+        """Wait until the cluster answers and has the topics; False where `stop` came first. Raises `ConfigError` for missing topics."""
+        settings = self._settings
+        needed = [settings.topics.results, settings.topics.reports]
+
+        def on_wait(waits: bool) -> None:
+            self._mark("kafka", up=not waits, code="Unreachable")
+
+        return await once_reached(lambda: check_topics(settings.kafka, needed), settings.kafka, self._backoff(), stop, on_wait) is not None
 
     async def run(self, stop: asyncio.Event) -> None:
         """Project until `stop`; the transaction in progress is finished first.
@@ -73,8 +96,7 @@ class Projector:
 
     async def _sessions(self, stop: asyncio.Event) -> None:
         """One session after the other, with a pause between two."""
-        worker = self._settings.worker
-        backoff = worker.retry_backoff_min_s
+        backoff = self._backoff()
         while not stop.is_set():
             began = time.monotonic()
             try:
@@ -87,10 +109,14 @@ class Projector:
                 self._gone("kafka", type(error).__name__)
             finally:
                 self.ready.clear()
-            if time.monotonic() - began > worker.retry_backoff_max_s:
-                backoff = worker.retry_backoff_min_s
-            await _wait(stop, backoff)
-            backoff = min(backoff * 2, worker.retry_backoff_max_s)
+            if time.monotonic() - began > self._settings.worker.retry_backoff_max_s:
+                backoff.reset()
+            await _wait(stop, backoff.next_s())
+
+    def _backoff(self) -> Backoff:
+        """Pauses between the attempts of one outage."""
+        worker = self._settings.worker
+        return Backoff(worker.retry_backoff_min_s, worker.retry_backoff_max_s)
 
     async def _session(self, stop: asyncio.Event) -> None:
         """Connect, start from the store's positions, and work until something breaks: then nothing in memory is trusted."""
@@ -109,16 +135,33 @@ class Projector:
             self._back("kafka")
             self._back("store")
             self.ready.set()
+            watching = asyncio.create_task(self._watch(admin))
+            stack.callback(watching.cancel)
             while not stop.is_set():
                 await self._work(consumer, producer, positions, stop)
-                partitions = await self._partitions(admin)
+                async with asyncio.timeout(self._settings.kafka.probe_timeout_s):
+                    partitions = await self._partitions(admin)
                 if set(partitions) - positions.keys():
                     positions = await self._assign(consumer, partitions)
-                await self._probe(consumer, positions)
+                async with asyncio.timeout(self._settings.kafka.probe_timeout_s):
+                    await self._probe(consumer, positions)
+
+    async def _watch(self, admin: AIOKafkaAdminClient) -> None:
+        """Ask the cluster from time to time, whatever else waits for it meanwhile: a report that cannot be sent holds the work up for long."""
+        kafka = self._settings.kafka
+        while True:
+            await asyncio.sleep(kafka.probe_interval_s)
+            try:
+                async with asyncio.timeout(kafka.probe_timeout_s):
+                    await self._partitions(admin)
+            except (KafkaError, OSError, TimeoutError) as error:
+                self._gone("kafka", type(error).__name__)
+            else:
+                self._back("kafka")
 
     async def _work(self, consumer: AIOKafkaConsumer, producer: AIOKafkaProducer, positions: dict[int, int | None], stop: asyncio.Event) -> None:
         """Poll, write and report until it is time to look after the broker."""
-        until = time.monotonic() + PROBE_INTERVAL_S
+        until = time.monotonic() + self._settings.kafka.probe_interval_s
         while not stop.is_set() and time.monotonic() < until:
             polled = await _poll(consumer, self._settings.projector.batch_records_max)
             if polled:
@@ -127,7 +170,7 @@ class Projector:
 
     async def _write(self, polled: Mapping[int, Sequence[Any]], positions: dict[int, int | None]) -> None:
         """One transaction; the positions in memory follow it."""
-        projection = await asyncio.to_thread(project, self._topic, positions, polled)
+        projection = await asyncio.to_thread(project, self._topic, positions, polled, self._suites)
         began = time.perf_counter()
         async with self._writing:
             applied = await asyncio.to_thread(self._store.apply, projection, self._clock())
@@ -171,7 +214,13 @@ class Projector:
         emitted = Emitted(state.report_id, state.revision, final, now, next_look(state, final, now, settings.quiet_s), interval)
         if state.revision == state.emitted_revision and final == state.emitted_final:
             return emitted, None
-        key, value, headers = encode_report(state, payload(state, summary, final))
+        suite = self._suites.get(state.key.suite) or unknown_suite(state.key.suite, state.key.suite_version)
+        try:
+            document = payload(state, summary, final, suite)
+        except Exception as error:  # noqa: BLE001 -- a suite that cannot tell one batch must not hold up the others
+            log.error("report_failed", suite=suite.name, code=type(error).__name__)
+            return emitted, None
+        key, value, headers = encode_report(state, document, suite)
         return emitted, await producer.send(self._settings.topics.reports, value=value, key=key, headers=headers)
 
     async def _partitions(self, admin: AIOKafkaAdminClient) -> list[int]:
@@ -205,17 +254,23 @@ class Projector:
 
     def _gone(self, name: str, code: str) -> None:
         """Say once that a dependency is down."""
-        if name not in self._down:
-            self._down.add(name)
-            self._metrics.dependency(name, False)
+        if self._mark(name, up=False, code=code):
             log.warning("dependency_down", stage=name, code=code)
 
     def _back(self, name: str) -> None:
         """Say once that it is back."""
-        self._metrics.dependency(name, True)
-        if name in self._down:
-            self._down.discard(name)
+        if self._mark(name, up=True):
             log.info("dependency_up", stage=name)
+
+    def _mark(self, name: str, *, up: bool, code: str = "") -> bool:
+        """Note how a dependency is; whether that is news."""
+        news = (name in self._down) is up
+        self._metrics.dependency(name, up)
+        if up:
+            self._down.pop(name, None)
+        elif news:
+            self._down[name] = (time.monotonic(), code)
+        return news
 
 
 async def _poll(consumer: AIOKafkaConsumer, most: int) -> dict[int, list[Any]]:

@@ -6,10 +6,12 @@ from datetime import datetime
 from typing import Any
 
 import orjson
+from pydantic import ValidationError
 
-from touchstone.schemas.case import Case
+from touchstone.schemas.result import ScoreResult
 from touchstone.schemas.settings.house import TopicSettings
-from touchstone.streams.account.batch_reports import REPORT_TYPES
+from touchstone.scorers.base import Suite, default_group
+from touchstone.scorers.reporting import Group
 from touchstone.streams.topics.dlq import LETTER, RESOLUTION
 from touchstone.streams.topics.log_reader import header_texts, moment
 from touchstone.streams.wire.codec import LEDGER_TYPE, RESULT_TYPE, Codec, Read, Record, Reject
@@ -43,12 +45,15 @@ class Sighting:
 
 
 class Describer:
-    """Describes records. `cases`: kind → model of every installed suite, to recognise input events."""
+    """Describes records. `suites`: those installed here, by name; they say how input events are recognised and what a line shows of a result."""
 
-    def __init__(self, topics: TopicSettings, cases: Mapping[str, type[Case]], event_bytes_max: int) -> None:
+    def __init__(self, topics: TopicSettings, suites: Mapping[str, Suite], event_bytes_max: int) -> None:
         self._dead = topics.dead
+        self._results = topics.results
         self._outputs = {topics.results, topics.reports}
-        self._codec = Codec(cases, bytes_max=event_bytes_max)
+        self._suites = suites
+        self._reports = {suite.report_type: name for name, suite in suites.items()}
+        self._codec = Codec({kind: model for suite in suites.values() for kind, model in suite.cases.items()}, bytes_max=event_bytes_max)
 
     def describe(self, record: Record) -> Sighting:
         """One record. Never raises for what it holds."""
@@ -61,11 +66,11 @@ class Describer:
             document = orjson.loads(record.value or b"")
             kind = headers.get("ce_type", "")
             if kind == RESULT_TYPE:
-                return self._seen(record, *_result(document))
+                return self._seen(record, *_result(document, self._suites.get(document["suite"])))
             if kind == LEDGER_TYPE:
                 return self._seen(record, *_ledger(document))
-            if kind in REPORT_TYPES.values():
-                return self._seen(record, *_report(kind, document))
+            if record.topic != self._results:
+                return self._seen(record, *_report(kind, document, self._reports.get(kind, kind.partition(":")[0])))
         except (orjson.JSONDecodeError, KeyError, TypeError, ValueError, AttributeError):
             pass  # somebody else's record on our topic: its size says enough
         return self._seen(record, "record", f"{len(record.value or b''):,} bytes that are no event of ours", None, None, {})
@@ -88,20 +93,35 @@ class Describer:
 Seen = tuple[str, str, str | None, str | None, dict[str, Any]]
 
 
-def _result(document: Mapping[str, Any]) -> Seen:
-    """A result event."""
+def _result(document: Mapping[str, Any], suite: Suite | None) -> Seen:
+    """A result event: the columns that its suite names, else its first few values."""
     values = {name: float(value) for name, value in document["values"].items()}
     attributes = document.get("attributes") or {}
-    shown = " ".join(f"{name} {value:.2f}" for name, value in list(values.items())[:VALUES_SHOWN_MAX])
-    case = document.get("case_id") or document["event_id"]
-    batch = f"  {attributes['concern_id']}/{attributes['batch_id']}" if {"concern_id", "batch_id"} <= attributes.keys() else ""
+    columns = [(column.heading, values[column.value]) for column in suite.columns if column.value in values] if suite is not None else []
+    shown = " ".join(f"{name} {value:.2f}" for name, value in (columns or list(values.items()))[:VALUES_SHOWN_MAX])
+    group = _group(document, suite)
+    batch = f"  {group.concern_id}/{group.batch_id}" if group is not None else ""
     failures = [failure["code"] for failure in document.get("failures") or ()]
     missing = f"  failed: {', '.join(failures)}" if failures else ""
-    text = f"{document['suite']}  {document['label']:<8} {case}  {shown}{batch}{missing}"
+    text = f"{document['suite']}  {document['label']:<8} {_name(document, suite)}  {shown}{batch}{missing}"
     facts = {name: document.get(name) for name in ("result_id", "event_id", "case_id", "kind", "suite_version", "config_digest", "source", "scored_at")}
     facts |= {name: document.get(name, []) for name in ("findings", "not_checked", "components_missing")}
     facts |= {"values": values, "failures": failures, "concern_id": attributes.get("concern_id"), "batch_id": attributes.get("batch_id")}
     return "result", text, document["suite"], document["label"], facts
+
+
+def _name(document: Mapping[str, Any], suite: Suite | None) -> str:
+    """What people call the case."""
+    event_id, case_id = str(document["event_id"]), document.get("case_id")
+    return suite.call(event_id, case_id) if suite is not None else str(case_id or event_id)
+
+
+def _group(document: Mapping[str, Any], suite: Suite | None) -> Group | None:
+    """The batch that the result is reported in; None where it is in none, or is no whole result."""
+    try:
+        return (suite.group if suite is not None else default_group)(ScoreResult.model_validate(document, extra="ignore"))
+    except (ValidationError, ArithmeticError, TypeError, ValueError):
+        return None
 
 
 def _ledger(document: Mapping[str, Any]) -> Seen:
@@ -115,12 +135,12 @@ def _ledger(document: Mapping[str, Any]) -> Seen:
     return "ledger", text, document["suite"], None, {"source": place, "outcomes": counts}
 
 
-def _report(kind: str, document: Mapping[str, Any]) -> Seen:
+def _report(kind: str, document: Mapping[str, Any], suite: str) -> Seen:
     """A batch report."""
     summary = document["summary"]
     state = "final" if document.get("final") else "so far"
     counts = f"{summary['total_cases']} cases: {summary['pass']} pass, {summary['review']} review, {summary['fail']} fail"
-    suite = next(name for name, event in REPORT_TYPES.items() if event == kind)
+    counts += f", {summary['unscored']} not scored" if summary.get("unscored") else ""
     return "report", f"{kind}  {document['concern_id']}/{document['batch_id']}  {counts} ({state})", suite, None, dict(document)
 
 

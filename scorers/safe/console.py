@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 
 from rich.cells import cell_len
 
-from touchstone.ops.reports.text import counted, percent, visible
 from touchstone.schemas.reports.safe import SafeV0BatchReport, SafeV0Result
+from touchstone.scorers.reporting.words import counted, percent, visible
 from touchstone.scorers.safe.settings import METRICS
 
 # Widths of the specification's drawing, in terminal cells.

@@ -1,0 +1,105 @@
+"""What every command that scores files shares: run, report, write, say the verdict, end with its exit code."""
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import typer
+
+from touchstone.ops.cli.common.shared import one_line
+
+if TYPE_CHECKING:
+    from touchstone.ops.batch.run import Run
+    from touchstone.ops.batch.sources import Source
+    from touchstone.scorers.base import RunFacts, Suite
+    from touchstone.scorers.reporting import Gate, Verdict
+
+#: Problems that standard error tells; all of them are in the report.
+PROBLEMS_SHOWN_MAX = 20
+#: What opening and reporting a file costs, as bytes that might have been scored meanwhile.
+_BYTES_PER_FILE = 8_192
+
+
+def run_files(run: "Run", sources: "Callable[[], Iterator[Source]]", what: str) -> tuple[Any, "RunFacts"]:
+    """Score the sources and report them; a bar on standard error for a run of more than two seconds, if a person is watching.
+
+    `sources`: may be asked twice, the first time to know how much there is. Raises `ConfigError`.
+    """
+    from itertools import accumulate
+
+    from touchstone.ops.cli.common.progress import Progress
+    from touchstone.ops.reports.writing import stoppable
+
+    is_watched = sys.stderr is not None and sys.stderr.isatty()
+    # What is done by the end of each file, in bytes: the files may be of very different sizes.
+    done = list(accumulate(source.size() + _BYTES_PER_FILE for source in sources())) if is_watched else []
+    total = done[-1] if len(done) > 1 else None
+    begun = 0
+    with Progress(what, total=total, every=1 if run.suite.execution != "inline" else 64) as progress:
+
+        def source_begun(number: int) -> None:
+            nonlocal begun
+            begun = done[number - 2] if len(done) > 1 and 1 < number <= len(done) else 0
+
+        run.on_source = source_begun
+        run.on_case = lambda count: progress.step(count, begun if total else None)
+        with stoppable():
+            facts = run.score(sources())
+            return run.suite.report(run.entries, facts), facts
+
+
+def tell_problems(run: "Run") -> None:
+    """Say on standard error what was not scored and what was met twice."""
+    from touchstone.schemas.result import Problem
+
+    shown = rest = 0
+    for entry in run.entries:
+        if not isinstance(entry, Problem) or entry.kind == "passed_over":
+            continue
+        if shown < PROBLEMS_SHOWN_MAX:
+            shown += 1
+            typer.echo(one_line(f"{entry.where}: {entry.what}"), err=True)
+        else:
+            rest += 1
+    if rest:
+        typer.echo(one_line(f"and {rest} more; the JSON report lists all"), err=True)
+    if run.repeated:
+        count, first = len(run.repeated), run.repeated[0]
+        typer.echo(one_line(f"{count} repeated event id{'s' if count > 1 else ''}, counted once (first repeat: {first})"), err=True)
+
+
+def write_in(
+    suite: "Suite", report: Any, formats: Sequence[tuple[str, Path | None]], verdict: "Verdict", *, verbose: bool = False, only: frozenset[str] = frozenset()
+) -> None:
+    """The report in each format, whole or not at all: to its file, or to standard output (None, `-`). Files are named on standard error."""
+    from touchstone.ops.cli.common.terminal import has_colour, width_of
+    from touchstone.ops.reports.layouts import lay_out
+    from touchstone.ops.reports.writing import write_report
+    from touchstone.scorers.reporting import LayoutOptions
+
+    for form, output in formats:
+        options = LayoutOptions(verdict, verbose=verbose, colour=has_colour(output), width=width_of(output), only=only)
+        if write_report(lay_out(suite, report, form, options), output):
+            typer.echo(one_line(f"wrote {output}"), err=True)
+
+
+def end_with(suite: "Suite", verdict: "Verdict") -> NoReturn:
+    """Say the verdict, and end with its exit code: whatever happens to the output, the code stands."""
+    typer.echo(f"{suite.title or suite.name} {verdict}", err=True)
+    raise typer.Exit(verdict.exit_code)
+
+
+def judged(suite: "Suite", report: Any, gate: "Gate | None" = None) -> "Verdict":
+    """The suite's verdict on its report."""
+    return suite.verdict(report, gate)
+
+
+def paths_of(files: Sequence[str]) -> list[Path]:
+    """The files as paths. Refuses what cannot be meant, before anything is read."""
+    from touchstone.scorers.base import ConfigError
+
+    # As a path the empty text would be the working directory.
+    if "" in files:
+        raise ConfigError("an empty path is given (a variable without a value?); name a file or a directory")
+    return [Path(file) for file in files]

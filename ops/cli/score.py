@@ -1,0 +1,61 @@
+"""`touchstone score`: files through any installed suite."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from touchstone.ops.cli import app
+from touchstone.ops.cli.common.options import FORMAT_HELP, Format
+from touchstone.ops.cli.common.shared import one_line_errors
+
+OutputOption = Annotated[Path | None, typer.Option("--output", "-o", help="File for the report. Default: standard output.", show_default=False)]
+MinPassRateOption = Annotated[
+    float | None, typer.Option("--min-pass-rate", min=0.0, max=1.0, help="Gate: exit 0 if this share (0-1) passes, else 1.", show_default=False)
+]
+SuiteConfigOption = Annotated[
+    Path | None, typer.Option("--config", help="The suite's settings file. Default: its own name, in the working directory.", show_default=False)
+]
+
+
+@app.command()
+def score(
+    suite: Annotated[str, typer.Argument(help="An installed suite, such as safe_v0; `touchstone doctor` lists them.")],
+    files: Annotated[list[str], typer.Argument(metavar="FILE|DIR…", help="Files, folders, patterns, or - for standard input; .gz and .zst are unpacked.")],
+    format: Annotated[Format, typer.Option("--format", "-f", help=FORMAT_HELP)] = Format.console,
+    output: OutputOption = None,
+    min_pass_rate: MinPassRateOption = None,
+    allow_unscored: Annotated[bool, typer.Option("--allow-unscored", help="A case that cannot be scored is told and is no error.")] = False,
+    jobs: Annotated[int, typer.Option("--jobs", "-j", min=1, max=64, help="Score in so many processes.")] = 1,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Console: every finding of every case.")] = False,
+    config: SuiteConfigOption = None,
+) -> None:
+    """Score files with a suite and report them, as its worker scores events.
+
+    Exit codes: 0 all cases pass, 1 at least one Fail, 2 no Fail but a Review or Warn, 3 an error or a case that was not scored. The report goes to
+    standard output or to a file, everything else to standard error.
+
+    Example: touchstone score safe_v0 batches/ --format html --output report.html
+    """
+    from touchstone.ops.batch.run import Run
+    from touchstone.ops.batch.sources import find_sources
+    from touchstone.ops.cli.common.scoring import end_with, paths_of, run_files, tell_problems, write_in
+    from touchstone.ops.reports.writing import check_output
+    from touchstone.ops.suites import suite_settings_for_files
+    from touchstone.scorers.base import ConfigError
+    from touchstone.scorers.registry import load_suite
+    from touchstone.scorers.reporting import Gate
+
+    with one_line_errors():
+        loaded = load_suite(suite)
+        settings = suite_settings_for_files(loaded, config)
+        check_output(output)
+        sources = list(find_sources(paths_of(files), any_file=loaded.read is not None, hint="name the files", missing_is_error=loaded.read is None))
+        run = Run(loaded, settings, jobs)
+        report, _ = run_files(run, lambda: iter(sources), "cases scored")
+        if not len(run.entries):
+            raise ConfigError("no case to score: the files hold none; check the paths")
+        verdict = loaded.verdict(report, Gate(min_pass_rate, allow_unscored=allow_unscored))
+        write_in(loaded, report, [(format.value, output)], verdict, verbose=verbose)
+    tell_problems(run)
+    end_with(loaded, verdict)

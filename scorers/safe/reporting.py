@@ -1,0 +1,232 @@
+"""What SAFE v0 says of many results: the batch report of §4.2, its verdict, its view, its event and the layouts that the specification draws."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import ValidationError
+
+from touchstone.schemas.reports.safe import (
+    SafeV0BatchReport,
+    SafeV0CaseError,
+    SafeV0FailureAnalysis,
+    SafeV0JsonReport,
+    SafeV0Label,
+    SafeV0Result,
+    utc_text,
+)
+from touchstone.schemas.result import Problem, ScoreResult, place_of
+from touchstone.scorers.base import ConfigError, LayoutOptions, RunFacts
+from touchstone.scorers.reporting import (
+    CaseView,
+    Column,
+    Figure,
+    Gate,
+    SuiteReport,
+    Table,
+    Tally,
+    Verdict,
+    View,
+    counted,
+    percent,
+    suite_event,
+    verdict_by_labels,
+)
+from touchstone.scorers.reporting.report import distribution
+from touchstone.scorers.reporting.words import number
+from touchstone.scorers.safe.console import render_console
+from touchstone.scorers.safe.report import build_report, result_of, summary_of
+from touchstone.scorers.safe.settings import METRICS, SafeSettings
+
+COLUMNS = tuple(Column(name, name) for name in (*METRICS, "composite"))
+ISSUES_MAX = 10
+_NAMES_SHOWN_MAX = 8
+_STATUS: Mapping[SafeV0Label, Any] = {"Pass": "pass", "Review": "review", "Fail": "fail"}
+
+
+@dataclass(frozen=True, slots=True)
+class SafeReport:
+    """The specification's batch report, and what it was made of. Equal batches are equal reports, whenever they were made."""
+
+    batch: SafeV0BatchReport
+    facts: RunFacts
+
+
+def report(entries: Iterable[ScoreResult | Problem], facts: RunFacts) -> SafeReport:
+    """Aggregate one concern's cases. A case that could not be scored is listed in `errors`, and is in no count and no mean.
+
+    The batch's name is the cases' own where they share one, else what was asked for. Raises `ConfigError` where the entries mix concerns,
+    where there are none, and where results lack what a SAFE report needs, whoever wrote them.
+    """
+    results: list[SafeV0Result] = []
+    errors: list[SafeV0CaseError] = []
+    unfit: list[str] = []
+    concern: str | None = None
+    batches: set[str] = set()
+    for entry in entries:
+        if isinstance(entry, Problem):
+            errors.append(SafeV0CaseError(where=entry.where, what=entry.what))
+            continue
+        named = entry.attributes.get("concern_id")
+        if isinstance(named, str):
+            concern = concern or named
+            if named != concern:
+                raise ConfigError(f"{place_of(entry.source)}: a second concern, {named}, beside {concern}; choose one with --concern")
+        batches.add(str(entry.attributes.get("batch_id")))
+        if entry.label == "unscored":
+            codes = ", ".join(sorted({f"{failure.component}: {failure.code}" for failure in entry.failures})) or "no reason given"
+            errors.append(SafeV0CaseError(where=place_of(entry.source), what=f"could not be scored ({codes})"))
+            continue
+        try:
+            results.append(result_of(entry))
+        except (ValidationError, KeyError):
+            unfit.append(entry.result_id)
+    asked = facts.asked
+    if unfit:
+        raise ConfigError(f"stored results lack what a SAFE v0 report needs (CR, AH, AC, composite, details, test_id): {_names(sorted(unfit))}")
+    if not results and not errors:
+        wanted = f"concern {asked.get('concern_id') or 'any'}, batch {asked.get('batch_id', '*')!r}"
+        raise ConfigError(f"no case to score ({wanted}; {asked.get('passed_over', 0)} others passed over); check --concern and --batch")
+    settings = facts.settings if isinstance(facts.settings, SafeSettings) else SafeSettings()
+    batch_id = next(iter(batches)) if len(batches) == 1 else str(asked.get("batch_id", "*"))
+    return SafeReport(build_report(results, concern_id=concern or asked.get("concern_id") or "", batch_id=batch_id, settings=settings, errors=errors), facts)
+
+
+def verdict(report: SafeReport, gate: Gate | None = None) -> Verdict:
+    """Judge a batch (§7.3)."""
+    labels = report.batch.label_distribution
+    return verdict_by_labels(passed=labels.Pass, review=labels.Review, failed=labels.Fail, problems=len(report.batch.errors), gate=gate)
+
+
+def event(tally: Tally | SuiteReport) -> dict[str, Any]:
+    """What `safe:v0:result` carries of a batch (§8.2): exactly the counts of the specification, and the means."""
+    told = suite_event(tally)
+    del told["summary"]["unscored"]
+    return told
+
+
+def json_pieces(report: SafeReport, _: LayoutOptions) -> Iterator[str]:
+    """The document of §5.1, two spaces deep, field order as in the specification; numbers are not rounded."""
+    batch = report.batch
+    document = SafeV0JsonReport(
+        generated_at=report.facts.generated_at,
+        batch_id=batch.batch_id,
+        concern_id=batch.concern_id,
+        summary=summary_of(batch),
+        mean_scores=batch.mean_scores,
+        pass_rates=batch.pass_rates,
+        label_distribution=batch.label_distribution,
+        thresholds=batch.thresholds,
+        by_archetype=batch.by_archetype,
+        results=batch.results,
+        failure_analysis=SafeV0FailureAnalysis(
+            worst_performers=batch.worst_performers,
+            common_CR_misses=batch.common_CR_misses,
+            common_AH_violations=batch.common_AH_violations,
+            common_AC_misses=batch.common_AC_misses,
+        ),
+        errors=batch.errors,
+    )
+    yield document.model_dump_json(indent=2) + "\n"
+
+
+def console_pieces(report: SafeReport, options: LayoutOptions) -> Iterator[str]:
+    """The scorecard of §5.2."""
+    batch = report.batch
+    if options.only:
+        batch = batch.model_copy(update={"results": tuple(result for result in batch.results if _STATUS[result.label] in options.only)})
+    yield render_console(batch, verbose=options.verbose)
+
+
+LAYOUTS = {"console": console_pieces, "json": json_pieces}
+
+
+def view(report: SafeReport) -> View:
+    """The report as every other format shows it."""
+    batch, facts = report.batch, report.facts
+    labels = batch.label_distribution
+    problems = tuple(Problem.model_validate({"source": {"file": error.where}, "what": error.what}) for error in batch.errors)
+    return View(
+        title=f"SAFE v0: {batch.concern_id}",
+        suite=facts.suite.name,
+        suite_version=facts.version,
+        config_digest=facts.config_digest,
+        generated_at=utc_text(facts.generated_at),
+        total=batch.total_cases,
+        labels=labels.model_dump(),
+        counts=f"{counted(batch.total_cases, 'case')}, {percent(batch.pass_rates.overall)} pass",
+        facts=(f"Batch {batch.batch_id}",),
+        figures=(*(_figure(batch, metric) for metric in METRICS), Figure("Composite", number(batch.mean_scores.composite))),
+        tables=tuple(table for table in (_metrics(batch), _archetypes(batch), _issues(batch)) if table.rows),
+        distributions=tuple(distribution(name, [getattr(one.scores, name) for one in batch.results], 1.0) for name in (*METRICS, "composite")),
+        case_columns=("Test", "Archetype", *(column.heading for column in COLUMNS), "Label"),
+        numeric_columns=frozenset(range(2, 2 + len(COLUMNS))),
+        cases=[_case(result, batch.concern_id) for result in batch.results],
+        problems=problems,
+    )
+
+
+def _figure(batch: SafeV0BatchReport, metric: str) -> Figure:
+    """A metric's mean, and how it stands to its thresholds."""
+    mean, threshold = getattr(batch.mean_scores, metric), getattr(batch.thresholds, metric)
+    state = "good" if mean >= threshold.pass_ else "middling" if mean >= threshold.review else "bad"
+    return Figure(metric, number(mean), state if batch.total_cases else None, f"pass rate {percent(getattr(batch.pass_rates, metric))}")  # type: ignore[arg-type]
+
+
+def _metrics(batch: SafeV0BatchReport) -> Table:
+    """Mean, pass rate and thresholds of each metric."""
+    rows = []
+    for metric in METRICS:
+        threshold = getattr(batch.thresholds, metric)
+        mean, rate = getattr(batch.mean_scores, metric), getattr(batch.pass_rates, metric)
+        rows.append((metric, number(mean), percent(rate), f"{threshold.pass_:g}", f"{threshold.review:g}"))
+    return Table("Metrics", ("Metric", "Mean", "Pass rate", "Pass at", "Review at"), rows, frozenset({1, 2, 3, 4}))
+
+
+def _archetypes(batch: SafeV0BatchReport) -> Table:
+    """Means of each archetype."""
+    rows = [
+        (name, str(group.count), number(group.mean_CR), number(group.mean_AH), number(group.mean_AC), percent(group.pass_rate))
+        for name, group in batch.by_archetype.items()
+    ]
+    return Table("By archetype", ("Archetype", "Cases", "CR", "AH", "AC", "Pass rate"), rows, frozenset({1, 2, 3, 4, 5}))
+
+
+def _issues(batch: SafeV0BatchReport) -> Table:
+    """The most frequent issues of each metric."""
+    rows = [
+        *(("CR", entry.signal, str(entry.miss_count)) for entry in batch.common_CR_misses[:ISSUES_MAX]),
+        *(("AH", entry.term, str(entry.count)) for entry in batch.common_AH_violations[:ISSUES_MAX]),
+        *(("AC", entry.phrase, str(entry.miss_count)) for entry in batch.common_AC_misses[:ISSUES_MAX]),
+    ]
+    return Table("Most frequent issues", ("Metric", "Text", "Cases"), rows, frozenset({2}))
+
+
+def _case(result: SafeV0Result, concern_id: str) -> CaseView:
+    """One case."""
+    scores = [number(getattr(result.scores, column.value)) for column in COLUMNS]
+    parts = (
+        ("CR missing", result.details.CR.missing),
+        ("AH violation", result.details.AH.violations),
+        ("AC missing", result.details.AC.missing),
+    )
+    return CaseView(
+        name=result.test_id,
+        label=result.label,
+        status=_STATUS[result.label],
+        group=result.archetype,
+        class_name=f"{concern_id}.{result.archetype}",
+        cells=(result.test_id, result.archetype, *scores, result.label),
+        summary=", ".join(f"{column.heading} {score}" for column, score in zip(COLUMNS, scores, strict=True)),
+        why=", ".join(f"{len(texts)} {name}" for name, texts in parts if texts),
+        details=tuple(f"{name}: {text}" for name, texts in parts for text in texts),
+    )
+
+
+def _names(names: list[str]) -> str:
+    """A few names, for a message."""
+    rest = len(names) - _NAMES_SHOWN_MAX
+    return ", ".join(names[:_NAMES_SHOWN_MAX]) + (f" and {rest} more" if rest > 0 else "")
+
+
+__all__ = ["COLUMNS", "LAYOUTS", "SafeReport", "event", "report", "verdict", "view"]

@@ -1,0 +1,238 @@
+"""What Loss V3 says of many summaries: the batch report, its verdict, its view and its event."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC
+from typing import Any
+
+from touchstone.schemas.reports.safe import utc_text
+from touchstone.schemas.reports.summary import LossCase, LossComponent, LossError, LossLabels, LossReport, LossResult, LossSpread
+from touchstone.schemas.result import Problem, ScoreResult, place_of
+from touchstone.scorers.base import LayoutOptions, RunFacts
+from touchstone.scorers.reporting import EXIT_FAIL, EXIT_PASS, CaseView, Column, Figure, Gate, Group, Table, Verdict, View, counted, verdict_by_labels
+from touchstone.scorers.reporting.report import distribution
+from touchstone.scorers.reporting.words import number
+
+LOSS = "loss"
+COLUMNS = (
+    Column(LOSS, "Loss", "lower"),
+    Column("facts_loss", "Facts", "lower"),
+    Column("entities_loss", "Entities", "lower"),
+    Column("flow_loss", "Flow", "lower"),
+    Column("semantic_loss", "Semantic", "lower"),
+    Column("length_loss", "Length", "lower"),
+)
+#: Values of which more is better, unlike a loss.
+HIGHER_IS_BETTER = frozenset({"recall", "precision", "coverage", "order", "cosine"})
+#: A mean is a sum of floats: what differs by less than this from the gate meets it.
+ROUNDING = 1e-9
+#: How many of the highest losses are listed where nobody says.
+WORST = 5
+REASONS_SHOWN_MAX = 3
+NO_CATEGORY = "uncategorised"
+_UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+_STATUS: Mapping[str, Any] = {"Pass": "pass", "Review": "review", "Warn": "review", "Fail": "fail", "unscored": "unscored"}
+
+
+def report(entries: Iterable[ScoreResult | Problem], facts: RunFacts) -> LossReport:
+    """The report of a batch, cases in the order of the entries; ties among the worst keep that order."""
+    results: list[LossResult] = []
+    errors: list[LossError] = []
+    by_name: defaultdict[str, list[float]] = defaultdict(list)
+    models: dict[str, str] = {}
+    for entry in entries:
+        if isinstance(entry, Problem):
+            errors.append(LossError(where=entry.where, what=entry.what))
+            continue
+        results.append(_result(entry))
+        models.update(entry.models)
+        for name, value in entry.values.items():
+            by_name[name].append(value)
+    rated = [result for result in results if LOSS in result.values]
+    names = [name for name in facts.suite.metrics if name in by_name and name != LOSS]
+    names += sorted(by_name.keys() - {*names, LOSS})
+    labels = Counter(result.label for result in results)
+    worst = sorted(rated, key=lambda result: -result.values[LOSS])[: int(facts.asked.get("worst", WORST))]
+    return LossReport(
+        generated_at=facts.generated_at,
+        suite_version=facts.version,
+        config_digest=facts.config_digest,
+        configuration=dict(facts.configuration),
+        models=models,
+        total_cases=len(results),
+        scored_cases=len(rated),
+        repeated_cases=facts.repeated,
+        label_distribution=LossLabels(**{name: labels[name] for name in LossLabels.model_fields}),  # type: ignore[index]  # the fields are labels
+        loss=spread(by_name[LOSS]),
+        components={name: LossComponent(cases=len(by_name[name]), mean=_mean(by_name[name])) for name in names},
+        hard_fails=_counts(code for result in rated for code in result.rules),
+        unscored=_counts(code for result in results if result.label == "unscored" for code in result.codes),
+        worst=tuple(LossCase(**{name: getattr(result, name) for name in LossCase.model_fields}) for result in worst),
+        results=tuple(results),
+        errors=tuple(errors),
+    )
+
+
+def group(result: ScoreResult) -> Group | None:
+    """The batch that the producer names; else the model's summaries of one day, which a stream has without anybody naming batches."""
+    batch = result.correlation.get("batch_id")
+    concern = result.correlation.get("concern_id") or result.attributes.get("model") or "summaries"
+    if batch is None:
+        moment = result.attributes.get("generated_at")
+        batch = str(moment)[:10] if moment else None
+    size = result.correlation.get("batch_size", "")
+    return None if batch is None else Group(str(concern), batch, int(size) if size.isdecimal() and len(size) <= 18 else None)
+
+
+def _result(result: ScoreResult) -> LossResult:
+    """One case as the report has it."""
+    return LossResult(
+        where=place_of(result.source),
+        event_id=result.event_id,
+        case_id=result.case_id,
+        category=_text(result.attributes.get("category")),
+        model=_text(result.attributes.get("model")),
+        label=result.label,
+        values=result.values,
+        findings=result.findings,
+        failures=result.failures,
+        components_missing=result.components_missing,
+        not_checked=result.not_checked,
+        details=result.details,
+    )
+
+
+def _text(value: object) -> str | None:
+    """An attribute that is a text."""
+    return value if isinstance(value, str) else None
+
+
+def spread(losses: Sequence[float]) -> LossSpread | None:
+    """Mean, bounds and percentiles; None of nothing."""
+    if not losses:
+        return None
+    ordered = sorted(losses)
+    p50, p90, p99 = (percentile(ordered, share) for share in (0.5, 0.9, 0.99))
+    return LossSpread(mean=_mean(ordered), min=ordered[0], p50=p50, p90=p90, p99=p99, max=ordered[-1])
+
+
+def percentile(ordered: Sequence[float], share: float) -> float:
+    """The value below which a share of the ascending values lies, interpolated linearly between its neighbours."""
+    place = share * (len(ordered) - 1)
+    below = int(place)
+    above = min(below + 1, len(ordered) - 1)
+    return ordered[below] + (ordered[above] - ordered[below]) * (place - below)
+
+
+def _mean(values: Sequence[float]) -> float:
+    """The arithmetic mean."""
+    return sum(values) / len(values)
+
+
+def _counts(codes: Iterable[str]) -> dict[str, int]:
+    """Codes with how often they occur, most frequent first."""
+    counts = Counter(codes)
+    return {code: counts[code] for code in sorted(counts, key=lambda code: (-counts[code], code))}
+
+
+def verdict(report: LossReport, gate: Gate | None = None) -> Verdict:
+    """Judge a batch; with `max_mean` of the loss: 0 where the mean of the scored cases is at most that, 1 where not."""
+    labels, scored = report.label_distribution, report.scored_cases
+    judged = verdict_by_labels(
+        passed=labels.Pass,
+        review=scored - labels.Pass - labels.Fail,
+        failed=labels.Fail,
+        unscored=report.total_cases - scored,
+        problems=len(report.errors),
+        gate=gate,
+        unscored_why=", ".join(f"{code} {count}" for code, count in report.unscored.items()),
+    )
+    limit = dict(gate.max_mean).get(LOSS) if gate is not None else None
+    if limit is None or judged.word == "ERROR" or report.loss is None:
+        return judged
+    told = f"mean loss {report.loss.mean:.4f} of {counted(scored, 'case')}, at most {limit:.4g} asked"
+    return Verdict("PASS", told, EXIT_PASS) if report.loss.mean <= limit + ROUNDING else Verdict("FAIL", told, EXIT_FAIL)
+
+
+def json_pieces(report: LossReport, _: LayoutOptions) -> Iterable[str]:
+    """The report as it is, two spaces deep; numbers are not rounded."""
+    yield report.model_dump_json(indent=2) + "\n"
+
+
+LAYOUTS = {"json": json_pieces}
+
+
+def view(report: LossReport) -> View:
+    """The report as every other format shows it."""
+    labels = {name: getattr(report.label_distribution, name) for name in LossLabels.model_fields}
+    figures = [] if report.loss is None else [Figure(name, f"{getattr(report.loss, name):.3f}") for name in LossSpread.model_fields]
+    components = [(name, number(part.mean), str(part.cases), "higher" if name in HIGHER_IS_BETTER else "lower") for name, part in report.components.items()]
+    tables = (
+        Table("Components", ("Component", "Mean", "Cases", "Better"), components, frozenset({1, 2})),
+        Table("Hard fails", ("Rule", "Cases"), [(code, str(count)) for code, count in report.hard_fails.items()], frozenset({1})),
+        Table("Unscored", ("Reason", "Cases"), [(code, str(count)) for code, count in report.unscored.items()], frozenset({1})),
+        Table(f"Worst {len(report.worst)}", _HEADER, [_row(case) for case in report.worst], _NUMERIC),
+    )
+    return View(
+        title="Loss V3",
+        suite="summary_loss",
+        suite_version=report.suite_version,
+        config_digest=report.config_digest,
+        generated_at=utc_text(report.generated_at.astimezone(UTC)),
+        total=report.total_cases,
+        labels=labels,
+        counts=f"{counted(report.total_cases, 'case')}, {report.scored_cases} scored",
+        facts=tuple(f"{role}: {model}" for role, model in report.models.items()),
+        figures=tuple(figures),
+        tables=tuple(table for table in tables if table.rows),
+        distributions=tuple(
+            distribution(column.value, values, 1.0)
+            for column in COLUMNS
+            if (values := [one.values[column.value] for one in report.results if column.value in one.values])
+        ),
+        case_columns=_HEADER,
+        numeric_columns=_NUMERIC,
+        cases=[_case(result) for result in report.results],
+        problems=tuple(Problem.model_validate({"source": {"file": error.where}, "what": error.what}) for error in report.errors),
+    )
+
+
+_HEADER = ("Case", "Model", "Label", *(column.heading for column in COLUMNS), "Why")
+_NUMERIC = frozenset(range(3, 3 + len(COLUMNS)))
+
+
+def name_of(event_id: str, case_id: str | None) -> str:
+    """What people call a case: the event's own id, for a gold has many summaries; where that is a UUID, its gold and the id's beginning."""
+    return f"{case_id or 'event'} {event_id[:8]}" if _UUID.fullmatch(event_id) else event_id
+
+
+def _why(case: LossCase) -> str:
+    """The rule of a hard fail, the code of a case that was not scored, else what its findings are called."""
+    codes = case.rules or case.codes or tuple(dict.fromkeys(finding.code for finding in case.findings))
+    rest = len(codes) - REASONS_SHOWN_MAX
+    return ", ".join(codes[:REASONS_SHOWN_MAX]) + (f" and {rest} more" if rest > 0 else "")
+
+
+def _row(case: LossCase) -> tuple[str, ...]:
+    """Case, model, label, the losses, and why."""
+    losses = (number(case.values.get(column.value)) for column in COLUMNS)
+    return (name_of(case.event_id, case.case_id), case.model or "", case.label, *losses, _why(case))
+
+
+def _case(result: LossResult) -> CaseView:
+    """One case. The whole event id is in its name: a gold has many generated summaries."""
+    told = ", ".join(f"{column.heading.lower()} {number(result.values[column.value])}" for column in COLUMNS if column.value in result.values)
+    return CaseView(
+        name=f"{result.case_id} [{result.event_id}]" if result.case_id else result.event_id,
+        label=result.label,
+        status=_STATUS[result.label],
+        group=result.category or NO_CATEGORY,
+        class_name=".".join(filter(None, ("summary_loss", result.category, result.model))),
+        cells=_row(result),
+        summary=told,
+        why=_why(result),
+        findings=result.findings,
+    )
