@@ -9,7 +9,7 @@ import asyncio
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 import structlog
 from aiokafka import AIOKafkaProducer
@@ -22,6 +22,7 @@ from aiokafka.errors import (
 )
 
 from touchstone.schemas.settings.house import KafkaSettings, WorkerSettings
+from touchstone.scorers.backoff import Backoff
 from touchstone.streams.process.metric_list import Happening, State
 from touchstone.streams.wire.clients import client_options
 from touchstone.streams.wire.closing import close_client
@@ -92,10 +93,11 @@ class Outbox:
         """False from the first failed attempt until the next acknowledgement."""
         return self._up
 
-    async def start(self) -> None:
-        """Connect. Raises the client's error where no broker answers."""
+    async def start(self) -> Self:
+        """Connect, and return itself. Raises the client's error where no broker answers."""
         self._producer = await self._open()
         self._metrics.gauge("outbox_up", 1)
+        return self
 
     async def stop(self) -> None:
         """Close the producer; whatever is not acknowledged by now is not, and its offset is not committed either."""
@@ -128,7 +130,7 @@ class Outbox:
 
     async def _drain(self, lane: _Lane) -> None:
         """Empty one lane, batch by batch."""
-        backoff_s = self._worker.retry_backoff_min_s
+        backoff = self._backoff()
         try:
             while lane.parcels:
                 if lane.parcels[0].done.done():  # its caller has gone: a revoked partition
@@ -149,11 +151,10 @@ class Outbox:
                     self._down("queue_timeout")
                 except (KafkaError, OSError) as error:
                     self._down(type(error).__name__)
-                    await asyncio.sleep(backoff_s)
-                    backoff_s = min(backoff_s * 2, self._worker.retry_backoff_max_s)
+                    await asyncio.sleep(backoff.next_s())
                     await self._rebuild(producer)
                 else:
-                    backoff_s = self._worker.retry_backoff_min_s
+                    backoff.reset()
                     self._recovered()
                     self._settle(lane, taken)
         except asyncio.CancelledError:
@@ -245,17 +246,22 @@ class Outbox:
         async with self._rebuilding:
             if self._producer is not failed:
                 return
+            backoff = self._backoff()
             while True:
                 try:
                     fresh = await self._open()
                     break
                 except (KafkaError, OSError) as error:
                     self._down(type(error).__name__)
-                    await asyncio.sleep(self._worker.retry_backoff_max_s)
+                    await asyncio.sleep(backoff.next_s())
             self._producer = fresh
         task = asyncio.create_task(self._close(failed))
         self._closing.add(task)
         task.add_done_callback(self._closing.discard)
+
+    def _backoff(self) -> Backoff:
+        """Pauses between the attempts of one outage."""
+        return Backoff(self._worker.retry_backoff_min_s, self._worker.retry_backoff_max_s)
 
     async def _close(self, producer: AIOKafkaProducer) -> None:
         """Stop a producer within a bound: its own stop waits for batches that may never be acknowledged."""

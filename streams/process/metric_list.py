@@ -22,7 +22,7 @@ Process = Literal["worker", "projector"]
 #: Rare happenings of a worker: each is `touchstone_<name>_total`.
 Happening = Literal["rebalances", "commits", "commit_failures", "outbox_retries", "unavailable", "readings_failures"]
 #: States of a worker: each is `touchstone_<name>`.
-State = Literal["assigned_partitions", "outbox_up", "suite_up", "window_records"]
+State = Literal["assigned_partitions", "broker_up", "dead_limit_reached", "outbox_up", "suite_up", "window_records"]
 
 #: Scores: every threshold a specification names must be an exact boundary, or `le` queries return nothing.
 SCORE_BUCKETS = (0.0, 0.1, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.75, 0.8, 0.9, 0.95, 1.0)
@@ -110,6 +110,8 @@ METRICS: tuple[Metric, ...] = (
     Metric("touchstone_assigned_partitions", "gauge", "partitions", "Partitions that the group has given to this worker.", ("suite",)),
     Metric("touchstone_window_records", "gauge", "records", "Records the worker holds, those that wait to be read included.", ("suite",)),
     Metric("touchstone_outbox_up", "gauge", "0 or 1", "1 while the broker takes results.", ("suite",)),
+    Metric("touchstone_broker_up", "gauge", "0 or 1", "1 while the cluster answers when it is asked.", ("suite",)),
+    Metric("touchstone_dead_limit_reached", "gauge", "0 or 1", "1 once too many records were dead: nothing more is taken up.", ("suite",)),
     Metric("touchstone_suite_up", "gauge", "0 or 1", "1 once the suite is built and while no stage of it is unavailable.", ("suite",)),
     Metric("touchstone_rebalances_total", "counter", "times", "The group gave out its partitions.", ("suite",)),
     Metric("touchstone_commits_total", "counter", "times", "Offsets were committed.", ("suite",)),

@@ -209,7 +209,7 @@ class WorkerMetrics(Collector):
 
 
 class ProjectorCounts(Collector):
-    """What the projector counts, batch by batch of records. `down`: which of `kafka` and `store` do not answer."""
+    """What the projector counts, batch by batch of records."""
 
     def __init__(self, registry: CollectorRegistry | None = None) -> None:
         self._info = build_info("projector")
@@ -219,7 +219,6 @@ class ProjectorCounts(Collector):
         self._report_s = Histogram(STAGE_BUCKETS_S)
         self._lag: dict[tuple[str, ...], int] = {}
         self._up: dict[tuple[str, ...], int] = zeros("touchstone_projector_dependency_up")
-        self.down: set[str] = set()
         register(registry, self)
 
     def records(self, kind: str, count: int) -> None:
@@ -242,7 +241,8 @@ class ProjectorCounts(Collector):
     def dependency(self, name: str, up: bool) -> None:
         """`kafka` or `store` came or went."""
         self._up[name,] = int(up)
-        (self.down.discard if up else self.down.add)(name)
+        if name == "kafka" and not up:
+            self._lag = {}  # nobody knows it now, and an old number would claim to be well
 
     def collect(self) -> Iterator[Family]:
         """All families, for one scrape."""

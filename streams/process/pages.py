@@ -3,11 +3,13 @@
 Served from a thread, so that they answer, and tell the truth, while the event loop is stuck.
 """
 
+import asyncio
 import hmac
 import socket
 import threading
+import time
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, NoReturn
 from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
 
 from prometheus_client import CollectorRegistry
@@ -18,6 +20,26 @@ from touchstone.scorers.base import ConfigError
 
 #: () → (is it so, why not)
 Probe = Callable[[], tuple[bool, str]]
+HEARTBEAT_S = 1.0
+#: An event loop that has not come round for so long is stuck.
+HEARTBEAT_AGE_MAX_S = 30.0
+
+
+class Heartbeat:
+    """Shows the pages' thread that the event loop turns."""
+
+    def __init__(self) -> None:
+        self._at = time.monotonic()
+
+    async def beat(self) -> NoReturn:
+        """Stamp the time until cancelled."""
+        while True:
+            self._at = time.monotonic()
+            await asyncio.sleep(HEARTBEAT_S)
+
+    def alive(self) -> tuple[bool, str]:
+        """Whether the loop has come round lately, and what to say if not."""
+        return time.monotonic() - self._at <= HEARTBEAT_AGE_MAX_S, "event loop is stuck"
 
 
 class _Quiet(WSGIRequestHandler):

@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from collections.abc import Callable
 
 import structlog
 from aiokafka import AIOKafkaConsumer, TopicPartition
@@ -13,9 +14,6 @@ from touchstone.streams.wire.closing import close_client
 
 log = structlog.get_logger(__name__)
 
-LAG_INTERVAL_S = 5.0
-#: A broker that answers later than this is down, as far as a verdict goes.
-ANSWER_S = 15.0
 #: Fetches that may come back empty before a lagging partition is believed to hold records.
 LOOKS = 10
 
@@ -27,14 +25,20 @@ class Watchdog:
     has been settled for `stall_timeout_s`. Waiting for an unavailable stage or a broker that is down is not a stall: the
     readiness page and the metrics say it. A worker whom no rebalance has given even an empty assignment for longer than
     any rebalance takes has fallen out of its group without a word: a stall too.
+
+    The same requests, every `kafka.probe_interval_s`, tell whether the cluster answers at all, within `kafka.probe_timeout_s`:
+    a worker with nothing to do would not notice otherwise that its broker has died.
     """
 
-    def __init__(self, job: Job) -> None:
+    def __init__(self, job: Job, on_broker: Callable[[bool], None] | None = None) -> None:
+        """`on_broker` is told after each round whether the cluster answered."""
         self._job = job
+        self._on_broker = on_broker
+        self._answered_at = time.monotonic()
+        self._down = ""
         self._since = time.monotonic()
         self._seen: dict[TopicPartition, int] = {}
         self._began: dict[TopicPartition, int] = {}
-        self._loop_at = time.monotonic()
 
     @property
     def _rebalance_max_s(self) -> float:
@@ -42,31 +46,68 @@ class Watchdog:
         worker = self._job.settings.worker
         return 2 * (worker.rebalance_timeout_s + worker.session_timeout_s)
 
-    def loop_alive(self) -> bool:
-        """False when the event loop has not come round for a while; read from another thread."""
-        return time.monotonic() - self._loop_at < max(30.0, 4 * LAG_INTERVAL_S)
+    def unanswered(self) -> str:
+        """How long, and in which way, the cluster fails to answer; empty while it answers. Read from another thread."""
+        code = self._down
+        return f"the broker has not answered for {time.monotonic() - self._answered_at:.0f} s ({code})" if code else ""
 
     async def run(self) -> None:
         """Watch until cancelled. Raises `Stalled`."""
+        kafka = self._job.settings.kafka
         consumer: AIOKafkaConsumer | None = None
         try:
             while True:
-                await self._pause()
+                await asyncio.sleep(kafka.probe_interval_s)
                 try:
                     if consumer is None:
-                        # With the group's name it may ask for commits; it assigns itself, so it never joins.
-                        options = client_options(self._job.settings.kafka)
-                        fresh = AIOKafkaConsumer(**options, group_id=self._job.group, enable_auto_commit=False)
-                        await fresh.start()
-                        consumer = fresh
+                        consumer = await self._connect()
                     await self._look(consumer)
-                except (KafkaError, OSError, TimeoutError):
-                    self._since = time.monotonic()  # no broker, no verdict
-                    if self._job.unassigned_since is not None:
-                        self._job.unassigned_since = self._since
+                except (KafkaError, OSError, TimeoutError) as error:
+                    self._silent(type(error).__name__)
+                else:
+                    self._answered()
         finally:
             if consumer is not None:
                 await close_client(consumer.stop)
+
+    async def _connect(self) -> AIOKafkaConsumer:
+        """A client with the group's name, so that it may ask for commits; it assigns itself, so it never joins."""
+        kafka = self._job.settings.kafka
+        consumer = AIOKafkaConsumer(**client_options(kafka), group_id=self._job.group, enable_auto_commit=False)
+        try:
+            async with asyncio.timeout(kafka.probe_timeout_s):
+                await consumer.start()
+        except BaseException:
+            await close_client(consumer.stop)
+            raise
+        return consumer
+
+    def _silent(self, code: str) -> None:
+        """No broker: no verdict, no lag, and nothing that claims to be well."""
+        now, job = time.monotonic(), self._job
+        self._since = now
+        if job.unassigned_since is not None:
+            job.unassigned_since = now
+        if not self._down:
+            self._down = code
+            log.warning("broker_down", bootstrap=job.settings.kafka.bootstrap_servers, code=code)
+        job.metrics.lag({})
+        self._tell(False)
+
+    def _answered(self) -> None:
+        """The cluster has answered a whole round."""
+        now = time.monotonic()
+        if self._down:
+            log.info("broker_up", seconds=round(now - self._answered_at, 1))
+            self._down = ""
+        self._answered_at = now
+        self._tell(True)
+
+    def _tell(self, up: bool) -> None:
+        """Tell metrics and whoever wants to know."""
+        self._job.metrics.gauge("broker_up", up)
+        if self._on_broker is not None:
+            self._on_broker(up)
 
     async def _positions(self, consumer: AIOKafkaConsumer, partitions: list[TopicPartition]) -> dict[TopicPartition, int]:
         """Next offset to settle of each partition: what this process has settled, else where it began."""
@@ -117,18 +158,12 @@ class Watchdog:
                 return True  # the broker gave neither records nor progress: no reason to excuse the standstill
         return False
 
-    async def _pause(self) -> None:
-        """Sleep for one interval, in steps that show the loop is alive."""
-        until = time.monotonic() + LAG_INTERVAL_S
-        while (now := time.monotonic()) < until:
-            self._loop_at = now
-            await asyncio.sleep(min(1.0, until - now))
-
     async def _look(self, consumer: AIOKafkaConsumer) -> None:
         """One round: lag per partition, and whether anything moves. Raises `Stalled`."""
         job, now = self._job, time.monotonic()
-        if job.unassigned_since is not None:
-            async with asyncio.timeout(ANSWER_S):
+        answer_s = job.settings.kafka.probe_timeout_s
+        if job.unassigned_since is not None or not job.assigned:
+            async with asyncio.timeout(answer_s):
                 await consumer.topics()  # asks the broker, so that its outage is not taken for ours
             if job.unassigned_since is not None and now - job.unassigned_since > self._rebalance_max_s:
                 log.error("out_of_group", seconds=round(now - job.unassigned_since))
@@ -138,7 +173,7 @@ class Watchdog:
             job.metrics.lag({})
             self._since = now
             return
-        async with asyncio.timeout(ANSWER_S):
+        async with asyncio.timeout(answer_s):
             ends = await consumer.end_offsets(partitions)
             positions = await self._positions(consumer, partitions)
             await self._owe(consumer, [tp for tp in partitions if self._seen.get(tp) == positions[tp]])
@@ -147,7 +182,7 @@ class Watchdog:
         idle_s = now - job.intake.progress_at
         job.metrics.lag({(tp.topic, tp.partition): (max(end - at, 0), idle_s if end > at else 0.0) for tp, (at, end) in tails.items()})
         waiting = any(end > at for at, end in tails.values())
-        blocked = job.intake.in_flight > 0 or not job.intake.available
+        blocked = job.intake.in_flight > 0 or not job.intake.available or bool(job.intake.flood)
         if moved or blocked or not waiting:
             self._since = now
         elif now - self._since > job.settings.worker.stall_timeout_s:

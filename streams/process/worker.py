@@ -12,20 +12,21 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, NoReturn
 
 import structlog
-from aiokafka.errors import KafkaError
 from prometheus_client import CollectorRegistry
 
 from touchstone.schemas.settings.house import Settings
+from touchstone.scorers.backoff import Backoff
 from touchstone.scorers.base import Closeable, ConfigError, Measured, Scorer, Unavailable
 from touchstone.streams.intake.intake import Destinations, Intake
 from touchstone.streams.intake.outbox import Outbox
 from touchstone.streams.intake.scoring import PlannedSuite, RunningSuite
 from touchstone.streams.process.garbage_collection import calm_collector
 from touchstone.streams.process.metrics import WorkerMetrics
-from touchstone.streams.process.pages import Pages
+from touchstone.streams.process.pages import Heartbeat, Pages
 from touchstone.streams.process.watchdog import Watchdog
 from touchstone.streams.runners.base import Job, Stalled, Unreadable
-from touchstone.streams.wire.clients import check_topics, unreachable
+from touchstone.streams.wire.clients import check_topics
+from touchstone.streams.wire.waiting import once_reached
 
 log = structlog.get_logger(__name__)
 
@@ -55,9 +56,14 @@ def load_runner(name: RunnerName) -> Callable[[Job], Awaitable[None]]:
 
 @dataclass(slots=True)
 class _Process:
-    """How far the process is, for its pages and its signals. `job` is there once the scorer is built."""
+    """How far the process is, for its pages and its signals. `job` is there once the scorer is built.
+
+    `checked`: the cluster has the topics. `waits`: no broker answers, and the start waits for one.
+    """
 
     settings: Settings
+    checked: bool = False
+    waits: bool = False
     stop: asyncio.Event = field(default_factory=asyncio.Event)
     job: Job | None = None
     outbox: Outbox | None = None
@@ -68,39 +74,59 @@ class _Process:
         """Records in flight."""
         return self.job.intake.in_flight if self.job else 0
 
-    def healthy(self) -> tuple[bool, str]:
-        """Whether the event loop turns."""
-        return self.watchdog is None or self.watchdog.loop_alive(), "event loop is stuck"
-
     def ready(self) -> tuple[bool, str]:
-        """Ready: the scorer is built, and `_ready`."""
-        if self.job is None or self.outbox is None:
+        """Ready: the broker is there, the scorer is built, and `_ready`."""
+        if self.waits:
+            return False, f"the broker does not answer: waiting for {self.settings.kafka.bootstrap_servers}"
+        if not self.checked:
+            return False, "asking the broker for the topics"
+        if self.job is None or self.outbox is None or self.watchdog is None:
             return False, "the suite is being built"
-        return _ready(self.job, self.outbox)
+        return _ready(self.job, self.outbox, self.watchdog)
+
+    def on_wait(self, waits: bool) -> None:
+        """The start waits for a broker, or goes on."""
+        self.waits = waits
+
+    def backoff(self) -> Backoff:
+        """Pauses between attempts at whatever the start needs."""
+        worker = self.settings.worker
+        return Backoff(worker.retry_backoff_min_s, worker.retry_backoff_max_s)
 
 
-async def run_process(suite: RunningSuite | PlannedSuite, topics: tuple[str, ...], runner: RunnerName, settings: Settings) -> NoReturn:
-    """`run_worker`, and the end of the process with its exit code, at once.
+async def run_process(
+    suite: RunningSuite | PlannedSuite, topics: tuple[str, ...], runner: RunnerName, settings: Settings, tell: Callable[[ConfigError], int]
+) -> NoReturn:
+    """`run_worker`, and the end of the process with its exit code, at once. `tell`: says what a person must mend, and gives the exit code.
 
     Everything of ours is closed by then. Traps: mode's tasks swallow cancellations, so that asyncio's own clearing up may
     wait for ever; and Faust's thread, where it still runs while the interpreter is taken down around it, crashes.
     """
-    code = await run_worker(suite, topics, runner, settings)
+    try:
+        code = await run_worker(suite, topics, runner, settings)
+    except ConfigError as error:
+        code = tell(error)
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(code)
 
 
 async def run_worker(suite: RunningSuite | PlannedSuite, topics: tuple[str, ...], runner: RunnerName, settings: Settings) -> int:
-    """Run until SIGTERM or SIGINT. Returns the exit code. Raises `ConfigError` for what the user must mend."""
-    partitions = await check_topics(settings.kafka, [*topics, settings.topics.results, settings.topics.dead])
+    """Run until SIGTERM or SIGINT. Returns the exit code. Raises `ConfigError` for what the user must mend; a broker is waited for."""
     registry = CollectorRegistry()
-    metrics = WorkerMetrics(suite.name, suite.version, runner, registry)
-    process = _Process(settings)
-    pages = Pages(settings.http, registry, process.healthy, process.ready)
+    metrics = WorkerMetrics(suite.name, suite.version, runner, registry, topics=topics, components=suite.components)
+    process, heartbeat = _Process(settings), Heartbeat()
+    pages = Pages(settings.http, registry, heartbeat.alive, process.ready)
     address = pages.start()
+    beating = asyncio.create_task(heartbeat.beat())
     _stop_on_signal(process)
+    log.info("worker_starting", suite=suite.name, version=suite.version, runner=runner, address=address)
     try:
+        needed = [*topics, settings.topics.results, settings.topics.dead]
+        partitions = await once_reached(lambda: check_topics(settings.kafka, needed), settings.kafka, process.backoff(), process.stop, process.on_wait)
+        if partitions is None:
+            return 0
+        process.checked = True
         running = await _built(suite, process, address)
         if running is None:
             return 0
@@ -109,6 +135,7 @@ async def run_worker(suite: RunningSuite | PlannedSuite, topics: tuple[str, ...]
         finally:
             await _close(running.scorer)
     finally:
+        beating.cancel()
         pages.stop()
 
 
@@ -119,9 +146,8 @@ async def _built(suite: RunningSuite | PlannedSuite, process: _Process, address:
     """
     if isinstance(suite, RunningSuite):
         return suite
-    worker, begun = process.settings.worker, time.monotonic()
+    backoff, begun = process.backoff(), time.monotonic()
     log.info("suite_building", suite=suite.name, version=suite.version, address=address)
-    backoff_s = worker.retry_backoff_min_s
     stopped = asyncio.create_task(process.stop.wait())
     try:
         while True:
@@ -133,8 +159,7 @@ async def _built(suite: RunningSuite | PlannedSuite, process: _Process, address:
                 running = building.result()
             except Unavailable as error:
                 log.warning("suite_not_built", suite=suite.name, code=error.code)
-                await asyncio.wait({stopped}, timeout=backoff_s)
-                backoff_s = min(backoff_s * 2, worker.retry_backoff_max_s)
+                await asyncio.wait({stopped}, timeout=backoff.next_s())
                 if process.stop.is_set():
                     return None
             else:
@@ -151,16 +176,15 @@ async def _serve(
     settings = process.settings
     if isinstance(suite.scorer, Measured):
         metrics.readings = suite.scorer.readings
+    metrics.gauge("suite_up", 1)
     outbox = Outbox(settings.kafka, settings.worker, metrics)
     intake = Intake(suite, outbox, to, settings.worker, metrics)
     group = f"{settings.worker.group_prefix}.{suite.name}"
     job = Job(settings, intake, metrics, topics, group, process.stop)
-    watchdog = Watchdog(job)
+    watchdog = Watchdog(job, lambda up: metrics.gauge("outbox_up", up and outbox.up))
     process.job, process.outbox, process.watchdog = job, outbox, watchdog
-    try:
-        await outbox.start()
-    except (KafkaError, OSError) as error:
-        raise ConfigError(unreachable(settings.kafka, error)) from None
+    if await once_reached(outbox.start, settings.kafka, process.backoff(), process.stop, process.on_wait) is None:
+        return 0
     run = load_runner(runner)
     calm_collector()
     log.info("worker_started", suite=suite.name, version=suite.version, runner=runner, group=group, topics=list(topics), address=address)
@@ -219,16 +243,19 @@ async def _run_to_the_end(run: Callable[[Job], Awaitable[None]], job: Job, watch
             log.warning("tasks_left_behind", count=len(late))
 
 
-def _ready(job: Job, outbox: Outbox) -> tuple[bool, str]:
-    """Ready: in the group, the broker takes results, the stages are there, and what is in flight moves."""
-    if job.joined_at is None:
-        return False, "not in the group yet"
-    if not outbox.up:
-        return False, "the broker does not take results"
-    if not job.intake.available:
-        return False, "a stage is unavailable"
-    if job.intake.in_flight and time.monotonic() - job.intake.progress_at > READY_PROGRESS_S:
-        return False, "nothing settled for a minute"
+def _ready(job: Job, outbox: Outbox, watchdog: Watchdog) -> tuple[bool, str]:
+    """Ready: the cluster answers, the worker is in the group, the broker takes results, the stages are there, and what is in flight moves."""
+    checks = (
+        (job.intake.flood, True),
+        (watchdog.unanswered(), True),
+        ("not in the group yet", job.joined_at is None),
+        ("the broker does not take results", not outbox.up),
+        ("a stage is unavailable", not job.intake.available),
+        ("nothing settled for a minute", job.intake.in_flight > 0 and time.monotonic() - job.intake.progress_at > READY_PROGRESS_S),
+    )
+    for why, holds in checks:
+        if why and holds:
+            return False, why
     return True, ""
 
 

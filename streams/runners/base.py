@@ -22,6 +22,14 @@ class Stalled(Exception):
     """The watchdog found work waiting and nobody taking it up; the process ends so that its supervisor starts a new one."""
 
 
+def mixed_runners(group: str, runner: str, other: str) -> str:
+    """What to say where the group's coordinator refuses a member because the others speak another protocol: the runners do."""
+    return (
+        f"group {group}: its other workers run with --runner {other} (or are no Touchstone workers), and a group cannot mix them with {runner}; "
+        f"stop them first, or start this one with --runner {other}"
+    )
+
+
 @dataclass(slots=True)
 class Job:
     """One worker process: the intake it drives and where the events come from.

@@ -16,12 +16,14 @@ from aiokafka.errors import (
     CommitFailedError,
     GroupAuthorizationFailedError,
     IllegalStateError,
+    InconsistentGroupProtocolError,
     KafkaError,
     TopicAuthorizationFailedError,
 )
 
+from touchstone.scorers.backoff import Backoff
 from touchstone.scorers.base import ConfigError
-from touchstone.streams.runners.base import POLL_S, Clock, Job, Unreadable
+from touchstone.streams.runners.base import POLL_S, Clock, Job, Unreadable, mixed_runners
 from touchstone.streams.wire.clients import client_options
 from touchstone.streams.wire.closing import close_client
 from touchstone.streams.wire.record_batches import UNREADABLE
@@ -100,25 +102,30 @@ async def run(job: Job) -> None:
     """Consume until `job.stop` is set; then finish what is in flight, commit and leave the group.
 
     An answer of the group's coordinator that aiokafka does not know ends its membership for good; a new consumer joins
-    anew. Raises `ConfigError` where the broker does not let this user in.
+    anew. Raises `ConfigError` where the broker does not let this user in, or another runner has the group.
     """
     worker = job.settings.worker
-    backoff_s = worker.retry_backoff_min_s
+    backoff, said = Backoff(worker.retry_backoff_min_s, worker.retry_backoff_max_s), ""
     while not job.stop.is_set():
         began = time.monotonic()
         try:
             await _session(job)
         except (GroupAuthorizationFailedError, TopicAuthorizationFailedError) as error:
             raise ConfigError(f"group {job.group}: {type(error).__name__}; let the user of kafka.sasl_username read the group and its topics") from None
+        except InconsistentGroupProtocolError:
+            raise ConfigError(mixed_runners(job.group, "direct", "faust")) from None
         except UNREADABLE as error:
             raise Unreadable(type(error).__name__) from error
         except KafkaError as error:
-            log.warning("consumer_failed", code=type(error).__name__)
             if time.monotonic() - began > worker.session_timeout_s:
-                backoff_s = worker.retry_backoff_min_s
+                backoff.reset()
+                said = ""
+            code = type(error).__name__
+            if code != said:  # once, while the same trouble lasts
+                log.warning("consumer_failed", code=code)
+                said = code
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(job.stop.wait(), backoff_s)
-            backoff_s = min(backoff_s * 2, worker.retry_backoff_max_s)
+                await asyncio.wait_for(job.stop.wait(), backoff.next_s())
 
 
 async def _session(job: Job) -> None:

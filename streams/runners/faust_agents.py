@@ -17,7 +17,7 @@ from typing import Any
 
 import faust
 import structlog
-from aiokafka.errors import KafkaError
+from aiokafka.errors import InconsistentGroupProtocolError, KafkaError
 from faust.auth import SASLCredentials, SSLCredentials
 from faust.transport.consumer import ensure_TP
 from faust.transport.drivers.aiokafka import Consumer as AIOKafkaConsumer
@@ -27,8 +27,9 @@ from faust.types.tuples import TP
 from mode.services import Service, WaitResults
 
 from touchstone.schemas.settings.house import KafkaSettings
+from touchstone.scorers.base import ConfigError
 from touchstone.streams.intake.offsets import TopicPartition
-from touchstone.streams.runners.base import POLL_S, Clock, Job, Stalled, Unreadable
+from touchstone.streams.runners.base import POLL_S, Clock, Job, Stalled, Unreadable, mixed_runners
 from touchstone.streams.wire.clients import ssl_context
 from touchstone.streams.wire.record_batches import UNREADABLE, read_leniently
 
@@ -362,13 +363,13 @@ async def _run(job: Job, app: faust.App) -> None:
     try:
         while not job.stop.is_set():
             if starting.done():
-                starting.result()
+                _say_why_not_started(starting)
             if app.consumer.unreadable is not None:
                 raise Unreadable(app.consumer.unreadable)
             if app.should_stop:
                 log.error("faust_stopped")  # Faust has logged why; a new process is the only way to start it again
                 raise Stalled
-            await _rejoin_after_error(app)
+            await _rejoin_after_error(app, job.group)
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(job.stop.wait(), POLL_S)
         feed.flush()
@@ -391,8 +392,19 @@ async def _run(job: Job, app: faust.App) -> None:
             log.warning("faust_left_behind")
 
 
-async def _rejoin_after_error(app: faust.App) -> None:
-    """Let the group membership go on after an error that aiokafka wants its user to see. Raises `Stalled` where it cannot.
+def _say_why_not_started(starting: asyncio.Task[None]) -> None:
+    """Raise what ended the start. A broker that went away meanwhile is waited for by the next process: Faust cannot start again in this one."""
+    try:
+        starting.result()
+    except (KafkaError, OSError) as error:
+        log.warning("consumer_failed", code=type(error).__name__)
+        raise Stalled from None
+
+
+async def _rejoin_after_error(app: faust.App, group: str) -> None:
+    """Let the group membership go on after an error that aiokafka wants its user to see.
+
+    Raises `Stalled` where it cannot, and `ConfigError` where another runner has the group.
 
     aiokafka holds such an error back until its own `getmany` is called, and does not join again before; Faust never calls
     it. So the error is taken from where it waits, on the loop of the consumer's thread. These names are private: where
@@ -412,6 +424,9 @@ async def _rejoin_after_error(app: faust.App) -> None:
             return type(error).__name__
         return ""
 
-    log.warning("consumer_failed", code=await thread.call_thread(take))
+    code = await thread.call_thread(take)
+    if code == InconsistentGroupProtocolError.__name__:
+        raise ConfigError(mixed_runners(group, "faust", "direct"))
+    log.warning("consumer_failed", code=code)
     if ended:
         raise Stalled

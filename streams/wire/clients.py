@@ -8,11 +8,34 @@ from contextlib import contextmanager
 from typing import Any
 
 from aiokafka.admin import AIOKafkaAdminClient
-from aiokafka.errors import KafkaConnectionError, KafkaError, KafkaTimeoutError
+from aiokafka.conn import collect_hosts, create_conn
+from aiokafka.errors import (
+    AuthenticationFailedError,
+    AuthenticationMethodNotSupported,
+    ClusterAuthorizationFailedError,
+    GroupAuthorizationFailedError,
+    IllegalSaslStateError,
+    KafkaConnectionError,
+    KafkaError,
+    KafkaTimeoutError,
+    SaslAuthenticationFailed,
+    TopicAuthorizationFailedError,
+    UnsupportedSaslMechanismError,
+)
 
 from touchstone.schemas.settings.house import KafkaSettings
 from touchstone.scorers.base import ConfigError
 from touchstone.streams.wire.record_batches import read_leniently
+
+#: Answers that waiting does not change: the cluster is there and does not let this user in, or its certificate is not trusted.
+REFUSALS = (
+    *(AuthenticationFailedError, AuthenticationMethodNotSupported, IllegalSaslStateError, SaslAuthenticationFailed, UnsupportedSaslMechanismError),
+    *(ClusterAuthorizationFailedError, GroupAuthorizationFailedError, TopicAuthorizationFailedError, ssl.SSLCertVerificationError),
+)
+
+
+class Unreachable(ConfigError):
+    """No broker answers. It may come back: a command says so and ends, a worker or projector waits."""
 
 
 def client_options(kafka: KafkaSettings) -> dict[str, Any]:
@@ -78,16 +101,52 @@ async def open_admin(kafka: KafkaSettings) -> AIOKafkaAdminClient:
             await asyncio.wait_for(admin.start(), kafka.connect_timeout_s)
     except (KafkaError, OSError, TimeoutError) as error:
         await admin.close()
-        raise ConfigError(unreachable(kafka, error)) from None
+        raise await refused_or_unreachable(kafka, error) from None
     except BaseException:
         await admin.close()
         raise
     return admin
 
 
+async def refused_or_unreachable(kafka: KafkaSettings, error: BaseException) -> ConfigError:
+    """What to raise after an error of a client: `Unreachable` where waiting may help, `ConfigError` where a person must mend something."""
+    if not isinstance(error, REFUSALS):
+        refusal = await _refusal(kafka)
+        if refusal is None:
+            return Unreachable(unreachable(kafka, error))
+        error = refusal
+    return ConfigError(unreachable(kafka, error))
+
+
+async def _refusal(kafka: KafkaSettings) -> BaseException | None:
+    """Why a broker that is there does not let us in; None where none is, or where it does.
+
+    Trap: a client that bootstraps takes a refused password for a broker that does not answer. So the first connection is made here.
+    """
+    options = client_options(kafka)
+    hosts = collect_hosts(options.pop("bootstrap_servers"), randomize=False)
+    try:
+        async with asyncio.timeout(kafka.connect_timeout_s):
+            for host, port, _ in hosts:
+                try:
+                    with quiet_library():
+                        connection = await create_conn(host, port, **options)
+                except REFUSALS as error:
+                    return error
+                except (KafkaError, OSError, TimeoutError):
+                    continue
+                connection.close()
+                return None
+    except TimeoutError:
+        pass
+    return None
+
+
 def unreachable(kafka: KafkaSettings, error: BaseException) -> str:
     """One line for a broker that does not let us in."""
     where = f"Kafka at {kafka.bootstrap_servers} ({kafka.security_protocol})"
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return f"{where}: its certificate is not trusted; check kafka.ssl_cafile, and ssl_check_hostname where the name in it is another"
     if isinstance(error, (KafkaConnectionError, KafkaTimeoutError, OSError, TimeoutError)):
         return f"{where} does not answer; check kafka.bootstrap_servers (KAFKA_BOOTSTRAP_SERVERS), the security protocol and credentials, and that it runs"
     asked = "kafka.sasl_username, sasl_password, sasl_mechanism and " if kafka.security_protocol.startswith("SASL") else "kafka."
@@ -95,13 +154,13 @@ def unreachable(kafka: KafkaSettings, error: BaseException) -> str:
 
 
 async def check_topics(kafka: KafkaSettings, names: Iterable[str]) -> dict[str, int]:
-    """Name → partition count. Raises `ConfigError` for an unreachable broker or a missing topic."""
+    """Name → partition count. Raises `Unreachable` where no broker answers, `ConfigError` for a missing topic."""
     admin = await open_admin(kafka)
     wanted = sorted(set(names))
     try:
         existing = await existing_topics(admin)
     except (KafkaError, OSError, TimeoutError) as error:
-        raise ConfigError(unreachable(kafka, error)) from None
+        raise await refused_or_unreachable(kafka, error) from None
     finally:
         await admin.close()
     found = {name: len(existing[name]) for name in wanted if existing.get(name)}

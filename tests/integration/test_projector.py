@@ -21,7 +21,6 @@ from touchstone.ops.store.results import ResultStore
 from touchstone.schemas.ledger import LedgerRecord
 from touchstone.schemas.result import ScoreResult
 from touchstone.schemas.settings.house import KafkaSettings, ProjectorSettings, Settings, WorkerSettings
-from touchstone.streams.account import projector as projector_module
 from touchstone.streams.account.intervals import Interval
 from touchstone.streams.account.projection import AccountKey
 from touchstone.streams.account.projector import Projector
@@ -42,7 +41,7 @@ def settings_on(broker: Broker, namespace: Namespace, tmp_path: Path, **projecto
     broker.create_topics(namespace.topics(partitions=2))
     return Settings.model_validate(
         {
-            "kafka": KafkaSettings(bootstrap_servers=broker.bootstrap_servers, request_timeout_s=5),
+            "kafka": KafkaSettings(bootstrap_servers=broker.bootstrap_servers, request_timeout_s=5, probe_interval_s=0.2),
             "topics": namespace.topic_settings(),
             "projector": ProjectorSettings(**({"report_interval_s": 0.1, "quiet_s": 3600} | projector)),
             "worker": WorkerSettings(group_prefix=namespace.prefix, retry_backoff_max_s=0.3),
@@ -213,10 +212,9 @@ async def test_a_topic_made_anew_is_refused_with_the_way_to_mend_it(settings: Se
         await Projector(remade, store).run(asyncio.Event())
 
 
-async def test_new_partitions_are_read_too(one_node: Broker, namespace: Namespace, tmp_path: Path, store: ResultStore, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_new_partitions_are_read_too(one_node: Broker, namespace: Namespace, tmp_path: Path, store: ResultStore) -> None:
     from confluent_kafka.admin import AdminClient, NewPartitions
 
-    monkeypatch.setattr(projector_module, "PROBE_INTERVAL_S", 0.5)
     settings = settings_on(one_node, namespace, tmp_path)
     async with projecting(settings, store):
         await produce(settings, [result(event="a")])
@@ -232,17 +230,19 @@ async def test_an_outage_is_told_once_and_loses_nothing(
     embedded: Broker, namespace: Namespace, tmp_path: Path, store: ResultStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert embedded.embedded is not None
-    monkeypatch.setattr(projector_module, "PROBE_INTERVAL_S", 0.2)
     monkeypatch.setattr(closing, "CLOSE_TIMEOUT_S", 0.5)
     settings = settings_on(embedded, namespace, tmp_path)
     settings = settings.model_copy(update={"kafka": settings.kafka.model_copy(update={"request_timeout_s": 1})})
+    attempts: list[str] = []
+    seen = Projector._gone
+    monkeypatch.setattr(Projector, "_gone", lambda self, name, code: (attempts.append(code), seen(self, name, code)))
     with capture_logs() as lines:
         async with reports_of(settings) as more, projecting(settings, store):
             await produce(settings, [result(event="a", size=2)])
             await until(lambda: store.positions(settings.topics.results) == {0: 1})
             embedded.embedded.set_down()
             await until(lambda: any(line["event"] == "dependency_down" for line in lines))
-            await asyncio.sleep(2)  # several attempts
+            await until(lambda: len(attempts) >= 3)
             embedded.embedded.set_up()
             await produce(settings, [result(event="b", offset=1, size=2)])
             final = (await reports_until_final(more))[-1][0]

@@ -118,6 +118,7 @@ async def test_the_pages_answer_while_the_suite_is_built_and_say_that_it_is_not_
     shared_embedded: Broker, namespace: Namespace, start: Start, tmp_path: Path
 ) -> None:
     worker = start()
+    wait_for(tmp_path / "building")
     assert worker.page("/readyz") == (503, "the suite is being built\n")
     assert worker.page("/healthz") == (200, "ok\n")
     assert "touchstone_build_info" in worker.page("/metrics")[1]

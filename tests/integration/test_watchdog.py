@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 
-import touchstone.streams.process.watchdog
 from tests.integration.brokers import Broker, Namespace
 from tests.integration.workers import produce
 from tests.streams.fakes import GatedPublisher, make_intake, safe_event
@@ -22,16 +21,11 @@ STALL_S = 0.4
 LOOKS = 10
 
 
-@pytest.fixture(autouse=True)
-def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(touchstone.streams.process.watchdog, "LAG_INTERVAL_S", 0.05)
-
-
 @pytest.fixture
 def job(broker: Broker, namespace: Namespace) -> Job:
     broker.create_topics(namespace.topics(1))
     intake, metrics = make_intake(GatedPublisher())
-    settings = Settings(kafka=KafkaSettings(bootstrap_servers=broker.bootstrap_servers), worker=WorkerSettings(stall_timeout_s=STALL_S))
+    settings = Settings(kafka=KafkaSettings(bootstrap_servers=broker.bootstrap_servers, probe_interval_s=0.05), worker=WorkerSettings(stall_timeout_s=STALL_S))
     topic = namespace.topic("generations")
     one = Job(settings, intake, metrics, (topic,), namespace.group(), asyncio.Event())
     one.on_assigned({(topic, 0)})
@@ -129,7 +123,7 @@ async def test_a_transaction_marker_at_the_end_is_not_a_waiting_record(shared_ap
         await producer.send(topic, RECORD, partition=0)
     await producer.stop()
     intake, metrics = make_intake(GatedPublisher())
-    settings = Settings(kafka=KafkaSettings(bootstrap_servers=broker.bootstrap_servers), worker=WorkerSettings(stall_timeout_s=STALL_S))
+    settings = Settings(kafka=KafkaSettings(bootstrap_servers=broker.bootstrap_servers, probe_interval_s=0.05), worker=WorkerSettings(stall_timeout_s=STALL_S))
     job = Job(settings, intake, metrics, (topic,), namespace.group(), asyncio.Event())
     job.on_assigned({(topic, 0)})
     job.on_committed({(topic, 0): 1})  # the end offset is 2: the record and the marker

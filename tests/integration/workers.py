@@ -24,11 +24,13 @@ QUICK = {"TOUCHSTONE_WORKER_COMMIT_INTERVAL_S": "0.2", "TOUCHSTONE_LOG_FORMAT": 
 
 
 class Worker:
-    """`touchstone worker` in a child process, with its log in a file."""
+    """`touchstone worker`, or another command with such pages, in a child process, with its log in a file."""
 
-    def __init__(self, runner: str, env: dict[str, str], *, suite: str = "safe_v0", cwd: Path | None = None, arguments: Sequence[str] = ()) -> None:
+    def __init__(
+        self, runner: str, env: dict[str, str], *, suite: str = "safe_v0", cwd: Path | None = None, arguments: Sequence[str] = (), command: Sequence[str] = ()
+    ) -> None:
         self._log = tempfile.NamedTemporaryFile("w+b", suffix=".log", delete=False)  # noqa: SIM115 -- closed by close()
-        command = [sys.executable, "-m", "touchstone.ops.cli", "worker", "--suite", suite, "--runner", runner, *arguments]
+        command = command or [sys.executable, "-m", "touchstone.ops.cli", "worker", "--suite", suite, "--runner", runner, *arguments]
         root = Path(__file__).parents[2]
         path = os.pathsep.join(filter(None, [env.get("PYTHONPATH", ""), str(root)]))
         self.process = subprocess.Popen(command, env=os.environ | QUICK | env | {"PYTHONPATH": path}, cwd=cwd, stdout=self._log, stderr=subprocess.STDOUT)
@@ -53,6 +55,14 @@ class Worker:
                 return answer.status, answer.read().decode()
         except urllib.error.HTTPError as error:
             return error.code, error.read().decode()
+
+    def until(self, condition: Callable[[], bool], timeout_s: float = 60.0) -> None:
+        """Wait for a condition, while the worker lives."""
+        deadline = time.monotonic() + timeout_s
+        while not condition():
+            assert time.monotonic() < deadline, self.log
+            assert self.process.poll() is None, self.log
+            time.sleep(0.05)
 
     def end(self, timeout_s: float = 30.0) -> int:
         """SIGTERM, and the exit code."""
