@@ -147,7 +147,7 @@ def view(report: SafeReport) -> View:
     labels = batch.label_distribution
     problems = tuple(Problem.model_validate({"source": {"file": error.where}, "what": error.what}) for error in batch.errors)
     return View(
-        title=f"SAFE v0: {batch.concern_id}",
+        title=f"SAFE v0 {batch.concern_id}",
         suite=facts.suite.name,
         suite_version=facts.version,
         config_digest=facts.config_digest,
@@ -218,7 +218,7 @@ def _case(result: SafeV0Result, concern_id: str) -> CaseView:
         class_name=f"{concern_id}.{result.archetype}",
         cells=(result.test_id, result.archetype, *scores, result.label),
         summary=", ".join(f"{column.heading} {score}" for column, score in zip(COLUMNS, scores, strict=True)),
-        why=", ".join(f"{len(texts)} {name}" for name, texts in parts if texts),
+        why=", ".join(f"{name} {len(texts)}" for name, texts in parts if texts),
         details=tuple(f"{name}: {text}" for name, texts in parts for text in texts),
     )
 

@@ -73,15 +73,16 @@ def write_in(
     suite: "Suite", report: Any, formats: Sequence[tuple[str, Path | None]], verdict: "Verdict", *, verbose: bool = False, only: frozenset[str] = frozenset()
 ) -> None:
     """The report in each format, whole or not at all: to its file, or to standard output (None, `-`). Files are named on standard error."""
-    from touchstone.ops.cli.common.terminal import has_colour, width_of
+    from touchstone.ops.cli.common.terminal import STANDARD_OUTPUT, has_colour, width_of
     from touchstone.ops.reports.layouts import lay_out
     from touchstone.ops.reports.writing import write_report
-    from touchstone.scorers.reporting import LayoutOptions
+    from touchstone.scorers.reporting import LayoutOptions, visible
 
     for form, output in formats:
         options = LayoutOptions(verdict, verbose=verbose, colour=has_colour(output), width=width_of(output), only=only)
-        if write_report(lay_out(suite, report, form, options), output):
-            typer.echo(one_line(f"wrote {output}"), err=True)
+        write_report(lay_out(suite, report, form, options), output)
+        if output is not None and output != STANDARD_OUTPUT:
+            typer.echo(visible(f"wrote {output}"), err=True)
 
 
 def end_with(suite: "Suite", verdict: "Verdict") -> NoReturn:
