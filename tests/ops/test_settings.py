@@ -62,6 +62,16 @@ def test_a_command_warns_of_a_suspicious_variable_once(monkeypatch: pytest.Monke
     assert capsys.readouterr().err == "touchstone: warning: KAFKA_BOOTSTRAP_SERVER: is not read; did you mean KAFKA_BOOTSTRAP_SERVERS?\n"
 
 
+def test_variables_that_are_read_elsewhere_are_no_settings() -> None:
+    load_settings(env={"TOUCHSTONE_DEBUG": "1", "TOUCHSTONE_DATA": "x"})
+
+
+def test_a_file_may_start_with_a_byte_order_mark(tmp_path: Path) -> None:
+    document = tmp_path / "t.toml"
+    document.write_bytes(b"\xef\xbb\xbf[worker]\nslice_records = 5\n")
+    assert load_settings(env={}, document=document).worker.slice_records == 5
+
+
 def test_who_set_what_is_known(tmp_path: Path) -> None:
     document = tmp_path / "touchstone.toml"
     document.write_text("[worker]\nslice_records = 1\nwindow_records = 7\n")
@@ -85,6 +95,7 @@ BAD_ENVIRONMENTS = {
     "TOUCHSTONE_WORKER_SLICE": ({"TOUCHSTONE_WORKER_SLICE": "1"}, "unknown variable; did you mean TOUCHSTONE_WORKER_SLICE_RECORDS"),
     "section": ({"TOUCHSTONE_NIX_ZZZ": "1"}, "known ones start with TOUCHSTONE_KAFKA_, TOUCHSTONE_TOPICS_"),
     "misspelt section": ({"TOUCHSTONE_WROKER_SLICE_RECORDS": "1"}, "did you mean TOUCHSTONE_WORKER_SLICE_RECORDS"),
+    "large section": ({"TOUCHSTONE_WORKER_ZZZ": "1"}, "known: TOUCHSTONE_WORKER_GROUP_PREFIX, "),
     "small section": ({"TOUCHSTONE_LOG_ZZZ": "1"}, "known: TOUCHSTONE_LOG_LEVEL, TOUCHSTONE_LOG_FORMAT"),
     "bound": ({"TOUCHSTONE_WORKER_SLICE_RECORDS": "0"}, "TOUCHSTONE_WORKER_SLICE_RECORDS"),
     "type": ({"TOUCHSTONE_HTTP_PORT": "http"}, "http.port"),

@@ -69,6 +69,15 @@ def test_a_specification_may_name_the_variables() -> None:
     assert settings.engine.key == SecretStr("b")
 
 
+def test_a_field_with_an_alias_is_set_by_its_variable() -> None:
+    assert resolve({"MINE_IS_STRICT": "true"}, {"isStrict": False}).is_strict
+
+
+def test_what_an_option_sets_is_the_command_line_s() -> None:
+    with pytest.raises(ConfigError, match=r"^the command line: isStrict: "):
+        resolve({}, {"isStrict": True}, {"isStrict": "x"})
+
+
 def test_an_empty_variable_counts_as_not_set() -> None:
     assert resolve({"MINE_SIZES": " ", "MINE_ENGINE_DEVICE": "", "MINE_ENGINE_KEY_FILE": ""}, None) == Mine()
 
