@@ -8,6 +8,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from tests.streams.fakes import GatedPublisher, StepScorer, make_intake, safe_record
+from tests.streams.intake.test_intake import until
 from touchstone.schemas.case import SafeCase
 from touchstone.schemas.result import Scorecard
 from touchstone.scorers.base import Lost, Unavailable
@@ -19,33 +20,36 @@ CANARY = "CANARY-7f3a"
 
 @pytest.mark.parametrize("inline", [True, False])
 async def test_a_stage_that_is_down_for_many_cases_is_asked_by_one_at_a_time(inline: bool) -> None:
-    failures, now, most, calls = 30, 0, 0, 0
+    down, now, most, calls = True, 0, 0, 0
+    probed = asyncio.Event()
 
     async def score(case: SafeCase) -> Scorecard:
-        nonlocal failures, now, most, calls
+        nonlocal now, most, calls
         calls, now = calls + 1, now + 1
-        try:
-            if failures:
-                most = max(most, now)
-                failures -= 1
-                raise Unavailable("judge_down")
-            await asyncio.sleep(0)
-            return CARD
-        finally:
-            now -= 1
+        most = max(most, now)
+        if calls == 30:
+            probed.set()
+        await asyncio.sleep(0)
+        now -= 1
+        if down:
+            raise Unavailable("judge_down")
+        return CARD
 
     publisher = GatedPublisher()
     intake, metrics = make_intake(publisher, StepScorer(score), inline=inline, retry_backoff_min_s=0.01, retry_backoff_max_s=0.01)
     with capture_logs() as lines:
-        for offset in range(CASES):
+        intake.start(("generations", 0), [safe_record(0)])
+        await until(lambda: not intake.available)
+        for offset in range(1, CASES):
             intake.start(("generations", offset % 4), [safe_record(offset)])
-        while intake.available:  # noqa: ASYNC110 -- what is waited for has no event
-            await asyncio.sleep(0)
+        async with asyncio.timeout(20):
+            await probed.wait()
+        assert most == 1
         assert publisher.acknowledged == []
+        assert await intake.settle() == {}
+        down = False
         assert await intake.drain(20)
     assert metrics.totals()["scored"] == CASES
-    assert most == 1
-    assert calls == 30 + CASES
     assert [line["event"] for line in lines if line["event"].startswith("stage_")] == ["stage_unavailable", "stage_available"]
 
 
