@@ -1,0 +1,86 @@
+"""The Python call: one case, or one document, through a suite; the same result that a worker or a command on files gives."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from touchstone.ops.batch.cases import completed, model_of
+from touchstone.ops.batch.sources import Source
+from touchstone.ops.suites import suite_settings
+from touchstone.schemas.case import Case, validate_case
+from touchstone.schemas.faults import explain
+from touchstone.schemas.result import FileRef, Problem, ScoreResult
+from touchstone.scorers.base import Document, Suite
+from touchstone.scorers.identity import event_id
+from touchstone.scorers.registry import load_suite
+from touchstone.scorers.scoring import Scoring
+
+#: What a result of a Python call says of where its case lies.
+CALLER = "python"
+
+
+def open_suite(suite: str | Suite, settings: Any = None) -> Scoring:
+    """A suite ready to score many cases; close it with `await scoring.close()`.
+
+    `suite`: the name of an installed one, or a `Suite`. `settings`: the suite's own model; by default from the environment and the suite's document
+    in the working directory, as for a worker. May take seconds (models are loaded). Raises `ConfigError`, `Unavailable`.
+    """
+    loaded = load_suite(suite) if isinstance(suite, str) else suite
+    return Scoring(loaded, suite_settings(loaded) if settings is None else settings)
+
+
+def score(suite: str | Suite | Scoring, case: Case | Mapping[str, Any] | str | bytes, *, settings: Any = None) -> ScoreResult:
+    """Score one case and wait for it; not to be called in a running event loop (use `ascore` there).
+
+    `case`: a case, a record as an event would carry it, or, for suites that read documents, a document as text or bytes. `suite`: a name, a `Suite`,
+    or what `open_suite` gave, which spares opening it anew. Raises `ValueError` for what is no case of the suite (nothing of it is quoted),
+    `ConfigError`, `Unavailable`. What the scorer itself cannot do is in the result: label `unscored`, with a failure.
+    """
+    return asyncio.run(ascore(suite, case, settings=settings))
+
+
+async def ascore(suite: str | Suite | Scoring, case: Case | Mapping[str, Any] | str | bytes, *, settings: Any = None) -> ScoreResult:
+    """Score one case; see `score`."""
+    scoring = suite if isinstance(suite, Scoring) else await asyncio.to_thread(open_suite, suite, settings)
+    try:
+        valid, identity = _case(case, scoring)
+        return await scoring.result(valid, identity, FileRef(file=CALLER))
+    finally:
+        if scoring is not suite:
+            await scoring.close()
+
+
+def _case(case: Case | Mapping[str, Any] | str | bytes, scoring: Scoring) -> tuple[Case, str]:
+    """The valid case and its event id. Raises `ValueError`."""
+    suite = scoring.suite
+    if isinstance(case, Case):
+        return case, case.id or event_id(type(case), case.model_dump(mode="json", by_alias=True))
+    record = dict(case) if isinstance(case, Mapping) else _record(case, scoring)
+    model = model_of(record, suite)
+    if model is None:
+        raise ValueError(f"the kind is none that {suite.name} scores; give one of {', '.join(suite.cases)}")
+    whole = completed(record, model, Source(Path(CALLER)), suite)
+    try:
+        valid = validate_case(model, whole)
+    except ValidationError as error:
+        raise ValueError(explain(error, model, model.words)) from None
+    return valid, valid.id or str(whole["id"])
+
+
+def _record(document: str | bytes, scoring: Scoring) -> dict[str, Any]:
+    """The one case that a document holds. Raises `ValueError`."""
+    suite = scoring.suite
+    if suite.read is None:
+        raise ValueError(f"{suite.name} reads no documents; give a record (a dict) or a case")
+    data = document.encode("utf-8", "surrogatepass") if isinstance(document, str) else document
+    found = list(suite.read(Document(CALLER, data), scoring.settings) or ())
+    if len(found) != 1:
+        raise ValueError(f"the document holds {len(found)} cases; give one" if found else f"the document is none that {suite.name} reads")
+    if isinstance(found[0], Problem):
+        raise ValueError(found[0].what)  # noqa: TRY004  # the value is at fault, not its type
+    return dict(found[0].record)
