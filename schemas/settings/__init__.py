@@ -1,1 +1,27 @@
-"""Every setting: unit, bound and default."""
+"""Every setting: unit, bound and default. `house` has those of the processes, by section; `engines` those of the models."""
+
+from touchstone.schemas.settings.engines import EngineSettings
+from touchstone.schemas.settings.house import (
+    HttpSettings,
+    KafkaSettings,
+    LogSettings,
+    ProjectorSettings,
+    Section,
+    Settings,
+    StoreSettings,
+    TopicSettings,
+    WorkerSettings,
+)
+
+__all__ = [
+    "EngineSettings",
+    "HttpSettings",
+    "KafkaSettings",
+    "LogSettings",
+    "ProjectorSettings",
+    "Section",
+    "Settings",
+    "StoreSettings",
+    "TopicSettings",
+    "WorkerSettings",
+]
