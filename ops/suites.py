@@ -10,7 +10,7 @@ from pydantic import BaseModel
 
 from touchstone.ops.json_documents import read_document, read_document_if_present
 from touchstone.schemas.settings.house import Settings
-from touchstone.scorers.base import ConfigError, Suite
+from touchstone.scorers.base import ConfigError, Scorer, Suite, Warmed
 from touchstone.scorers.identity import config_digest
 from touchstone.scorers.registry import known_signatures, load_suite, suite_entry_points
 from touchstone.streams.intake.scoring import PlannedSuite, RunningSuite
@@ -61,9 +61,17 @@ def planned_suite(name: str, settings: Settings) -> PlannedSuite:
     return PlannedSuite(
         suite.name,
         suite.version,
-        lambda: RunningSuite(suite.name, suite.version, digest, suite.build(own), codec, suite.inline, suite.value_max, suite.metrics),
+        lambda: RunningSuite(suite.name, suite.version, digest, _ready(suite, own), codec, suite.inline, suite.value_max, suite.metrics),
         suite.metrics,
     )
+
+
+def _ready(suite: Suite, own: BaseModel) -> Scorer[Any]:
+    """The suite's scorer, with everything loaded that a first case would wait for."""
+    scorer = suite.build(own)
+    if isinstance(scorer, Warmed):
+        scorer.warm()
+    return scorer
 
 
 def running_suite(name: str, settings: Settings) -> tuple[RunningSuite, tuple[str, ...]]:

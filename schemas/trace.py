@@ -8,8 +8,8 @@ from pydantic_core import PydanticCustomError
 from touchstone.schemas.base import Inbound
 from touchstone.schemas.case import Case, Identifier, Text
 
-#: Characters of one generated document; the event's own bound is usually lower.
-CONTENT_CHARS_MAX = 67_108_864
+#: Characters of one generated document: what a file may hold; the event's own bound is usually lower.
+CONTENT_CHARS_MAX = 104_857_600
 #: Documents of one format in one trace.
 DOCUMENTS_MAX = 1_000
 TIMINGS_MAX = 64

@@ -83,6 +83,15 @@ class Measured(Protocol):
 
 
 @runtime_checkable
+class Warmed(Protocol):
+    """A scorer that loads something when it is first needed, for which no case of a stream should have to wait."""
+
+    def warm(self) -> None:
+        """Load it now."""
+        ...
+
+
+@runtime_checkable
 class Closeable(Protocol):
     """A scorer that holds something to give back."""
 
@@ -143,12 +152,14 @@ class Samples:
 
     `paths`: files or folders, as a producer would send them. `env`: settings that show more of them (they are invented). `unexpected(results)`:
     which results are not what the samples were written for, a line each. `tolerance`: how far a value may differ between two runs.
+    `requires`: module → extra, of what the suite does without and these samples do not.
     """
 
     paths: tuple[Path, ...]
     env: Mapping[str, str] = field(default_factory=dict)
     unexpected: Callable[[Sequence[ScoreResult]], list[str]] = lambda _: []
     tolerance: float = 0.0
+    requires: Mapping[str, str] = field(default_factory=dict)
 
 
 def _fingerprint(settings: BaseModel) -> Mapping[str, Any]:

@@ -66,7 +66,7 @@ def _read_document(stream: BinaryIO, source: Source, suite: Suite, settings: Any
         yield from read_values(io.BytesIO(data), source)
 
 
-def _too_large(place: FileRef, is_named: bool, first: Found | Problem | None) -> Problem:  # noqa: FBT001
+def _too_large(place: FileRef, is_named: bool, first: Found | Problem | None) -> Problem:
     """The problem that a file beyond the bounds is: its beginning tells what it is, and whether it counts."""
     if isinstance(first, Problem):
         return first.model_copy(update={"what": _TOO_LARGE})

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from touchstone.schemas.trace import ClinicalFormat, ProductionTrace
 from touchstone.scorers.base import Suite
+from touchstone.scorers.clinical import checkup, reading, reporting, samples
 from touchstone.scorers.clinical.settings import DOCUMENT_NAME, ENV_PREFIX, ClinicalSettings, fingerprint, resolve
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ METRICS = ("overall", "format", "terminology", *(f"{form}_{name}" for form in ("
 
 
 def build(settings: ClinicalSettings) -> ClinicalScorer:
-    """Load tables and open what the settings name; about a second. Raises `ConfigError`."""
+    """Open what the settings name; tables load when they are first needed. Raises `ConfigError`."""
     from touchstone.scorers.clinical.scorer import ClinicalScorer
 
     return ClinicalScorer(settings)
@@ -41,6 +42,7 @@ def validate_document(content: bytes | str | dict[str, Any], form: ClinicalForma
 SUITE = Suite(
     name=NAME,
     version=VERSION,
+    title="Clinical",
     topics=("traces",),
     cases={"trace": ProductionTrace},
     resolve=resolve,
@@ -49,9 +51,20 @@ SUITE = Suite(
     document_name=DOCUMENT_NAME,
     env_prefix=ENV_PREFIX,
     execution="processes",
-    metrics=METRICS,
     window_cases=256,
+    read=reading.read,
+    by_file=True,
+    columns=reporting.COLUMNS,
+    metrics=METRICS,
     value_max=100.0,
+    group=reporting.group,
+    report=reporting.report,
+    verdict=reporting.verdict,
+    view=reporting.view,
+    event=reporting.event,
+    layouts=reporting.LAYOUTS,
+    samples=samples.samples,
+    doctor=checkup.doctor,
 )
 
 __all__ = ["METRICS", "NAME", "SUITE", "VERSION", "ClinicalSettings", "build", "fingerprint", "resolve", "validate_document"]

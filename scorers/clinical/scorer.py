@@ -14,7 +14,7 @@ from touchstone.scorers.clinical.traces import judge_trace
 
 #: Characters that are validated within about 5 ms; what is larger, and what may wait for a terminology server, goes to a thread.
 INLINE_CHARS: Final = 4_096
-#: What makes the tables load when the scorer is built, and not while the first case waits.
+#: What makes the tables load before the first case waits for them.
 _FIRST_FHIR: Final = '{"resourceType":"Observation","status":"final","code":{"coding":[{"system":"http://loinc.org","code":"8867-4"}]},"valueQuantity":{"value":72,"unit":"/min","system":"http://unitsofmeasure.org","code":"/min"}}'
 _FIRST_HL7V2: Final = "MSH|^~\\&|A|B|C|D|20240101120000+0000||ADT^A01^ADT_A01|1|P|2.5.1\rEVN||20240101120000+0000\rPID|1||1^^^A&1.2.3&ISO||Doe^Jo\rPV1|1|I\r"
 
@@ -25,6 +25,9 @@ class ClinicalScorer:
     def __init__(self, settings: ClinicalSettings) -> None:
         self._settings = settings
         self._validator = DocumentValidator(settings)
+
+    def warm(self) -> None:
+        """Load the tables of both formats and the reader of units; about a second, which a command on one file need not wait."""
         for content in (_FIRST_FHIR, _FIRST_HL7V2):
             self._validator.validate(content)
 

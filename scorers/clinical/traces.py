@@ -10,6 +10,7 @@ from touchstone.schemas.result import Failure, Finding, Label, NotChecked, Score
 from touchstone.schemas.trace import CLINICAL_FORMATS, ClinicalFormat, ProductionTrace
 from touchstone.scorers.clinical.checks.scores import Dimension, has_critical, label_of, overall_score
 from touchstone.scorers.clinical.documents import DocumentValidator, Validated, as_bytes, sniff
+from touchstone.scorers.clinical.entries import in_order
 from touchstone.scorers.clinical.settings import ClinicalSettings, Limits
 
 _GRAVEST_FIRST: Final = {"critical": 0, "major": 1, "minor": 2, "info": 3}
@@ -133,7 +134,7 @@ def _valid(validated: Iterable[Validated]) -> bool | None:
 
 def _not_checked(every: Iterable[tuple[str, Validated]], limits: Limits) -> Iterable[NotChecked]:
     """What was not checked, once each."""
-    return dict.fromkeys(skipped for _, one in every for skipped in one.report.not_checked[: limits.not_checked_max])
+    return dict.fromkeys(skipped for _, one in every for skipped in in_order(one.report.not_checked)[: limits.not_checked_max])
 
 
 def _told(place: str, one: Validated, limits: Limits) -> dict[str, Any]:
@@ -154,4 +155,13 @@ def _told(place: str, one: Validated, limits: Limits) -> dict[str, Any]:
 
 def _attributes(trace: ProductionTrace) -> dict[str, str | int | float | bool | None]:
     """What results can be grouped by."""
-    return {"trace_id": trace.trace_id, "source": trace.source, "test_case_id": trace.test_case_id}
+    return {"trace_id": trace.trace_id, "source": trace.source, "test_case_id": trace.test_case_id, "day": _day(trace)}
+
+
+def _day(trace: ProductionTrace) -> str | None:
+    """The day of the trace in UTC, by which a stream without named batches is reported."""
+    moment = _moment(trace)
+    try:
+        return None if moment is None else moment.astimezone(UTC).date().isoformat()
+    except OverflowError:  # the first or the last day that there is, in another zone
+        return None

@@ -1,0 +1,196 @@
+"""Clinical files for a terminal: a block per file as in the specification's sample output, and a summary."""
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+from touchstone.schemas.reports.clinical import ClinicalEntry, ClinicalSummary, JudgedFile
+from touchstone.schemas.result import Finding, Label, Severity
+from touchstone.schemas.trace import CLINICAL_FORMATS
+from touchstone.scorers.clinical.words import DIMENSIONS, FORMAT_NAMES, SEVERITIES, format_text, reason_text, score_text
+from touchstone.scorers.reporting.view import LayoutOptions
+from touchstone.scorers.reporting.words import percent, visible
+
+if TYPE_CHECKING:
+    from touchstone.scorers.clinical.reporting import ClinicalReport
+
+RULE_CELLS: Final = 60
+#: Findings of one file that are shown without --verbose.
+FINDINGS_SHOWN_MAX: Final = 20
+_MARKS: Final[dict[Label, str]] = {"Pass": "✓", "Warn": "!", "Review": "!", "Fail": "✗", "unscored": "-"}
+#: Profiles that were claimed or asked for and not at hand, as far as they are named without --verbose.
+_PROFILES_SHOWN_MAX: Final = 5
+_RED, _YELLOW, _GREEN, _DIM, _BOLD = "31", "33", "32", "2", "1"
+_PAINTED: Final = re.compile(r"\x1b\[[0-9;]*m")
+#: Narrower terminals are left to break lines themselves.
+WIDTH_MIN: Final = 40
+_LABEL_COLOURS: Final[dict[Label, str]] = {"Pass": _GREEN, "Warn": _YELLOW, "Review": _YELLOW, "Fail": _RED, "unscored": _DIM}
+_SEVERITY_COLOURS: Final[dict[Severity, str]] = {"critical": _RED, "major": _YELLOW, "minor": _DIM, "info": _DIM}
+
+
+def console_pieces(report: "ClinicalReport", options: LayoutOptions) -> Iterator[str]:
+    """A block per file, and the summary."""
+    console = _Console(options)
+    for judged in report.files:
+        yield console.block(judged)
+    yield console.end(report.summary)
+
+
+class _Console:
+    """Writes plain text; with `colour`, what matters is coloured. `verbose`: every finding by its check, rules fired, what was not checked.
+
+    `width`: the cells of a terminal, to break lines between words; None breaks none.
+    """
+
+    def __init__(self, options: LayoutOptions) -> None:
+        self._verbose, self._colour, self._width = options.verbose, options.colour, options.width
+
+    def block(self, judged: JudgedFile) -> str:
+        """The block of one file."""
+        entry = judged.entry
+        lines = [self._head(judged)]
+        if not entry.scores and not entry.findings:
+            return self._joined([*lines, f"  {visible(reason_text(entry))}", "", ""])
+        lines += self._scores(entry)
+        lines += self._details(entry) if self._verbose else self._findings(entry)
+        return self._joined([*lines, "", ""])
+
+    def end(self, summary: ClinicalSummary) -> str:
+        """The summary."""
+        double, single = "═" * RULE_CELLS, "─" * RULE_CELLS
+        lines = [double, "  EVALUATION RESULTS", double, "", "Summary:", f"  Total Tests: {summary.total}"]
+        lines += [self._paint(f"  ✓ Passed: {summary.passed}", _GREEN if summary.passed else "")]
+        lines += [self._paint(f"  ! Warned: {summary.warned}", _YELLOW if summary.warned else "")]
+        lines += [self._paint(f"  ✗ Failed: {summary.failed}", _RED if summary.failed else "")]
+        others = (("Not validated", summary.unvalidated), ("Not read", summary.problems))
+        lines += [self._paint(f"  - {name}: {count}", _YELLOW) for name, count in others if count]
+        lines += [f"  Passed over: {summary.passed_over} (not among the total)"] if summary.passed_over else []
+        lines += [f"  Break a rule of their standard: {summary.invalid}"] if summary.invalid else []
+        lines += ["", f"  Pass Rate: {percent(summary.pass_rate)}", f"  Average Score: {score_text(summary.average_score)}{_of_scored(summary)}"]
+        lines += ["", f"  Duration: {summary.duration_s:.1f}s", "", single]
+        return "\n".join(lines) + "\n"
+
+    def _joined(self, lines: list[str]) -> str:
+        return "\n".join(wrapped(line, self._width) for line in lines)
+
+    def _head(self, judged: JudgedFile) -> str:
+        entry = judged.entry
+        told: dict[str, str] = {"problem": "NOT READ", "passed_over": "passed over", "unvalidated": "NOT VALIDATED"}
+        word = told.get(judged.outcome, entry.label.upper())
+        kind = f" ({format_text(entry)})" if entry.format is not None or judged.outcome != "problem" else ""
+        mark = self._paint(f"{_MARKS[entry.label]} {word}", _LABEL_COLOURS[entry.label])
+        return f"{mark}  {self._paint(visible(entry.file), _BOLD)}{kind}"
+
+    def _scores(self, entry: ClinicalEntry) -> Iterator[str]:
+        overall = entry.scores.get("overall")
+        yield f"Overall: {score_text(overall)}{' (not validated)' if overall is None else ''}"
+        for name, heading in DIMENSIONS:
+            if name in entry.scores:
+                yield f"  {heading}: {score_text(entry.scores[name])}"
+        for form in CLINICAL_FORMATS:
+            if (score := entry.scores.get(f"{form}_overall")) is not None:
+                yield f"  {FORMAT_NAMES[form]}: {score_text(score)}"
+        if entry.valid is False:
+            yield self._paint("  Valid: no, a rule of the standard is broken", _YELLOW)
+        if self._verbose and entry.components_missing:
+            yield f"  Without: {', '.join(entry.components_missing)}"
+
+    def _findings(self, entry: ClinicalEntry) -> Iterator[str]:
+        """Findings by severity; the gravest ones only."""
+        grave = [finding for finding in entry.findings if finding.severity != "info"]
+        shown = sorted(grave, key=lambda finding: SEVERITIES.index(finding.severity))[:FINDINGS_SHOWN_MAX]
+        if shown:
+            yield from ("", "Findings:")
+        for severity in SEVERITIES:
+            of_severity = [finding for finding in shown if finding.severity == severity]
+            if of_severity:
+                yield self._paint(f"  {severity.capitalize()}:", _SEVERITY_COLOURS[severity])
+            for finding in of_severity:
+                yield f"    • {_told(finding)}"
+                if finding.suggestion:
+                    yield f"      Suggestion: {visible(finding.suggestion)}"
+        if rest := len(grave) + entry.findings_dropped - len(shown):
+            yield f"  and {rest} more; --verbose and the JSON report show them, up to the bound of one file"
+        # A profile that nobody could check is what a gate must not keep to itself.
+        profiles = [skipped for skipped in entry.not_checked if skipped.check.startswith("profile ")]
+        for skipped in profiles[:_PROFILES_SHOWN_MAX]:
+            yield f"Not checked: {visible(skipped.check)}: {visible(skipped.reason)}"
+        if others := len(entry.not_checked) - min(len(profiles), _PROFILES_SHOWN_MAX):
+            yield f"Not checked: {others}{' more' if profiles else ''}; --verbose lists what, and why"
+
+    def _details(self, entry: ClinicalEntry) -> Iterator[str]:
+        """Every check with its findings, then what fired and what did not."""
+        from touchstone.scorers.clinical.checks.scores import WARN_MIN
+
+        told: set[int] = set()
+        for name, score in entry.checks.items():
+            found = [finding for finding in entry.findings if _belongs(finding, name)]
+            told |= {id(finding) for finding in found}
+            yield ""
+            yield f"{visible(name)}: {'PASSED' if score >= WARN_MIN and _was_read(entry, name) else 'FAILED'} (score: {score_text(score)})"
+            yield from self._listed(found)
+        others = [finding for finding in entry.findings if id(finding) not in told]
+        if others:
+            yield ""
+        yield from self._listed(others)
+        if entry.findings_dropped:
+            yield f"  and {entry.findings_dropped} more findings, beyond the bound of one file"
+        if entry.rules_fired:
+            yield from ("", "Rules fired: " + ", ".join(f"{visible(name)} {times}" for name, times in entry.rules_fired.items()))
+        if entry.not_checked:
+            yield from ("", "Not checked:", *(f"  {visible(skipped.check)}: {visible(skipped.reason)}" for skipped in entry.not_checked))
+
+    def _listed(self, findings: list[Finding]) -> Iterator[str]:
+        if findings:
+            yield "Findings:"
+        for finding in findings:
+            severity = self._paint(f"[{finding.severity}]", _SEVERITY_COLOURS[finding.severity])
+            yield f"  {severity} {_told(finding)}"
+            if finding.suggestion:
+                yield f"          Suggestion: {visible(finding.suggestion)}"
+
+    def _paint(self, text: str, colour: str) -> str:
+        return f"\x1b[{colour}m{text}\x1b[0m" if self._colour and colour else text
+
+
+def _belongs(finding: Finding, check: str) -> bool:
+    """Whether a finding is of this check; in a trace, of this document too."""
+    from touchstone.scorers.clinical.checks.scores import check_of
+
+    place, _, name = check.rpartition("/")
+    # In a file of several traces the trace stands before the document.
+    path = finding.path.partition("/")[2] if finding.path.startswith("trace[") else finding.path
+    return check_of(finding.code) == name and (not place or path == place or path.startswith(f"{place}/"))
+
+
+def _was_read(entry: ClinicalEntry, check: str) -> bool:
+    """Whether any rule was applied to the document of a check; where none was, a check that found few faults has not passed."""
+    place = check.rpartition("/")[0]
+    return any(name.rpartition("/")[0] == place for name in entry.rules_fired)
+
+
+def _told(finding: Finding) -> str:
+    """Where and what; a finding about the document as a whole has no path."""
+    return f"{visible(finding.path)}: {visible(finding.message)}" if finding.path else visible(finding.message)
+
+
+def _of_scored(summary: ClinicalSummary) -> str:
+    """Of how many files a mean is, where it is not of all."""
+    return f" ({summary.scored} of {summary.total} scored)" if summary.scored is not None and summary.scored != summary.total else ""
+
+
+def wrapped(line: str, width: int | None) -> str:
+    """A line broken between words, with what follows indented two cells more. Longer words stay whole; `width`: None breaks nothing."""
+    if width is None or width < WIDTH_MIN or len(line) <= width:
+        return line
+    indent = " " * (len(line) - len(line.lstrip(" ")) + 2)
+    lines, cells = [""], 0
+    for word in line.split(" "):
+        long = len(_PAINTED.sub("", word))
+        if cells + long > width and lines[-1].strip():
+            lines.append(indent + word)
+            cells = len(indent) + long + 1
+        else:
+            lines[-1] += word if cells == 0 else f" {word}"
+            cells += long + 1
+    return "\n".join(lines)

@@ -1,0 +1,244 @@
+"""Results and problems of a run → an entry per file; results from a topic are an entry each.
+
+A file of several traces has the means of their scores and the worst of their labels; the paths of its findings begin with the trace
+(`trace[2]/outputs.fhir/Patient.gender`, from 0). A loose document is told as what it is: nothing says that it was scored as a trace.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final
+
+from touchstone.schemas.reports.clinical import ClinicalEntry, FileFormat, JudgedFile, Outcome
+from touchstone.schemas.result import FileRef, Finding, Label, NotChecked, Problem, ScoreResult, place_of
+from touchstone.schemas.trace import CLINICAL_FORMATS
+from touchstone.scorers.clinical.reading import ONLY, UNRECOGNISED, trace_id_of
+from touchstone.scorers.clinical.settings import ClinicalSettings
+
+#: Findings of one file that are told; the rest is counted.
+FINDINGS_MAX: Final = 1_000
+NOTHING_SCORED: Final = ("format", "terminology", "clinical")
+_GRAVEST_FIRST: Final = {"critical": 0, "major": 1, "minor": 2, "info": 3}
+_WORST_FIRST: Final[tuple[Label, ...]] = ("Fail", "unscored", "Warn", "Review", "Pass")
+_OUTCOMES: Final[Mapping[str, Outcome]] = {"unreadable": "problem", "passed_over": "passed_over", "unknown": "unvalidated", "invalid": "unvalidated"}
+_NUMBERS: Final = re.compile(r"\d+")
+Entry = ScoreResult | Problem
+
+
+def judged_files(entries: Iterable[Entry], settings: ClinicalSettings) -> Iterator[JudgedFile]:
+    """An entry per file, in order, each made as it is asked for. Entries of one file stand in a row."""
+    merged: _Merged | None = None
+    for entry in entries:
+        is_part = isinstance(entry.source, FileRef) and not _is_file(entry)
+        if merged is not None and not (is_part and merged.goes_on(entry)):
+            yield merged.judged()
+            merged = None
+        if is_part:
+            merged = merged or _Merged(entry.source.file, settings)  # type: ignore[union-attr]  # a part of a file
+            merged.add(entry)
+        elif isinstance(entry, Problem):
+            yield _of_problem(entry)
+        else:
+            yield _of_document(entry) if isinstance(entry.source, FileRef) else of_event(entry)
+    if merged is not None:
+        yield merged.judged()
+
+
+def of_event(result: ScoreResult) -> JudgedFile:
+    """One result from a topic as an entry; a trace that was not scored says why."""
+    documents: list[dict[str, Any]] = result.details.get("documents", [])
+    failures = tuple(NotChecked(check=failure.component, reason=f"could not be scored ({failure.code})") for failure in result.failures)
+    entry = ClinicalEntry(
+        file=result.case_id or place_of(result.source),
+        format="trace",
+        label=result.label,
+        valid=result.details.get("valid"),
+        scores=dict(result.values),
+        components_missing=result.components_missing,
+        findings=result.findings,
+        rules_fired={f"{one['path']}/{name}": times for one in documents for name, times in one["rules_fired"].items()},
+        not_checked=failures + result.not_checked,
+        checks={f"{one['path']}/{name}": score for one in documents for name, score in one["checks"].items()},
+        findings_dropped=result.details.get("findings_dropped", 0),
+    )
+    return JudgedFile(entry=entry, outcome="unvalidated" if result.label == "unscored" else "validated", duration_s=_seconds(result))
+
+
+def in_order(skipped: Iterable[NotChecked]) -> tuple[NotChecked, ...]:
+    """What was not checked, by name: in which order a validator meets it depends on what it has in its caches."""
+    return tuple(sorted(skipped, key=lambda one: (one.check, one.reason)))
+
+
+def _is_file(entry: Entry) -> bool:
+    """Whether an entry of a file is the whole of it: a loose document, or a problem of the file itself."""
+    source = entry.source
+    assert isinstance(source, FileRef)
+    return source.place == "" and (isinstance(entry, Problem) or entry.case_id == trace_id_of(source.file))
+
+
+def _of_document(result: ScoreResult) -> JudgedFile:
+    """The entry of a loose document, without the place that it had in its trace."""
+    assert isinstance(result.source, FileRef)
+    if (defect := _defect(result)) is not None or not result.details.get("documents"):
+        return _unscored(result.source.file, None, "problem", "file", defect or "no rule was applied")
+    (one,) = result.details["documents"]
+    entry = ClinicalEntry(
+        file=result.source.file,
+        format=one["format"],
+        label=one["label"],
+        valid=one["valid"],
+        scores=one["scores"],
+        components_missing=result.components_missing,
+        findings=tuple(_inside(finding, one["path"]) for finding in result.findings),
+        rules_fired=one["rules_fired"],
+        not_checked=in_order(result.not_checked),
+        checks=one["checks"],
+        findings_dropped=one["findings_dropped"],
+    )
+    return JudgedFile(entry=entry, outcome="unvalidated" if entry.label == "unscored" else "validated", duration_s=_seconds(result))
+
+
+def _of_problem(problem: Problem) -> JudgedFile:
+    """The entry of a file that was not validated, and why."""
+    assert isinstance(problem.source, FileRef)
+    of_format = problem.kind == "passed_over" and problem.format is not None
+    check = str(problem.format) if of_format else "format" if problem.what in UNRECOGNISED else "file"
+    return _unscored(problem.source.file, problem.format, _OUTCOMES[problem.kind], check, problem.what)
+
+
+def _unscored(file: str, form: Any, outcome: Outcome, check: str, reason: str) -> JudgedFile:
+    known: FileFormat | None = form
+    skipped = NotChecked(check=check, reason=reason)
+    entry = ClinicalEntry(file=file, format=known, label="unscored", valid=None, components_missing=NOTHING_SCORED, not_checked=(skipped,))
+    return JudgedFile(entry=entry, outcome=outcome)
+
+
+def _inside(finding: Finding, place: str) -> Finding:
+    """A finding with its path in the document alone."""
+    return finding.model_copy(update={"path": finding.path.removeprefix(place).removeprefix("/")})
+
+
+def _defect(result: ScoreResult) -> str | None:
+    """What to say of a result that is a defect of ours; None of any other."""
+    return next((f"the validator failed ({failure.code})" for failure in result.failures if failure.kind == "scorer_error"), None)
+
+
+def _seconds(result: ScoreResult) -> float:
+    return sum(result.duration_ms.values()) / 1000
+
+
+class _Merged:
+    """What the traces of one file come to."""
+
+    def __init__(self, file: str, settings: ClinicalSettings) -> None:
+        self._file, self._settings = file, settings
+        self._numbers: list[int] | None = None
+        self._labels: set[Label] = set()
+        self._values: dict[str, list[float]] = {}
+        self._checks: dict[str, list[float]] = {}
+        self._rules: Counter[str] = Counter()
+        self._missing: dict[str, None] = {}
+        self._findings: list[Finding] = []
+        self._dropped = 0
+        self._not_checked: dict[NotChecked, None] = {}
+        self._valid: set[bool | None] = set()
+        self._only_others = True
+        self._defect: str | None = None
+        self._duration_s = 0.0
+
+    def goes_on(self, entry: Entry) -> bool:
+        """Whether an entry is a later one of this reading of the file, which may be read twice."""
+        assert isinstance(entry.source, FileRef)
+        return entry.source.file == self._file and self._numbers is not None and _numbers(entry.source.place) > self._numbers
+
+    def add(self, entry: Entry) -> None:
+        """Count one trace."""
+        assert isinstance(entry.source, FileRef)
+        self._numbers = _numbers(entry.source.place)
+        prefix = "" if entry.source.place in {ONLY, ""} else f"{entry.source.place}/"
+        if isinstance(entry, Problem):
+            self._add_unread(prefix, entry)
+        else:
+            self._add_scored(prefix, entry)
+
+    def _add_scored(self, prefix: str, result: ScoreResult) -> None:
+        self._defect = self._defect or _defect(result)
+        self._labels.add(result.label)
+        self._missing |= dict.fromkeys(result.components_missing)
+        _append(self._values, result.values)
+        self._tell(prefix, result.findings)
+        self._leave_out(result.not_checked)
+        if result.failures:
+            self._leave_out([NotChecked(check="outputs", reason=self._why_nothing(result))])
+        # Of a trace without a document, the formats that it has and nobody asked for are all that is told as not checked.
+        others = any(skipped.check in CLINICAL_FORMATS and skipped.check not in self._settings.formats for skipped in result.not_checked)
+        self._only_others = self._only_others and bool(result.failures) and others
+        self._valid.add(result.details.get("valid"))
+        self._dropped += result.details.get("findings_dropped", 0)
+        for one in result.details.get("documents", ()):
+            _append(self._checks, {f"{one['path']}/{name}": score for name, score in one["checks"].items()})
+            self._rules.update({f"{one['path']}/{name}": times for name, times in one["rules_fired"].items()})
+        self._duration_s += _seconds(result)
+
+    def _add_unread(self, prefix: str, problem: Problem) -> None:
+        """Count one trace that could not be read."""
+        self._labels.add("Fail")
+        self._valid.add(None)
+        self._missing |= dict.fromkeys(NOTHING_SCORED)
+        self._only_others = False
+        self._tell(prefix, problem.findings or [Finding(severity="critical", code="trace.field", path="trace", message=problem.what)])
+
+    def judged(self) -> JudgedFile:
+        """The entry of the file."""
+        if self._defect is not None:
+            return _unscored(self._file, None, "problem", "file", self._defect)
+        label = next((label for label in _WORST_FIRST if label in self._labels), "unscored")
+        entry = ClinicalEntry(
+            file=self._file,
+            format="trace",
+            label=label,
+            valid=False if False in self._valid else None if None in self._valid or not self._valid else True,
+            scores=_means(self._values),
+            components_missing=tuple(self._missing),
+            findings=tuple(sorted(self._findings, key=lambda finding: _GRAVEST_FIRST[finding.severity])),
+            rules_fired=dict(self._rules),
+            not_checked=in_order(self._not_checked),
+            checks=_means(self._checks),
+            findings_dropped=self._dropped,
+        )
+        outcome: Outcome = "passed_over" if self._only_others else "unvalidated" if label == "unscored" else "validated"
+        return JudgedFile(entry=entry, outcome=outcome, duration_s=self._duration_s)
+
+    def _why_nothing(self, result: ScoreResult) -> str:
+        """Why no document of a trace was validated."""
+        if not result.not_checked:
+            return f"the trace has no document: outputs has none of {', '.join(CLINICAL_FORMATS)}"
+        if set(self._settings.formats) >= set(CLINICAL_FORMATS):
+            return "the trace has no document"
+        return "the trace has no document in a format that was asked for"
+
+    def _tell(self, prefix: str, findings: Iterable[Finding]) -> None:
+        for finding in findings:
+            if len(self._findings) < FINDINGS_MAX:
+                self._findings.append(finding.model_copy(update={"path": f"{prefix}{finding.path}"}) if prefix else finding)
+            else:
+                self._dropped += 1
+
+    def _leave_out(self, skipped: Iterable[NotChecked]) -> None:
+        for one in skipped:
+            if len(self._not_checked) < self._settings.limits.not_checked_max:
+                self._not_checked[one] = None
+
+
+def _numbers(place: str) -> list[int]:
+    """The numbers in a place, by which places of one file are in order."""
+    return [int(number) for number in _NUMBERS.findall(place)]
+
+
+def _append(into: dict[str, list[float]], values: Mapping[str, float]) -> None:
+    for name, value in values.items():
+        into.setdefault(name, []).append(value)
+
+
+def _means(values: Mapping[str, list[float]]) -> dict[str, float]:
+    return {name: sum(known) / len(known) for name, known in values.items()}

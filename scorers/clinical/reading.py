@@ -1,0 +1,176 @@
+"""What a file holds for the clinical suite: a loose document, which is a trace of one, or traces: an object, an array, or JSON lines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any, Final
+
+from pydantic import ValidationError
+
+from touchstone.schemas.case import IDENTIFIER_CHARS_MAX, validate_case
+from touchstone.schemas.faults import field_names, safe_path
+from touchstone.schemas.result import FileRef, Finding, Problem
+from touchstone.schemas.trace import ProductionTrace
+from touchstone.scorers.base import Document, Found
+
+if TYPE_CHECKING:
+    import orjson
+
+#: Where the only trace of a file lies in it, and where one of several does.
+ONLY: Final = "trace"
+NUMBERED: Final = "trace[{}]"
+EMPTY: Final = "empty"
+UNKNOWN: Final = "recognised neither as FHIR, nor as HL7 v2, nor as C-CDA, nor as a trace"
+#: How compressed files and archives begin that are not unpacked while they are read.
+_PACKED: Final = {b"PK\x03\x04": "zip", b"BZh": "bzip2", b"\xfd7zXZ\x00": "xz", b"7z\xbc\xaf\x27\x1c": "7z"}
+_COMPRESSED: Final = "compressed ({}): unpack it, and validate what it holds"
+#: Everything that is said of content in which nothing is recognised.
+UNRECOGNISED: Final = frozenset({UNKNOWN, *(_COMPRESSED.format(name) for name in _PACKED.values())})
+#: Faults of one trace's fields that are told.
+FAULTS_MAX: Final = 5
+_FIELDS: Final = frozenset(field_names(ProductionTrace))
+_SHAPE: Final = 'should be {"content": …}, with the document, or a list of documents, under that key'
+_BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
+_HEAD_BYTES: Final = 65_536
+_NAME_KEPT: Final = 200
+
+
+def read(document: Document, settings: Any) -> Iterable[Found | Problem]:
+    """The traces of a file, and a problem in the place of each that is none. Every file is ours to judge, so this never gives None."""
+    from touchstone.scorers.clinical.documents import sniff
+
+    data = document.data
+    if not data or (not data[:_HEAD_BYTES].strip() and data.isspace()):
+        return [_problem(document, EMPTY, "unknown")]
+    if not document.is_cut and looks_like_traces(data):
+        return _traces(document)
+    form = sniff(data)
+    if form is None:
+        packed = next((name for start, name in _PACKED.items() if data.startswith(start)), None)
+        what = UNKNOWN if packed is None else _COMPRESSED.format(packed)
+        return [_problem(document, what, "unknown" if document.named else "passed_over")]
+    if document.is_cut:
+        return [Problem(source=FileRef(file=document.file), what="", kind="unknown", format=form)]
+    if form not in settings.formats:
+        what = f"not among the formats asked for ({', '.join(settings.formats)})"
+        return [Problem(source=FileRef(file=document.file), what=what, kind="passed_over", format=form)]
+    return [Found({"kind": "trace", "traceId": trace_id_of(document.file), "outputs": {form: {"content": _text(data)}}})]
+
+
+def trace_id_of(file: str) -> str:
+    """The id of the trace that a loose document is: the file's name, as far as an id can hold it."""
+    if len(file) <= IDENTIFIER_CHARS_MAX and file.isprintable():
+        return file
+    kept = "".join(character if character.isprintable() else "?" for character in file[-_NAME_KEPT:])
+    return f"{kept}~{sha256(file.encode('utf-8', 'surrogatepass')).hexdigest()[:16]}"
+
+
+def looks_like_traces(data: bytes) -> bool:
+    """Whether a file holds traces, cut off or whole: JSON with their two keys, which no other format has together.
+
+    Inside a string the quotes around a key would be escaped, so that text cannot look like a key.
+    """
+    import orjson
+
+    head = data[:64].removeprefix(_BYTE_ORDER_MARK).lstrip()
+    if not head.startswith((b"{", b"[")) or b'"traceId"' not in data or b'"outputs"' not in data:
+        return False
+    try:
+        document = orjson.loads(data.removeprefix(_BYTE_ORDER_MARK))
+    except orjson.JSONDecodeError:
+        return True
+    values = _batch(document)
+    return _is_trace(document) if values is None else all(_is_trace(value) for value in values)
+
+
+def _problem(document: Document, what: str, kind: Any) -> Problem:
+    return Problem(source=FileRef(file=document.file), what=what, kind=kind)
+
+
+def _text(data: bytes) -> str | bytes:
+    """A document's text; the bytes themselves where they are not UTF-8, for the validator to say so."""
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        return data
+
+
+def _is_trace(value: Any) -> bool:
+    return isinstance(value, dict) and "traceId" in value and "outputs" in value and "resourceType" not in value
+
+
+def _batch(document: Any) -> list[Any] | None:
+    """The values of an array, or of `{"cases": […]}`, which hands its ids down to them; None for anything else."""
+    if isinstance(document, list):
+        return document
+    if not isinstance(document, dict) or not isinstance(document.get("cases"), list):
+        return None
+    handed_down = {key: document[key] for key in ("concern_id", "batch_id") if document.get(key) is not None}
+    return [handed_down | value if isinstance(value, dict) else value for value in document["cases"]]
+
+
+def _traces(document: Document) -> Iterator[Found | Problem]:
+    """Every trace of a file with its place, and in its place what is wrong with one."""
+    for place, value in _values(document.data.removeprefix(_BYTE_ORDER_MARK)):
+        findings: tuple[Finding, ...] = (value,) if isinstance(value, Finding) else _faults(value)
+        if findings:
+            where = FileRef(file=document.file, place=place)
+            yield Problem(source=where, what=f"{findings[0].path}: {findings[0].message}", format="trace", findings=findings)
+        else:
+            yield Found({"kind": "trace"} | value, place)
+
+
+def _values(data: bytes) -> Iterator[tuple[str, Any]]:
+    """Each value with its place; a critical finding in its stead where it is no JSON object."""
+    import orjson
+
+    try:
+        document = orjson.loads(data)
+    except orjson.JSONDecodeError as error:
+        lines = [line for line in data.split(b"\n") if line.strip()]
+        # JSON lines, if the first line is a whole object; else one document that was cut off.
+        if len(lines) == 1 or isinstance(_line(lines[0]), Finding):
+            yield ONLY, _not_json(error)
+            return
+        yield from ((NUMBERED.format(number), _line(line)) for number, line in enumerate(lines))
+        return
+    if (values := _batch(document)) is not None:
+        yield from ((NUMBERED.format(number), value) for number, value in enumerate(values))
+    else:
+        yield ONLY, document
+
+
+def _line(line: bytes) -> Any:
+    import orjson
+
+    try:
+        value = orjson.loads(line)
+    except orjson.JSONDecodeError as error:
+        return _not_json(error)
+    return value if isinstance(value, dict) else Finding(severity="critical", code="trace.json", path="trace", message="a trace is a JSON object")
+
+
+def _not_json(error: orjson.JSONDecodeError) -> Finding:
+    where = f"line {error.lineno} column {error.colno}"
+    return Finding(severity="critical", code="trace.json", path="trace", message=f"not JSON, at {where}: cut off or malformed")
+
+
+def _faults(value: dict[str, Any]) -> tuple[Finding, ...]:
+    """What is wrong with a trace's own fields; nothing of it is quoted."""
+    try:
+        validate_case(ProductionTrace, value)
+    except ValidationError as error:
+        return tuple(_fault(item) for item in error.errors(include_input=False, include_url=False, include_context=False)[:FAULTS_MAX])
+    return ()
+
+
+def _fault(item: Any) -> Finding:
+    path = safe_path(item["loc"], _FIELDS) or "trace"
+    message = "is required" if item["type"] == "missing" else _SHAPE if _is_output(item["loc"]) else item["msg"]
+    return Finding(severity="critical", code="trace.field", path=path, message=message)
+
+
+def _is_output(loc: Sequence[int | str]) -> bool:
+    """Whether a fault is that of an output that has not the shape of one."""
+    return len(loc) == 2 and loc[0] == "outputs"

@@ -1,0 +1,343 @@
+"""What the clinical suite says of many results: an entry per file, what they come to, the verdict, the view, the event and the layouts of its own."""
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+from touchstone.schemas.reports.clinical import ClinicalEntry, ClinicalSummary, JudgedFile
+from touchstone.schemas.reports.safe import utc_text
+from touchstone.schemas.result import ScoreResult, SourceRef
+from touchstone.scorers.clinical.console import console_pieces
+from touchstone.scorers.clinical.entries import Entry, judged_files
+from touchstone.scorers.clinical.settings import ClinicalSettings
+from touchstone.scorers.clinical.words import counts_text, format_text, reason_text, score_text, scores_text
+from touchstone.scorers.reporting import (
+    EXIT_ERROR,
+    EXIT_FAIL,
+    EXIT_PASS,
+    EXIT_REVIEW,
+    CaseView,
+    Column,
+    Distribution,
+    Figure,
+    Gate,
+    Group,
+    LabelCounts,
+    LayoutOptions,
+    RunFacts,
+    Verdict,
+    View,
+    counted,
+    percent,
+)
+from touchstone.scorers.reporting.report import Tally
+
+COLUMNS = (Column("overall", "Overall", places=1), Column("format", "Format", places=1), Column("terminology", "Terminology", places=1))
+#: Files that count and were not validated, as far as the report names them one by one.
+NOT_VALIDATED_MAX: Final = 20
+_BINS: Final = 20
+_SCORE_MAX: Final = 100.0
+_STATUS: Mapping[str, Any] = {"Pass": "pass", "Warn": "review", "Review": "review", "Fail": "fail", "unscored": "review"}
+
+
+@dataclass(frozen=True, slots=True)
+class ClinicalReport:
+    """What files or traces come to. `noun`: what they are. `labels`, `means`: of the results, so that they are the same from files and from a topic.
+
+    `not_validated`: of those that count and were not validated, the first ones and why; `not_validated_more`: how many more there are.
+    """
+
+    facts: RunFacts
+    noun: str
+    summary: ClinicalSummary
+    labels: LabelCounts
+    means: Mapping[str, float]
+    distributions: tuple[Distribution, ...]
+    not_validated: tuple[str, ...]
+    not_validated_more: int
+    latest: datetime | None
+    concern_id: str
+    batch_id: str
+    entries: Iterable[Entry]
+
+    @property
+    def files(self) -> Iterator[JudgedFile]:
+        """An entry per file, or per trace of a topic, made as it is read."""
+        return judged_files(self.entries, _settings(self.facts))
+
+
+def report(entries: Iterable[Entry], facts: RunFacts) -> ClinicalReport:
+    """Count files. `entries` must be there to be read again; nothing of them is held."""
+    tally = _Count()
+    for judged in judged_files(tally.watched(entries, facts), _settings(facts)):
+        tally.add(judged)
+    return ClinicalReport(
+        facts=facts,
+        noun="trace" if tally.from_topic else "file",
+        summary=tally.summary(facts.duration_s),
+        labels=tally.results,
+        means=tally.means(facts.suite.metrics),
+        distributions=tuple(Distribution(name, 0.0, _SCORE_MAX, tuple(counts)) for name, counts in sorted(tally.bins.items())),
+        not_validated=tuple(tally.not_validated),
+        not_validated_more=tally.not_validated_more,
+        latest=tally.latest,
+        concern_id=_only(tally.concerns, facts.asked.get("concern_id")),
+        batch_id=_only(tally.batches, facts.asked.get("batch_id")),
+        entries=entries,
+    )
+
+
+def _settings(facts: RunFacts) -> ClinicalSettings:
+    return facts.settings if isinstance(facts.settings, ClinicalSettings) else ClinicalSettings()
+
+
+def _only(names: set[str], asked: Any) -> str:
+    """The name that all results share, else what was asked for."""
+    return next(iter(names)) if len(names) == 1 else str(asked or "")
+
+
+class _Count:
+    """Counts results and files as they go by, in bounded memory."""
+
+    def __init__(self) -> None:
+        self.results = LabelCounts()
+        self._labels: Counter[str] = Counter()
+        self._outcomes: Counter[str] = Counter()
+        self._invalid = self._scored = 0
+        self._score = 0.0
+        self._sums: dict[str, _Sum] = {}
+        self.bins: dict[str, list[int]] = {}
+        self.concerns: set[str] = set()
+        self.batches: set[str] = set()
+        self.latest: datetime | None = None
+        self.from_topic = False
+        self.not_validated: list[str] = []
+        self.not_validated_more = 0
+
+    def watched(self, entries: Iterable[Entry], facts: RunFacts) -> Iterator[Entry]:
+        """The same entries, each counted as it goes by."""
+        for entry in entries:
+            self.from_topic = self.from_topic or isinstance(entry.source, SourceRef)
+            if isinstance(entry, ScoreResult):
+                self.results.add(entry.label)
+                for name, value in entry.values.items():
+                    self._sums.setdefault(name, _Sum()).add(value)
+                self.latest = entry.scored_at if self.latest is None else max(self.latest, entry.scored_at)
+                if (named := facts.suite.group_of(entry)) is not None:
+                    # Two are enough to know that there is not one.
+                    for names, name in ((self.concerns, named.concern_id), (self.batches, named.batch_id)):
+                        if len(names) < 2:
+                            names.add(name)
+            yield entry
+
+    def add(self, judged: JudgedFile) -> None:
+        """Count one file."""
+        entry = judged.entry
+        if judged.outcome == "validated":
+            self._labels[entry.label] += 1
+        else:
+            self._outcomes[judged.outcome] += 1
+            self._complain(judged)
+        self._invalid += entry.valid is False
+        if (overall := entry.scores.get("overall")) is not None:
+            self._scored += 1
+            self._score += overall
+        for name in ("overall", "format", "terminology"):
+            if (score := entry.scores.get(name)) is not None:
+                self.bins.setdefault(name, [0] * _BINS)[min(_BINS - 1, int(max(score, 0.0) / _SCORE_MAX * _BINS))] += 1
+
+    def _complain(self, judged: JudgedFile) -> None:
+        if judged.outcome == "passed_over":
+            return
+        if len(self.not_validated) < NOT_VALIDATED_MAX:
+            said = "not validated: " if judged.outcome == "unvalidated" else ""
+            self.not_validated.append(f"{judged.entry.file}: {said}{reason_text(judged.entry)}")
+        else:
+            self.not_validated_more += 1
+
+    def means(self, ordered: Iterable[str]) -> dict[str, float]:
+        """The mean of each value, in the order of the suite's metrics."""
+        return {name: self._sums[name].mean() for name in ordered if name in self._sums}
+
+    def summary(self, duration_s: float) -> ClinicalSummary:
+        """What they come to. `duration_s`: of the run."""
+        labels, outcomes = self._labels, self._outcomes
+        return ClinicalSummary(
+            total=labels.total() + outcomes["unvalidated"] + outcomes["problem"],
+            passed=labels["Pass"],
+            warned=labels["Warn"] + labels["Review"],
+            failed=labels["Fail"],
+            unvalidated=outcomes["unvalidated"],
+            problems=outcomes["problem"],
+            passed_over=outcomes["passed_over"],
+            invalid=self._invalid,
+            scored=self._scored,
+            average_score=self._score / self._scored if self._scored else None,
+            duration_s=duration_s,
+        )
+
+
+class _Sum:
+    """An exact sum of floats, as `math.fsum` makes it of a list: the same in any order, and in no memory to speak of."""
+
+    def __init__(self) -> None:
+        self._parts: list[float] = []
+        self._count = 0
+
+    def add(self, value: float) -> None:
+        """Add one number (Shewchuk's partial sums)."""
+        self._count += 1
+        kept = []
+        for part in self._parts:
+            greater, less = (value, part) if abs(value) >= abs(part) else (part, value)
+            value = greater + less
+            if lost := less - (value - greater):
+                kept.append(lost)
+        self._parts = [*kept, value]
+
+    def mean(self) -> float:
+        """The mean of what was added."""
+        return math.fsum(self._parts) / self._count
+
+
+def verdict(report: ClinicalReport, gate: Gate | None = None) -> Verdict:
+    """Judge a run.
+
+    3: a file could not be read, or there was nothing to validate. Else, with `gate.min_pass_rate`: 0 where the share of Pass labels
+    reaches it, 1 where not. Else by labels: 1 with a Fail, 2 with a Warn or one that was not validated, 0 where all pass.
+    """
+    return verdict_on(report.summary, report.noun, gate)
+
+
+def verdict_on(summary: ClinicalSummary, noun: str = "file", gate: Gate | None = None) -> Verdict:
+    """The verdict on what files come to."""
+    files = counted(summary.total, noun)
+    rest = f"; {counted(summary.passed_over, noun)} of no known or wanted format passed over" if summary.passed_over else ""
+    if summary.problems:
+        return Verdict("ERROR", f"{summary.problems} of {files} could not be read{rest}", EXIT_ERROR)
+    if not summary.total:
+        return Verdict("ERROR", f"nothing to validate{rest}", EXIT_ERROR)
+    if gate is not None and (least := gate.min_pass_rate) is not None:
+        told = f"pass rate {percent(summary.pass_rate)} of {files}, at least {least:.4g} asked{rest}"
+        return Verdict("PASS", told, EXIT_PASS) if summary.pass_rate >= least else Verdict("FAIL", told, EXIT_FAIL)
+    if summary.failed:
+        return Verdict("FAIL", f"{summary.failed} of {files} failed{rest}", EXIT_FAIL)
+    if summary.warned or summary.unvalidated:
+        parts = [f"{summary.warned} warned"] if summary.warned else []
+        parts += [f"{summary.unvalidated} not validated"] if summary.unvalidated else []
+        return Verdict("WARN", f"{', '.join(parts)} of {files}, none failed{rest}", EXIT_REVIEW)
+    return Verdict("PASS", f"{files} passed{rest}", EXIT_PASS)
+
+
+def event(tally: Tally | ClinicalReport) -> dict[str, Any]:
+    """What a report event carries of a batch of traces: counts, with Warn apart, and mean scores (0–100)."""
+    labels = tally.labels
+    return {
+        "summary": {
+            "total_cases": labels.scored,
+            "pass": labels.passed,
+            "warn": labels.counts["Warn"],
+            "review": labels.counts["Review"],
+            "fail": labels.failed,
+            "unscored": labels.unscored,
+            "overall_pass_rate": labels.pass_rate,
+        },
+        "mean_scores": dict(tally.means),
+    }
+
+
+def group(result: ScoreResult) -> Group | None:
+    """The batch that the producer names; else the traces of one source and one day, which a stream has without anybody naming batches."""
+    batch = result.correlation.get("batch_id") or result.attributes.get("day")
+    if not isinstance(batch, str):
+        return None
+    concern = result.correlation.get("concern_id") or result.attributes.get("source") or "traces"
+    size = result.correlation.get("batch_size", "")
+    return Group(str(concern), batch, int(size) if size.isdecimal() and len(size) <= 18 else None)
+
+
+def view(report: ClinicalReport) -> View:
+    """The report for every generic layout."""
+    summary, facts = report.summary, report.facts
+    counts = f"{summary.passed} passed, {summary.warned} warned, {summary.failed} failed"
+    counts += f", {summary.unvalidated} not validated" if summary.unvalidated else ""
+    counts += f", {summary.problems} not read" if summary.problems else ""
+    average = f"average score {score_text(summary.average_score)}"
+    invalid = f". {counted(summary.invalid, report.noun)} not valid by the standard" if summary.invalid else ""
+    labels = {"Pass": summary.passed, "Warn": summary.warned, "Fail": summary.failed, "unscored": summary.unvalidated + summary.problems}
+    return View(
+        title="Clinical validation",
+        suite=facts.suite.name,
+        suite_version=facts.version,
+        config_digest=facts.config_digest,
+        generated_at=utc_text(facts.generated_at),
+        noun=report.noun,
+        total=summary.total,
+        labels={label: count for label, count in labels.items() if count or label != "unscored"},
+        counts=f"{counted(summary.total, report.noun)}: {counts}. Pass rate {percent(summary.pass_rate)}, {average}, {summary.duration_s:.1f} s{invalid}",
+        figures=tuple(Figure(column.heading, score_text(report.means.get(column.value))) for column in COLUMNS),
+        distributions=report.distributions,
+        case_columns=(report.noun.capitalize(), "Type", "Label", "Valid", "Overall", "Format", "Terminology", "Findings"),
+        numeric_columns=frozenset({4, 5, 6}),
+        cases=_Cases(report),
+    )
+
+
+class _Cases:
+    """The files of a report as any layout shows them, made as they are read."""
+
+    def __init__(self, report: ClinicalReport) -> None:
+        self._report = report
+
+    def __iter__(self) -> Iterator[CaseView]:
+        return (_case(judged) for judged in self._report.files)
+
+
+def _case(judged: JudgedFile) -> CaseView:
+    entry = judged.entry
+    valid = {True: "yes", False: "no", None: ""}[entry.valid]
+    scores = (score_text(entry.scores.get(column.value)) for column in COLUMNS)
+    why = counts_text(entry) if judged.outcome == "validated" else reason_text(entry)
+    outcomes: Mapping[str, Any] = {"problem": "error", "passed_over": "passed_over"}
+    return CaseView(
+        name=entry.file,
+        label=entry.label,
+        # What was not validated keeps the whole from passing, as a Warn does; only what could not be read is an error.
+        status=outcomes.get(judged.outcome, _STATUS[entry.label]),
+        group=format_text(entry),
+        class_name=f"clinical.{entry.format or 'unrecognised'}",
+        cells=(entry.file, format_text(entry), entry.label, valid, *scores, why),
+        summary=scores_text(entry),
+        why=why,
+        findings=entry.findings,
+        findings_dropped=entry.findings_dropped,
+        duration_s=judged.duration_s,
+    )
+
+
+def json_pieces(report: ClinicalReport, _: LayoutOptions) -> Iterator[str]:
+    """An array with an entry per file, two spaces deep; numbers are not rounded."""
+    import orjson
+
+    yield "["
+    comma = ""
+    for judged in report.files:
+        # Line ends inside strings are escaped, so each one here is the layout's.
+        text = orjson.dumps(entry_document(judged.entry), option=orjson.OPT_INDENT_2).decode().replace("\n", "\n  ")
+        yield f"{comma}\n  {text}"
+        comma = ","
+    yield "\n]\n" if comma else "]\n"
+
+
+def entry_document(entry: ClinicalEntry) -> dict[str, Any]:
+    """An entry as JSON types. A finding without a suggestion has no such key."""
+    document = entry.model_dump(mode="json")
+    document["findings"] = [finding.model_dump(mode="json", exclude_none=True) for finding in entry.findings]
+    return document
+
+
+LAYOUTS = {"console": console_pieces, "json": json_pieces}
+__all__ = ["COLUMNS", "LAYOUTS", "ClinicalReport", "event", "group", "report", "verdict", "view"]

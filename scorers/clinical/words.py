@@ -1,0 +1,45 @@
+"""Words and numbers of clinical reports, for every format that people read."""
+
+import math
+from collections import Counter
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final
+
+from touchstone.schemas.reports.clinical import ClinicalEntry, FileFormat
+from touchstone.schemas.result import Severity
+
+FORMAT_NAMES: Final[Mapping[FileFormat, str]] = MappingProxyType({"fhir": "FHIR R4", "hl7v2": "HL7 v2", "ccda": "C-CDA", "trace": "trace"})
+SEVERITIES: Final[tuple[Severity, ...]] = ("critical", "major", "minor", "info")
+DIMENSIONS: Final = (("format", "Format"), ("terminology", "Terminology"), ("clinical", "Clinical"))
+NO_FORMAT: Final = "not recognised"
+ABSENT: Final = "–"
+
+
+def score_text(score: float | None) -> str:
+    """A score to one place, cut off rather than rounded: what is below a threshold must not read as if it reached it."""
+    if score is None:
+        return ABSENT
+    return f"{math.floor(score * 10 + 1e-6) / 10:.1f}".removesuffix(".0")
+
+
+def format_text(entry: ClinicalEntry) -> str:
+    """What the file is."""
+    return NO_FORMAT if entry.format is None else FORMAT_NAMES[entry.format]
+
+
+def counts_text(entry: ClinicalEntry) -> str:
+    """`1 critical, 2 major`; info findings are not counted."""
+    counts = Counter(finding.severity for finding in entry.findings)
+    return ", ".join(f"{counts[severity]} {severity}" for severity in SEVERITIES if severity != "info" and counts[severity])
+
+
+def scores_text(entry: ClinicalEntry) -> str:
+    """`overall 82, format 100`; only what there is."""
+    named = ("overall", *(name for name, _ in DIMENSIONS))
+    return ", ".join(f"{name} {score_text(entry.scores[name])}" for name in named if name in entry.scores)
+
+
+def reason_text(entry: ClinicalEntry) -> str:
+    """Why a file was not validated."""
+    return entry.not_checked[0].reason if entry.not_checked else "no rule was applied"
