@@ -1,6 +1,6 @@
 """What suites say of many results: reports, neutral views of them, verdicts, and the words that all of them use."""
 
-from touchstone.scorers.reporting.report import LabelCounts, RunFacts, SuiteReport, Tally, suite_event, suite_report
+from touchstone.scorers.reporting.report import LabelCounts, RunFacts, SuiteReport, Tally, suite_event, suite_report, suite_view
 from touchstone.scorers.reporting.verdict import EXIT_ERROR, EXIT_FAIL, EXIT_PASS, EXIT_REVIEW, Gate, Verdict, verdict_by_labels
 from touchstone.scorers.reporting.view import CaseView, Column, Distribution, Figure, Group, LayoutOptions, Table, View
 from touchstone.scorers.reporting.words import counted, percent, visible
@@ -28,6 +28,7 @@ __all__ = [
     "percent",
     "suite_event",
     "suite_report",
+    "suite_view",
     "verdict_by_labels",
     "visible",
 ]
