@@ -58,7 +58,7 @@ def write_whole(path: Path, report: str | IO[bytes]) -> None:
         try:
             _copy(source, beside)
             beside.replace(path)
-        except OSError:
+        except BaseException:  # a signal that ends the command, too
             with contextlib.suppress(OSError):
                 beside.unlink()
             raise

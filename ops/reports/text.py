@@ -3,28 +3,13 @@
 import re
 from typing import Final
 
+from touchstone.scorers.reporting.words import counted, percent, visible
+
+__all__ = ["WIDTH_MIN", "counted", "percent", "visible", "wrapped"]
+
 _COLOURS: Final = re.compile(r"\x1b\[[0-9;]*m")
 #: Narrower terminals are left to break lines themselves.
 WIDTH_MIN: Final = 40
-
-
-def counted(count: int, noun: str) -> str:
-    """`1 case`, `2 cases`."""
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
-
-
-def percent(ratio: float) -> str:
-    """A whole percentage; 0 % and 100 % are only printed where they are exact."""
-    if 0 < ratio < 1:
-        return f"{min(99, max(1, round(ratio * 100)))}%"
-    return f"{ratio:.0%}"
-
-
-def visible(text: str) -> str:
-    """The text with what a terminal would act upon (control characters, direction marks) written as escapes."""
-    if text.isprintable():
-        return text
-    return "".join(character if character.isprintable() else character.encode("unicode_escape", "surrogatepass").decode() for character in text)
 
 
 def wrapped(line: str, width: int | None) -> str:

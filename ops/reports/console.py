@@ -1,0 +1,148 @@
+"""Any report for a terminal. Colour, tables and line breaks are rich's; without colour and width it is plain text, the same wherever it goes."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from io import StringIO
+from typing import Final
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console, RenderableType
+from rich.padding import Padding
+from rich.table import Table as Grid
+from rich.text import Text
+
+from touchstone.ops.reports.listing import cells_of, choose, columns_of, finding_lines, not_read, origin, passed_over
+from touchstone.scorers.reporting.view import CaseView, LayoutOptions, View
+from touchstone.scorers.reporting.words import counted, visible
+
+#: Cases that are listed; more where the caller says which ones.
+CASES_MAX: Final = 50
+CASES_ASKED_MAX: Final = 1_000
+#: Findings of one case.
+FINDINGS_MAX: Final = 50
+PASSED_OVER_MAX: Final = 20
+PROBLEMS_MAX: Final = 100
+#: Where lines are not to be broken, wider than any.
+_UNBROKEN_CELLS: Final = 100_000
+_STATES: Final = {"good": "green", "middling": "yellow", "bad": "red"}
+_STATUSES: Final = {"pass": "green", "review": "yellow", "fail": "red", "unscored": "magenta", "error": "red", "passed_over": "dim"}
+_LABELS: Final = {"Pass": "green", "Review": "yellow", "Warn": "yellow", "Fail": "red", "unscored": "magenta"}
+_VERDICTS: Final = {0: "bold green", 2: "bold yellow"}
+
+
+def console_pieces(view: View, options: LayoutOptions) -> Iterator[str]:
+    """Title, figures, tables, cases, what was not read, and the verdict as the last line."""
+    for block in _blocks(view, options):
+        yield _drawn(block, options)
+
+
+def _blocks(view: View, options: LayoutOptions) -> Iterator[RenderableType]:
+    """What is drawn, in order."""
+    yield _text(view.title, "bold")
+    yield _text(origin(view), "dim")
+    yield from (_text(fact, "dim") for fact in view.facts)
+    yield Text()
+    yield _text(view.counts or counted(view.total, view.noun))
+    if view.labels:
+        yield Text("  ").join(_text(f"{label} {count}", _LABELS.get(label, "") if count else "dim") for label, count in view.labels.items())
+    if view.figures:
+        yield from _titled("Figures", _figures(view))
+    for table in view.tables:
+        yield from _titled(table.title, _grid(table.header, [[_text(cell) for cell in row] for row in table.rows], table.numeric))
+    yield from _cases(view, options)
+    if problems := not_read(view):
+        yield from _titled(f"Not read: {len(problems)}", _lines(problems, PROBLEMS_MAX, "red"))
+    verdict = options.verdict
+    yield Text()
+    yield Text(": ").join((_text(verdict.word, _VERDICTS.get(verdict.exit_code, "bold red")), _text(verdict.reason)))
+
+
+def _cases(view: View, options: LayoutOptions) -> Iterator[RenderableType]:
+    """The table of cases; with `verbose` what was found in each of them."""
+
+    def row(case: CaseView) -> tuple[list[Text], list[RenderableType]]:
+        style = _STATUSES[case.status]
+        cells = [_text(cell, style if cell.casefold() == case.label.casefold() else "") for cell in cells_of(view, case)]
+        return cells, list(_details(case, style)) if options.verbose else []
+
+    most = CASES_ASKED_MAX if options.only else CASES_MAX
+    listed = choose(view, most, options.only, row, passed_over_most=PASSED_OVER_MAX)
+    if listed.rows:
+        yield from _titled(listed.title(view.noun), _grid(columns_of(view), [cells for cells, _ in listed.rows], view.numeric_columns))
+    details = [block for _, blocks in listed.rows for block in blocks]
+    if details:
+        yield from _titled("Details", *details)
+    over = [*listed.passed_over, *passed_over(view)]
+    if over:
+        total = listed.passed_over_count + len(over) - len(listed.passed_over)
+        yield from _titled(f"Passed over: {total}", _lines(over, PASSED_OVER_MAX, "dim", total))
+
+
+def _details(case: CaseView, style: str) -> Iterator[RenderableType]:
+    """What was found in one case, and its details; nothing where there is nothing."""
+    lines = [*(visible(line) for line in case.details), *finding_lines(case, FINDINGS_MAX, with_info=True)]
+    if lines:
+        yield Text(" ").join((_text(case.label.upper(), style), _text(case.name, "bold"), _text(case.summary)))
+        yield from (Padding(Text(line), (0, 0, 0, 2), expand=False) for line in lines)
+
+
+def _figures(view: View) -> RenderableType:
+    """Name, value and note of each."""
+    grid = Grid.grid(padding=(0, 2))
+    grid.add_column()
+    grid.add_column(justify="right")
+    grid.add_column()
+    for figure in view.figures:
+        grid.add_row(_text(figure.name), _text(figure.text, _STATES.get(figure.state or "", "")), _text(figure.note, "dim"))
+    return Padding(grid, (0, 0, 0, 2), expand=False)
+
+
+def _grid(header: Sequence[str], rows: Iterable[Sequence[Text]], numeric: frozenset[int]) -> RenderableType:
+    """A table."""
+    grid = Grid(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    for column, heading in enumerate(header):
+        grid.add_column(_text(heading), justify="right" if column in numeric else "left", overflow="fold")
+    for row in rows:
+        grid.add_row(*row)
+    return Padding(grid, (0, 0, 0, 2), expand=False)
+
+
+def _lines(pairs: Sequence[tuple[str, str]], most: int, style: str, total: int = 0) -> RenderableType:
+    """A line for each of the first ones, and how many more there are."""
+    lines = [_text(f"{where}: {what}" if what else where, style) for where, what in pairs[:most]]
+    if rest := max(total, len(pairs)) - len(lines):
+        lines.append(Text(f"and {rest} more; all are in the JSON report"))
+    return Padding(Text("\n").join(lines), (0, 0, 0, 2), expand=False)
+
+
+def _titled(title: str, *blocks: RenderableType) -> Iterator[RenderableType]:
+    """An empty line, a heading, and what stands under it."""
+    yield Text()
+    yield _text(title, "bold")
+    yield from blocks
+
+
+def _text(text: str, style: str = "") -> Text:
+    """Text as it is: no markup, and nothing that a terminal acts upon."""
+    return Text(visible(text), style=style)
+
+
+def _drawn(block: RenderableType, options: LayoutOptions) -> str:
+    """A block as text. The environment has no say: the options are the whole of it."""
+    stream = StringIO()
+    console = Console(
+        file=stream,
+        width=options.width or _UNBROKEN_CELLS,
+        height=100,  # with a width and a height rich asks nobody for them
+        color_system="standard" if options.colour else None,
+        force_terminal=options.colour,
+        no_color=not options.colour,
+        force_jupyter=False,
+        legacy_windows=False,
+        highlight=False,
+        markup=False,
+        emoji=False,
+        _environ={},
+    )
+    console.print(block, soft_wrap=options.width is None and isinstance(block, Text))
+    # Cells are filled up with spaces, which a file has no use for.
+    return "".join(f"{line.rstrip(' ')}\n" for line in stream.getvalue().splitlines())

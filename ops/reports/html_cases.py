@@ -1,0 +1,160 @@
+"""The cases of an HTML page: rows that unfold, and the findings by their code. Bounded, however many cases there are."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import Final
+
+from touchstone.ops.reports.html_words import shown
+from touchstone.ops.reports.listing import SEVERITIES, cells_of, columns_of, grave, needs_attention
+from touchstone.schemas.result import Finding
+from touchstone.scorers.reporting.view import CaseView, View
+from touchstone.scorers.reporting.words import counted
+
+#: What a browser sorts and searches without a pause, in a file of a few megabytes.
+CASES_MAX: Final = 5_000
+#: Findings that unfold under the rows: of one case, and of all.
+FINDINGS_MAX: Final = 20
+FINDINGS_ALL_MAX: Final = 10_000
+#: Codes that are listed and told apart, cases named under each, and under all.
+CODES_MAX: Final = 100
+_CODES_COUNTED_MAX: Final = 5_000
+PLACES_MAX: Final = 200
+_PLACES_ALL_MAX: Final = 10_000
+PASSED_OVER_MAX: Final = 200
+
+_TONES: Final = {"pass": "pass", "review": "review", "fail": "fail", "unscored": "unscored", "error": "fail", "passed_over": "other"}
+#: What needs a look first, sorts first.
+_RANKS: Final = {"error": 0, "fail": 1, "unscored": 2, "review": 3, "pass": 4, "passed_over": 5}
+_SEVERITY_TONES: Final = {"critical": "fail", "major": "review", "minor": "other", "info": "other"}
+
+
+@dataclass(slots=True)
+class Code:
+    """A code: how many cases have it, its gravest severity, and the first places.
+
+    A place: the case's number among all and among those that did not pass (None where it did), its name, and the finding's path and message.
+    """
+
+    cases: int = 0
+    rank: int = len(SEVERITIES) - 1
+    places: list[tuple[int, int | None, str, str, str]] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Survey:
+    """What one reading of the cases tells. `wanted`: cases that are to be listed; `striking`: those of them that did not pass."""
+
+    wanted: int = 0
+    striking: int = 0
+    codes: dict[str, Code] = field(default_factory=dict)
+    other_codes: int = 0
+    passed_over: list[tuple[str, str]] = field(default_factory=list)
+    passed_over_count: int = 0
+
+
+def survey(view: View, only: frozenset[str]) -> Survey:
+    """Read the cases once."""
+    found = Survey()
+    places = 0
+    for case in view.cases:
+        if only and case.status not in only:
+            continue
+        if case.status == "passed_over" and not only:
+            found.passed_over_count += 1
+            if len(found.passed_over) < PASSED_OVER_MAX:
+                found.passed_over.append((case.name, case.why))
+            continue
+        number, among_striking = found.wanted, found.striking if needs_attention(case) else None
+        found.wanted += 1
+        found.striking += needs_attention(case)
+        met: set[str] = set()
+        for finding in grave(case):
+            if finding.code not in found.codes and len(found.codes) >= _CODES_COUNTED_MAX:
+                found.other_codes += 1
+                continue
+            code = found.codes.setdefault(finding.code, Code())
+            code.rank = min(code.rank, SEVERITIES.index(finding.severity))
+            if finding.code not in met:
+                met.add(finding.code)
+                code.cases += 1
+            if len(code.places) < PLACES_MAX and places < _PLACES_ALL_MAX:
+                code.places.append((number, among_striking, case.name, finding.path, finding.message))
+                places += 1
+    return found
+
+
+def code_groups(view: View, found: Survey) -> Iterator[str]:
+    """Every code with its cases, the most frequent first."""
+    ordered = sorted(found.codes.items(), key=lambda item: (-item[1].cases, item[1].rank, item[0]))
+    yield '<div class="codes">\n'
+    for name, code in ordered[:CODES_MAX]:
+        severity = SEVERITIES[code.rank]
+        chip = f'<span class="chip tone-{_SEVERITY_TONES[severity]}">{severity}</span>'
+        yield f'<details><summary><span class="code">{shown(name)}</span>{chip}<b>{counted(code.cases, shown(view.noun))}</b></summary>\n<ul class="list">\n'
+        for number, among_striking, case, path, message in code.places:
+            row = number if found.wanted <= CASES_MAX else among_striking
+            link = f'<a href="#case-{row}">{shown(case)}</a>' if row is not None and row < CASES_MAX else shown(case)
+            place = f' <span class="code">{shown(path)}</span>' if path else ""
+            yield f"<li>{link}{place} <em>{shown(message)}</em></li>\n"
+        named = len({number for number, *_ in code.places})
+        if code.cases > named:
+            yield f"<li>and {code.cases - named:,} more; all are in the JSON report</li>\n"
+        yield "</ul></details>\n"
+    yield "</div>\n"
+    if (rest := len(ordered) - CODES_MAX) > 0 or found.other_codes:
+        yield f'<p class="rest">and {max(rest, 1):,} more codes; all are in the JSON report</p>\n'
+
+
+def case_rows(view: View, only: frozenset[str], found: Survey) -> Iterator[str]:
+    """A body of the table for each case: its row, and what unfolds under it. In order; of too many, those that did not pass first."""
+    listed: Iterable[CaseView] = _listed(view, only)
+    if found.wanted > CASES_MAX:
+        listed = chain((case for case in listed if needs_attention(case)), (case for case in _listed(view, only) if not needs_attention(case)))
+    left = FINDINGS_ALL_MAX
+    for number, case in zip(range(CASES_MAX), listed, strict=False):
+        findings = grave(case)[: min(FINDINGS_MAX, left)]
+        left -= len(findings)
+        yield _case(view, case, number, findings)
+
+
+def _listed(view: View, only: frozenset[str]) -> Iterator[CaseView]:
+    """The cases that are to be listed."""
+    return (case for case in view.cases if (case.status in only if only else case.status != "passed_over"))
+
+
+def _case(view: View, case: CaseView, number: int, findings: list[Finding]) -> str:
+    """One case."""
+    label = case.status.replace("_", " ") if case.status in {"error", "passed_over"} else case.label
+    more = _more(view, case, findings)
+    cells = []
+    is_labelled = False
+    for place, cell in enumerate(cells_of(view, case)):
+        if place == 0:
+            name = f'<button type="button" class="name" aria-expanded="false" aria-controls="more-{number}">{shown(cell)}</button>' if more else ""
+            cells.append(f'<th scope="row">{name or f"""<span class="bare">{shown(cell)}</span>"""}</th>')
+        elif not is_labelled and cell.casefold() == case.label.casefold():
+            is_labelled = True
+            cells.append(f'<td class="label" data-sort="{_RANKS[case.status]}"><span class="chip tone-{_TONES[case.status]}">{shown(cell)}</span></td>')
+        else:
+            kind = ' class="num"' if place in view.numeric_columns else ""
+            cells.append(f"<td{kind}>{shown(cell)}</td>")
+    head = f'<tbody id="case-{number}" class="tone-{_TONES[case.status]}" data-label="{shown(label)}">\n<tr>{"".join(cells)}</tr>\n'
+    unfolded = f'<tr class="more" id="more-{number}"><td colspan="{len(columns_of(view))}">{more}</td></tr>\n' if more else ""
+    return f"{head}{unfolded}</tbody>\n"
+
+
+def _more(view: View, case: CaseView, findings: list[Finding]) -> str:
+    """What unfolds under a row; empty where the row says it all."""
+    lines = [f"<li>{shown(line)}</li>" for line in case.details[:FINDINGS_MAX]]
+    for finding in findings:
+        chip = f'<span class="chip tone-{_SEVERITY_TONES[finding.severity]}">{finding.severity}</span>'
+        place = f' <span class="code">{shown(finding.path)}</span>' if finding.path else ""
+        hint = f" <em>{shown(finding.suggestion)}</em>" if finding.suggestion else ""
+        lines.append(f'<li>{chip} <span class="code">{shown(finding.code)}</span>{place} {shown(finding.message)}{hint}</li>')
+    if not lines:
+        return ""
+    if rest := len(grave(case)) + case.findings_dropped - len(findings):
+        lines.append(f"<li>and {rest:,} more; all are in the JSON report</li>")
+    group = f"<p>{shown(case.group)}</p>" if case.group and case.group not in cells_of(view, case) else ""
+    return f'{group}<ul class="list">{"".join(lines)}</ul>'

@@ -1,0 +1,15 @@
+"""Words as an HTML page shows them."""
+
+from html import escape
+
+from touchstone.scorers.reporting.words import counted, visible
+
+
+def shown(text: str) -> str:
+    """Text that a page shows as it is, in elements and in attributes: no markup, and nothing that turns its direction."""
+    return escape(visible(text), quote=True)
+
+
+def plural(noun: str) -> str:
+    """`cases` of `case`."""
+    return counted(2, noun).removeprefix("2 ")

@@ -1,0 +1,95 @@
+"""Any report as JSON: what it comes to first, then every result as it stands on the results topic."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, fields
+from typing import Any, Final
+
+import orjson
+from pydantic import BaseModel
+
+from touchstone.schemas.reports.safe import utc_text
+from touchstone.scorers.base import Suite
+from touchstone.scorers.reporting.report import SuiteReport
+from touchstone.scorers.reporting.verdict import Verdict
+from touchstone.scorers.reporting.view import CaseView, LayoutOptions, View
+
+_CHUNK_CHARS: Final = 1 << 20
+
+
+def json_pieces(suite: Suite, report: Any, options: LayoutOptions) -> Iterator[str]:
+    """Two spaces deep, numbers not rounded. A suite's own report keeps its own fields; results are written one at a time."""
+    if isinstance(report, BaseModel):
+        text = report.model_dump_json(indent=2) + "\n"
+        yield from (text[place : place + _CHUNK_CHARS] for place in range(0, len(text), _CHUNK_CHARS))
+    elif isinstance(report, SuiteReport):
+        yield from _document(_head(report, options.verdict), "results", (result.model_dump(mode="json") for result in report.results))
+    else:
+        view = suite.view(report)
+        yield from _document(_view_head(view, options.verdict), "cases", (_case(case) for case in view.cases))
+
+
+def _head(report: SuiteReport, verdict: Verdict) -> dict[str, Any]:
+    """The report without its results, in its own field names. What differs between two runs over the same results is left out, but for the time."""
+    facts, labels = report.facts, report.labels
+    return {
+        "suite": facts.suite.name,
+        "suite_version": facts.version,
+        "config_digest": facts.config_digest,
+        "generated_at": utc_text(facts.generated_at),
+        "concern_id": report.concern_id,
+        "batch_id": report.batch_id,
+        "verdict": asdict(verdict),
+        "total": labels.scored + labels.unscored,
+        "scored": labels.scored,
+        "pass_rate": labels.pass_rate,
+        "labels": dict(labels.counts),
+        "means": dict(report.means),
+        "counts": dict(report.counts),
+        "codes": dict(report.codes),
+        "unscored": dict(report.unscored),
+        "models": dict(report.models),
+        "distributions": [asdict(distribution) for distribution in report.distributions],
+        "passed_over": report.passed_over,
+        "problem_count": report.problem_count,
+        "problems": [problem.model_dump(mode="json") | {"where": problem.where} for problem in report.problems],
+    }
+
+
+def _view_head(view: View, verdict: Verdict) -> dict[str, Any]:
+    """The same of a report of an unknown type, as far as its view tells."""
+    return {
+        "suite": view.suite,
+        "suite_version": view.suite_version,
+        "config_digest": view.config_digest,
+        "generated_at": view.generated_at,
+        "title": view.title,
+        "verdict": asdict(verdict),
+        "total": view.total,
+        "labels": dict(view.labels),
+        "facts": list(view.facts),
+        "figures": [asdict(figure) for figure in view.figures],
+        "tables": [{"title": table.title, "header": list(table.header), "rows": [list(row) for row in table.rows]} for table in view.tables],
+        "distributions": [asdict(distribution) for distribution in view.distributions],
+        "problems": [problem.model_dump(mode="json") | {"where": problem.where} for problem in view.problems],
+    }
+
+
+def _case(case: CaseView) -> dict[str, Any]:
+    """A case of a view, without its cells: they are its other fields once more."""
+    document = {one.name: getattr(case, one.name) for one in fields(case) if one.name != "cells"}
+    return {**document, "details": list(case.details), "findings": [finding.model_dump(mode="json") for finding in case.findings]}
+
+
+def _document(head: Mapping[str, Any], name: str, items: Iterable[Any]) -> Iterator[str]:
+    """An object that ends with a list, written item by item."""
+    yield f'{_indented(head, "").removesuffix("}").rstrip()},\n  "{name}": ['
+    comma = ""
+    for item in items:
+        yield f"{comma}\n    {_indented(item, '    ')}"
+        comma = ","
+    yield "\n  ]\n}\n" if comma else "]\n}\n"
+
+
+def _indented(value: Any, indent: str) -> str:
+    """JSON text set under an indent. Line ends inside strings are escaped, so each one here is the layout's."""
+    return orjson.dumps(value, option=orjson.OPT_INDENT_2).decode().replace("\n", f"\n{indent}")

@@ -1,0 +1,99 @@
+"""Any report as JUnit XML, which every CI system reads: a suite per group of cases, a test per case.
+
+Fail is a failure. Review and Warn are `skipped` with their reason, because JUnit has no third verdict and a failure would make them and Fail
+one; so is what was passed over. What could not be scored or read is an error.
+"""
+
+import sqlite3
+from collections.abc import Iterable, Iterator
+from contextlib import closing
+from typing import Final
+from xml.sax.saxutils import escape, quoteattr
+
+from touchstone.ops.reports.listing import finding_lines
+from touchstone.scorers.reporting.view import CaseView, View
+from touchstone.scorers.reporting.words import visible
+
+FINDINGS_MAX: Final = 50
+_NOT_READ: Final = "not read"
+
+#: The element that says how a case came out; a pass has none.
+_ELEMENTS: Final = {"fail": "failure", "review": "skipped", "passed_over": "skipped", "unscored": "error", "error": "error"}
+_TOTALS: Final = "COUNT(*), SUM(element = 'error'), SUM(element = 'failure'), SUM(element = 'skipped'), SUM(seconds)"
+
+
+def junit_pieces(view: View) -> Iterator[str]:
+    """The XML text. Characters that XML cannot carry are written as escapes.
+
+    Totals stand before the tests, and the tests by their group. So the tests are written to SQLite's own temporary file first, which holds a
+    few megabytes in memory however many there are; a library for JUnit holds them all.
+    """
+    with closing(sqlite3.connect("")) as tests:
+        tests.execute("CREATE TABLE tests (suite TEXT, element TEXT, seconds REAL, xml TEXT)")
+        tests.executemany("INSERT INTO tests VALUES (?, ?, ?, ?)", _tests(view))
+        totals = tests.execute(f"SELECT {_TOTALS} FROM tests").fetchone()  # noqa: S608  # our own words
+        yield f'<?xml version="1.0" encoding="utf-8"?>\n<testsuites name={_quoted(view.title)}{_counts(*totals)}>\n'
+        begun: str | None = None
+        groups = f"SELECT suite, MIN(rowid) AS place, {_TOTALS} FROM tests GROUP BY suite"  # noqa: S608  # our own words
+        joined = f"SELECT grouped.*, xml FROM tests JOIN ({groups}) AS grouped USING (suite) ORDER BY place, tests.rowid"  # noqa: S608
+        for suite, _, *counts, xml in tests.execute(joined):
+            if suite != begun:
+                yield "\t</testsuite>\n" if begun is not None else ""
+                yield f"\t<testsuite name={_quoted(suite)} timestamp={_quoted(view.generated_at)}{_counts(*counts)}>\n"
+                begun = suite
+            yield xml
+        yield "\t</testsuite>\n" if begun is not None else ""
+        yield "</testsuites>\n"
+
+
+def _counts(tests: int, errors: int | None, failures: int | None, skipped: int | None, seconds: float | None) -> str:
+    """The attributes that count. Sums of nothing are None."""
+    return f' tests="{tests}" failures="{failures or 0}" errors="{errors or 0}" skipped="{skipped or 0}" time="{round(seconds or 0.0, 3)}"'
+
+
+def _tests(view: View) -> Iterator[tuple[str, str, float, str]]:
+    """Suite, element, seconds and XML of every case and problem."""
+    for case in view.cases:
+        element = _ELEMENTS.get(case.status, "")
+        kind = case.label if case.status in {"fail", "review"} else case.status
+        body = _element(element, _message(case), kind, _lines(case)) if element else ""
+        yield (
+            visible(case.group or view.suite),
+            element,
+            case.duration_s,
+            _test(case.name, case.class_name or view.suite, case.duration_s, body),
+        )
+    for problem in view.problems:
+        element = "skipped" if problem.kind == "passed_over" else "error"
+        lines = (f"[{finding.severity}] {visible(finding.path)}: {visible(finding.message)}" for finding in problem.findings[:FINDINGS_MAX])
+        yield _NOT_READ, element, 0.0, _test(problem.where, view.suite, 0.0, _element(element, problem.what, problem.kind, lines))
+
+
+def _message(case: CaseView) -> str:
+    """What a CI system shows first: the scores, and what keeps the case from passing."""
+    said = "; ".join(filter(None, (case.summary, case.why)))
+    return f"{case.label}: {said}" if case.status == "review" else said
+
+
+def _lines(case: CaseView) -> Iterator[str]:
+    """Details and the gravest findings, a line each."""
+    yield from (visible(line) for line in case.details[:FINDINGS_MAX])
+    yield from finding_lines(case, FINDINGS_MAX)
+
+
+def _test(name: str, class_name: str, seconds: float, body: str) -> str:
+    """One test."""
+    head = f"\t\t<testcase name={_quoted(name)} classname={_quoted(class_name)} time={_quoted(str(round(seconds, 3)))}"
+    return f"{head}>\n{body}\t\t</testcase>\n" if body else f"{head}/>\n"
+
+
+def _element(name: str, message: str, kind: str, lines: Iterable[str]) -> str:
+    """How a test came out."""
+    text = escape("\n".join(lines))
+    head = f"\t\t\t<{name} message={_quoted(message)} type={_quoted(kind)}"
+    return f"{head}>{text}</{name}>\n" if text else f"{head}/>\n"
+
+
+def _quoted(text: str) -> str:
+    """Text as an attribute's value."""
+    return quoteattr(visible(text))

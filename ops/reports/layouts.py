@@ -1,0 +1,48 @@
+"""Every report in every format: the layout that a suite's specification fixes where there is one, else the generic one."""
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from touchstone.scorers.base import Suite
+from touchstone.scorers.reporting.view import LayoutOptions
+
+#: Format → ending of its file.
+SUFFIXES: Final = {"console": ".txt", "json": ".json", "markdown": ".md", "junit": ".xml", "html": ".html"}
+FORMATS: Final = tuple(SUFFIXES)
+
+
+def lay_out(suite: Suite, report: Any, format: str, options: LayoutOptions) -> Iterator[str]:
+    """The report as pieces of text; joined, they end with a newline. Raises `ValueError` for a format that there is not.
+
+    `report`: what `suite.report` returned. Memory does not grow with the number of cases, unless the suite's own layout lets it.
+    """
+    if format not in SUFFIXES:
+        raise ValueError(f"unknown report format {format!r}; known: {', '.join(FORMATS)}")
+    if (own := suite.layouts.get(format)) is not None:
+        return iter(own(report, options))
+    return _generic(suite, report, format, options)
+
+
+def _generic(suite: Suite, report: Any, format: str, options: LayoutOptions) -> Iterator[str]:
+    """The generic layout. Each format is imported where it is asked for: rich alone takes longer than most reports."""
+    match format:
+        case "console":
+            from touchstone.ops.reports.console import console_pieces
+
+            return console_pieces(suite.view(report), options)
+        case "markdown":
+            from touchstone.ops.reports.markdown import markdown_pieces
+
+            return markdown_pieces(suite.view(report), options)
+        case "junit":
+            from touchstone.ops.reports.junit import junit_pieces
+
+            return junit_pieces(suite.view(report))
+        case "html":
+            from touchstone.ops.reports.html import html_pieces
+
+            return html_pieces(suite.view(report), options)
+        case _:
+            from touchstone.ops.reports.json import json_pieces
+
+            return json_pieces(suite, report, options)

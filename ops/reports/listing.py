@@ -1,0 +1,115 @@
+"""What a report lists of its cases: the columns of its table, and a bounded choice among many."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Final, Generic, TypeVar
+
+from touchstone.schemas.result import Finding, Severity
+from touchstone.scorers.reporting.view import CaseView, View
+from touchstone.scorers.reporting.words import counted, visible
+
+SEVERITIES: Final[tuple[Severity, ...]] = ("critical", "major", "minor", "info")
+_QUIET: Final = frozenset({"pass", "passed_over"})
+
+Row = TypeVar("Row")
+
+
+def columns_of(view: View) -> Sequence[str]:
+    """The headings of the table of cases."""
+    return view.case_columns or ("Case", "Label", "Scores", "Why")
+
+
+def cells_of(view: View, case: CaseView) -> tuple[str, ...]:
+    """The cells of one row: as many as there are headings."""
+    cells = tuple(case.cells) if view.case_columns else (case.name, case.label, case.summary, case.why)
+    wanted = len(columns_of(view))
+    return (*cells, *([""] * (wanted - len(cells))))[:wanted]
+
+
+def needs_attention(case: CaseView) -> bool:
+    """Whether a case counts and did not pass."""
+    return case.status not in _QUIET
+
+
+def grave(case: CaseView) -> list[Finding]:
+    """Its findings above info, the gravest first."""
+    return sorted((finding for finding in case.findings if finding.severity != "info"), key=lambda finding: SEVERITIES.index(finding.severity))
+
+
+def told(finding: Finding) -> str:
+    """Where, what, and what to do, in one line that no terminal acts upon."""
+    place = f"{visible(finding.path)}: " if finding.path else ""
+    hint = f" ({visible(finding.suggestion)})" if finding.suggestion else ""
+    return f"{place}{visible(finding.message) or visible(finding.code)}{hint}"
+
+
+def finding_lines(case: CaseView, most: int, *, with_info: bool = False) -> Iterator[str]:
+    """A line for each of the gravest findings, and one for the rest."""
+    findings = sorted(case.findings, key=lambda finding: SEVERITIES.index(finding.severity)) if with_info else grave(case)
+    for finding in findings[:most]:
+        yield f"[{finding.severity}] {told(finding)}"
+    if rest := len(findings) + case.findings_dropped - len(findings[:most]):
+        yield f"and {rest} more"
+
+
+@dataclass(slots=True)
+class Listed(Generic[Row]):
+    """Rows for a table of cases, bounded. `wanted`: cases that might have been listed. `passed_over`: (name, why), the first ones."""
+
+    rows: list[Row] = field(default_factory=list)
+    wanted: int = 0
+    only_not_passed: bool = False
+    passed_over: list[tuple[str, str]] = field(default_factory=list)
+    passed_over_count: int = 0
+
+    def title(self, noun: str) -> str:
+        """What the table holds, in words; says so where that is not all."""
+        plural = counted(2, noun).partition(" ")[2].capitalize()
+        if len(self.rows) == self.wanted:
+            return f"{plural} that did not pass" if self.only_not_passed else plural
+        shown = f"the first {len(self.rows)} of {self.wanted}; all are in the JSON report"
+        return f"{plural} that did not pass ({shown})" if self.only_not_passed else f"{plural} ({shown})"
+
+
+def choose(view: View, most: int, only: frozenset[str], row: Callable[[CaseView], Row], *, passed_over_most: int) -> Listed[Row]:
+    """Rows of all cases where these are few, else of those that did not pass; `most` of either. Reads the cases once.
+
+    `only`: statuses that are listed; empty: every one. What was passed over is told apart, unless it is asked for.
+    """
+    every: Listed[Row] = Listed()
+    striking: Listed[Row] = Listed(only_not_passed=True, passed_over=every.passed_over)
+    for case in _of_status(view.cases, only):
+        if case.status == "passed_over" and not only:
+            every.passed_over_count += 1
+            if len(every.passed_over) < passed_over_most:
+                every.passed_over.append((case.name, case.why))
+            continue
+        made: Row | None = None
+        for listed in (every, striking) if needs_attention(case) else (every,):
+            listed.wanted += 1
+            if len(listed.rows) < most:
+                made = row(case) if made is None else made
+                listed.rows.append(made)
+    striking.passed_over_count = every.passed_over_count
+    # Whoever asks for some statuses gets the first of them, and not others.
+    return every if only or every.wanted <= most else striking
+
+
+def _of_status(cases: Iterable[CaseView], only: frozenset[str]) -> Iterator[CaseView]:
+    """The cases of the statuses that are asked for."""
+    return (case for case in cases if not only or case.status in only)
+
+
+def not_read(view: View) -> list[tuple[str, str]]:
+    """Where and what, of everything in the input that counts and got no score."""
+    return [(problem.where, problem.what) for problem in view.problems if problem.kind != "passed_over"]
+
+
+def passed_over(view: View) -> list[tuple[str, str]]:
+    """Where and why, of what was passed over before it became a case."""
+    return [(problem.where, problem.what) for problem in view.problems if problem.kind == "passed_over"]
+
+
+def origin(view: View) -> str:
+    """By what the cases were scored, and when, in one line."""
+    return f"suite {view.suite} {view.suite_version}, configuration {view.config_digest}, generated {view.generated_at}"

@@ -1,0 +1,97 @@
+"""Any report as markdown, fit for a pull request or a job summary: the verdict first, and bounded."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
+
+from touchstone.ops.reports.listing import cells_of, choose, columns_of, grave, needs_attention, not_read, origin, passed_over
+from touchstone.schemas.result import Finding
+from touchstone.scorers.reporting.view import CaseView, LayoutOptions, View
+from touchstone.scorers.reporting.words import counted, visible
+
+#: A job summary has a size limit: so many rows of cases, so many cases with their findings, so many findings of each.
+CASES_MAX: Final = 1_000
+CASES_DETAILED_MAX: Final = 50
+FINDINGS_MAX: Final = 20
+PASSED_OVER_MAX: Final = 100
+
+_SPECIAL: Final = re.compile(r"([\\`*_{}\[\]<>()#+!|~&$@:-])")
+#: What markdown makes a link of without any markup.
+_BARE_LINK: Final = re.compile(r"\b(www)\.", re.IGNORECASE)
+
+
+def escaped(text: str) -> str:
+    """Text that markdown shows as it is: no markup, link, mention, HTML or cell border comes out of it."""
+    return _BARE_LINK.sub(r"\1\\.", _SPECIAL.sub(r"\\\1", visible(text)))
+
+
+def markdown_pieces(view: View, options: LayoutOptions) -> Iterator[str]:
+    """Verdict, figures, tables, cases, findings, and what was not read."""
+    verdict = options.verdict
+    yield f"# {escaped(view.title)}\n\n**{escaped(verdict.word)}**: {escaped(verdict.reason)}.\n\n"
+    labels = ", ".join(f"{count} {escaped(label)}" for label, count in view.labels.items())
+    yield f"{escaped(_sentence(origin(view)))} {escaped(_sentence(view.counts or counted(view.total, view.noun)))}{f' {labels}.' if labels else ''}\n"
+    for fact in view.facts:
+        yield f"\n{escaped(fact)}  "
+    yield "\n" if view.facts else ""
+    figures = [(figure.name, figure.text, figure.note) for figure in view.figures]
+    yield from _section("", ("Figure", "Value", "Note") if any(note for *_, note in figures) else ("Figure", "Value"), figures, frozenset({1}))
+    for table in view.tables:
+        yield from _section(table.title, table.header, table.rows, table.numeric)
+    yield from _cases(view, options)
+    yield from _section("Not read", ("Where", "What"), not_read(view))
+
+
+def _sentence(text: str) -> str:
+    """With a capital in front and one full stop at the end."""
+    return f"{text[:1].upper()}{text[1:].rstrip('.')}."
+
+
+def _cases(view: View, options: LayoutOptions) -> Iterator[str]:
+    """The table of cases, the findings of some, and what was passed over."""
+    details: list[str] = []
+    more = 0
+
+    def row(case: CaseView) -> Sequence[str]:
+        nonlocal more
+        if needs_attention(case) and (found := grave(case)):
+            if len(details) < CASES_DETAILED_MAX:
+                details.append(_details(case, found))
+            else:
+                more += 1
+        return cells_of(view, case)
+
+    listed = choose(view, CASES_MAX, options.only, row, passed_over_most=PASSED_OVER_MAX)
+    yield from _section(listed.title(view.noun), columns_of(view), listed.rows, view.numeric_columns)
+    if details:
+        beyond = f" (the first {CASES_DETAILED_MAX} {view.noun}s that have any; all are in the JSON report)" if more else ""
+        yield f"\n## Findings by {escaped(view.noun)}{beyond}\n"
+        yield from details
+    over = [*listed.passed_over, *passed_over(view)]
+    rows = over[:PASSED_OVER_MAX]
+    total = listed.passed_over_count + len(over) - len(listed.passed_over)
+    yield from _section(f"Passed over: {total}", ("What", "Why"), rows)
+
+
+def _details(case: CaseView, found: Sequence[Finding]) -> str:
+    """The findings of one case, the gravest first."""
+    lines = ["", f"### {escaped(case.name)}", ""]
+    for finding in found[:FINDINGS_MAX]:
+        place = f" {escaped(finding.path)}:" if finding.path else ""
+        hint = f" *{escaped(finding.suggestion)}*" if finding.suggestion else ""
+        lines.append(f"- **{finding.severity}**{place} {escaped(finding.message or finding.code)}{hint}")
+    if rest := len(found) + case.findings_dropped - len(found[:FINDINGS_MAX]):
+        lines.append(f"- and {rest} more")
+    return "\n".join(lines) + "\n"
+
+
+def _section(title: str, header: Sequence[str], rows: Iterable[Sequence[str]], numeric: frozenset[int] = frozenset()) -> Iterator[str]:
+    """A titled table; nothing where it has no rows."""
+    begun = False
+    for row in rows:
+        if not begun:
+            begun = True
+            yield f"\n## {escaped(title)}\n\n" if title else "\n"
+            yield f"| {' | '.join(escaped(cell) for cell in header)} |\n"
+            yield "|" + "".join(" ---: |" if column in numeric else " --- |" for column in range(len(header))) + "\n"
+        yield f"| {' | '.join(escaped(cell) for cell in row[: len(header)])} |\n"

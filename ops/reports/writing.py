@@ -1,0 +1,95 @@
+"""Reports on their way out: whole or not at all, to a file or to standard output, whatever signal comes and whoever stops reading."""
+
+import signal
+import sys
+import threading
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import SpooledTemporaryFile
+from typing import IO, Final, NoReturn
+
+from touchstone.ops.reports.files import check_directory, write_whole
+from touchstone.scorers.base import ConfigError
+
+STANDARD_OUTPUT: Final = Path("-")
+EXIT_STOPPED: Final = 130  # what shells expect of a program that Ctrl-C ended
+EXIT_TERMINATED: Final = 143  # and of one that SIGTERM ended
+#: Of a report, so much is held in memory; the rest lies in a temporary file that has no name.
+_SPOOL_BYTES: Final = 8 * 1024 * 1024
+_CHUNK_BYTES: Final = 1024 * 1024
+
+
+class Stopped(BaseException):
+    """Ctrl-C or SIGTERM came before the report was written. `exit_code`: what the command ends with."""
+
+    def __init__(self, exit_code: int) -> None:
+        super().__init__("stopped before the end; no report was written")
+        self.exit_code = exit_code
+
+
+@contextmanager
+def stoppable() -> Iterator[None]:
+    """Raise `Stopped` on Ctrl-C and SIGTERM, so that processes and temporary files are tidied away before a command ends.
+
+    Put around the whole of a run: scoring, report and writing. Outside the main thread, where no signal arrives, it does nothing.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def end(*_: object) -> NoReturn:
+        raise Stopped(EXIT_TERMINATED)
+
+    before = signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise Stopped(EXIT_STOPPED) from None
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def check_output(output: Path | None) -> None:
+    """Refuse a place where no report can be written, before anything is read. Raises `ConfigError`."""
+    if output is None or output == STANDARD_OUTPUT:
+        return
+    if output.is_dir():
+        raise ConfigError(f"{output}: is a directory; give --output a file")
+    if not output.exists():
+        check_directory(output.parent, "--output")
+
+
+def write_report(pieces: Iterable[str], output: Path | None) -> bool:
+    """Write a report that was made whole; no half of one is left where making it fails. None and `-` are standard output.
+
+    False where nobody read it to the end (`head`, a pager that was left): the verdict, and so the exit code, are the same. Raises
+    `ConfigError` where it cannot be written.
+    """
+    with SpooledTemporaryFile(_SPOOL_BYTES) as spool:
+        for piece in pieces:
+            spool.write(piece.encode("utf-8"))
+        spool.seek(0)
+        if output is None or output == STANDARD_OUTPUT:
+            return _to_standard_output(spool)
+        write_whole(output, spool)
+    return True
+
+
+def _to_standard_output(report: IO[bytes]) -> bool:
+    """Bytes, so that the encoding of the terminal or pipe cannot break a report."""
+    if sys.stdout is None:  # it was closed before the program began
+        return False
+    try:
+        sys.stdout.flush()
+        while chunk := report.read(_CHUNK_BYTES):
+            sys.stdout.buffer.write(chunk)
+        sys.stdout.buffer.flush()
+    except BrokenPipeError:
+        # Else the interpreter finds the pipe broken once more as it ends, and ends with a code of its own.
+        sys.stdout = None
+        return False
+    except OSError as error:
+        sys.stdout = None
+        raise ConfigError(f"standard output: cannot be written ({error.strerror}); check free space, or name a file with --output") from None
+    return True

@@ -1,0 +1,244 @@
+"""The generic layouts of a suite that was made up for them."""
+
+import dataclasses
+import gc
+import json
+import tracemalloc
+import xml.etree.ElementTree as ET
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import pytest
+from pydantic import BaseModel
+
+from tests.ops.reports.toy import HOSTILE, SUITE, Many, finding, laid_out, options, problem, report_of, result
+from touchstone.ops.reports.layouts import FORMATS, SUFFIXES, lay_out
+from touchstone.ops.reports.markdown import escaped
+from touchstone.scorers.reporting.report import Entry, suite_view
+from touchstone.scorers.reporting.view import CaseView, LayoutOptions
+from touchstone.scorers.reporting.words import visible
+
+THREE = [result("a", "Pass"), result("b", "Review", number=1), result("c", "Fail", number=2, findings=(finding(),))]
+HOSTILE_BATCH = [
+    result(HOSTILE, "Fail", findings=(finding(HOSTILE, path=HOSTILE, message=HOSTILE, suggestion=HOSTILE),), concern_id=HOSTILE, batch_id=HOSTILE),
+    problem(HOSTILE, file=HOSTILE),
+    problem(HOSTILE, file=HOSTILE, kind="passed_over"),
+]
+#: What would act on a terminal, a page or a parser if it came through as it is. Line ends are the layouts' own.
+RAW = ("\x1b", "\x07", "\x00", "\u202e", "\ufffe")
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_every_format_names_the_cases_and_ends_with_one_line_end(format: str) -> None:
+    text = laid_out(THREE, format)
+
+    assert all(f"{name}" in text for name in ("toy", "C1", "B1"))
+    assert text.endswith("\n")
+    assert not text.endswith("\n\n")
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_an_empty_batch_has_a_report_in_every_format(format: str) -> None:
+    assert "no case was scored" in laid_out([], format) or format == "junit"
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_the_same_results_give_the_same_bytes(format: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = laid_out(THREE, format)
+    for name, value in {"NO_COLOR": "1", "FORCE_COLOR": "1", "TERM": "dumb", "COLUMNS": "20", "LINES": "5", "JUPYTER_COLUMNS": "9"}.items():
+        monkeypatch.setenv(name, value)
+
+    assert laid_out(THREE, format) == before
+
+
+@pytest.mark.parametrize("format", [name for name in FORMATS if name != "json"])
+def test_nothing_that_a_case_says_acts_on_its_reader(format: str) -> None:
+    text = laid_out(HOSTILE_BATCH, format, verbose=True)
+
+    assert not [character for character in RAW if character in text]
+    assert "\\u202e" in text.replace("\\\\", "\\")
+
+
+def test_an_unknown_format_is_refused_by_name() -> None:
+    report = report_of(THREE)
+    with pytest.raises(ValueError, match="unknown report format 'pdf'; known: console, json, markdown, junit, html"):
+        lay_out(SUITE, report, "pdf", options(report))
+
+
+def test_every_format_has_a_suffix() -> None:
+    assert tuple(SUFFIXES) == FORMATS
+
+
+def test_a_layout_of_the_suite_takes_the_place_of_the_generic_one() -> None:
+    def own(report: Any, options: LayoutOptions) -> Iterable[str]:
+        return ["as the ", f"specification draws it: {options.verdict.word}\n"]
+
+    suite = dataclasses.replace(SUITE, layouts={"console": own})
+
+    assert laid_out(THREE, "console", suite) == "as the specification draws it: FAIL\n"
+    assert laid_out(THREE, "markdown", suite) == laid_out(THREE, "markdown")
+
+
+class TestConsole:
+    def test_without_a_width_a_long_name_stays_on_one_line(self) -> None:
+        assert "word " * 99 + "end" in laid_out([result("word " * 99 + "end")], "console")
+
+    def test_with_a_width_no_line_is_wider(self) -> None:
+        text = laid_out([result("word " * 99 + "end", "Fail"), problem("very " * 60)], "console", width=60, verbose=True)
+
+        assert max(map(len, text.splitlines())) <= 60
+        assert text.split().count("word") == 99
+
+    def test_colour_comes_only_where_it_is_asked_for(self) -> None:
+        assert "\x1b[" not in laid_out(THREE, "console")
+        assert "\x1b[31mFail" in laid_out(THREE, "console", colour=True, width=80)
+
+    def test_findings_are_told_when_verbose(self) -> None:
+        assert "[major] size: is small" not in laid_out(THREE, "console")
+        assert "[major] size: is small" in laid_out(THREE, "console", verbose=True)
+
+    def test_of_many_cases_those_that_did_not_pass_are_listed_and_the_bound_is_said(self) -> None:
+        text = laid_out(Many(600), "console")
+
+        assert "Cases that did not pass (the first 50 of 300; all are in the JSON report)" in text
+        assert "case-00003" in text
+        assert "case-00000" not in text
+
+    def test_only_some_statuses_are_listed_where_they_are_asked_for(self) -> None:
+        text = laid_out(THREE, "console", only=frozenset({"fail"}))
+
+        rows = [line.split()[0] for line in text.splitlines() if line.startswith("  ") and "0.50" in line and "0.25" in line]
+        assert rows == ["c"]
+
+    def test_what_was_not_read_and_the_verdict_stand_at_the_end(self) -> None:
+        text = laid_out([*THREE, problem()], "console")
+
+        assert text.splitlines()[-4:] == ["Not read: 1", "  broken.json: is no JSON", "", "ERROR: 1 problem, 3 cases scored"]
+
+
+class TestMarkdown:
+    def test_the_verdict_comes_first(self) -> None:
+        assert laid_out(THREE, "markdown").splitlines()[:3] == ["# Toy scores\\: C1 B1", "", "**FAIL**: 1 of 3 cases failed."]
+
+    def test_a_case_is_one_row_whatever_it_is_called(self) -> None:
+        rows = [line for line in laid_out(HOSTILE_BATCH, "markdown").splitlines() if line.startswith("| \\<script")]
+
+        # The table of codes, the case, the problem, and what was passed over.
+        assert len(rows) == 4
+        assert "<script" not in laid_out(HOSTILE_BATCH, "markdown").replace("\\<script", "")
+
+    def test_text_that_markdown_makes_a_link_of_is_none(self) -> None:
+        assert escaped("see www.example.org") == "see www\\.example.org"
+
+    def test_rows_and_findings_are_bounded(self) -> None:
+        text = laid_out(Many(3_000, findings=30), "markdown")
+
+        assert "## Cases that did not pass \\(the first 1000 of 1500; all are in the JSON report\\)" in text
+        assert text.count("\n### ") == 50
+        assert "(the first 50 cases that have any; all are in the JSON report)" in text
+        assert "- and " in text
+
+
+class TestJunit:
+    def test_labels_become_what_every_ci_system_knows(self) -> None:
+        entries = [*THREE, result("d", "unscored", number=3), problem(), problem(kind="passed_over", file="x.png")]
+        root = ET.fromstring(laid_out(entries, "junit"))
+
+        assert [(case.get("name"), [child.tag for child in case]) for case in root.iter("testcase")] == [
+            ("a", []),
+            ("b", ["skipped"]),
+            ("c", ["failure"]),
+            ("d", ["error"]),
+            ("broken.json", ["error"]),
+            ("x.png", ["skipped"]),
+        ]
+        assert {name: root.get(name) for name in ("tests", "failures", "errors", "skipped")} == {"tests": "6", "failures": "1", "errors": "2", "skipped": "2"}
+        (failure,) = root.iter("failure")
+        assert (failure.get("message"), failure.text) == ("Size 0.50, Weight 0.25; toy.small", "[major] size: is small")
+
+    def test_a_suite_stands_for_each_group_however_the_cases_are_mixed(self) -> None:
+        groups = [CaseView(f"n{number}", "Pass", "pass", group="xyz"[number % 3]) for number in range(9)]
+        suite = dataclasses.replace(SUITE, view=lambda report: dataclasses.replace(suite_view(report), cases=groups))
+        root = ET.fromstring(laid_out(THREE, "junit", suite))
+
+        assert [(one.get("name"), one.get("tests"), [case.get("name") for case in one]) for one in root] == [
+            ("x", "3", ["n0", "n3", "n6"]),
+            ("y", "3", ["n1", "n4", "n7"]),
+            ("z", "3", ["n2", "n5", "n8"]),
+        ]
+
+    def test_any_text_is_carried_as_text(self) -> None:
+        root = ET.fromstring(laid_out(HOSTILE_BATCH, "junit"))
+
+        assert [case.get("name") for case in root.iter("testcase")] == [visible(HOSTILE)] * 3
+
+    def test_it_reads_as_junitparser_reads_it(self, tmp_path: Any) -> None:
+        from junitparser import JUnitXml
+
+        file = tmp_path / "report.xml"
+        file.write_text(laid_out(THREE, "junit"), encoding="utf-8")
+
+        read = JUnitXml.fromfile(str(file))
+        assert (read.tests, read.failures, read.skipped, read.errors) == (3, 1, 1, 0)
+
+
+class TestJson:
+    def test_it_holds_the_figures_and_every_result(self) -> None:
+        document = json.loads(laid_out([*THREE, problem()], "json"))
+
+        assert [one["case_id"] for one in document["results"]] == ["a", "b", "c"]
+        assert document["labels"]["Fail"] == 1
+        assert document["means"] == {"size": 0.5, "weight": 0.25}
+        assert document["codes"] == {"toy.small": 1}
+        assert document["problems"][0]["where"] == "broken.json"
+        assert document["verdict"] == {"word": "ERROR", "reason": "1 problem, 3 cases scored", "exit_code": 3}
+
+    def test_a_report_of_the_suites_own_keeps_its_field_names(self) -> None:
+        class Own(BaseModel):
+            meanLoss: float  # noqa: N815
+
+        text = "".join(lay_out(SUITE, Own(meanLoss=0.25), "json", options(report_of(THREE))))
+
+        assert text == '{\n  "meanLoss": 0.25\n}\n'
+
+    def test_a_report_of_any_other_type_is_written_from_its_view(self) -> None:
+        suite = dataclasses.replace(SUITE, view=lambda _: suite_view(report_of(THREE)))
+        document = json.loads("".join(lay_out(suite, object(), "json", options(report_of(THREE)))))
+
+        assert [(case["name"], case["status"]) for case in document["cases"]] == [("a", "pass"), ("b", "review"), ("c", "fail")]
+        assert document["cases"][2]["findings"][0]["code"] == "toy.small"
+
+
+class _Quick:
+    """So many entries, made anew whenever they are read, and quickly."""
+
+    def __init__(self, count: int) -> None:
+        self._count = count
+        self._kinds = list(Many(6))
+
+    def __iter__(self) -> Iterator[Entry]:
+        for number in range(self._count):
+            yield self._kinds[number % 6].model_copy(update={"event_id": f"e{number}", "case_id": f"case-{number:05}", "details": {"filler": [number] * 100}})
+
+
+def _peak_bytes(pieces: Iterator[str]) -> int:
+    gc.collect()
+    tracemalloc.start()
+    try:
+        for _ in pieces:
+            pass
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("format", FORMATS)
+def test_memory_does_not_grow_with_the_number_of_cases(format: str) -> None:
+    peaks = []
+    for count in (2_500, 10_000):
+        report = report_of(_Quick(count))
+        peaks.append(_peak_bytes(lay_out(SUITE, report, format, options(report))))
+
+    # The bounded lists are full with the first. A case more costs nothing; held, these would be some 15 MB.
+    assert peaks[1] - peaks[0] < 3_000_000
