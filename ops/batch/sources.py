@@ -11,6 +11,7 @@ import io
 import os
 import stat
 import sys
+import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -156,7 +157,7 @@ def opened(source: Source) -> Iterator[BinaryIO]:
                 yield cast("BinaryIO", io.BufferedReader(_zstd(raw)))
             else:
                 yield raw
-    except (gzip.BadGzipFile, EOFError) as error:
+    except (gzip.BadGzipFile, zlib.error, EOFError) as error:
         raise UnreadableError(f"is packed and cannot be unpacked ({'cut off' if isinstance(error, EOFError) else 'damaged'}); pack it again") from None
     except (OSError, ValueError) as error:
         raise UnreadableError(reason_of(error)) from None

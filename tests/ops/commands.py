@@ -35,7 +35,7 @@ class Commands:
         with self._monkeypatch.context() as patch:
             patch.setattr(sys, "argv", ["touchstone", *map(str, arguments)])
             if stdin is not None:
-                patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin)))
+                patch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(io.BytesIO(stdin))))
             for name, value in (env or {}).items():
                 patch.setenv(name, value)
             with pytest.raises(SystemExit) as ended:

@@ -1,5 +1,6 @@
-"""Clinical files on disk: walked in name order, links and hidden files, bounds."""
+"""Where cases come from: folders walked in name order, links and hidden files, patterns, packed files."""
 
+import gzip
 import io
 import os
 import sys
@@ -8,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from touchstone.ops.batch.clinical_files import DEPTH_MAX, FILE_BYTES_MAX, STANDARD_INPUT, ClinicalFile, TooLargeError, UnreadableError, find_files, read_file
+from touchstone.ops.batch.sources import DEPTH_MAX, STANDARD_INPUT, Source, UnreadableError, find_sources, opened
+from touchstone.scorers.base import ConfigError
 
 
 @pytest.fixture
@@ -18,12 +20,21 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "d"
 
 
-def names(*paths: str) -> list[str]:
-    return [file.name for file in find_files([Path(path) for path in paths])]
+def found(*paths: str, any_file: bool = True, missing_is_error: bool = False) -> list[Source]:
+    return list(find_sources([Path(path) for path in paths], any_file=any_file, missing_is_error=missing_is_error))
+
+
+def names(*paths: str, any_file: bool = True) -> list[str]:
+    return [source.file for source in found(*paths, any_file=any_file)]
 
 
 def told(*paths: str) -> dict[str, str | None]:
-    return {file.name: file.passed_over or file.problem for file in find_files([Path(path) for path in paths])}
+    return {source.file: source.passed_over or source.problem for source in found(*paths)}
+
+
+def read(source: Source, size: int = -1) -> bytes:
+    with opened(source) as stream:
+        return stream.read(size)
 
 
 def test_directories_are_walked_in_name_order_each_at_its_place(folder: Path) -> None:
@@ -54,9 +65,9 @@ def test_a_hidden_file_that_is_named_is_taken(folder: Path) -> None:
 def test_a_link_to_a_file_inside_the_directory_is_followed(folder: Path) -> None:
     (folder / "a.json").write_text("x")
     (folder / "b.json").symlink_to("a.json")
-    files = list(find_files([Path("d")]))
-    assert [(file.name, file.passed_over) for file in files] == [("d/a.json", None), ("d/b.json", None)]
-    assert read_file(files[1]) == b"x"
+    files = found("d")
+    assert [(file.file, file.passed_over) for file in files] == [("d/a.json", None), ("d/b.json", None)]
+    assert read(files[1]) == b"x"
 
 
 def test_links_that_lead_out_are_told_and_not_followed(folder: Path, tmp_path: Path) -> None:
@@ -89,8 +100,8 @@ def test_a_name_that_is_too_long_is_not_a_matter_of_permissions(folder: Path) ->
 def test_a_named_link_is_followed_wherever_it_leads(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "x.json").write_text("x")
     (folder / "link").symlink_to("../x.json")
-    (file,) = find_files([Path("d/link")])
-    assert read_file(file) == b"x"
+    (file,) = found("d/link")
+    assert read(file) == b"x"
 
 
 def test_a_pipe_in_a_directory_is_passed_over(folder: Path) -> None:
@@ -102,14 +113,14 @@ def test_a_named_pipe_is_read(folder: Path) -> None:
     os.mkfifo(folder / "pipe")
     writer = threading.Thread(target=(folder / "pipe").write_bytes, args=(b"hello",))
     writer.start()
-    (file,) = find_files([Path("d/pipe")])
-    assert read_file(file) == b"hello"
+    (file,) = found("d/pipe")
+    assert read(file) == b"hello"
     writer.join()
 
 
 def test_a_pipe_that_took_a_files_place_does_not_hold_up_the_run(folder: Path) -> None:
     os.mkfifo(folder / "pipe")
-    assert read_file(ClinicalFile(folder / "pipe", named=False)) == b""
+    assert read(Source(folder / "pipe", named=False)) == b""
 
 
 def test_a_missing_file_is_a_problem_of_its_own(folder: Path) -> None:
@@ -130,32 +141,69 @@ def test_directories_nested_too_deep_are_told(folder: Path) -> None:
 
 def test_a_name_that_is_no_utf8_is_shown_with_escapes(folder: Path) -> None:
     (folder / os.fsdecode(b"caf\xe9.json")).write_text("x")
-    (file,) = find_files([Path("d")])
-    assert file.name == "d/caf\\xe9.json"
-    assert read_file(file) == b"x"
+    (file,) = found("d")
+    assert file.file == "d/caf\\xe9.json"
+    assert read(file) == b"x"
 
 
-def test_a_file_beyond_the_bound_is_refused_unread(folder: Path) -> None:
-    with (folder / "large").open("wb") as stream:
-        stream.write(b"MSH|")
-        stream.truncate(1024**3)
-    with pytest.raises(TooLargeError, match=f"larger than {FILE_BYTES_MAX // 1024**2} MiB") as refused:
-        read_file(ClinicalFile(folder / "large", named=True))
-    assert refused.value.head.startswith(b"MSH|")
-    assert len(refused.value.head) == 65_536
+def test_standard_input_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(io.BytesIO(b"abcdef"))))
+    assert read(Source(STANDARD_INPUT)) == b"abcdef"
 
 
-def test_a_stream_without_a_size_meets_the_same_bound() -> None:
-    with pytest.raises(TooLargeError):
-        read_file(ClinicalFile(Path("/dev/zero"), named=True), bytes_max=1_000_000)
+def test_standard_input_that_is_named_twice_is_refused() -> None:
+    with pytest.raises(ConfigError, match="named twice"):
+        found("-", "-")
 
 
-def test_standard_input_is_read_and_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"abcdef")))
-    assert read_file(ClinicalFile(STANDARD_INPUT, named=True)) == b"abcdef"
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"abcdef")))
-    with pytest.raises(TooLargeError):
-        read_file(ClinicalFile(STANDARD_INPUT, named=True), bytes_max=5)
+def test_a_pattern_stands_for_its_matches_unless_it_is_a_name(folder: Path) -> None:
+    for name in ("a1.json", "a2.json", "b.json", "a[1].json"):
+        (folder / name).touch()
+    assert names("d/a?.json") == ["d/a1.json", "d/a2.json"]
+    assert names("d/a[1].json") == ["d/a[1].json"]
+    assert told("d/x*.json") == {"d/x*.json": "no such file; check the path"}
+
+
+def test_a_folder_holds_case_files_by_their_endings_where_documents_are_not_read(folder: Path) -> None:
+    for name in ("a.json", "b.jsonl.gz", "c.ndjson.zst", "LICENSE", "x.gz"):
+        (folder / name).touch()
+    assert names("d", any_file=False) == ["d/a.json", "d/b.jsonl.gz", "d/c.ndjson.zst"]
+
+
+def test_a_path_that_is_not_there_ends_a_run_that_asks_for_that(folder: Path) -> None:
+    with pytest.raises(ConfigError, match="absent: no such file; check the path"):
+        found("absent", missing_is_error=True)
+    with pytest.raises(ConfigError, match="d: holds no batch file"):
+        found("d", missing_is_error=True)
+
+
+def test_the_place_of_a_file_is_its_folder_and_its_name_without_endings(folder: Path) -> None:
+    (folder / "C1").mkdir()
+    (folder / "C1" / "b1.jsonl.gz").touch()
+    (source,) = found("d")
+    assert (source.place.folder, source.place.name) == ("C1", "b1")
+
+
+def test_packed_files_are_unpacked_as_they_are_read_whatever_their_name(folder: Path) -> None:
+    import zstandard
+
+    (folder / "a").write_bytes(gzip.compress(b"hello"))
+    (folder / "b").write_bytes(zstandard.compress(b"hello") * 2)
+    assert [read(source) for source in found("d")] == [b"hello", b"hellohello"]
+
+
+@pytest.mark.parametrize("damage", ["cut off", "damaged"])
+def test_a_packed_file_that_cannot_be_unpacked_says_so(folder: Path, damage: str) -> None:
+    import zstandard
+
+    whole = gzip.compress(bytes(range(256)) * 40, mtime=0)
+    (folder / "a.gz").write_bytes(whole[:200] if damage == "cut off" else whole[:20] + b"\xff" * 200 + whole[220:])
+    (folder / "b.zst").write_bytes(zstandard.compress(os.urandom(1000))[:-10] + b"\xff" * 40)
+    first, second = found("d")
+    with pytest.raises(UnreadableError, match=f"is packed and cannot be unpacked \\({damage}\\)"):
+        read(first)
+    with pytest.raises(UnreadableError, match="is packed and cannot be unpacked"):
+        read(second)
 
 
 def test_what_the_system_refuses_is_told_without_a_traceback(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -166,6 +214,6 @@ def test_what_the_system_refuses_is_told_without_a_traceback(folder: Path, monke
 
     monkeypatch.setattr(Path, "open", refuse)
     with pytest.raises(UnreadableError, match="cannot be read \\(Permission denied\\); check its permissions"):
-        read_file(ClinicalFile(folder / "a.json", named=True))
+        read(Source(folder / "a.json"))
     monkeypatch.setattr(os, "scandir", refuse)
     assert told("d") == {"d": "cannot be read (Permission denied); check its permissions"}
