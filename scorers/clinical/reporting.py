@@ -262,11 +262,10 @@ def group(result: ScoreResult) -> Group | None:
 def view(report: ClinicalReport) -> View:
     """The report for every generic layout."""
     summary, facts = report.summary, report.facts
-    counts = f"{summary.passed} passed, {summary.warned} warned, {summary.failed} failed"
+    counts = f"{counted(summary.total, report.noun)}, pass rate {percent(summary.pass_rate)}, average score {score_text(summary.average_score)}"
     counts += f", {summary.unvalidated} not validated" if summary.unvalidated else ""
     counts += f", {summary.problems} not read" if summary.problems else ""
-    average = f"average score {score_text(summary.average_score)}"
-    invalid = f". {counted(summary.invalid, report.noun)} not valid by the standard" if summary.invalid else ""
+    counts += f", {summary.invalid} not valid by the standard" if summary.invalid else ""
     labels = {"Pass": summary.passed, "Warn": summary.warned, "Fail": summary.failed, "unscored": summary.unvalidated + summary.problems}
     return View(
         title="Clinical validation",
@@ -277,7 +276,7 @@ def view(report: ClinicalReport) -> View:
         noun=report.noun,
         total=summary.total,
         labels={label: count for label, count in labels.items() if count or label != "unscored"},
-        counts=f"{counted(summary.total, report.noun)}: {counts}. Pass rate {percent(summary.pass_rate)}, {average}, {summary.duration_s:.1f} s{invalid}",
+        counts=f"{counts}, {summary.duration_s:.1f} s",
         figures=tuple(Figure(column.heading, score_text(report.means.get(column.value))) for column in COLUMNS),
         distributions=report.distributions,
         case_columns=(report.noun.capitalize(), "Type", "Label", "Valid", "Overall", "Format", "Terminology", "Findings"),
