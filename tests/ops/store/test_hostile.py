@@ -12,9 +12,12 @@ from hypothesis import strategies as st
 
 from tests.streams.results_topic import headers_of, ledger, records, result
 from touchstone.ops.store.results import ResultStore
+from touchstone.scorers.base import unknown_suite
+from touchstone.scorers.registry import usable_suites
 from touchstone.streams.account.batch_reports import encode_report, payload
 from touchstone.streams.account.projection import project
 
+SUITES = usable_suites()
 NUMBERS = st.one_of(
     st.integers(-3, 3), st.sampled_from([10**400, -(10**400), 1e308, -1e308, 1.7e308, 5e-324, float("inf"), float("nan")]),
     st.sampled_from([sign * (2**power + more) for power in (31, 32, 53, 62, 63, 64) for more in (-1, 0, 1) for sign in (1, -1)]),
@@ -78,12 +81,13 @@ def test_no_record_stops_the_projector(tmp_path: Path, told: list[tuple[list[tup
     first = store.positions("hostile").get(0, 0)
     (shape,) = records(GOOD[0])
     polled = [replace(shape, offset=first + index, value=value, headers=headers) for index, (headers, value) in enumerate(told)]
-    read = project("hostile", {0: first or None}, {0: polled})
+    read = project("hostile", {0: first or None}, {0: polled}, SUITES)
     assert read.reached == {0: first + len(told)}
     assert len(read.results) + read.ledger_records + read.rejected.total() == len(told)
     store.apply(read, 1.0)
     for state in store.due(2.0, 1_000):
-        encode_report(state, payload(state, store.summary(state.report_id), final=True))
+        suite = SUITES.get(state.key.suite) or unknown_suite(state.key.suite, state.key.suite_version)
+        encode_report(state, payload(state, store.summary(state.report_id), final=True, suite=suite), suite)
 
 
 _OPEN: dict[Path, ResultStore] = {}

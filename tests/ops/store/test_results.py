@@ -223,9 +223,14 @@ def test_an_acknowledgement_of_an_older_revision_does_not_hide_newer_cases(store
     assert only_batch(store).revision == 2
 
 
-def test_results_without_a_batch_or_of_a_suite_without_reports_are_kept_but_not_reported(store: ResultStore) -> None:
-    assert write(store, result(event="a", batch=None), result(event="b", offset=1, suite="clinical")).new == 2
+def test_results_without_a_batch_are_kept_but_not_reported(store: ResultStore) -> None:
+    assert write(store, result(event="a", batch=None), result(event="b", offset=1, batch=None, suite="toy")).new == 2
     assert store.due(1e9, 10) == []
+
+
+def test_batches_of_every_suite_are_reported_installed_here_or_not(store: ResultStore) -> None:
+    write(store, result(event="a"), result(event="b", offset=1, suite="toy"))
+    assert sorted(state.key.suite for state in store.due(1e9, 10)) == ["safe_v0", "toy"]
 
 
 def test_a_summary_counts_labels_and_means_over_the_batch_only(store: ResultStore) -> None:

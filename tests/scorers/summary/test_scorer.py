@@ -69,7 +69,7 @@ async def test_every_component_of_a_case_by_hand() -> None:
     assert card.details["length"] == {"tokens": 17, "target": 300, "source_tokens": 500}
     assert card.details["facts"]["support"] == [0.9, 0, 0, 0, 0.9, 0, 0, 0, 0, 0.9]
     assert card.details["facts"]["sentences"] == [0.8, 0.8, 0.8, 0]
-    assert card.attributes == {"source_id": "source-1", "category": "Test", "model": None}
+    assert card.attributes == {"source_id": "source-1", "category": "Test", "model": None, "generated_at": None}
     assert card.models == {"nli": "table-nli@1", "embedder": "table-embedder@1"}
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from tests.streams.results_topic import BEGAN, SOURCE, TOPIC, Stored, ledger, projection, records, result
 from touchstone.schemas.result import Failure
+from touchstone.scorers.safe import SUITE
 from touchstone.streams.account.batch_reports import BatchState, encode_report, is_final, payload, summarise
 from touchstone.streams.account.intervals import Interval
 from touchstone.streams.account.projection import AccountKey, BatchKey, project, read_result, restore
@@ -95,7 +96,7 @@ CASES = [("Pass", '{"CR":1.0}', BEGAN, None), ("Fail", '{"CR":0.1}', BEGAN, 3), 
 
 
 def test_the_payload_is_the_specifications_and_ours() -> None:
-    document = payload(STATE, summarise(CASES), final=True)
+    document = payload(STATE, summarise(CASES), final=True, suite=SUITE)
     assert document == {
         "concern_id": "I25",
         "batch_id": "b1",
@@ -108,19 +109,21 @@ def test_the_payload_is_the_specifications_and_ours() -> None:
 
 
 def test_the_event_bears_the_specifications_name_and_an_id_of_its_content() -> None:
-    document = payload(STATE, summarise(CASES), final=True)
-    key, value, headers = encode_report(STATE, document)
+    document = payload(STATE, summarise(CASES), final=True, suite=SUITE)
+    key, value, headers = encode_report(STATE, document, SUITE)
     named = dict(headers)
     assert key == KEY.report_id.encode()
     assert json.loads(value) == document
     assert named["ce_type"] == b"safe:v0:result"
-    assert named["ce_id"] == dict(encode_report(STATE, payload(STATE, summarise(CASES[::-1]), final=True))[2])["ce_id"]
-    assert named["ce_id"] != dict(encode_report(STATE, document | {"final": False})[2])["ce_id"]
+    reordered = payload(STATE, summarise(CASES[::-1]), final=True, suite=SUITE)
+    assert named["ce_id"] == dict(encode_report(STATE, reordered, SUITE)[2])["ce_id"]
+    assert named["ce_id"] != dict(encode_report(STATE, document | {"final": False}, SUITE)[2])["ce_id"]
 
 
 def test_a_case_that_could_not_be_scored_is_no_zero_but_fills_the_batch() -> None:
     summary = summarise([("Pass", '{"CR":1.0}', BEGAN, 2), ("unscored", "{}", BEGAN, 2)])
-    assert payload(STATE, summary, final=True)["summary"] == {"total_cases": 1, "pass": 1, "review": 0, "fail": 0, "overall_pass_rate": 1.0}
+    told = payload(STATE, summary, final=True, suite=SUITE)["summary"]
+    assert told == {"total_cases": 1, "pass": 1, "review": 0, "fail": 0, "overall_pass_rate": 1.0}
     assert is_final(STATE, summary, now=100.0, quiet_s=60)
 
 

@@ -8,9 +8,9 @@ import pytest
 
 from tests.streams.fakes import FakeRecord, safe_event
 from tests.streams.topics.test_dlq import CANARY, letter_record, resolution_record
-from touchstone.schemas.case import SafeCase
 from touchstone.schemas.result import ScoreResult, SourceRef
 from touchstone.schemas.settings.house import TopicSettings
+from touchstone.scorers.safe import SUITE
 from touchstone.streams.topics.tail import Describer
 from touchstone.streams.wire.codec import RESULT_TYPE
 
@@ -19,7 +19,7 @@ TOPICS = TopicSettings(generations="generations", results="results", reports="re
 
 @pytest.fixture
 def describer() -> Describer:
-    return Describer(TOPICS, {"safe": SafeCase}, 1_048_576)
+    return Describer(TOPICS, {SUITE.name: SUITE}, 1_048_576)
 
 
 def result_record() -> FakeRecord:

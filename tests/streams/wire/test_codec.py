@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from tests.streams.fakes import FakeRecord, safe_event
 from touchstone.schemas.case import EXPECTATIONS_MAX, SafeCase
 from touchstone.schemas.result import Failure, Finding, NotChecked, Scorecard, ScoreResult
+from touchstone.schemas.trace import ProductionTrace
 from touchstone.scorers.identity import NAMESPACE, deterministic_id
 from touchstone.streams.wire.codec import Codec, Read, Reject, ResultEncoder, Skip
 
@@ -75,7 +76,8 @@ def test_another_suites_kind_is_skipped(kind: str) -> None:
 
 
 def test_a_production_trace_without_kind_is_skipped() -> None:
-    assert isinstance(read(dumps({"traceId": "t", "outputs": {}})), Skip)
+    codec = Codec({"safe": SafeCase}, signatures={"trace": ProductionTrace.signature})
+    assert isinstance(read(dumps({"traceId": "t", "outputs": {}}), codec=codec), Skip)
 
 
 DEEP = b"[" * 10_000 + b"]" * 10_000
