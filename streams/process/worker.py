@@ -278,7 +278,7 @@ def _stop_on_signal(process: _Process) -> None:
     def stop(number: int) -> None:
         if process.stop.is_set():
             log.warning("second_signal", signal=number)
-            raise SystemExit(128 + number)
+            os._exit(128 + number)  # not through the interpreter's end: Faust's thread still runs, and would crash in it
         log.info("stopping", signal=number, in_flight=process.in_flight)
         process.stop.set()
         _end_at_last(process.settings.worker.drain_timeout_s + SHUTDOWN_MARGIN_S)

@@ -41,6 +41,8 @@ LINGER_MIN_S = 0.002
 LINGER_MAX_S = 0.025
 #: A flush that finds so many events gathered belongs to a busy stream.
 BUSY_RECORDS = 16
+#: How long a stop waits for a start that is under way: Faust stopped amid its start leaves a thread and tasks behind.
+START_S = 3.0
 #: Faust's own buffer between consumer and agent.
 STREAM_BUFFER_RECORDS = 512
 
@@ -350,6 +352,8 @@ def attach(app: faust.App, job: Job) -> FaustFeed:
 
 async def run(job: Job) -> None:
     """Consume until `job.stop` is set; then finish what is in flight, commit and leave the group."""
+    if job.stop.is_set():
+        return  # told to stop while Faust was imported: what never starts leaves nothing behind
     with tempfile.TemporaryDirectory(prefix="touchstone-faust-") as datadir:
         await _run(job, make_app(job, datadir))
 
@@ -374,6 +378,7 @@ async def _run(job: Job, app: faust.App) -> None:
                 await asyncio.wait_for(job.stop.wait(), POLL_S)
         feed.flush()
         feed.closed = True
+        await asyncio.wait({starting}, timeout=START_S)
         if not await job.intake.drain(worker.drain_timeout_s):
             log.warning("drain_timeout", in_flight=job.intake.in_flight)
         await feed.settle()
