@@ -24,10 +24,10 @@ from touchstone.scorers.summary.scorer import SummaryLossScorer
 from touchstone.scorers.summary.settings import SummarySettings
 from touchstone.scorers.summary.support import default_calibration
 from touchstone.streams.intake.intake import Destinations, Intake
-from touchstone.streams.intake.outbox import Message
 from touchstone.streams.intake.scoring import RunningSuite
 from touchstone.streams.process.metrics import CollectorRegistry, WorkerMetrics
 from touchstone.streams.wire.codec import Codec
+from touchstone.streams.wire.message import Message
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

@@ -26,7 +26,7 @@ from touchstone.scorers.backoff import Backoff
 from touchstone.streams.process.metric_list import Happening, State
 from touchstone.streams.wire.clients import client_options
 from touchstone.streams.wire.closing import close_client
-from touchstone.streams.wire.codec import Header
+from touchstone.streams.wire.message import Message
 
 log = structlog.get_logger(__name__)
 
@@ -38,15 +38,6 @@ REFUSED_FOR_SIZE = (MessageSizeTooLargeError, RecordListTooLargeError, InvalidMe
 
 class TooLarge(Exception):
     """The broker refuses this one record for its size."""
-
-
-@dataclass(slots=True)
-class Message:
-    """One record to publish."""
-
-    key: bytes | None
-    value: bytes | None
-    headers: Sequence[Header]
 
 
 class OutboxEvents(Protocol):

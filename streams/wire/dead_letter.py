@@ -7,9 +7,9 @@ names is kept under `touchstone.original.`: the event may be somebody else's dea
 from collections.abc import Iterable
 from datetime import UTC, datetime
 
-from touchstone.streams.intake.outbox import Message
 from touchstone.streams.wire.codec import Header, Record, header_text
 from touchstone.streams.wire.headers import DAMAGED, UNREADABLE, writable_name
+from touchstone.streams.wire.message import Message
 
 PREFIX = "__streams.errors."
 EXCEPTION = PREFIX + "exception"

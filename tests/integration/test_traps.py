@@ -35,7 +35,7 @@ from touchstone.ops.verify.chaos.topiclog import Feeder, Offsets, read_all
 from touchstone.schemas.case import SafeCase
 from touchstone.schemas.result import Scorecard
 from touchstone.schemas.settings.house import KafkaSettings, Settings, WorkerSettings
-from touchstone.streams.intake.outbox import Message, Outbox
+from touchstone.streams.intake.outbox import Outbox
 from touchstone.streams.process.metrics import WorkerMetrics
 from touchstone.streams.process.watchdog import Watchdog
 from touchstone.streams.runners import faust_agents
@@ -43,6 +43,7 @@ from touchstone.streams.runners.base import Clock, Job, Stalled
 from touchstone.streams.runners.direct import make_consumer
 from touchstone.streams.runners.faust_agents import FaustFeed, make_app
 from touchstone.streams.wire.codec import LEDGER_TYPE, RESULT_TYPE
+from touchstone.streams.wire.message import Message
 
 GENERATIONS = "generations"
 TP = (GENERATIONS, 0)

@@ -11,10 +11,10 @@ from touchstone.schemas.case import SafeCase
 from touchstone.schemas.result import Scorecard
 from touchstone.schemas.settings.house import WorkerSettings
 from touchstone.streams.intake.intake import Destinations, Intake
-from touchstone.streams.intake.outbox import Message
 from touchstone.streams.intake.scoring import RunningSuite
 from touchstone.streams.process.metrics import WorkerMetrics
 from touchstone.streams.wire.codec import Codec
+from touchstone.streams.wire.message import Message
 
 
 @dataclass

@@ -13,7 +13,7 @@ import random
 import re
 from collections.abc import Callable, Sequence
 
-from touchstone.ops.build.models.mixture import NEUTRAL, NOT_ENTAILMENT, Pair
+from touchstone.ops.build.models.pairs import NEUTRAL, NOT_ENTAILMENT, Pair
 
 _SENTENCE_END = re.compile(r"(?<=[a-z0-9)\"][.!?])\s+(?=[A-Z\"])")
 _NUMBER = re.compile(r"(?<![\w.,])\d{1,4}(?:\.\d+)?(?![\w,]|\.\d)")

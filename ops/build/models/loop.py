@@ -19,7 +19,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from touchstone.ops.build.models.mixture import LABELS, NOT_ENTAILMENT, Pair
+from touchstone.ops.build.models.pairs import LABELS, NOT_ENTAILMENT, Pair
 
 if TYPE_CHECKING:
     from peft import PeftModel

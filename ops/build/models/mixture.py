@@ -15,19 +15,9 @@ from typing import Literal
 
 import orjson
 
-LABELS: tuple[str, ...] = ("entailment", "neutral", "contradiction")
-NEUTRAL, NOT_ENTAILMENT = 1, 3
-TARGETS = {"entailment": 0, "neutral": 1, "contradiction": 2, "not_entailment": NOT_ENTAILMENT}
+from touchstone.ops.build.models.pairs import TARGETS, Pair
+
 Terms = Literal["stated", "literature", "none"]
-
-
-@dataclass(frozen=True, slots=True)
-class Pair:
-    """One training pair; `target` is an index into LABELS, or NOT_ENTAILMENT."""
-
-    premise: str
-    hypothesis: str
-    target: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,8 +15,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from touchstone.ops.build.tables.fhir.__main__ import read_package
 from touchstone.ops.verify.agreement.official import official_cases
+from touchstone.ops.verify.agreement.package import read_package
 from touchstone.ops.verify.agreement.tally import Tally
 from touchstone.scorers.clinical.formats.fhir import Options, validate
 from touchstone.scorers.clinical.formats.fhir.profiles.us_core import profiles_stating

@@ -12,7 +12,7 @@ from tests.streams.intake.test_intake import until
 from touchstone.schemas.settings.house import WorkerSettings
 from touchstone.streams.intake.dead_limit import DeadLimit
 from touchstone.streams.intake.intake import Intake
-from touchstone.streams.intake.outbox import Message
+from touchstone.streams.wire.message import Message
 
 TP = ("generations", 0)
 SLICE = 10

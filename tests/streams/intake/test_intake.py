@@ -8,8 +8,9 @@ from tests.streams.fakes import FakeRecord, GatedPublisher, StepScorer, identity
 from touchstone.schemas.case import SafeCase
 from touchstone.schemas.result import Scorecard
 from touchstone.scorers.base import Lost, Unavailable
-from touchstone.streams.intake.outbox import Message, TooLarge
+from touchstone.streams.intake.outbox import TooLarge
 from touchstone.streams.wire.codec import LEDGER_TYPE, RESULT_TYPE
+from touchstone.streams.wire.message import Message
 
 TP = ("generations", 0)
 CANARY = "CANARY-7f3a"

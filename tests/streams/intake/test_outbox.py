@@ -8,7 +8,8 @@ from aiokafka.producer.message_accumulator import BatchBuilder
 
 from touchstone.schemas.settings.house import KafkaSettings, WorkerSettings
 from touchstone.streams.embedded.broker import DISCONNECT, EmbeddedBroker
-from touchstone.streams.intake.outbox import Message, Outbox
+from touchstone.streams.intake.outbox import Outbox
+from touchstone.streams.wire.message import Message
 
 pytestmark = pytest.mark.integration
 

@@ -11,41 +11,18 @@ import argparse
 import json
 import lzma
 import sys
-import tarfile
 from pathlib import Path
 from typing import Any
 
 from touchstone.ops.build.tables.fhir.definitions import definitions_table, profiles_table
 from touchstone.ops.build.tables.fhir.terminology import codes_table, later_table, listed_table
+from touchstone.ops.verify.agreement.package import read_package
 
 OUT = Path(__file__).resolve().parents[4] / "scorers/clinical/formats/fhir/tables"
 NOTICE = (
     "Compiled from hl7.fhir.r4.core 4.0.1 and hl7.fhir.uv.extensions.r4 5.3.0 (HL7 International, CC0-1.0). "
     "Regenerate: python -m touchstone.ops.build.tables.fhir"
 )
-KINDS = ("StructureDefinition", "ValueSet", "CodeSystem", "SearchParameter")
-
-
-def read_package(source: Path) -> dict[str, list[dict[str, Any]]]:
-    """Return the package's definitions by resource type, each list ordered by canonical URL."""
-    texts = _from_archive(source) if source.is_file() else [(path.name, path.read_bytes()) for path in _root(source).glob("*.json")]
-    found: dict[str, list[dict[str, Any]]] = {kind: [] for kind in KINDS}
-    for name, text in texts:
-        if name.split("-", 1)[0] in KINDS:
-            resource = json.loads(text)
-            found[resource["resourceType"]].append(resource)
-    return {kind: sorted(resources, key=lambda one: str(one.get("url"))) for kind, resources in found.items()}
-
-
-def _root(folder: Path) -> Path:
-    return folder / "package" if (folder / "package").is_dir() else folder
-
-
-def _from_archive(source: Path) -> list[tuple[str, bytes]]:
-    with tarfile.open(source) as archive:
-        top = (member for member in archive if member.isfile() and len(Path(member.name).parts) == 2 and member.name.endswith(".json"))
-        files = ((Path(member.name).name, archive.extractfile(member)) for member in top)
-        return [(name, file.read()) for name, file in files if file is not None]
 
 
 def write_table(path: Path, table: dict[str, Any]) -> int:

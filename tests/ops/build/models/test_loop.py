@@ -13,7 +13,7 @@ from safetensors.torch import load_file
 
 from touchstone.ops.build.models.__main__ import main
 from touchstone.ops.build.models.loop import Recipe, Run, adapted_model, batches, loss_of, rate
-from touchstone.ops.build.models.mixture import NOT_ENTAILMENT, Pair
+from touchstone.ops.build.models.pairs import NOT_ENTAILMENT, Pair
 
 
 def test_two_way_rows_are_asked_only_whether_they_entail() -> None:

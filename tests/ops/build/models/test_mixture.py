@@ -9,7 +9,8 @@ import pytest
 
 from touchstone.ops.build.models import mixture
 from touchstone.ops.build.models.edits import EDITS, change_number, edited_pairs, negate, reverse_word, sentences, swap_names, unrelated_pairs
-from touchstone.ops.build.models.mixture import NEUTRAL, NOT_ENTAILMENT, SOURCES, Pair, Source, phases, rows
+from touchstone.ops.build.models.mixture import SOURCES, Source, phases, rows
+from touchstone.ops.build.models.pairs import NEUTRAL, NOT_ENTAILMENT, Pair
 
 
 def write(path: Path, *values: object) -> Path:
