@@ -27,12 +27,12 @@ async def once_reached(
     """
     began, waits = time.monotonic(), False
     stopped = asyncio.create_task(stop.wait())
+    acting: asyncio.Future[T] | None = None
     try:
         while True:
             acting = asyncio.ensure_future(_bounded(act, kafka))
             await asyncio.wait({acting, stopped}, return_when=asyncio.FIRST_COMPLETED)
             if not acting.done():
-                acting.cancel()
                 return None
             try:
                 result = acting.result()
@@ -57,6 +57,8 @@ async def once_reached(
                 return result
     finally:
         stopped.cancel()
+        if acting is not None:
+            acting.cancel()
 
 
 async def _bounded(act: Callable[[], Awaitable[T]], kafka: KafkaSettings) -> T:
