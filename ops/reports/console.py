@@ -127,7 +127,7 @@ def _text(text: str, style: str = "") -> Text:
 
 
 def _drawn(block: RenderableType, options: LayoutOptions) -> str:
-    """A block as text. The environment has no say: the options are the whole of it."""
+    """A block as text. The options say everything that rich would else ask the environment for."""
     stream = StringIO()
     console = Console(
         file=stream,
@@ -141,7 +141,6 @@ def _drawn(block: RenderableType, options: LayoutOptions) -> str:
         highlight=False,
         markup=False,
         emoji=False,
-        _environ={},
     )
     console.print(block, soft_wrap=options.width is None and isinstance(block, Text))
     # Cells are filled up with spaces, which a file has no use for.

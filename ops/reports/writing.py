@@ -38,16 +38,21 @@ def stoppable() -> Iterator[None]:
         yield
         return
 
-    def end(*_: object) -> NoReturn:
-        raise Stopped(EXIT_TERMINATED)
+    def end(number: int, _: object) -> NoReturn:
+        raise Stopped(EXIT_TERMINATED if number == signal.SIGTERM else EXIT_STOPPED)
 
-    before = signal.signal(signal.SIGTERM, end)
+    # SIGINT too: asyncio would take Python's own handler for a wish to cancel, which a run that never waits does not hear.
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
+    taken = [number for number, handler in before.items() if number == signal.SIGTERM or handler is signal.default_int_handler]
+    for number in taken:
+        signal.signal(number, end)
     try:
         yield
     except KeyboardInterrupt:
         raise Stopped(EXIT_STOPPED) from None
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number in taken:
+            signal.signal(number, before[number])
 
 
 def check_output(output: Path | None) -> None:
@@ -86,7 +91,7 @@ def _to_standard_output(report: IO[bytes]) -> bool:
             sys.stdout.buffer.write(chunk)
         sys.stdout.buffer.flush()
     except BrokenPipeError:
-        # Else the interpreter finds the pipe broken once more as it ends, and ends with a code of its own.
+        # Else what the command still prints fails as the interpreter ends, and that ends with a code of its own.
         sys.stdout = None
         return False
     except OSError as error:

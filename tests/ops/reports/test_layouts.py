@@ -44,11 +44,12 @@ def test_an_empty_batch_has_a_report_in_every_format(format: str) -> None:
 
 @pytest.mark.parametrize("format", FORMATS)
 def test_the_same_results_give_the_same_bytes(format: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    before = laid_out(THREE, format)
+    long = [*THREE, result("word " * 40, "Fail", number=3)]
+    before = laid_out(long, format), laid_out(long, format, colour=True, width=150)
     for name, value in {"NO_COLOR": "1", "FORCE_COLOR": "1", "TERM": "dumb", "COLUMNS": "20", "LINES": "5", "JUPYTER_COLUMNS": "9"}.items():
         monkeypatch.setenv(name, value)
 
-    assert laid_out(THREE, format) == before
+    assert (laid_out(long, format), laid_out(long, format, colour=True, width=150)) == before
 
 
 @pytest.mark.parametrize("format", [name for name in FORMATS if name != "json"])

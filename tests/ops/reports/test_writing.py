@@ -54,11 +54,12 @@ def test_without_a_file_it_goes_to_standard_output_in_utf_8(output: Path | None,
     assert capfdbinary.readouterr().out == "é\n".encode()
 
 
-def test_a_reader_that_goes_early_changes_no_exit_code() -> None:
+@pytest.mark.parametrize("lines", [1, 1_000_000])
+def test_a_reader_that_goes_early_changes_no_exit_code(lines: int) -> None:
     reading, writing = os.pipe()
     os.close(reading)
     try:
-        ran = run_child("assert not write_report(['line\\n'] * 1_000_000, None)", stdout=writing, stderr=subprocess.PIPE)
+        ran = run_child(f"assert not write_report(['line\\n'] * {lines}, None)\nprint('more')", stdout=writing, stderr=subprocess.PIPE)
     finally:
         os.close(writing)
 
