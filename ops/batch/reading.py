@@ -21,6 +21,7 @@ LINE_BYTES_MAX: Final = 67_108_864
 JSON_BYTES_MAX: Final = 536_870_912
 DOCUMENT_BYTES_MAX: Final = 100 * 1024 * 1024
 _HEAD_BYTES: Final = 65_536
+_PIECE_BYTES: Final = 1_048_576
 _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 _LINE_SUFFIXES: Final = (".jsonl", ".ndjson")
 _TOO_LARGE: Final = f"larger than {DOCUMENT_BYTES_MAX // 1024**2} MiB: not read"
@@ -92,7 +93,16 @@ def read_values(stream: BinaryIO, source: Source) -> Iterator[Record | Problem]:
         yield from _lines(stream, name, number, line)
     else:
         # The lines before count in the positions that the parser reports.
-        yield from _document(b"\n" * (number - 1) + line + stream.read(JSON_BYTES_MAX + 1), name)
+        yield from _document(_whole(stream, b"\n" * (number - 1) + line), name)
+
+
+def _whole(stream: BinaryIO, begun: bytes) -> bytearray:
+    """The rest of a document that may be one, piece by piece: it is held once, and what is neither object nor array is not held at all."""
+    data = bytearray(begun)
+    if begun.lstrip()[:1] in (b"{", b"["):
+        while len(data) <= JSON_BYTES_MAX and (piece := stream.read(_PIECE_BYTES)):
+            data += piece
+    return data
 
 
 def _says_lines(source: Source) -> bool:
@@ -115,7 +125,7 @@ def _lines(stream: BinaryIO, name: str, number: int, line: bytes) -> Iterator[Re
         number, line = number + 1, stream.readline(LINE_BYTES_MAX)
 
 
-def _document(data: bytes, name: str) -> Iterator[Record | Problem]:
+def _document(data: bytearray, name: str) -> Iterator[Record | Problem]:
     """Values of one JSON document."""
     if len(data) > JSON_BYTES_MAX:
         yield Problem(source=FileRef(file=name), what=f"is larger than {JSON_BYTES_MAX} bytes; write it as JSON lines")

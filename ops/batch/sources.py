@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, Final, cast
+from typing import Any, BinaryIO, Final, cast
 
 from touchstone.schemas.result import FileRef, Problem
 from touchstone.scorers.base import ConfigError, Place
@@ -31,6 +31,9 @@ _GZIP: Final = b"\x1f\x8b"
 _ZSTD: Final = b"\x28\xb5\x2f\xfd"
 #: Memory that a packed stream may ask for: zstd's own limit for archives made without long windows.
 _ZSTD_WINDOW_MAX: Final = 128 * 1024 * 1024
+#: Packed bytes that are unpacked at a time: they can become 16 MiB (a block is three bytes at least, and 128 KiB at most).
+_ZSTD_STEP_BYTES: Final = 512
+_BUFFER_BYTES: Final = 131_072
 _OUTSIDE: Final = "a link that leads out of the directory is not followed; name it to have it validated"
 _NO_FILE: Final = "neither a file nor a directory"
 _MEND: Final = {
@@ -154,7 +157,7 @@ def opened(source: Source) -> Iterator[BinaryIO]:
             if head.startswith(_GZIP):
                 yield cast("BinaryIO", gzip.GzipFile(fileobj=raw, mode="rb"))
             elif head.startswith(_ZSTD):
-                yield cast("BinaryIO", io.BufferedReader(_zstd(raw)))
+                yield cast("BinaryIO", io.BufferedReader(_Unzstd(raw), _BUFFER_BYTES))
             else:
                 yield raw
     except (gzip.BadGzipFile, zlib.error, EOFError) as error:
@@ -163,34 +166,52 @@ def opened(source: Source) -> Iterator[BinaryIO]:
         raise UnreadableError(reason_of(error)) from None
 
 
-def _zstd(raw: BinaryIO) -> io.RawIOBase:
-    import zstandard
+class _Unzstd(io.RawIOBase):
+    """Zstandard frames, one after the other, as one stream. The library's own stream ends without a word where a file was cut off."""
 
-    reader = zstandard.ZstdDecompressor(max_window_size=_ZSTD_WINDOW_MAX).stream_reader(raw, read_across_frames=True)
-    return _Unpacked(reader)
-
-
-class _Unpacked(io.RawIOBase):
-    """A zstd stream whose own errors read as those of a damaged file."""
-
-    def __init__(self, reader: BinaryIO) -> None:
+    def __init__(self, packed: BinaryIO) -> None:
         super().__init__()
-        self._reader = reader
+        self._packed = packed
+        self._frame: Any = None
+        self._rest = b""
+        self._unpacked = memoryview(b"")
+        self._begin()
 
     def readable(self) -> bool:
         """Yes."""
         return True
 
     def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
-        """Fill the buffer."""
+        """Fill the buffer. Raises `EOFError` for a frame that was cut off, `BadGzipFile` for a damaged one."""
+        while not self._unpacked:
+            if not self._rest:
+                self._rest = self._packed.read(_ZSTD_STEP_BYTES)
+            if not self._rest:
+                if self._begun:
+                    raise EOFError
+                return 0
+            self._step()
+        count = min(len(buffer), len(self._unpacked))
+        buffer[:count], self._unpacked = self._unpacked[:count], self._unpacked[count:]
+        return count
+
+    def _step(self) -> None:
+        """Unpack what was read; at the end of a frame the next one begins."""
         import zstandard
 
         try:
-            data = self._reader.read(len(buffer))
+            self._unpacked, self._rest, self._begun = memoryview(self._frame.decompress(self._rest)), b"", True
         except zstandard.ZstdError:
             raise gzip.BadGzipFile from None
-        buffer[: len(data)] = data
-        return len(data)
+        if self._frame.eof:
+            self._rest = self._frame.unused_data
+            self._begin()
+
+    def _begin(self) -> None:
+        import zstandard
+
+        self._frame = zstandard.ZstdDecompressor(max_window_size=_ZSTD_WINDOW_MAX).decompressobj()
+        self._begun = False
 
 
 @contextmanager
@@ -198,7 +219,15 @@ def _raw(source: Source) -> Iterator[io.BufferedReader]:
     if source.path == STANDARD_INPUT:
         if sys.stdin is None:
             raise OSError(errno.EBADF, "it is closed")
-        yield cast("io.BufferedReader", sys.stdin.buffer)
+        given = sys.stdin.buffer
+        if isinstance(given, io.BufferedReader):
+            yield given
+            return
+        reader = io.BufferedReader(cast("io.RawIOBase", given))  # a program that put something in its place
+        try:
+            yield reader
+        finally:
+            reader.detach()
         return
     # A pipe that took a file's place in a folder must not hold up the run for ever.
     stream = source.path.open("rb") if source.named else os.fdopen(os.open(source.path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb")
