@@ -49,12 +49,15 @@ def fail(message: str, code: int = EXIT_ERROR) -> NoReturn:
 @contextmanager
 def one_line_errors() -> Iterator[None]:
     """Turn the errors that are the user's to mend into one line and exit 3; anything else is a defect, for `main` to report."""
+    from touchstone.ops.reports.writing import Stopped
     from touchstone.scorers.base import ConfigError
 
     try:
         yield
     except ConfigError as error:
         fail(str(error))
+    except Stopped as stopped:
+        fail(str(stopped), stopped.exit_code)
 
 
 @cache
