@@ -16,8 +16,9 @@ CASES_MAX: Final = 5_000
 #: Findings that unfold under the rows: of one case, and of all.
 FINDINGS_MAX: Final = 20
 FINDINGS_ALL_MAX: Final = 10_000
-#: Codes that are listed and told apart, cases named under each, and under all.
+#: Codes that are listed, shown before the rest unfolds, and counted; cases named under each, and under all.
 CODES_MAX: Final = 100
+CODES_OPEN_MAX: Final = 12
 _CODES_COUNTED_MAX: Final = 5_000
 PLACES_MAX: Final = 200
 _PLACES_ALL_MAX: Final = 10_000
@@ -48,7 +49,7 @@ class Survey:
     wanted: int = 0
     striking: int = 0
     codes: dict[str, Code] = field(default_factory=dict)
-    other_codes: int = 0
+    other_codes: bool = False
     passed_over: list[tuple[str, str]] = field(default_factory=list)
     passed_over_count: int = 0
 
@@ -71,7 +72,7 @@ def survey(view: View, only: frozenset[str]) -> Survey:
         met: set[str] = set()
         for finding in grave(case):
             if finding.code not in found.codes and len(found.codes) >= _CODES_COUNTED_MAX:
-                found.other_codes += 1
+                found.other_codes = True
                 continue
             code = found.codes.setdefault(finding.code, Code())
             code.rank = min(code.rank, SEVERITIES.index(finding.severity))
@@ -85,25 +86,36 @@ def survey(view: View, only: frozenset[str]) -> Survey:
 
 
 def code_groups(view: View, found: Survey) -> Iterator[str]:
-    """Every code with its cases, the most frequent first."""
+    """Every code with its cases, the most frequent first; many of them unfold, so that they do not stand before the cases."""
     ordered = sorted(found.codes.items(), key=lambda item: (-item[1].cases, item[1].rank, item[0]))
+    listed = ordered[:CODES_MAX]
     yield '<div class="codes">\n'
-    for name, code in ordered[:CODES_MAX]:
-        severity = SEVERITIES[code.rank]
-        chip = f'<span class="chip tone-{_SEVERITY_TONES[severity]}">{severity}</span>'
-        yield f'<details><summary><span class="code">{shown(name)}</span>{chip}<b>{counted(code.cases, shown(view.noun))}</b></summary>\n<ul class="list">\n'
-        for number, among_striking, case, path, message in code.places:
-            row = number if found.wanted <= CASES_MAX else among_striking
-            link = f'<a href="#case-{row}">{shown(case)}</a>' if row is not None and row < CASES_MAX else shown(case)
-            place = f' <span class="code">{shown(path)}</span>' if path else ""
-            yield f"<li>{link}{place} <em>{shown(message)}</em></li>\n"
-        named = len({number for number, *_ in code.places})
-        if code.cases > named:
-            yield f"<li>and {code.cases - named:,} more; all are in the JSON report</li>\n"
-        yield "</ul></details>\n"
+    for name, code in listed[:CODES_OPEN_MAX]:
+        yield from _code(view, found, name, code)
+    if others := listed[CODES_OPEN_MAX:]:
+        yield f'<details class="others"><summary>{counted(len(others), "more code")}</summary>\n'
+        for name, code in others:
+            yield from _code(view, found, name, code)
+        yield "</details>\n"
     yield "</div>\n"
-    if (rest := len(ordered) - CODES_MAX) > 0 or found.other_codes:
-        yield f'<p class="rest">and {max(rest, 1):,} more codes; all are in the JSON report</p>\n'
+    if (rest := len(ordered) - len(listed)) or found.other_codes:
+        yield f'<p class="rest">and {"at least " if found.other_codes else ""}{counted(max(rest, 1), "other code")}; all are in the JSON report</p>\n'
+
+
+def _code(view: View, found: Survey, name: str, code: Code) -> Iterator[str]:
+    """One code, and the places where it was found."""
+    severity = SEVERITIES[code.rank]
+    chip = f'<span class="chip tone-{_SEVERITY_TONES[severity]}">{severity}</span>'
+    yield f'<details><summary><span class="code">{shown(name)}</span>{chip}<b>{counted(code.cases, shown(view.noun))}</b></summary>\n<ul class="list">\n'
+    for number, among_striking, case, path, message in code.places:
+        row = number if found.wanted <= CASES_MAX else among_striking
+        link = f'<a href="#case-{row}">{shown(case)}</a>' if row is not None and row < CASES_MAX else shown(case)
+        place = f' <span class="code">{shown(path)}</span>' if path else ""
+        yield f"<li>{link}{place} <em>{shown(message)}</em></li>\n"
+    named = len({number for number, *_ in code.places})
+    if code.cases > named:
+        yield f"<li>and {code.cases - named:,} more; all are in the JSON report</li>\n"
+    yield "</ul></details>\n"
 
 
 def case_rows(view: View, only: frozenset[str], found: Survey) -> Iterator[str]:

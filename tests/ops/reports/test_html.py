@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.ops.reports.toy import HOSTILE, Many, finding, laid_out, problem, result
+from touchstone.ops.reports import html_cases
 from touchstone.ops.reports.charts import histogram
 from touchstone.scorers.reporting.view import Distribution
 from touchstone.scorers.reporting.words import visible
@@ -119,6 +120,16 @@ def test_findings_are_grouped_by_code_and_lead_to_their_case() -> None:
     assert places[:7] == ["x.often", "major", "1 case", "b", "one", "is small", "b"]
     assert [one["href"] for one in page.all("a") if one["href"].startswith("#case-")] == ["#case-1", "#case-1", "#case-2"]
     assert "x.hint" not in page.texts
+
+
+def test_many_codes_unfold_and_too_many_are_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    findings = tuple(finding(f"x.{number:03}") for number in range(130))
+    page = Page(laid_out([result("a", "Fail", findings=findings)], "html"))
+
+    assert "88 more codes" in page.texts
+    assert "and 30 other codes; all are in the JSON report" in page.texts
+    monkeypatch.setattr(html_cases, "_CODES_COUNTED_MAX", 110)
+    assert "and at least 10 other codes; all are in the JSON report" in Page(laid_out([result("a", "Fail", findings=findings)], "html")).texts
 
 
 def test_places_of_one_code_are_bounded() -> None:
