@@ -59,7 +59,8 @@ def _case(case: Case | Mapping[str, Any] | str | bytes, scoring: Scoring) -> tup
     """The valid case and its event id. Raises `ValueError`."""
     suite = scoring.suite
     if isinstance(case, Case):
-        return case, case.id or event_id(type(case), case.model_dump(mode="json", by_alias=True))
+        # Only what was given: defaults are no part of what a record holds.
+        return case, case.id or event_id(type(case), case.model_dump(mode="json", by_alias=True, exclude_unset=True))
     record = dict(case) if isinstance(case, Mapping) else _record(case, scoring)
     model = model_of(record, suite)
     if model is None:

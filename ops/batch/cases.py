@@ -52,9 +52,11 @@ def completed(record: dict[str, Any], model: type[Case], source: Source, suite: 
 
 
 def _correlate(record: dict[str, Any], model: type[Case]) -> None:
-    """Let a record of a kind without batches keep the batch that its file gives it, in what it is correlated with."""
+    """Let a record of a kind without batches keep the batch that its file gives it in what it is correlated with, where it changes no id."""
     named = {key: record[key] for key in ("concern_id", "batch_id") if key not in model.model_fields and isinstance(record.get(key), str)}
     if named:
+        for key in named:
+            del record[key]
         given = record.get("correlation")
         record["correlation"] = {**named, **(given if isinstance(given, dict) else {})}
 

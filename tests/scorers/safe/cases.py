@@ -1,9 +1,11 @@
 """SAFE cases for tests: each names only what it is about."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from touchstone.schemas.case import SafeCase
+from touchstone.scorers.safe import SUITE
 
 
 def record(
@@ -81,3 +83,11 @@ ROWS_BATCH = [
     partial("I25-BATCH1-004", "Documentation_Gap", (1, 1), (1, 1), (1, 1)),
     partial("I25-BATCH1-005", "Safety_Signal", (1, 1), (1, 1), (1, 2)),
 ]
+
+
+def samples() -> Path:
+    """The suite's own samples, as a data directory."""
+    given = SUITE.samples
+    assert given is not None
+    (folder,) = given().paths
+    return folder
