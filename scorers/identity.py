@@ -16,6 +16,8 @@ from touchstone.schemas.case import Case
 
 #: Namespace of every deterministic id of this project.
 NAMESPACE = uuid.uuid5(uuid.NAMESPACE_OID, "touchstone")
+#: Levels of a record within which a document may stand that came as bytes.
+BYTES_DEPTH = 4
 #: What people add to a case, or what says when and by whom it was sent: no part of what it is.
 NOT_CONTENT = frozenset({"id", "kind", "timestamp", "source", "correlation"})
 
@@ -35,18 +37,31 @@ def event_id(model: type[Case], record: Mapping[str, Any]) -> str:
         return str(record["id"])
     fields = model.id_content or tuple(sorted(record.keys() - NOT_CONTENT - set(model.id_names)))
     content = [_plain(record.get(name)) for name in fields]
-    digest = hashlib.sha256(orjson.dumps(content[0] if len(content) == 1 else content, option=orjson.OPT_SORT_KEYS)).hexdigest()
+    digest = hashlib.sha256(_written(content[0] if len(content) == 1 else content)).hexdigest()
     names = [record.get(name) for name in model.id_names]
     return deterministic_id(orjson.dumps([model.id_prefix or model.model_fields["kind"].default, *names, digest], option=orjson.OPT_SORT_KEYS).decode())
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: Any, depth: int = BYTES_DEPTH) -> Any:
     """Documents that came as bytes (a file that is not UTF-8) as text, so that they have an id too."""
     if isinstance(value, bytes):
         return value.decode("utf-8", "backslashreplace")
-    if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()} if any(isinstance(item, bytes | dict) for item in value.values()) else value
+    if depth and isinstance(value, dict) and any(isinstance(item, bytes | dict) for item in value.values()):
+        return {key: _plain(item, depth - 1) for key, item in value.items()}
     return value
+
+
+def _written(value: Any) -> bytes:
+    """A value as canonical JSON. orjson writes 254 levels and reads more."""
+    try:
+        return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+    except TypeError as error:
+        if "recursion" not in str(error).casefold():
+            raise
+    try:
+        return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode("utf-8", "surrogatepass")
+    except RecursionError:
+        raise TypeError("nested too deep") from None
 
 
 class ResultIds:
