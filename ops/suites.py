@@ -47,7 +47,12 @@ def why_not_here(name: str) -> str | None:
         suite = load_suite(name)
     except ConfigError as error:
         return str(error)
-    missing = {extra for module, extra in suite.requires.items() if find_spec(module) is None}
+    return missing_libraries(suite.requires)
+
+
+def missing_libraries(requires: Mapping[str, str]) -> str | None:
+    """What to install where modules are missing; None where all are there. `requires`: module → extra that brings it."""
+    missing = {extra for module, extra in requires.items() if find_spec(module) is None}
     return f"its libraries are missing; install touchstone-stream[{','.join(sorted(missing))}]" if missing else None
 
 

@@ -1,62 +1,53 @@
-"""`touchstone demo`: the whole path on the embedded broker, and whether it all adds up.
+"""`touchstone demo`: every installed suite's samples on the embedded broker, and whether it all adds up.
 
-Sends the sample batches, watches results and reports arrive, and then asks three independent questions: does every event
-have its outcome, does the stored report equal the batch command's over the same files, is every batch report final. Then
-generated patients (`demo_traces`) and, where the models' libraries are installed, generated summaries (`demo_summaries`).
+For each suite that can run here: sends its samples, watches results and reports arrive, and then asks independent questions. Has every event its
+outcome? Do the same files give the same results and the same report? Did each sample get what it was written for? Is every batch report final?
 """
 
 import asyncio
+import os
 import time
 from collections import Counter
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import datetime
+from itertools import zip_longest
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
-from touchstone.ops.batch.batch_scoring import Selection, score_files
-from touchstone.ops.batch.batches import find_batches
-from touchstone.ops.batch.outgoing import Outgoings, Way, batch_files
-from touchstone.ops.local.demo_summaries import ENVIRONMENT, TOLERANCE, Summaries
-from touchstone.ops.local.demo_summaries import SUITE as SUMMARY_SUITE
-from touchstone.ops.local.demo_traces import SUITE as TRACE_SUITE
-from touchstone.ops.local.demo_traces import Traces
-from touchstone.ops.local.samples import safe_batches
+from touchstone.ops.batch.outgoing import Outgoings, Way, event_files
+from touchstone.ops.local.demo_parts import FromFiles, Part, Reported, choose_parts, compare_reports, compare_results, read_stored, score_files, settings_shown
+from touchstone.ops.local.demo_watch import BatchName, Watch
 from touchstone.ops.local.up import Live, LogLine, Plan
-from touchstone.ops.reports import RenderOptions, render
+from touchstone.ops.reports.console import console_pieces
 from touchstone.ops.reports.files import check_directory, report_path, write_whole
+from touchstone.ops.reports.layouts import lay_out
 from touchstone.ops.reports.text import counted, visible
-from touchstone.ops.store.reports import Wanted, choose, report_from_store
 from touchstone.ops.store.results import ResultStore
-from touchstone.ops.suites import suite_settings, why_not_here
-from touchstone.schemas.reports.safe import SafeV0BatchReport
+from touchstone.schemas.result import ScoreResult
 from touchstone.schemas.settings.house import Settings
-from touchstone.scorers.base import ConfigError, Suite
-from touchstone.scorers.registry import load_suite
-from touchstone.scorers.safe.settings import SafeSettings
+from touchstone.scorers.base import ConfigError
+from touchstone.scorers.identity import config_digest
+from touchstone.scorers.registry import usable_suites
+from touchstone.scorers.reporting import LayoutOptions
 from touchstone.streams.account.reconcile import Reconciliation
 from touchstone.streams.account.reconcile_topics import Question, reconcile
-from touchstone.streams.topics.log_reader import LogReader
 from touchstone.streams.topics.produce import send_events
-from touchstone.streams.topics.tail import Describer, Sighting
+from touchstone.streams.topics.tail import Sighting
 
-SUITE = "safe_v0"
 RESULTS_SHOWN = 8
-ARRIVAL_TIMEOUT_S = 30.0
+#: Without a GPU a summary takes a model many seconds, on a busy machine more.
+ARRIVAL_TIMEOUT_S = 600.0
 SETTLED_TIMEOUT_S = 15.0
 SETTLED_POLL_S = 0.3
+FINAL_TIMEOUT_S = 60.0
+#: A batch whose size nobody declares is final after so long without a case; nobody wants to watch for minutes.
+QUIET_S = 3.0
+#: A longer report is shown as a table of its cases alone; the files that are left behind hold all of it.
+LINES_SHOWN_MAX = 60
+DEFAULT_REPORTS = Path("reports")
 
 Say = Callable[[str], None]
-
-
-@dataclass(slots=True)
-class Arrivals:
-    """What has arrived. `events`: distinct event ids; `final`: batch → whether its last report was final."""
-
-    events: set[str] = field(default_factory=set)
-    labels: Counter[str] = field(default_factory=Counter)
-    final: dict[tuple[str, str], bool] = field(default_factory=dict)
-    report_events: int = 0
+T = TypeVar("T")
 
 
 class Demo:
@@ -66,150 +57,169 @@ class Demo:
         self._settings = settings
         self._runner = runner
         self._say = say
-        suite = load_suite(SUITE)
-        own = suite_settings(suite)
-        assert isinstance(own, SafeSettings)
-        # The samples are invented, so the report may quote what was missed; with real events that is off by default.
-        self._own = own.model_copy(update={"quote": True})
-        self._suite = suite
-        self._report_dir = report_dir or own.report_dir
+        self._report_dir = report_dir
         self._warned: list[str] = []
+        self._written: list[Path] = []
+        self._events: dict[str, int] = {}
+        self._batches = 0
         self.problems: list[str] = []
 
     async def run(self) -> None:
         """Do all of it. Raises `ConfigError` where a part does not start."""
-        check_directory(self._report_dir, "--reports, SAFE_V0_REPORT_DIR or reportDir")
         begun = time.monotonic()
+        parts, left_out = await asyncio.to_thread(choose_parts, os.environ)
+        for part in parts:
+            check_directory(self._directory(part), "--reports, or the suite's own setting of it,")
         self._say("Touchstone demo: embedded broker, in memory, no network. Everything but the report files is gone at the end.")
-        plan = Plan([SUITE], runner=self._runner, env={"SAFE_V0_QUOTE": "true", **ENVIRONMENT})
-        left_out, more = why_not_here(SUMMARY_SUITE), ""
-        async with Live(self._settings, plan, self._note) as live:
-            self._say(f"1. Broker on {live.settings.kafka.bootstrap_servers}, a {self._runner} worker, projector: up after {time.monotonic() - begun:.1f} s")
-            self._say("   SAFE_V0_QUOTE=true: the samples are invented, so the report may quote them; it is off by default.")
-            arrivals = await self._stream(live)
-            account = await self._settled(live, self._suite)
-            self._check_account(5, account, len(arrivals.events))
-            written = await asyncio.to_thread(self._report, live.store_url)
-            more = await self._traces(live)
-            if left_out:
-                self._say(f"Generated summaries were left out: {left_out}.")
-            else:
-                more += await self._summaries(live, len(arrivals.events))
+        for line in left_out:
+            self._say(f"Left out: {line}.")
+        if not parts:
+            raise ConfigError("no installed suite can show its samples here; install what the lines above name")
+        env = {"TOUCHSTONE_PROJECTOR_QUIET_S": f"{QUIET_S:g}"}
+        for part in parts:
+            env |= part.samples.env
+        async with Live(self._settings, Plan([parts[0].suite.name], runner=self._runner, env=env), self._note) as live:
+            self._say(f"Broker on {live.settings.kafka.bootstrap_servers}, projector and the first {self._runner} worker: up after {_since(begun)}.")
+            async with Watch(live.settings, usable_suites()) as watch:
+                starting: asyncio.Task[None] | None = None
+                try:
+                    for part, following in zip_longest(parts, parts[1:]):
+                        if starting is not None:
+                            await starting
+                        # While one suite is shown, the worker of the next one loads what it needs.
+                        starting = asyncio.create_task(live.add(following.suite.name)) if following is not None else None
+                        await self._show(part, live, watch)
+                    await self._close_accounts(parts, live)
+                finally:
+                    if starting is not None:
+                        starting.cancel()
+                        await asyncio.gather(starting, return_exceptions=True)
         for child in live.stopped_hard:
             self.problems.append(f"{child} did not stop in time")
+        self._end(begun)
+
+    def _end(self, begun: float) -> None:
+        """What has been shown, or what does not add up."""
         if self.problems:
             self._say(f"\nThis does NOT add up: {'; '.join(self.problems)}")
             for text in self._warned:
                 self._say(f"  {text}")
             return
+        events, suites = sum(self._events.values()), len(self._events)
         self._say(
-            f"\nShown: {counted(len(arrivals.events), 'event')} in, as many results, {counted(len(arrivals.final), 'final batch report')}, an account that "
-            f"closes, and stored reports equal to the batch command's{more}, in {time.monotonic() - begun:.1f} s."
+            f"\nShown: {counted(events, 'event')} in, as many results, of {counted(suites, 'suite')}; {counted(self._batches, 'final batch report')}; accounts "
+            f"that close; and the same results and reports from the same files; in {_since(begun)}."
         )
-        for path in written:
+        for path in self._written:
             self._say(f"Left behind: {path}")
+
+    def _directory(self, part: Part) -> Path:
+        """Where a suite's reports go: where the caller says, else where the suite's own settings do."""
+        return self._report_dir or getattr(part.settings, "report_dir", None) or DEFAULT_REPORTS
 
     def _note(self, line: LogLine) -> None:
         """Children's warnings are kept for the case that something does not add up."""
         if line.level not in {"info", "debug"}:
             self._warned.append(visible(f"[{line.child}] {line.text}"))
 
-    async def _stream(self, live: Live) -> Arrivals:
-        """Send the samples and watch what comes of them."""
-        settings = live.settings
-        outgoing = Outgoings(settings, [self._suite], batch_files([safe_batches()]), {}, Way(None))
-        checked = outgoing.check()
-        arrivals = Arrivals()
-        watching = asyncio.create_task(self._watch(settings, arrivals, checked.events, len(checked.cases)))
+    async def _show(self, part: Part, live: Live, watch: Watch) -> None:
+        """One suite, from its first event to its report. Its worker is up."""
+        suite = part.suite
+        self._say(f"\n{suite.name}: {suite.title or suite.name}, version {suite.version}")
+        if part.samples.env:
+            self._say(f"  Settings for these samples, which are invented: {settings_shown(part.samples)}")
+        self._events[suite.name] = events = await self._stream(part, live, watch)
+        self._check(part, await self._settled(part, live), events)
+        digest = config_digest(suite.fingerprint(part.settings))
+        results = await asyncio.to_thread(read_stored, part, live.store_url, digest)
+        # Meanwhile the last batches become final.
+        scoring = asyncio.create_task(asyncio.to_thread(score_files, part))
         try:
-            sent = await send_events(settings, outgoing.events(), checked.topics)
-            concerns = len({concern for concern, _ in checked.cases})
-            self._say(f"2. Sent {counted(sent.total, 'event')}: {len(checked.cases)} batches of {counted(concerns, 'concern')}")
-            self._say("3. Results, as they arrive:")
-            await asyncio.wait_for(watching, ARRIVAL_TIMEOUT_S)
-        except TimeoutError:
-            self.problems.append(f"after {ARRIVAL_TIMEOUT_S:g} s there were {len(arrivals.events)} of {checked.events} results")
+            await self._final(part, live, watch, results)
+            files = await self._while_up(live, scoring)
         finally:
-            watching.cancel()
-        return arrivals
+            scoring.cancel()
+        await self._compare(part, live, results, files)
 
-    async def _watch(self, settings: Settings, arrivals: Arrivals, events: int, batches: int) -> None:
-        """Follow results and reports until every event has a result and every batch a final report."""
-        describer = Describer(settings.topics, self._suite.cases, settings.worker.event_bytes_max)
-        reports: list[Sighting] = []
-        async with LogReader(settings.kafka, [settings.topics.results, settings.topics.reports]) as reader:
-            async for record in reader.read("beginning", follow=True):
-                sighting = describer.describe(record)
-                if sighting.what == "result":
-                    self._result(sighting, arrivals)
-                elif sighting.what == "report":
-                    arrivals.report_events += 1
-                    arrivals.final[sighting.facts["concern_id"], sighting.facts["batch_id"]] = bool(sighting.facts["final"])
-                    reports.append(sighting)
-                if len(arrivals.events) >= events and len(arrivals.final) >= batches and all(arrivals.final.values()):
-                    break
-        labels = ", ".join(f"{count} {label}" for label, count in sorted(arrivals.labels.items()))
-        self._say(f"     … {len(arrivals.events)} results in all: {labels}")
-        self._say(f"4. Report events, {arrivals.report_events} for {len(arrivals.final)} batches; the final ones:")
-        for sighting in reports:
-            if sighting.facts["final"]:
-                self._say(visible(f"     {sighting.text}"))
+    async def _stream(self, part: Part, live: Live, watch: Watch) -> int:
+        """Send the samples and watch their results arrive; returns how many events they are."""
+        settings, suite = live.settings, part.suite
+        outgoing = Outgoings(settings, [suite], event_files(part.samples.paths), {}, Way(None))
+        checked = await asyncio.to_thread(outgoing.check)
+        labels = watch.labels[suite.name]
 
-    def _result(self, sighting: Sighting, arrivals: Arrivals) -> None:
-        """Count a result, and show the first few."""
-        event_id = str(sighting.facts["event_id"])
-        if event_id in arrivals.events:
+        def show(sighting: Sighting) -> None:
+            if sighting.suite == suite.name and len(labels) <= RESULTS_SHOWN:
+                self._say(visible(f"    {sighting.text}"))
+
+        watch.on_result = show
+        begun = time.monotonic()
+        sent = await send_events(settings, outgoing.events(), checked.topics)
+        self._say(f"  {counted(sent.total, 'event')} sent. Results, as they arrive:")
+        if await self._while_up(live, watch.until(lambda: len(labels) >= checked.events, ARRIVAL_TIMEOUT_S)):
+            counts = ", ".join(f"{count} {label}" for label, count in sorted(Counter(labels.values()).items()))
+            self._say(f"    … {counted(len(labels), 'result')} in all, after {_since(begun)}: {counts}")
+        else:
+            self.problems.append(f"{suite.name}: after {ARRIVAL_TIMEOUT_S:g} s there were {len(labels)} of {checked.events} results")
+        return checked.events
+
+    async def _final(self, part: Part, live: Live, watch: Watch, results: Sequence[ScoreResult]) -> None:
+        """Wait until every batch of the results has a final report of all its scored cases, and show these."""
+        scored: Counter[BatchName] = Counter()
+        for result in results:
+            if (group := part.suite.group_of(result)) is not None:
+                scored[part.suite.name, group.concern_id, group.batch_id] += result.label != "unscored"
+
+        def lacking() -> list[BatchName]:
+            reports = watch.reports
+            return [name for name, count in scored.items() if name not in reports or not _is_final(reports[name], count)]
+
+        if not scored:
+            self._say("  No report events: its samples are in no batch.")
             return
-        arrivals.events.add(event_id)
-        arrivals.labels[str(sighting.label)] += 1
-        if len(arrivals.events) <= RESULTS_SHOWN:
-            self._say(visible(f"     {sighting.text}"))
+        if not await self._while_up(live, watch.until(lambda: not lacking(), FINAL_TIMEOUT_S)):
+            self.problems.append(f"{part.suite.name}: no final report of {', '.join('/'.join(name[1:]) for name in lacking())}")
+            return
+        self._batches += len(scored)
+        batches = "1 batch" if len(scored) == 1 else f"{len(scored)} batches"
+        self._say(f"  {counted(watch.events[part.suite.name], 'report event')} for {batches}; the final ones:")
+        for name in sorted(scored):
+            self._say(visible(f"    {watch.reports[name].text}"))
 
-    async def _traces(self, live: Live) -> str:
-        """Generated patients, on a topic of their own; returns what that has shown."""
-        begun = time.monotonic()
-        self._say(f"\n7. Generated patients, in FHIR R4 and HL7 v2: a worker of {TRACE_SUITE} loads its tables and joins …")
-        await live.add(TRACE_SUITE)
-        suite = load_suite(TRACE_SUITE)
-        samples = await asyncio.to_thread(Traces.read, suite)
-        up_s = time.monotonic() - begun
-        sent = await samples.stream(live.settings)
-        self._say(f"   Up after {up_s:.1f} s; {sent} traces sent, {len(samples.cards)} results after {time.monotonic() - begun:.1f} s; scores are 0–100:\n")
-        for line in samples.shown():
-            self._say(visible(f"   {line}"))
-        self._check_account(8, await self._settled(live, suite), sent)
-        await asyncio.to_thread(samples.check)
-        self.problems += samples.problems
-        self._say("9. The same files through the Python call, and what each sample was written for …")
-        if not samples.problems:
-            self._say(f"   All {len(samples.cards)} equal, and as expected.")
-        return f"; {sent} patients with the findings they were written for, live and in batch the same"
+    async def _compare(self, part: Part, live: Live, results: Sequence[ScoreResult], files: FromFiles) -> None:
+        """The live results against those of the files and the samples' purpose, the stored report against that of the files."""
+        problems = compare_results(part, results, files)
+        reported: list[Reported] = []
+        try:
+            reported, differing = await asyncio.to_thread(compare_reports, part, live.store_url, files)
+            problems += differing
+        except ConfigError as error:
+            problems.append(str(error))
+        self.problems += [f"{part.suite.name}: {problem}" for problem in problems]
+        if not problems:
+            within = f" within {part.samples.tolerance:g}" if part.samples.tolerance else ""
+            expected = "; each sample got what it was written for" if part.samples.unexpected(()) else ""
+            self._say(f"  The same files, scored here: {counted(len(files.results), 'result')} equal to the live ones{within}, and equal reports{expected}.")
+        if reported:
+            of = f" of {counted(len(reported), 'concern')}, the largest" if len(reported) > 1 else ""
+            self._say(f"  The report from the store{of} (some samples are written to fail):\n")
+            self._write(part, reported[0], files.facts.generated_at)
 
-    async def _summaries(self, live: Live, safe_events: int) -> str:
-        """Generated summaries, beside the SAFE cases on the same topic; returns what that has shown."""
-        begun = time.monotonic()
-        self._say(f"\n10. Generated summaries: a worker of {SUMMARY_SUITE} loads its models and joins …")
-        self._say("   In float32: bfloat16 is quicker, and its scores differ in the third decimal from batch to batch.")
-        await live.add(SUMMARY_SUITE)
-        suite = load_suite(SUMMARY_SUITE)
-        samples = await asyncio.to_thread(Summaries.read, suite)
-        up_s = time.monotonic() - begun
-        sent = await samples.stream(live.settings)
-        self._say(f"   Up after {up_s:.1f} s; {sent} events sent, {len(samples.cards)} results after {time.monotonic() - begun:.1f} s:\n")
-        for line in samples.shown():
-            self._say(f"   {line}")
-        self._check_account(11, await self._settled(live, suite), sent)
-        self._check_account(12, await self._settled(live, self._suite), safe_events)
-        self._say("13. The same files through the batch command's code, and what each sample was written for …")
-        await samples.check()
-        self.problems += samples.problems
-        if not samples.problems:
-            self._say(f"    All {len(samples.cards)} equal within {TOLERANCE:g}, and as expected.")
-        return f"; {sent} summaries with the outcomes they were written for, live and in batch the same"
+    def _write(self, part: Part, reported: Reported, now: datetime) -> None:
+        """Show a report, and leave it behind as Markdown and JSON."""
+        options = LayoutOptions(part.suite.verdict(reported.report, None))
+        text = "".join(lay_out(part.suite, reported.report, "console", options))
+        if text.count("\n") > LINES_SHOWN_MAX:
+            text = "".join(console_pieces(reported.view, options))
+        self._say(text.rstrip())
+        for form in ("markdown", "json"):
+            path = report_path(self._directory(part), reported.concern or "samples", form, now, title=part.suite.title or part.suite.name)
+            write_whole(path, "".join(lay_out(part.suite, reported.report, form, options)))
+            self._written.append(path)
 
-    async def _settled(self, live: Live, suite: Suite) -> Reconciliation:
-        """Reconcile once the workers have committed and the projector has caught up; the last verdict where they do not."""
-        question = Question(suite.name, live.settings.topics.inputs(suite.topics), drained=True, wait_s=SETTLED_TIMEOUT_S)
+    async def _settled(self, part: Part, live: Live) -> Reconciliation:
+        """Reconcile once the worker has committed and the projector has caught up; the last verdict where they do not."""
+        question = Question(part.suite.name, live.settings.topics.inputs(part.suite.topics), drained=True, wait_s=SETTLED_TIMEOUT_S)
         store = await asyncio.to_thread(ResultStore.open, live.store_url)
         try:
             deadline = time.monotonic() + SETTLED_TIMEOUT_S
@@ -221,49 +231,51 @@ class Demo:
         finally:
             store.close()
 
-    def _check_account(self, step: int, account: Reconciliation, events: int) -> None:
+    def _check(self, part: Part, account: Reconciliation, events: int) -> None:
         """Say what the reconciliation found."""
-        scored = sum(part.scored for part in account.partitions)
-        consumed = sum(part.consumed for part in account.partitions)
-        others = sum(sum(counts.values()) for part in account.partitions for counts in (part.skipped, part.shed, part.dead))
+        scored = sum(one.scored for one in account.partitions)
+        consumed = sum(one.consumed for one in account.partitions)
+        others = sum(sum(counts.values()) for one in account.partitions for counts in (one.skipped, one.shed, one.dead))
         verdict = "closes" if account.closes else "does NOT close"
         count = counted(len(account.partitions), "partition")
-        whose = "" if step == 5 else f" of {account.suite}"
-        self._say(f"{step}. Account{whose} over {count}: {consumed} consumed = {scored} scored + {others} skipped, shed or dead; it {verdict}")
+        self._say(f"  Account of {part.suite.name} over {count}: {consumed} consumed = {scored} scored + {others} skipped, shed or dead; it {verdict}")
         if not account.closes or scored != events:
-            self.problems.append(f"the account{whose} does not close over {events} events; see `touchstone reconcile`")
+            self.problems.append(f"the account of {part.suite.name} does not close over {counted(events, 'event')}; see `touchstone reconcile`")
 
-    def _report(self, store_url: str) -> list[Path]:
-        """The stored reports against the batch command's; the largest is shown and written."""
-        now = datetime.now(UTC)
-        stored: list[SafeV0BatchReport] = []
-        store = ResultStore.open(store_url)
+    async def _close_accounts(self, parts: Sequence[Part], live: Live) -> None:
+        """Reconcile the suites that have met other suites' events since."""
+        topics = [set(live.settings.topics.inputs(part.suite.topics)) for part in parts]
+        again = [part for place, part in enumerate(parts) if any(topics[place] & later for later in topics[place + 1 :])]
+        if again:
+            self._say("\nAt the end, with what came for other suites on the same topics:")
+        for part in again:
+            self._check(part, await self._settled(part, live), self._events[part.suite.name])
+
+    async def _while_up(self, live: Live, work: Awaitable[T]) -> T:
+        """Wait for something for as long as every process runs. Raises `ConfigError` for one that ends."""
+        doing, failing = asyncio.ensure_future(work), asyncio.create_task(live.failure())
+        both: set[asyncio.Future[object]] = {doing, failing}  # type: ignore[arg-type]
         try:
-            for concern in sorted(path.name for path in safe_batches().iterdir() if path.is_dir()):
-                built = report_from_store(store, choose(store, Wanted(SUITE, concern)), "*", self._own)
-                stored.append(built)
-                batch = score_files(find_batches(safe_batches(), concern, "*"), Selection(concern, "*", by_case=False), self._own)
-                if built != batch:
-                    self.problems.append(f"the stored report of {concern} is not the batch command's")
-        except ConfigError as error:
-            self.problems.append(str(error))
+            await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
+            if doing.done():
+                return doing.result()
+            raise ConfigError(failing.result())
         finally:
-            store.close()
-        if not stored:
-            return []
-        largest = max(stored, key=lambda report: report.total_cases)
-        self._say(f"6. Stored reports of {counted(len(stored), 'concern')}, compared with the batch command's; the largest:\n")
-        self._say(render(largest, "console", RenderOptions(now)).rstrip())
-        written = []
-        for form in ("markdown", "json"):
-            path = report_path(self._report_dir, largest.concern_id, form, now)
-            write_whole(path, render(largest, form, RenderOptions(now)))
-            written.append(path)
-        return written
+            doing.cancel()
+            failing.cancel()
+            await asyncio.gather(failing, return_exceptions=True)
+
+
+def _is_final(report: Sighting, count: int) -> bool:
+    return bool(report.facts["final"]) and report.facts["summary"]["total_cases"] == count
+
+
+def _since(begun: float) -> str:
+    return f"{time.monotonic() - begun:.1f} s"
 
 
 async def run_demo(settings: Settings, runner: str, report_dir: Path | None, say: Say) -> list[str]:
     """Run the demo; returns what does not add up, which should be nothing."""
-    demo: Any = Demo(settings, runner, report_dir, say)
+    demo = Demo(settings, runner, report_dir, say)
     await demo.run()
     return list(demo.problems)

@@ -20,10 +20,10 @@ def name_part(identifier: str) -> str:
     return re.sub(r"[^\w.-]+", "_", identifier).lstrip(".")[:_NAME_CHARS_MAX] or "unnamed"
 
 
-def report_path(directory: Path, concern_id: str, format: str, generated_at: datetime) -> Path:
-    """`SAFE_v0_{concern_id}_{timestamp}` with the format's ending (§5.3), numbered where that name is taken."""
+def report_path(directory: Path, concern_id: str, format: str, generated_at: datetime, *, title: str = "SAFE v0") -> Path:
+    """`{title}_{concern_id}_{timestamp}` with the format's ending (SAFE v0 §5.3), numbered where that name is taken."""
     stamp = generated_at.astimezone(UTC).strftime("%Y%m%dT%H%M%SZ")
-    stem = f"SAFE_v0_{name_part(concern_id)}_{stamp}"
+    stem = f"{name_part(title)}_{name_part(concern_id)}_{stamp}"
     path, number = directory / f"{stem}{SUFFIXES[format]}", 2
     while path.exists():
         path, number = directory / f"{stem}_{number}{SUFFIXES[format]}", number + 1

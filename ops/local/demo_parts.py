@@ -1,0 +1,154 @@
+"""The parts of the demo: a suite with its samples, what it says of them from their files, and from the store. Nothing here knows a suite."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel
+
+from touchstone.ops.batch.run import Run
+from touchstone.ops.batch.sources import find_sources
+from touchstone.ops.store.reports import Chosen, StoredEntries, Wanted, choose
+from touchstone.ops.store.results import ResultStore
+from touchstone.ops.suites import missing_libraries, suite_settings, why_not_here
+from touchstone.ops.verify.equality import differences
+from touchstone.schemas.result import Problem, ScoreResult
+from touchstone.scorers.base import RunFacts, Samples, Suite
+from touchstone.scorers.registry import load_suite, suite_entry_points
+from touchstone.scorers.reporting import CaseView, View
+
+#: Differences of one suite that are told.
+TOLD_MAX = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A suite that can run here, with its samples, and its settings for them."""
+
+    suite: Suite
+    samples: Samples
+    settings: BaseModel
+
+
+@dataclass(frozen=True, slots=True)
+class FromFiles:
+    """What the samples' files came to, scored in this process."""
+
+    entries: Sequence[ScoreResult | Problem]
+    facts: RunFacts
+
+    @property
+    def results(self) -> list[ScoreResult]:
+        """The results alone."""
+        return [entry for entry in self.entries if isinstance(entry, ScoreResult)]
+
+
+@dataclass(frozen=True, slots=True)
+class Reported:
+    """A stored report. `concern`: what it is of; None where the suite reports all of its results together."""
+
+    concern: str | None
+    report: Any
+    view: View
+
+
+def choose_parts(env: Mapping[str, str]) -> tuple[list[Part], list[str]]:
+    """Every installed suite that can show its samples here, those that need least first; and why each of the others is left out.
+
+    `env`: what each suite's settings are made of, with its samples' own over it. Raises `ConfigError` for settings that cannot be used.
+    """
+    parts: list[Part] = []
+    left_out: list[str] = []
+    for name in sorted(suite_entry_points()):
+        reason = why_not_here(name)
+        suite = load_suite(name) if reason is None else None
+        samples = suite.samples() if suite is not None and suite.samples is not None else None
+        if reason is None and samples is None:
+            reason = "it brings no samples"
+        if samples is not None:
+            reason = missing_libraries(samples.requires)
+        if reason is not None or suite is None or samples is None:
+            left_out.append(f"{name}: {reason}")
+        else:
+            parts.append(Part(suite, samples, suite_settings(suite, env={**env, **samples.env})))
+    return sorted(parts, key=lambda part: len({**part.suite.requires, **part.samples.requires})), left_out
+
+
+def score_files(part: Part) -> FromFiles:
+    """Score the samples' files, as `touchstone score` does. Blocks; raises `ConfigError`."""
+    run = Run(part.suite, part.settings)
+    facts = run.score(find_sources(part.samples.paths, any_file=part.suite.read is not None))
+    return FromFiles(list(run.entries), facts)
+
+
+def read_stored(part: Part, store_url: str, digest: str) -> list[ScoreResult]:
+    """The results that the projector has stored. Raises `ConfigError`."""
+    store = ResultStore.open(store_url)
+    try:
+        return list(StoredEntries(store, Chosen(part.suite.name, part.suite.version, digest, None)))
+    finally:
+        store.close()
+
+
+def compare_results(part: Part, live: Sequence[ScoreResult], files: FromFiles) -> list[str]:
+    """What does not add up between the live results, those of the files, and what the samples were written for."""
+    unread = [f"{entry.where}: {entry.what}" for entry in files.entries if isinstance(entry, Problem)]
+    return _told([*unread, *differences(live, files.results, part.samples.tolerance), *part.samples.unexpected(live)])
+
+
+def compare_reports(part: Part, store_url: str, files: FromFiles) -> tuple[list[Reported], list[str]]:
+    """The reports from the store, the largest first, and where they are not what the files come to. Raises `ConfigError`."""
+    suite = part.suite
+    found: list[Reported] = []
+    problems: list[str] = []
+    store = ResultStore.open(store_url)
+    try:
+        for concern, entries in _by_concern(suite, files.entries):
+            wanted = Wanted(suite.name, concern, None, suite.version, files.facts.config_digest, one_concern=not suite.mixes_concerns)
+            facts = replace(files.facts, asked={"concern_id": concern, "batch_id": "*"})
+            report = suite.report(StoredEntries(store, choose(store, wanted)), facts)
+            of_files = suite.report(entries, facts)
+            found.append(Reported(concern, report, suite.view(report)))
+            if _shown(suite, report, part.samples.tolerance) != _shown(suite, of_files, part.samples.tolerance):
+                problems.append(f"the stored report{f' of {concern}' if concern else ''} is not that of the files")
+    finally:
+        store.close()
+    return sorted(found, key=lambda one: -one.view.total), _told(problems)
+
+
+def _by_concern(suite: Suite, entries: Sequence[ScoreResult | Problem]) -> Iterator[tuple[str | None, Sequence[ScoreResult | Problem]]]:
+    """The entries of each report."""
+    if suite.mixes_concerns:
+        yield None, entries
+        return
+    groups: dict[str, list[ScoreResult | Problem]] = {}
+    for entry in entries:
+        if isinstance(entry, ScoreResult) and (group := suite.group_of(entry)) is not None:
+            groups.setdefault(group.concern_id, []).append(entry)
+    yield from sorted(groups.items())
+
+
+def _shown(suite: Suite, report: Any, tolerance: float) -> tuple[Any, ...]:
+    """What a report says, in whatever order its cases came. Where values may differ, their texts may, so labels and verdict alone count."""
+    view = suite.view(report)
+    same = (suite.verdict(report, None).exit_code, view.total, dict(view.labels))
+    if tolerance:
+        return same
+    return (*same, list(view.figures), list(view.tables), sorted(_case(case) for case in view.cases))
+
+
+def _case(case: CaseView) -> tuple[str, str, str, int]:
+    return (case.label, case.summary, case.why, len(case.findings))
+
+
+def _told(lines: Iterable[str]) -> list[str]:
+    """The first few, and how many more."""
+    every = list(lines)
+    rest = len(every) - TOLD_MAX
+    return [*every[:TOLD_MAX], *([f"and {rest} more"] if rest > 0 else [])]
+
+
+def settings_shown(samples: Samples) -> str:
+    """The samples' own settings for people; of a path, its last part."""
+    return ", ".join(f"{name}={Path(value).name if '/' in value else value}" for name, value in samples.env.items())
