@@ -51,7 +51,9 @@ def agreement(
 
     Exit codes: 0 measured, whatever was found; 3 an error, such as a validator that cannot be started or stops answering.
 
-    Examples: touchstone bench agreement --data DIR; touchstone bench agreement --oracle bundle.json --mutations 500
+    Example: touchstone bench agreement --data DIR
+
+    Example: touchstone bench agreement --oracle bundle.json --mutations 500
     """
     if (data is None) == (not oracle):
         fail("give --data DIR for labelled files, or --oracle FILE|DIR… for the official validator")

@@ -9,12 +9,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from touchstone.ops.cli import app
-from touchstone.ops.cli.common.shared import ConfigOption, JsonOption, fail, one_line_errors, settings_from
+from touchstone.ops.cli.common.shared import ConfigOption, JsonOption, fail, one_line_errors, settings_from, until_read_no_more
 
 if TYPE_CHECKING:
     from touchstone.schemas.settings.house import Settings
 
 BYTES_MAX = 268_435_456
+#: No verdict, but as good as one for whoever tries out a producer.
+EXIT_REJECTED = 1
+WORDS = {"dead": "rejected"}
 
 
 @app.command()
@@ -28,29 +31,38 @@ def explain(
     as_json: JsonOption = False,
     config: ConfigOption = None,
 ) -> None:
-    """Say how each record would be read: its format, kind and id, which suites score it, or why and where it is rejected.
+    """Say how each record would be read: its format, kind and id, which suites score it, or why and where it is rejected, and what to do.
 
-    Uses the same code as the workers and shows no payload text. Nothing is sent.
+    Uses the same code as the workers and shows no payload text. Nothing is sent. Exit codes: 0 no record would be rejected by all who read it,
+    1 at least one would be and become a dead letter, 3 an error.
 
     Example: touchstone explain event.json -H ce_specversion=1.0 -H ce_type=touchstone.safe
     """
-    from touchstone.scorers.registry import load_all
+    from touchstone.scorers.registry import usable_suites
     from touchstone.streams.topics.provision import resolve_topic
 
     settings = settings_from(config)
     headers = [_header(text) for text in header or ()]
     with one_line_errors():
-        readings = Readings(settings, load_all(), resolve_topic(settings.topics, topic) if topic else None)
+        readings = Readings(settings, list(usable_suites().values()), resolve_topic(settings.topics, topic) if topic else None)
         told = [readings.of(where, value, headers) for where, value in _records(_read(file), file, whole)]
-    if as_json:
-        typer.echo(json.dumps(told, indent=2))
-        return
-    for record in told:
-        for line in _lines(record):
-            typer.echo(line)
+    with until_read_no_more():
+        if as_json:
+            typer.echo(json.dumps(told, indent=2))
+        else:
+            for line in (line for record in told for line in _lines(record)):
+                typer.echo(line)
+    if not as_json:
+        _sum_up(told)
+    raise typer.Exit(EXIT_REJECTED if any(record["outcome"] == "dead" for record in told) else 0)
+
+
+def _sum_up(told: Sequence[dict[str, Any]]) -> None:
+    """How many records end how."""
     counts: dict[str, int] = {}
     for record in told:
-        counts[record["outcome"]] = counts.get(record["outcome"], 0) + 1
+        word = WORDS.get(record["outcome"], record["outcome"])
+        counts[word] = counts.get(word, 0) + 1
     typer.echo(f"{len(told)} record{'' if len(told) == 1 else 's'}: {', '.join(f'{count} {name}' for name, count in sorted(counts.items()))}", err=True)
 
 
@@ -68,6 +80,7 @@ class Readings:
     def of(self, where: str, value: bytes, headers: Sequence[tuple[str, bytes]]) -> dict[str, Any]:
         """One record as JSON types. `outcome`: scored, skipped, dead, or not read, of the suite that makes most of it."""
         from touchstone.ops.batch.outgoing import Probe
+        from touchstone.ops.cli.common.next_step import next_step
         from touchstone.streams.wire.codec import Read, Reject
 
         told: dict[str, Any] = {"where": where, "bytes": len(value), "format": None, "kind": None, "event_id": None, "case_id": None, "suites": []}
@@ -92,6 +105,10 @@ class Readings:
                 entry |= {"outcome": "skipped", "reason": step.reason}
         outcomes = [entry["outcome"] for entry in told["suites"]]
         told["outcome"] = next((one for one in ("scored", "dead", "skipped", "not read") if one in outcomes), "not read")
+        told["next"] = None
+        if told["outcome"] == "dead":
+            reason = next(entry["reason"] for entry in told["suites"] if entry["outcome"] == "dead")
+            told["next"] = next_step(where, value, reason, [suite for suite, _, _ in self._suites])
         return told
 
 
@@ -104,11 +121,14 @@ def _lines(record: dict[str, Any]) -> Iterator[str]:
         event_id = record["event_id"] or "UUIDv5 of its place on the topic"
         source = f" ({record['event_id_from']})" if record["event_id"] else ""
         parts += [f"kind {record['kind']}", f"case {record['case_id']}", f"event id {event_id}{source}"]
-    yield visible(f"{record['where']}: {', '.join(parts)}")
+    rejected = ": no suite scores it, and it would become a dead letter" if record["outcome"] == "dead" else ""
+    yield visible(f"{record['where']}: {', '.join(parts)}{rejected}")
     for entry in record["suites"]:
         why = f": {entry['reason']}{' at ' + entry['path'] if entry.get('path') else ''}" if "reason" in entry else ""
-        word = {"dead": "rejected, dead letter"}.get(entry["outcome"], entry["outcome"])
+        word = WORDS.get(entry["outcome"], entry["outcome"])
         yield visible(f"  {entry['suite']} {entry['version']} ({', '.join(entry['topics'])}): {word}{why}")
+    if record["next"]:
+        yield visible(f"  -> {record['next']}")
 
 
 def _read(file: Path) -> bytes:
@@ -142,7 +162,8 @@ def _records(data: bytes, file: Path, whole: bool) -> Iterator[tuple[str, bytes]
             return
     cases = document if isinstance(document, list) else document.get("cases") if isinstance(document, dict) else None
     if not isinstance(cases, list):
-        yield name, data
+        # The line end that an editor leaves behind is no part of what a producer sends.
+        yield name, data if whole else data.removesuffix(b"\n")
         return
     above = {key: document[key] for key in ("concern_id", "batch_id") if document.get(key)} if isinstance(document, dict) else {}
     for number, case in enumerate(cases, 1):

@@ -40,6 +40,8 @@ def start(
     """Start Kafka, wait until it serves, and say how to use it; a second start changes nothing.
 
     It keeps running when this command has ended. Records survive stop and start.
+
+    Example: touchstone kafka start --port 9092
     """
     from touchstone.ops.local.kafka.artifacts import libs_folder, missing
     from touchstone.ops.local.kafka.cluster import KafkaCluster
@@ -60,7 +62,10 @@ def start(
 
 @kafka_app.command()
 def stop(data_dir: DataDirOption = None, as_json: JsonOption = False) -> None:
-    """Stop it; topics, records and committed offsets stay for the next start."""
+    """Stop it; topics, records and committed offsets stay for the next start.
+
+    Example: touchstone kafka stop
+    """
     cluster = _load(data_dir)
     running = cluster is not None and any(cluster.alive().values())
     if cluster is not None and running:
@@ -73,7 +78,10 @@ def stop(data_dir: DataDirOption = None, as_json: JsonOption = False) -> None:
 
 @kafka_app.command()
 def status(data_dir: DataDirOption = None, as_json: JsonOption = False) -> None:
-    """Say whether it runs, and where; exit 3 where it does not run whole."""
+    """Say whether it runs, and where; exit 3 where it does not run whole.
+
+    Example: touchstone kafka status --json
+    """
     cluster = _load(data_dir)
     if cluster is None:
         if as_json:

@@ -36,7 +36,10 @@ SampleOption = Annotated[
 
 @models_app.callback()
 def models(context: typer.Context, as_json: JsonOption = False) -> None:
-    """What is configured, and the scores that were measured for it. Loads no model."""
+    """What is configured, and the scores that were measured for it. Loads no model.
+
+    Example: touchstone models --json
+    """
     if context.invoked_subcommand is not None:
         return
     with one_line_errors():
@@ -69,7 +72,10 @@ def evaluate(
     dtype: Annotated[str | None, typer.Option("--dtype", help="auto, float32, bfloat16 or float16.", show_default=False)] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Measure a model on labelled sets, with bootstrap intervals and the lexical and cosine floors beside it."""
+    """Measure a model on labelled sets, with bootstrap intervals and the lexical and cosine floors beside it.
+
+    Example: touchstone models evaluate --data labelled/ --sample 200
+    """
     import asyncio
 
     with one_line_errors():

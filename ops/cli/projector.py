@@ -23,7 +23,10 @@ def projector(
     config: ConfigOption = None,
     bootstrap: BootstrapOption = None,
 ) -> None:
-    """Keep results in a store and report batches from it. One projector per store. SIGTERM finishes the transaction in hand."""
+    """Keep results in a store and report batches from it. One projector per store. SIGTERM finishes the transaction in hand.
+
+    Example: touchstone projector --store sqlite:///results.db
+    """
     import uvloop
 
     from touchstone.streams.process.logs import configure

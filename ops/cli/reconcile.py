@@ -31,6 +31,8 @@ def reconcile(
 
     Exit codes: 0 the account closes, 1 a hole or a difference (or, with --drained, events in flight), 2 undecided: the projector is behind, and
     what is missing may be among the results it has not read yet (try a longer --wait), 3 an error.
+
+    Example: touchstone reconcile --suite safe_v0 --drained
     """
     import asyncio
     import json

@@ -185,7 +185,7 @@ def _unreadable(value: bytes, error: orjson.JSONDecodeError) -> Reject:
         return Reject("byte_order_mark", "byte 0", "unread")
     if str(error).startswith("depth limit"):
         return Reject("too_deep", "", "unread")
-    return Reject("not_json", f"character {error.pos}", "unread")
+    return Reject("not_json", f"character {error.pos + 1}", "unread")  # people count characters from 1
 
 
 def position_id(record: Record) -> str:
