@@ -187,9 +187,13 @@ def raw_lines(paths: Sequence[Path], names: dict[Path, str], topic: str) -> Iter
                 yield Outgoing(f"{names.get(path, path)}, line {number}", topic, None, line.removesuffix(b"\n"))
 
 
-def event_files(paths: Sequence[Path]) -> list[Source]:
-    """Files, and folders of them: batch files themselves, or one folder per concern. Raises `ConfigError`."""
-    return list(find_sources(paths, any_file=False))
+def event_files(paths: Sequence[Path], names: Mapping[Path, str] | None = None) -> list[Source]:
+    """Files, and folders of them: batch files themselves, or one folder per concern. Raises `ConfigError`.
+
+    `names`: of `twice_readable`; a copy of standard input has a name that says nothing of its cases.
+    """
+    copies = names or {}
+    return [Source(source.path) if source.path in copies else source for source in find_sources(paths, any_file=False)]
 
 
 @contextmanager

@@ -74,7 +74,7 @@ def produce(
             checked = Checked(topics={target or settings.topics.generations})
             events = raw_lines(paths, names, target or settings.topics.generations)
         else:
-            listed = [source if source.path not in names else type(source)(source.path) for source in event_files(paths)]
+            listed = event_files(paths, names)
             outgoings = Outgoings(settings, list(usable_suites().values()), listed, names, Way(target, cloudevents.value, key is Key.id, partial))
             checked = outgoings.check()
             events = outgoings.events()

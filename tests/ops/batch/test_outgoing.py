@@ -7,13 +7,17 @@ from typing import Any
 import orjson
 import pytest
 
+from tests.ops.loss_cases import summary
+from tests.scorers.safe.cases import samples
 from tests.streams.fakes import safe_event
-from touchstone.ops.batch.batches import given_files, read_batches
-from touchstone.ops.batch.outgoing import Outgoings, Way, batch_files, complete, twice_readable
-from touchstone.ops.local.samples import safe_batches
+from touchstone.ops.batch.cases import BatchCase, cases_of, completed
+from touchstone.ops.batch.outgoing import Outgoings, Way, event_files, twice_readable
+from touchstone.schemas.case import SafeCase
 from touchstone.schemas.settings.house import Settings
 from touchstone.scorers.base import ConfigError
 from touchstone.scorers.registry import load_all
+from touchstone.scorers.safe import SUITE
+from touchstone.scorers.summary import SUITE as SUMMARY
 from touchstone.streams.topics.produce import Outgoing
 
 CANARY = "zanzibar-canary"
@@ -33,7 +37,7 @@ def write(path: Path, *records: Any) -> Path:
 
 
 def outgoings(*paths: Path, **way: Any) -> Outgoings:
-    return Outgoings(SETTINGS, load_all(), batch_files(list(paths)), {}, Way(**({"topic": None} | way)))
+    return Outgoings(SETTINGS, load_all(), event_files(list(paths)), {}, Way(**({"topic": None} | way)))
 
 
 def sent(*paths: Path, **way: Any) -> list[Outgoing]:
@@ -55,7 +59,7 @@ def test_a_case_gets_what_its_place_says(tmp_path: Path) -> None:
 
 def test_ids_are_those_of_the_batch_command(tmp_path: Path) -> None:
     file = write(tmp_path / "b7.jsonl", bare_case(1, concern_id="I25"), bare_case(2, concern_id="I25"))
-    scored = [entry.record["id"] for entry in read_batches(given_files([file]))]  # type: ignore[union-attr]
+    scored = [case.event_id for source in event_files([file]) for case in cases_of(source, SUITE, None) if isinstance(case, BatchCase)]
     assert [document["id"] for document in documents(file)] == scored
 
 
@@ -116,7 +120,7 @@ def test_a_batch_over_several_files_has_the_size_of_all(tmp_path: Path) -> None:
             'a FHIR resource is no event; put it into a trace: {"traceId": "…", "outputs": {"fhir": {"content": …}}}',
         ),
         ("{broken", "is not valid JSON"),
-        ("[]", "is no case object"),
+        ("[]", "is not a case object"),
     ],
 )
 def test_one_bad_line_stops_all_and_is_named_without_its_text(tmp_path: Path, bad: Any, why: str) -> None:
@@ -145,14 +149,14 @@ def test_a_pipe_is_copied_so_that_it_can_be_read_twice(monkeypatch: pytest.Monke
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
     with twice_readable([Path("-")]) as (paths, names):
         assert paths[0].stat().st_mode & 0o077 == 0, "events may be clinical text"
-        every = Outgoings(SETTINGS, load_all(), given_files(paths), names, Way(None))
+        every = Outgoings(SETTINGS, load_all(), event_files(paths, names), names, Way(None))
         with pytest.raises(ConfigError, match="standard input, line 2"):
             every.check()
     assert not paths[0].exists()
 
 
 def test_every_sample_can_be_sent() -> None:
-    every = outgoings(safe_batches())
+    every = outgoings(samples())
     checked = every.check()
     assert checked.events == sum(checked.cases.values()) >= 40
     assert checked.topics == {SETTINGS.topics.generations}
@@ -160,11 +164,59 @@ def test_every_sample_can_be_sent() -> None:
 
 
 def test_completing_twice_changes_nothing(tmp_path: Path) -> None:
-    (file,) = given_files([write(tmp_path / "b.jsonl", bare_case(1, concern_id="c"))])
-    once = complete(bare_case(1, concern_id="c"), file)
-    assert complete(once, file) == once
+    (file,) = event_files([write(tmp_path / "b.jsonl", bare_case(1, concern_id="c"))])
+    once = completed(bare_case(1, concern_id="c"), SafeCase, file, SUITE)
+    assert completed(once, SafeCase, file, SUITE) == once
 
 
 def test_a_trace_without_outputs_is_told_as_such(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="schema_missing at outputs"):
         sent(write(tmp_path / "x.jsonl", {"traceId": "t1"}))
+
+
+def test_summaries_are_sent_under_the_ids_of_the_batch_command_and_with_their_kind(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.jsonl", summary(), summary("mine"), summary(kind="summary", generated="Other."))
+    found = documents(path)
+    cases = [case for source in event_files([path]) for case in cases_of(source, SUMMARY, None)]
+    assert [document["id"] for document in found] == [case.event_id for case in cases if isinstance(case, BatchCase)]
+    assert {document["kind"] for document in found} == {"summary"}
+
+
+def test_a_batch_that_a_file_gives_to_a_kind_without_batches_travels_in_its_correlation(tmp_path: Path) -> None:
+    (document,) = documents(write(tmp_path / "a.json", {"batch_id": "B", "cases": [summary("a")]}))
+    assert document["correlation"] == {"batch_id": "B"}
+
+
+def test_packed_files_and_standard_input_can_be_sent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import gzip
+    import io
+    import sys
+
+    packed = gzip.compress(json.dumps(bare_case(1, concern_id="c", batch_id="mine")).encode(), mtime=0)
+    file = tmp_path / "b.jsonl.gz"
+    file.write_bytes(packed)
+    (of_file,) = documents(file, partial=True)
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(packed)))
+    with twice_readable([Path("-")]) as (paths, names):
+        every = Outgoings(SETTINGS, load_all(), event_files(paths, names), names, Way(None, partial=True))
+        every.check()
+        (sent_event,) = every.events()
+    assert orjson.loads(sent_event.value) == of_file
+
+
+def test_standard_input_has_no_name_that_could_be_a_batchs(monkeypatch: pytest.MonkeyPatch) -> None:
+    import io
+    import sys
+
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(json.dumps(bare_case(1, concern_id="c")).encode())))
+    with twice_readable([Path("-")]) as (paths, names), pytest.raises(ConfigError, match="schema_missing at batch_id"):
+        Outgoings(SETTINGS, load_all(), event_files(paths, names), names, Way(None)).check()
+
+
+def test_a_file_that_is_cut_off_stops_all(tmp_path: Path) -> None:
+    import gzip
+
+    packed = gzip.compress("".join(json.dumps(bare_case(number, concern_id="c")) + "\n" for number in range(50)).encode(), mtime=0)
+    (tmp_path / "b.jsonl.gz").write_bytes(packed[:-20])
+    with pytest.raises(ConfigError, match=r"^nothing was sent: .*b\.jsonl\.gz is packed and cannot be unpacked \(cut off\)"):
+        outgoings(tmp_path / "b.jsonl.gz").check()
