@@ -21,12 +21,12 @@ from typing import Any, Final
 
 from touchstone.ops.bench import fhir, hl7v2
 from touchstone.ops.bench.machine import machine
-from touchstone.ops.local.samples import traces
 from touchstone.schemas.case import validate_case
 from touchstone.schemas.trace import CLINICAL_FORMATS, ProductionTrace
 from touchstone.scorers.clinical import ClinicalSettings, build
 from touchstone.scorers.clinical.documents import DocumentValidator
 from touchstone.scorers.clinical.formats.fhir import is_valid, validate
+from touchstone.scorers.clinical.samples import paths
 
 MEMORY_BUNDLE_MB: Final = 50
 MESSAGES_MAX: Final = 400
@@ -54,7 +54,7 @@ class Row:
 
 def suite_over_validators(rounds: int) -> tuple[float, float]:
     """Traces per CPU second of the suite, and that over validating the same documents bare."""
-    cases = [validate_case(ProductionTrace, json.loads(path.read_text(encoding="utf-8"))) for path in sorted(traces().glob("*.json"))]
+    cases = [validate_case(ProductionTrace, json.loads(path.read_text(encoding="utf-8"))) for path in paths()]
     scorer, validator = build(ClinicalSettings()), DocumentValidator()
     documents = [(form, content) for case in cases for form in CLINICAL_FORMATS if (output := case.outputs.of(form)) for content in output.documents]
     whole, bare = [], []
@@ -72,7 +72,7 @@ def suite_over_validators(rounds: int) -> tuple[float, float]:
 
 def generated_bundles() -> list[bytes]:
     """Bundles of a patient's years, from the resources of the valid sample traces: of four observations one is a vital sign, as in records."""
-    outputs = [json.loads(path.read_text(encoding="utf-8"))["outputs"]["fhir"]["content"] for path in sorted(traces().glob("*.json"))]
+    outputs = [json.loads(path.read_text(encoding="utf-8"))["outputs"]["fhir"]["content"] for path in paths()]
     texts = [(one if isinstance(one, str) else json.dumps(one)).encode() for one in outputs]
     entries = [one for text in texts if is_valid(validate(text, options=fhir.FORMAT_ONLY)) for one in json.loads(text)["entry"]]
     patient, *others = sorted(entries, key=lambda one: one["resource"]["resourceType"] != "Patient")

@@ -71,7 +71,7 @@ class ClinicalReport:
 
 def report(entries: Iterable[Entry], facts: RunFacts) -> ClinicalReport:
     """Count files. `entries` must be there to be read again; nothing of them is held."""
-    tally = _Count()
+    tally = FileCounts()
     for judged in judged_files(tally.watched(entries, facts), _settings(facts)):
         tally.add(judged)
     return ClinicalReport(
@@ -99,7 +99,7 @@ def _only(names: set[str], asked: Any) -> str:
     return next(iter(names)) if len(names) == 1 else str(asked or "")
 
 
-class _Count:
+class FileCounts:
     """Counts results and files as they go by, in bounded memory."""
 
     def __init__(self) -> None:

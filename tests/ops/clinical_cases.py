@@ -4,9 +4,8 @@ import json
 import os
 from typing import Any
 
-import touchstone.ops.batch.clinical_run
-from touchstone.ops.batch.clinical_files import ClinicalFile
-from touchstone.schemas.reports.clinical import JudgedFile
+import touchstone.ops.batch.pool
+from touchstone.ops.batch.pool import Chunk, Judged
 
 #: What must never be seen outside of a file unless --quote asks for it.
 CANARY = "Canarybird"
@@ -47,8 +46,8 @@ def text(document: Any) -> str:
     return json.dumps(document)
 
 
-def judge_or_die(chunk: list[ClinicalFile]) -> list[JudgedFile]:
+def score_or_die(chunk: Chunk) -> Judged:
     """What a process of a pool does with some files, or the end of that process."""
-    if any(file.path.read_text() == DEADLY for file in chunk):
+    if any(source.path.read_text() == DEADLY for source in chunk):
         os._exit(9)
-    return touchstone.ops.batch.clinical_run._judge_here(chunk)
+    return touchstone.ops.batch.pool._score_here(chunk)

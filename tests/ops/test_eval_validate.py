@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.ops.clinical_cases import BAD_FHIR, BAD_HL7V2, CANARY, CCDA, CUT_FHIR, DEADLY, GOOD_FHIR, GOOD_HL7V2, judge_or_die, text, trace
+from tests.ops.clinical_cases import BAD_FHIR, BAD_HL7V2, CANARY, CCDA, CUT_FHIR, DEADLY, GOOD_FHIR, GOOD_HL7V2, score_or_die, text, trace
 from tests.ops.commands import Commands, Ran
 from touchstone.ops.cli.common.shared import EXIT_ERROR
 from touchstone.schemas.reports.clinical import ClinicalEntry
@@ -184,12 +184,12 @@ def test_a_missing_file_is_told_and_ends_in_an_error_after_the_others(run: Run) 
 
 
 def test_a_file_that_cannot_be_read_is_told_and_ends_in_an_error(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    from touchstone.ops.batch import clinical_files
+    from touchstone.ops.batch import sources
 
-    def refuse(file: clinical_files.ClinicalFile) -> None:
+    def refuse(source: sources.Source) -> None:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(clinical_files, "_opened", refuse)
+    monkeypatch.setattr(sources, "_raw", refuse)
     ran = run({"a.json": GOOD_FHIR})
     assert ran.code == EXIT_ERROR
     assert "touchstone: a.json: cannot be read (Permission denied); check its permissions" in ran.err
@@ -325,16 +325,16 @@ def test_several_processes_give_the_same_answers_in_the_same_order(run: Run) -> 
 
 @pytest.mark.slow
 def test_a_lost_process_costs_the_file_that_it_was_lost_over(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    import touchstone.ops.batch.clinical_run
+    import touchstone.ops.batch.pool
 
-    monkeypatch.setattr(touchstone.ops.batch.clinical_run, "CHUNK_FILES_MAX", 4)
-    monkeypatch.setattr(touchstone.ops.batch.clinical_run, "_judge_here", judge_or_die)
+    monkeypatch.setattr(touchstone.ops.batch.pool, "CHUNK_FILES_MAX", 4)
+    monkeypatch.setattr(touchstone.ops.batch.pool, "_score_here", score_or_die)
     files = {f"d/{number:02}": DEADLY if number in {3, 17} else GOOD_HL7V2 for number in range(20)}
     ran = run(files, "--format", "json", "--jobs", "2", paths=["d"])
     entries = json.loads(ran.out)
     assert [entry["file"] for entry in entries] == list(files)
     assert [entry["file"] for entry in entries if entry["label"] != "Pass"] == ["d/03", "d/17"]
-    assert "touchstone: d/03: the process that validated it was lost" in ran.err
+    assert "touchstone: d/03: the process that scored it was lost" in ran.err
     assert ran.code == EXIT_ERROR
 
 
@@ -408,7 +408,7 @@ def test_help_has_an_example_and_imports_no_validator() -> None:
         "lxml",
         "pint",
         "ucumvert",
-        "touchstone.ops.batch.clinical_run",
+        "touchstone.ops.batch.run",
         "touchstone.ops.reports",
         "concurrent.futures.process",
     ]
@@ -433,7 +433,7 @@ def test_formats_are_names_in_any_case(run: Run, formats: str, code: int) -> Non
     assert code == 0 or ran.one_line == "touchstone: --formats: give one or more of fhir, hl7v2, ccda, separated by commas"
 
 
-@pytest.mark.parametrize(("data", "name"), [(b"\x1f\x8b\x08\x00", "gzip"), (b"PK\x03\x04\x14", "zip"), (b"\xfd7zXZ\x00", "xz"), (b"BZh91AY", "bzip2")])
+@pytest.mark.parametrize(("data", "name"), [(b"PK\x03\x04\x14", "zip"), (b"\xfd7zXZ\x00", "xz"), (b"BZh91AY", "bzip2")])
 def test_a_compressed_file_is_told_as_one(run: Run, data: bytes, name: str) -> None:
     (entry,) = run.entries({"p.json": data})
 
@@ -453,7 +453,7 @@ def test_a_closed_standard_input_is_told(run: Run, monkeypatch: pytest.MonkeyPat
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_a_run_that_is_stopped_says_so_and_writes_nothing(run: Run, monkeypatch: pytest.MonkeyPatch, number: signal.Signals, code: int) -> None:
     before = signal.getsignal(signal.SIGTERM)
-    monkeypatch.setattr("touchstone.ops.batch.clinical_run.judge_file", lambda *_: signal.raise_signal(number))
+    monkeypatch.setattr("touchstone.scorers.clinical.scorer.judge_trace", lambda *_: signal.raise_signal(number))
     ran = run({"a.json": GOOD_FHIR}, "-o", "report.json")
 
     assert (ran.code, ran.out, ran.one_line) == (code, "", "touchstone: stopped before the end; no report was written")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.ops.commands import Commands
-from touchstone.ops.local.samples import traces
+from touchstone.scorers.clinical.samples import TRACES
 
 PAGE = (Path(__file__).parents[2] / "docs" / "eval-validate.md").read_text("utf-8")
 SEGMENTS = (
@@ -26,7 +26,7 @@ def run(capfdbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPat
     monkeypatch.chdir(tmp_path)
     Path("oru.hl7").write_text("\r".join(SEGMENTS) + "\r", encoding="utf-8")
     Path("patient.json").write_text('{"resourceType": "Patient", "gender": "X", "birthDate": "1980-02-30"}', encoding="utf-8")
-    shutil.copy(traces() / "sample-asthma.json", "trace.json")
+    shutil.copy(TRACES / "sample-asthma.json", "trace.json")
     return Commands(capfdbinary, monkeypatch)
 
 

@@ -7,12 +7,11 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from touchstone.ops.local.samples import expected_traces, traces
 from touchstone.schemas.case import validate_case
 from touchstone.schemas.result import Scorecard
 from touchstone.schemas.trace import ProductionTrace
+from touchstone.scorers.clinical import SUITE, ClinicalSettings, build, fingerprint, samples, validate_document
 from touchstone.scorers.identity import config_digest
-from touchstone.scorers.clinical import SUITE, ClinicalSettings, build, fingerprint, validate_document
 
 PATIENT = {"resourceType": "Patient", "gender": "female", "birthDate": "1980-02-29"}
 MESSAGE = (
@@ -30,9 +29,9 @@ def scored(case: ProductionTrace, **settings: Any) -> Scorecard:
     return build(ClinicalSettings(**settings)).evaluate(case)
 
 
-@pytest.mark.parametrize("path", sorted(traces().glob("*.json")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", samples.paths(), ids=lambda path: path.stem)
 def test_each_sample_gets_what_it_was_written_for(path: Any) -> None:
-    wanted = expected_traces()[path.stem]
+    wanted = samples.expected()[path.stem]
     card = scored(validate_case(ProductionTrace, json.loads(path.read_text())))
     found = {finding.code for finding in card.findings if finding.severity != "info"}
     assert card.label == wanted["label"]
@@ -42,7 +41,7 @@ def test_each_sample_gets_what_it_was_written_for(path: Any) -> None:
 
 
 def test_every_sample_is_expected_to_be_something() -> None:
-    assert {path.stem for path in traces().glob("*.json")} == set(expected_traces())
+    assert {path.stem for path in samples.paths()} == set(samples.expected())
 
 
 def test_a_trace_is_scored_per_format_and_as_a_whole() -> None:

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from touchstone.ops.local.samples import traces
 from touchstone.ops.verify.agreement.mutations import KINDS
 from touchstone.scorers.clinical.formats.fhir import Options, is_valid, validate
 from touchstone.scorers.clinical.formats.fhir.tables import definitions
 from touchstone.scorers.clinical.formats.fhir.xml import DEPTH_MAX, xml_as_json
 from touchstone.scorers.clinical.report import Report
+from touchstone.scorers.clinical.samples import TRACES
 
 NAMESPACE = 'xmlns="http://hl7.org/fhir"'
 
@@ -72,7 +72,7 @@ def _attributes(value: dict[str, Any], of: str) -> str:
 
 
 def documents() -> list[dict[str, Any]]:
-    contents = [json.loads(path.read_text())["outputs"]["fhir"]["content"] for path in sorted(traces().glob("sample-[adi]*.json"))]
+    contents = [json.loads(path.read_text())["outputs"]["fhir"]["content"] for path in sorted(TRACES.glob("sample-[adi]*.json"))]
     made = [json.loads(one) if isinstance(one, str) else one for one in contents]
     beside = {"resourceType": "Patient", "id": "p", "name": [{"id": "n", "given": ["Jo", "Li"], "_given": [None, {"id": "g", "extension": [EXTENSION]}]}]}
     return [*made, beside | {"_birthDate": {"extension": [EXTENSION]}, "active": True, "multipleBirthInteger": 2}]

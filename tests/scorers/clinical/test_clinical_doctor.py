@@ -8,9 +8,10 @@ import pytest
 
 from tests.ops.commands import Commands
 from tests.scorers.clinical.checks.test_terminology_server import Server, reply
-from touchstone.ops.local.checkup import Check
-from touchstone.ops.local.clinical_checkup import check_clinical
+from touchstone.ops.suites import suite_settings
+from touchstone.scorers.base import Check
 from touchstone.scorers.clinical import SUITE
+from touchstone.scorers.clinical.checkup import doctor
 
 
 @pytest.fixture(autouse=True)
@@ -28,7 +29,7 @@ def server() -> Iterator[Server]:
 
 
 def checks() -> dict[str, Check]:
-    return {check.area: check for check in check_clinical(SUITE)}
+    return {check.area: check for check in doctor(suite_settings(SUITE))}
 
 
 def test_without_packages_and_servers_there_are_notes_and_nothing_to_mend() -> None:

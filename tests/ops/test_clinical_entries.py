@@ -1,6 +1,7 @@
 """Any bytes at all: one entry, that can be written in every format, and never a defect of ours."""
 
 import json
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -10,11 +11,15 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from tests.ops.clinical_cases import BAD_FHIR, BAD_HL7V2, CANARY, CCDA, GOOD_FHIR, GOOD_HL7V2, text, trace
-from touchstone.ops.batch.clinical_files import ClinicalFile
-from touchstone.ops.batch.clinical_scoring import judge_file
-from touchstone.ops.reports.clinical import FORMATS, Tally, clinical_verdict, reporter_for
-from touchstone.scorers.clinical.documents import DocumentValidator
+from touchstone.ops.batch.run import Run
+from touchstone.ops.batch.sources import Source
+from touchstone.ops.reports.layouts import FORMATS, lay_out
+from touchstone.schemas.reports.clinical import JudgedFile
+from touchstone.scorers.base import Scorer
+from touchstone.scorers.clinical import SUITE, build
+from touchstone.scorers.clinical.reporting import ClinicalReport
 from touchstone.scorers.clinical.settings import ClinicalSettings, resolve
+from touchstone.scorers.reporting import LayoutOptions
 
 _TRACE = text(trace(fhir=BAD_FHIR, hl7v2=BAD_HL7V2)).encode()
 _HEADS = [b"", b"\xef\xbb\xbf", b"\xff\xfe", b"MSH|^~\\&|", b'{"resourceType":"Patient",', b'{"traceId":"x","outputs":', b"[", b"<ClinicalDocument", b"\x0bMSH"]
@@ -22,14 +27,25 @@ _WHOLE = [_TRACE, text(BAD_FHIR).encode(), BAD_HL7V2.encode(), CCDA.encode(), _T
 
 
 @lru_cache(maxsize=1)
-def validator() -> DocumentValidator:
-    return DocumentValidator()
+def scorer() -> Scorer[Any]:
+    return build(ClinicalSettings())
 
 
-def written(directory: Path, data: bytes) -> ClinicalFile:
+def reported(directory: Path, data: bytes, given_settings: ClinicalSettings | None = None) -> ClinicalReport:
+    """The report of a run over one file."""
     path = directory / "file"
     path.write_bytes(data)
-    return ClinicalFile(path, named=True)
+    own = given_settings or ClinicalSettings()
+    # Building one anew for every example would cost more than scoring it.
+    run = Run(replace(SUITE, build=lambda _: scorer()) if given_settings is None else SUITE, own)
+    report: ClinicalReport = SUITE.report(run.entries, run.score([Source(path)]))
+    return report
+
+
+def judged_of(directory: Path, data: bytes, given_settings: ClinicalSettings | None = None) -> JudgedFile:
+    """The one entry of a file."""
+    (judged,) = reported(directory, data, given_settings).files
+    return judged
 
 
 @settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -51,15 +67,12 @@ def test_a_damaged_document_is_one_entry_in_every_format(tmp_path: Path, whole: 
 
 
 def _check(directory: Path, data: bytes) -> None:
-    judged = judge_file(written(directory, data), validator(), ClinicalSettings())
+    report = reported(directory, data)
+    (judged,) = report.files
     assert judged.outcome in {"validated", "unvalidated"}
     assert (judged.entry.label == "unscored") == (judged.outcome == "unvalidated")
-    tally = Tally()
-    tally.add(judged)
-    summary = tally.summary(0.0)
     for form in FORMATS:
-        reporter = reporter_for(form)
-        document = "".join([reporter.begin(), reporter.add(judged), reporter.end(summary, clinical_verdict(summary))])
+        document = "".join(lay_out(SUITE, report, form, LayoutOptions(SUITE.verdict(report, None))))
         assert document.encode()
         if form == "json":
             (entry,) = json.loads(document)
@@ -78,7 +91,7 @@ def _check(directory: Path, data: bytes) -> None:
 )
 def test_a_trace_without_a_document_to_validate_says_why(tmp_path: Path, outputs: dict[str, Any], formats: list[str] | None, outcome: str, reason: str) -> None:
     given_settings = resolve({}, None, {"formats": formats} if formats else None)
-    judged = judge_file(written(tmp_path, text(trace(**outputs)).encode()), validator(), given_settings)
+    judged = judged_of(tmp_path, text(trace(**outputs)).encode(), given_settings)
     assert (judged.entry.format, judged.entry.label, judged.entry.scores, judged.outcome) == ("trace", "unscored", {}, outcome)
     assert any(reason in skipped.reason for skipped in judged.entry.not_checked)
 
@@ -86,7 +99,7 @@ def test_a_trace_without_a_document_to_validate_says_why(tmp_path: Path, outputs
 @pytest.mark.parametrize("output", [BAD_FHIR, CANARY])
 def test_an_output_that_is_the_document_itself_is_told_its_shape(tmp_path: Path, output: Any) -> None:
     data = json.dumps({"traceId": "t", "outputs": {"fhir": output}}).encode()
-    entry = judge_file(written(tmp_path, data), validator(), ClinicalSettings()).entry
+    entry = judged_of(tmp_path, data).entry
     told = [*(finding.message for finding in entry.findings), *(skipped.reason for skipped in entry.not_checked)]
     assert any('{"content": …}' in one for one in told)
     assert not any("TraceOutput" in one or CANARY in one for one in told)
@@ -94,11 +107,11 @@ def test_an_output_that_is_the_document_itself_is_told_its_shape(tmp_path: Path,
 
 def test_a_document_of_a_trace_that_cannot_be_read_fails_it(tmp_path: Path) -> None:
     data = text(trace(hl7v2="MSH", fhir=GOOD_FHIR)).encode()
-    assert judge_file(written(tmp_path, data), validator(), ClinicalSettings()).entry.label == "Fail"
+    assert judged_of(tmp_path, data).entry.label == "Fail"
 
 
 def test_a_file_of_many_traces_keeps_its_entry_bounded(tmp_path: Path) -> None:
-    judged = judge_file(written(tmp_path, b"\n".join([_TRACE] * 500)), validator(), ClinicalSettings())
+    judged = judged_of(tmp_path, b"\n".join([_TRACE] * 500))
     entry = judged.entry
     assert (len(entry.findings), entry.findings_dropped > 0) == (1_000, True)
     assert len(entry.checks) < 20
@@ -107,13 +120,13 @@ def test_a_file_of_many_traces_keeps_its_entry_bounded(tmp_path: Path) -> None:
 
 def test_a_message_of_ten_megabytes_in_one_field_is_judged_in_bounded_time(tmp_path: Path) -> None:
     data = GOOD_HL7V2.replace("Sample", "x" * 10_000_000).encode()
-    judged = judge_file(written(tmp_path, data), validator(), ClinicalSettings())
+    judged = judged_of(tmp_path, data)
     assert judged.entry.format == "hl7v2"
     assert judged.duration_s < 10
 
 
 def test_a_fault_of_a_trace_is_told_without_its_text(tmp_path: Path) -> None:
     data = json.dumps({"traceId": CANARY, "outputs": {CANARY: 1, "fhir": {"content": [CANARY, 1]}}, "timing": {CANARY: CANARY}}).encode()
-    judged = judge_file(written(tmp_path, data), validator(), ClinicalSettings())
+    judged = judged_of(tmp_path, data)
     assert judged.entry.label == "Fail"
     assert CANARY not in judged.model_dump_json()
