@@ -8,7 +8,7 @@ READY := $(VENV)/.ready
 PYTEST_ARGS ?=
 # Tests that need no broker and no database run side by side; the others own ports, processes and the machine's time.
 QUICK := not integration and not slow and not chaos and not apache and not postgres
-SIDE_BY_SIDE := -n auto --maxprocesses 4
+SIDE_BY_SIDE := -n auto --maxprocesses 4 --dist loadgroup
 BENCH_ARGS ?=
 
 .PHONY: help setup lock demo test test-quick check format bench bench-nli bench-clinical chaos clean

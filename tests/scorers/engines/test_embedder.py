@@ -6,15 +6,21 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
-from sentence_transformers import SentenceTransformer
 
+from tests.lazily import lazily
 from tests.scorers.engines.tiny import SENTENCES, encoder
 from touchstone.schemas.settings.engines import EngineSettings
 from touchstone.scorers.base import Unavailable
-from touchstone.scorers.engines.devices import Place
-from touchstone.scorers.engines.embedder import EmbedderEngine
 from touchstone.scorers.engines.weights import default_base
+
+with lazily():
+    import torch
+    from sentence_transformers import SentenceTransformer
+
+    from touchstone.scorers.engines.devices import Place
+    from touchstone.scorers.engines.embedder import EmbedderEngine
+
+pytestmark = pytest.mark.xdist_group("models")
 
 LONG = " ".join(SENTENCES[:6] * 10)
 

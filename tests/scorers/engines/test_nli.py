@@ -6,15 +6,21 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 
+from tests.lazily import lazily
 from tests.scorers.engines.tiny import SENTENCES, classifier
 from touchstone.schemas.settings.engines import EngineSettings
 from touchstone.scorers.base import ConfigError, Unavailable
 from touchstone.scorers.engines.base import TextTooLong
 from touchstone.scorers.engines.batcher import ItemFailed
-from touchstone.scorers.engines.devices import Place
-from touchstone.scorers.engines.nli import NliEngine, Piece, columns_of
+
+with lazily():
+    import torch
+
+    from touchstone.scorers.engines.devices import Place
+    from touchstone.scorers.engines.nli import NliEngine, Piece, columns_of
+
+pytestmark = pytest.mark.xdist_group("models")
 
 PAIRS = list(itertools.product(SENTENCES, SENTENCES))
 

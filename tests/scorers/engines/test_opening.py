@@ -8,14 +8,20 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 
+from tests.lazily import lazily
 from tests.scorers.engines.tiny import SENTENCES, encoder, saved
 from touchstone.schemas.settings.engines import EngineSettings
 from touchstone.scorers.base import ConfigError
-from touchstone.scorers.engines.devices import device_of, dtype_of, is_out_of_memory
 from touchstone.scorers.engines.opening import open_engines
 from touchstone.scorers.engines.weights import DEFAULT_ADAPTER, digest_of
+
+with lazily():
+    import torch
+
+    from touchstone.scorers.engines.devices import device_of, dtype_of, is_out_of_memory
+
+pytestmark = pytest.mark.xdist_group("models")
 
 HERE = Path(__file__).parents[3]
 PAIRS = list(itertools.product(SENTENCES[:5], SENTENCES[:5]))

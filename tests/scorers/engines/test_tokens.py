@@ -4,6 +4,8 @@ from tests.scorers.engines.tiny import SENTENCES, bert_tokenizer, roberta_tokeni
 from touchstone.scorers.base import ConfigError
 from touchstone.scorers.engines.tokens import REMEMBERED_CHARACTERS_MAX, Lru, Tokenizer, template_of
 
+pytestmark = pytest.mark.xdist_group("models")
+
 
 def test_the_last_used_are_remembered_and_no_more_than_asked_for() -> None:
     memory: Lru[int] = Lru(2)

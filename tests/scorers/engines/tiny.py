@@ -7,16 +7,20 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import torch
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors, trainers
-from transformers import (
-    BertConfig,
-    BertForSequenceClassification,
-    BertModel,
-    PreTrainedTokenizerFast,
-    RobertaConfig,
-    RobertaForSequenceClassification,
-)
+
+from tests.lazily import lazily
+
+with lazily():
+    import torch
+    from transformers import (
+        BertConfig,
+        BertForSequenceClassification,
+        BertModel,
+        PreTrainedTokenizerFast,
+        RobertaConfig,
+        RobertaForSequenceClassification,
+    )
 
 SENTENCES = [
     "The patient was given 5 mg of warfarin daily.",

@@ -6,14 +6,20 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from safetensors.torch import load_file
 
-from touchstone.ops.build.models.__main__ import main
-from touchstone.ops.build.models.loop import Recipe, Run, adapted_model, batches, loss_of, rate
+from tests.lazily import lazily
 from touchstone.ops.build.models.pairs import NOT_ENTAILMENT, Pair
+
+with lazily():
+    import torch
+    from safetensors.torch import load_file
+
+    from touchstone.ops.build.models.__main__ import main
+    from touchstone.ops.build.models.loop import Recipe, Run, adapted_model, batches, loss_of, rate
+
+pytestmark = pytest.mark.xdist_group("models")
 
 
 def test_two_way_rows_are_asked_only_whether_they_entail() -> None:
