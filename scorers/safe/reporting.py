@@ -147,7 +147,7 @@ def view(report: SafeReport) -> View:
     labels = batch.label_distribution
     problems = tuple(Problem.model_validate({"source": {"file": error.where}, "what": error.what}) for error in batch.errors)
     return View(
-        title=f"SAFE v0 {batch.concern_id}",
+        title=f"SAFE v0: {batch.concern_id}",
         suite=facts.suite.name,
         suite_version=facts.version,
         config_digest=facts.config_digest,

@@ -3,9 +3,9 @@
 from rich.cells import cell_len
 
 from tests.scorers.safe.cases import ROWS_BATCH, SUMMARY_BATCH, partial, record
-from touchstone.ops.reports.safe_console import render_console
 from touchstone.schemas.case import SafeCase
 from touchstone.schemas.reports.safe import SafeV0BatchReport, SafeV0CaseError
+from touchstone.scorers.safe.console import render_console
 from touchstone.scorers.safe.observation import score_batch
 from touchstone.scorers.safe.report import build_report
 from touchstone.scorers.safe.scorer import SafeScorer
