@@ -36,10 +36,7 @@ SampleOption = Annotated[
 
 @models_app.callback()
 def models(context: typer.Context, as_json: JsonOption = False) -> None:
-    """What is configured, and the scores that were measured for it. Loads no model.
-
-    Example: touchstone models --json
-    """
+    """What is configured, and the scores that were measured for it. Loads no model."""
     if context.invoked_subcommand is not None:
         return
     with one_line_errors():

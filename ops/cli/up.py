@@ -1,6 +1,7 @@
 """`touchstone up`: everything in one terminal."""
 
 import contextlib
+import os
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,8 +12,14 @@ from touchstone.ops.cli.common.shared import EXIT_ERROR, ConfigOption, fail, set
 from touchstone.ops.cli.common.stored import StoreOption
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from touchstone.ops.local.up import Live, LogLine, Plan
     from touchstone.schemas.settings.house import Settings
+
+
+#: How the variables of Touchstone's own settings begin; the broker's (`KAFKA_…`) are not among them, because `up` brings its own.
+HOUSE_PREFIX = "TOUCHSTONE_"
 
 
 class BrokerKind(StrEnum):
@@ -40,7 +47,16 @@ def up(
         BrokerKind, typer.Option(help="embedded: nothing needed. apache: a temporary Apache Kafka (Java; Maven the first time).")
     ] = BrokerKind.embedded,
     store: StoreOption = None,
-    port: Annotated[int, typer.Option(min=0, max=65_000, help="Port of the first worker's metrics; further workers count up. 0: free ports, printed.")] = 0,
+    port: Annotated[int, typer.Option("--port", min=0, max=65_535, help="Port of the broker. 0: a free one, printed.")] = 0,
+    http_port: Annotated[
+        int, typer.Option("--http-port", min=0, max=65_000, help="Port of the first worker's metrics; further workers count up. 0: free ports, printed.")
+    ] = 0,
+    env: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--env", metavar="NAME=VALUE", help="A setting of a suite or of Touchstone, by its environment variable (repeatable).", show_default=False
+        ),
+    ] = None,
     config: ConfigOption = None,
 ) -> None:
     """Run broker, workers and projector in this terminal, until Ctrl-C. VOLATILE: all events and results are lost at the end.
@@ -49,28 +65,57 @@ def up(
     the accounts of several brokers: `touchstone reconcile` needs a fresh one). For anything that must last, use a Kafka
     cluster and run `touchstone worker` and `touchstone projector`.
 
-    Example: touchstone up --suite safe_v0 --runner direct
+    Example: touchstone up --suite summary_loss --env SUMMARY_LOSS_GOLD=golds.jsonl --port 9092
     """
     from touchstone.ops.cli.common.running import run
     from touchstone.ops.local.up import Plan
-    from touchstone.ops.suites import why_not_here
-    from touchstone.scorers.registry import load_suite, suite_entry_points
 
+    # Here too, not only for the children: topics and their partitions are made by this process.
+    os.environ.update(_settings_given(env or ()))
     settings = settings_from(config)
 
     async def main() -> int:
-        suites = list(dict.fromkeys(suite or sorted(suite_entry_points())))
-        for name in suites.copy():
-            load_suite(name)
-            if (reason := why_not_here(name)) is None:
-                continue
-            if suite:
-                fail(f"{name}: {reason}")
-            typer.echo(f"{name} is left out: {reason}", err=True)
-            suites.remove(name)
-        return await _serve(settings, Plan(suites, workers, broker.value, runner.value, store, port, config))
+        return await _serve(settings, Plan(_suites(suite), workers, broker.value, runner.value, store, port, http_port, config))
 
     raise typer.Exit(run(main()))
+
+
+def _settings_given(pairs: "Sequence[str]") -> dict[str, str]:
+    """`NAME=VALUE` as variables. Ends with exit 3 for one that nobody here reads."""
+    from touchstone.scorers.registry import usable_suites
+
+    prefixes = sorted({HOUSE_PREFIX, *(suite.env_prefix for suite in usable_suites().values() if suite.env_prefix)}) if pairs else []
+    given: dict[str, str] = {}
+    for pair in pairs:
+        name, equals, value = pair.partition("=")
+        if not name or not equals:
+            fail("--env: write NAME=VALUE")
+        if not name.startswith(tuple(prefixes)):
+            fail(f"--env {name}: no suite here reads it; names begin with {', '.join(prefixes)}")
+        given[name] = value
+    return given
+
+
+def _suites(asked: "Sequence[str] | None") -> list[str]:
+    """The suites to run: those asked for, each of which must be able to; else every one that can, and a line for each that cannot."""
+    from touchstone.ops.suites import why_not_here
+    from touchstone.scorers.base import ConfigError
+    from touchstone.scorers.registry import load_suite, suite_entry_points
+
+    found: list[str] = []
+    for name in dict.fromkeys(asked or sorted(suite_entry_points())):
+        if asked:
+            load_suite(name)  # says which suites there are
+        reason = why_not_here(name)
+        if reason is None:
+            found.append(name)
+        elif asked:
+            raise ConfigError(f"{name}: {reason}")
+        else:
+            typer.echo(f"{name} is left out: {reason}", err=True)
+    if not found:
+        raise ConfigError("no suite can run here; install what the lines above name")
+    return found
 
 
 async def _serve(settings: "Settings", plan: "Plan") -> int:

@@ -31,8 +31,8 @@ class Embedded:
 
     name = "embedded, in memory"
 
-    def __init__(self, topics: Mapping[str, int]) -> None:
-        self._broker = EmbeddedBroker(topics)
+    def __init__(self, topics: Mapping[str, int], port: int) -> None:
+        self._broker = EmbeddedBroker(topics, port=port)
 
     def start(self) -> str:
         """Start it (0.1 s)."""
@@ -56,13 +56,14 @@ class Apache:
 
     name = "Apache Kafka, in a temporary folder"
 
-    def __init__(self) -> None:
+    def __init__(self, port: int) -> None:
+        self._port = port
         self._folder = tempfile.TemporaryDirectory(prefix="touchstone-kafka-")
         self._cluster: KafkaCluster | None = None
 
     def start(self) -> str:
         """Start it (some seconds; the first time ever it is fetched through Maven)."""
-        self._cluster = KafkaCluster(Path(self._folder.name), port=0, tied=True)
+        self._cluster = KafkaCluster(Path(self._folder.name), port=self._port, tied=True)
         self._cluster.start()
         return self._cluster.bootstrap_servers
 
@@ -78,6 +79,6 @@ class Apache:
         self._folder.cleanup()
 
 
-def local_broker(kind: BrokerKind, topics: Mapping[str, int]) -> LocalBroker:
-    """A broker of the kind, not started yet. `topics`: name → partitions, made at once where clients cannot."""
-    return Embedded(topics) if kind == "embedded" else Apache()
+def local_broker(kind: BrokerKind, topics: Mapping[str, int], port: int = 0) -> LocalBroker:
+    """A broker of the kind, not started yet. `topics`: name → partitions, made at once where clients cannot. `port`: 0 takes a free one."""
+    return Embedded(topics, port) if kind == "embedded" else Apache(port)

@@ -17,6 +17,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from touchstone.ops.local.broker import BrokerKind, local_broker
+from touchstone.ops.local.kafka.processes import port_is_free
 from touchstone.schemas.settings.house import KafkaSettings, Settings
 from touchstone.scorers.base import ConfigError, Unavailable
 from touchstone.streams.topics.log_reader import LogReader
@@ -51,13 +52,17 @@ class LogLine:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What to run. `store`: URL; a temporary SQLite file where None. `http_port`: of the first worker, the others follow; 0: free ones."""
+    """What to run. `store`: URL; a temporary SQLite file where None. `port`: of the broker. `http_port`: of the first worker, the others follow.
+
+    A port that is 0 is a free one. `env`: over the environment of every child.
+    """
 
     suites: Sequence[str]
     workers: int = 1
     broker: BrokerKind = "embedded"
     runner: str = "faust"
     store: str | None = None
+    port: int = 0
     http_port: int = 0
     config: Path | None = None
     env: Mapping[str, str] = field(default_factory=dict)
@@ -84,10 +89,12 @@ class Live:
     def __init__(self, settings: Settings, plan: Plan, on_line: Callable[[LogLine], None]) -> None:
         if plan.workers > 1 and plan.broker == "embedded":
             raise ConfigError("the embedded broker cannot share a suite's partitions between workers; use --broker apache, or --workers 1")
+        if plan.port and not port_is_free("127.0.0.1", plan.port):
+            raise ConfigError(f"--port {plan.port}: another program listens there; choose another port, or end that program")
         self._plan = plan
         self._on_line = on_line
         self._given = settings
-        self._broker = local_broker(plan.broker, dict.fromkeys(settings.topics.all_names(), settings.topics.partitions))
+        self._broker = local_broker(plan.broker, dict.fromkeys(settings.topics.all_names(), settings.topics.partitions), plan.port)
         self._folder: tempfile.TemporaryDirectory[str] | None = None
         self._readers: list[asyncio.Task[None]] = []
         self.settings = settings

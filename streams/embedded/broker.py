@@ -55,13 +55,18 @@ class EmbeddedBroker:
         topics: Mapping[str, int] | None = None,
         *,
         brokers: int = 1,
+        port: int = 0,
         retention_bytes: int = RETENTION_BYTES,
         start_timeout_s: float = 15.0,
         command_timeout_s: float = 10.0,
     ) -> None:
-        """`topics`: name → partitions. `retention_bytes`: kept per partition, oldest batches dropped first (read or not)."""
+        """`topics`: name → partitions. `retention_bytes`: kept per partition, oldest batches dropped first (read or not).
+
+        `port`: where clients find it first; 0: a free one. A port that is taken is a `ConfigError` of `start`.
+        """
         self._topics = dict(topics or {})
         self._brokers = brokers
+        self._port = port
         self._retention_bytes = retention_bytes
         self._start_timeout_s = start_timeout_s
         self._command_timeout_s = command_timeout_s
@@ -75,7 +80,7 @@ class EmbeddedBroker:
         """Start the child process and return its bootstrap servers. Raises `ConfigError` where it cannot run here."""
         if self._process is not None:
             return self._bootstrap_servers
-        command = [sys.executable, *COMMAND, f"--brokers={self._brokers}"]
+        command = [sys.executable, *COMMAND, f"--brokers={self._brokers}", f"--port={self._port}"]
         command += [f"--retention-bytes={self._retention_bytes}", *(f"--topic={name}:{partitions}" for name, partitions in self._topics.items())]
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         try:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from types import FrameType
 from typing import Any, NoReturn
 
+from touchstone.streams.embedded.fixed_port import FixedPort, PortTaken
 from touchstone.streams.embedded.mock_cluster import CallFailed, MockCluster, Unsupported
 from touchstone.streams.process.parent import when_parent_ends
 
@@ -28,28 +29,34 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--topic", action="append", default=[], metavar="NAME[:PARTITIONS]", help="create a topic (4 partitions unless told)")
     parser.add_argument("--brokers", type=int, default=1)
     parser.add_argument("--retention-bytes", type=int, default=RETENTION_BYTES, help="kept per partition, in memory")
+    parser.add_argument("--port", type=int, default=0, help="where clients find it first; 0 takes a free port")
     parser.add_argument("--control", action="store_true", help="read commands as JSON lines and end with the program that started this")
     arguments = parser.parse_args(argv)
     signal.signal(signal.SIGTERM, _leave)
     try:
+        door = FixedPort(arguments.port) if arguments.port else None
         cluster = MockCluster(arguments.brokers, retention_bytes=arguments.retention_bytes)
         retention = {}
         for topic in arguments.topic:
             name, _, partitions = topic.partition(":")
             retention[name] = cluster.create_topic(name, int(partitions or 4))
-    except (Unsupported, CallFailed) as error:
+    except (Unsupported, CallFailed, PortTaken) as error:
         if arguments.control:
             _say({"error": str(error)})
         else:
             sys.stderr.write(f"embedded broker: {error}\n")
         return EXIT_UNSUPPORTED
+    address = cluster.bootstrap_servers
+    if door is not None:
+        door.forward(address.partition(",")[0])
+        address = door.address
     if arguments.control:
         # Ctrl-C in a terminal reaches every process of the group; the program that owns this one decides when it ends.
         signal.signal(signal.SIGINT, signal.SIG_IGN)
-        _say({"bootstrap_servers": cluster.bootstrap_servers, "version": cluster.version, "retention_bytes": retention})
+        _say({"bootstrap_servers": address, "version": cluster.version, "retention_bytes": retention})
         serve(cluster)
     else:
-        _wait_by_hand(cluster)
+        _wait_by_hand(cluster, address)
     # librdkafka's threads need no farewell: memory is all there is, and the ports close with the process.
     os._exit(0)
 
@@ -79,12 +86,12 @@ def answer(cluster: MockCluster, line: bytes) -> dict[str, Any]:
         return {"error": f"{type(error).__name__}: {error}"}
 
 
-def _wait_by_hand(cluster: MockCluster) -> None:
+def _wait_by_hand(cluster: MockCluster, address: str) -> None:
     """Tell a person where the broker is, and that it forgets."""
     try:
-        sys.stdout.write(f"Embedded broker (librdkafka {cluster.version}) on {cluster.bootstrap_servers}\n")
+        sys.stdout.write(f"Embedded broker (librdkafka {cluster.version}) on {address}\n")
         sys.stdout.write("Volatile: everything is kept in memory and is gone when this ends. Press Ctrl-C to end it.\n")
-        sys.stdout.write(f"  export KAFKA_BOOTSTRAP_SERVERS={cluster.bootstrap_servers}\n")
+        sys.stdout.write(f"  export KAFKA_BOOTSTRAP_SERVERS={address}\n")
         sys.stdout.flush()
         signal.pause()
     except KeyboardInterrupt:

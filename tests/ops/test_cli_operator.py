@@ -3,7 +3,9 @@
 import asyncio
 import json
 import os
+import re
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -12,10 +14,11 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
+import typer
 
 from tests.ops.commands import Commands
 from tests.streams.fakes import safe_event
-from touchstone.ops.cli import COMMANDS
+from touchstone.ops.cli import COMMANDS, app
 from touchstone.ops.cli.common.moments import age, parse_since
 from touchstone.ops.cli.demo import _ended_in_order
 from touchstone.ops.local.checkup import check_docker
@@ -24,8 +27,15 @@ from touchstone.scorers.base import ConfigError
 
 CANARY = "zanzibar-canary"
 NOWHERE = "127.0.0.1:1"
-OURS = ("demo", "up", "topics create", "topics describe", "produce", "tail", "dlq list", "dlq show", "dlq redrive", "dlq discard")
-OURS = (*OURS, "explain", "config show", "doctor")
+
+
+def every_command(group: Any = None, path: tuple[str, ...] = ()) -> list[str]:
+    """The names of all commands, groups' own included."""
+    group = typer.main.get_command(app) if group is None else group
+    found: list[str] = []
+    for name, command in group.commands.items():
+        found += every_command(command, (*path, name)) if hasattr(command, "commands") else [" ".join((*path, name))]
+    return found
 
 
 @pytest.fixture
@@ -37,11 +47,14 @@ def run(capfdbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPat
     return Commands(capfdbinary, monkeypatch)
 
 
-@pytest.mark.parametrize("command", OURS)
-def test_help_has_an_example(run: Commands, command: str) -> None:
+@pytest.mark.parametrize("command", every_command())
+def test_help_has_an_example_that_names_options_the_command_has(run: Commands, command: str) -> None:
     ran = run(*command.split(), "--help")
     assert ran.code == 0
-    assert f"Example: touchstone {command}" in ran.out
+    examples = re.findall(rf"Example: (touchstone {command}.*)", ran.out)
+    assert examples
+    known = set(re.findall(r"(?<![\w-])--?\w[\w-]*", ran.out.partition("Options")[2]))
+    assert {word for example in examples for word in re.findall(r"(?<=\s)--[a-z][\w-]*", example)} <= known
 
 
 def test_help_imports_nothing_heavy() -> None:
@@ -112,13 +125,51 @@ def test_explain_takes_headers(run: Commands) -> None:
 def test_explain_reads_lines_and_says_where_each_is_rejected_without_its_text(run: Commands) -> None:
     lines = [safe_event("e1"), {"kind": "safe", "test_id": CANARY}, {"kind": "summary", "generated": CANARY}, {"kind": CANARY}]
     ran = run("explain", "-", stdin="\n".join(json.dumps(line) for line in lines).encode())
-    assert ran.code == 0
+    assert ran.code == 1
     assert "line 2" in ran.out
-    assert "rejected, dead letter: schema_missing at concern_id" in ran.out
+    assert "rejected: schema_missing at concern_id" in ran.out
     assert "skipped: other_kind" in ran.out  # by the other suite
-    assert "rejected, dead letter: kind_unknown at kind" in ran.out
+    assert "rejected: kind_unknown at kind" in ran.out
     assert CANARY not in ran.out + ran.err
-    assert "4 records: 2 dead, 2 scored" in ran.err
+    assert "4 records: 2 rejected, 2 scored" in ran.err
+
+
+def test_explain_ends_with_0_where_some_suite_scores_every_record(run: Commands) -> None:
+    assert run("explain", "-", stdin=json.dumps(safe_event("e1")).encode()).code == 0
+
+
+def test_explain_of_a_rejected_record_is_1_whoever_reads_its_output(run: Commands) -> None:
+    assert run("explain", "-", "--json", stdin=b"{}").code == 1
+
+
+@pytest.mark.parametrize(
+    ("record", "told"),
+    [
+        (b'{"kind": "safe', "not_json at character 15"),
+        (b'{"kind": "safe\n', "not_json at character 15"),
+        (b"{broken}", "not_json at character 2"),
+    ],
+)
+def test_explain_counts_characters_from_1_and_leaves_the_line_end_out(run: Commands, record: bytes, told: str) -> None:
+    assert told in run("explain", "-", stdin=record).out
+
+
+@pytest.mark.parametrize(
+    ("record", "told"),
+    [
+        ({"resourceType": "Patient", "id": CANARY}, "-> no event, but a document that clinical scores as a file: touchstone score clinical FILE"),
+        ({"kind": "safe", "test_id": CANARY}, "-> concern_id is missing; add it; batch_id is missing; add it"),
+        ({"specversion": "1.0", "data": {"kind": "safe", "test_id": CANARY}}, "-> concern_id is missing; add it"),
+        ({"kind": CANARY}, "-> no suite that is installed here scores this kind, only safe, summary, trace"),
+        ({"x": CANARY}, "-> say what it is, with one of these as `kind`: safe, summary, trace"),
+        ([CANARY], "-> an event is one JSON object"),
+    ],
+)
+def test_explain_says_what_to_do_about_a_record_that_nobody_scores(run: Commands, record: Any, told: str) -> None:
+    ran = run("explain", "-", "--whole", stdin=json.dumps(record).encode())
+    assert told in ran.out
+    assert ran.code == 1
+    assert CANARY not in ran.out
 
 
 def test_explain_reads_bytes_that_are_no_text(run: Commands) -> None:
@@ -167,6 +218,28 @@ def test_up_refuses_workers_that_the_embedded_broker_cannot_serve(run: Commands)
     ran = run("up", "--workers", "2")
     assert ran.code == 3
     assert "--broker apache" in ran.one_line
+
+
+def test_up_refuses_a_port_that_is_taken(run: Commands) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        ran = run("up", "--port", port)
+    assert ran.code == 3
+    assert f"--port {port}: another program listens there" in ran.one_line
+
+
+def test_up_refuses_a_setting_that_nobody_reads(run: Commands) -> None:
+    ran = run("up", "--env", "FOO_GOLD=x.jsonl")
+    assert ran.code == 3
+    assert "--env FOO_GOLD: no suite here reads it; names begin with CLINICAL_, " in ran.one_line
+    assert run("up", "--env", "SAFE_V0_QUOTE").one_line == "touchstone: --env: write NAME=VALUE"
+
+
+def test_up_refuses_a_suite_that_cannot_run_here(run: Commands, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("touchstone.ops.suites.find_spec", lambda name: None if name == "torch" else name)
+    ran = run("up", "--suite", "summary_loss")
+    assert ran.code == 3
+    assert ran.one_line == "touchstone: summary_loss: its libraries are missing; install touchstone-stream[nli]"
 
 
 def test_up_refuses_an_unknown_suite(run: Commands) -> None:
