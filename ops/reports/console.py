@@ -90,9 +90,10 @@ def _figures(view: View) -> RenderableType:
     grid = Grid.grid(padding=(0, 2))
     grid.add_column()
     grid.add_column(justify="right")
-    grid.add_column()
+    has_notes = any(figure.note for figure in view.figures)  # rich takes the cells of an empty last column from the one before
     for figure in view.figures:
-        grid.add_row(_text(figure.name), _text(figure.text, _STATES.get(figure.state or "", "")), _text(figure.note, "dim"))
+        cells = [_text(figure.name), _text(figure.text, _STATES.get(figure.state or "", ""))]
+        grid.add_row(*cells, *([_text(figure.note, "dim")] if has_notes else []))
     return Padding(grid, (0, 0, 0, 2), expand=False)
 
 
