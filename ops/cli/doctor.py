@@ -10,8 +10,8 @@ from touchstone.ops.cli import app
 from touchstone.ops.cli.common.shared import EXIT_ERROR, BootstrapOption, ConfigOption, JsonOption, settings_from, until_read_no_more
 
 if TYPE_CHECKING:
-    from touchstone.ops.local.checkup import Check
     from touchstone.schemas.settings.house import Settings
+    from touchstone.scorers.base import Check
 
 EXIT_MEND = 1
 #: Areas whose faults are in what somebody wrote, not in what is running.
@@ -26,7 +26,7 @@ def doctor(as_json: JsonOption = False, config: ConfigOption = None, bootstrap: 
 
     Example: touchstone doctor --bootstrap localhost:9092
     """
-    from touchstone.ops.local.checkup import Check
+    from touchstone.scorers.base import Check
 
     try:
         settings: Settings | None = settings_from(config, bootstrap)
@@ -47,9 +47,10 @@ def doctor(as_json: JsonOption = False, config: ConfigOption = None, bootstrap: 
 def _checks(settings: "Settings | None") -> "list[Check]":
     """Every check, in the order of the questions that people have."""
     from touchstone.ops.cli.common.running import run
-    from touchstone.ops.local.checkup import Check, check_embedded, check_kafka, check_python, check_reports, check_store, check_suites, check_tools
+    from touchstone.ops.local.checkup import check_embedded, check_kafka, check_python, check_reports, check_store, check_suites, check_tools
     from touchstone.ops.local.extras import check_extras
-    from touchstone.scorers.base import Suite
+    from touchstone.ops.suites import suite_settings
+    from touchstone.scorers.base import Check, Suite
 
     suites: list[Suite] = []
     checks = [*check_python(), *check_extras(), *check_suites(suites)]
@@ -57,10 +58,8 @@ def _checks(settings: "Settings | None") -> "list[Check]":
         checks.append(Check("settings", "good", "in order; `touchstone config show` lists them"))
         checks += [*run(check_kafka(settings, suites)), *check_store(settings)]
     for suite in suites:
-        if suite.name == "clinical":
-            from touchstone.ops.local.clinical_checkup import check_clinical
-
-            checks += check_clinical(suite)
+        if suite.doctor is not None:
+            checks += suite.doctor(suite_settings(suite))
     return [*checks, check_reports(), check_embedded(), *check_tools()]
 
 

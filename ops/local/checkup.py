@@ -6,28 +6,14 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Literal
 
 from touchstone.schemas.settings.house import Settings
-from touchstone.scorers.base import ConfigError, Suite
-
-State = Literal["good", "note", "bad"]
+from touchstone.scorers.base import Check, ConfigError, Suite
 
 PACKAGES = ("touchstone-stream", "aiokafka", "confluent-kafka", "faust-streaming", "mode-streaming", "pydantic", "sqlalchemy", "uvloop")
 DOCKER_TIMEOUT_S = 5.0
-
-
-@dataclass(frozen=True, slots=True)
-class Check:
-    """One finding. `bad` needs mending; `note` is worth knowing, and nothing fails for it. `mend`: what to do."""
-
-    area: str
-    state: State
-    what: str
-    mend: str = ""
 
 
 def check_python() -> Iterator[Check]:

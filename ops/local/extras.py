@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, requires, version
 
-from touchstone.ops.local.checkup import Check
+from touchstone.scorers.base import Check
 
 #: Beyond this an extra is reported as not tried to its end; a cold disk is no fault.
 TRY_TIMEOUT_S = 8.0

@@ -7,11 +7,11 @@ import pytest
 
 from tests.integration.brokers import Broker, Namespace
 from tests.integration.workers import Worker, committed, produce, reading
-from touchstone.ops.batch.trace_events import completed
-from touchstone.ops.local.demo_live import card_of
-from touchstone.ops.local.demo_traces import Traces, unexpected
-from touchstone.ops.local.samples import expected_traces, traces
-from touchstone.scorers.clinical import SUITE, ClinicalSettings, build
+from touchstone.schemas.case import validate_case
+from touchstone.schemas.result import Scorecard, ScoreResult
+from touchstone.schemas.trace import ProductionTrace
+from touchstone.scorers.clinical import SUITE, ClinicalSettings, build, samples
+from touchstone.scorers.identity import event_id
 
 CANARY = "Wierzba-Kanarek"
 PATIENCE_S = 90.0
@@ -23,7 +23,13 @@ def runner(request: pytest.FixtureRequest) -> str:
 
 
 def sample_events() -> list[dict[str, Any]]:
-    return [completed(json.loads(path.read_text(encoding="utf-8"))) for path in sorted(traces().glob("*.json"))]
+    records = [json.loads(path.read_text(encoding="utf-8")) for path in samples.paths()]
+    return [{**record, "kind": "trace", "id": event_id(ProductionTrace, record)} for record in records]
+
+
+def card_of(result: ScoreResult) -> Scorecard:
+    """The card that a result was made of."""
+    return Scorecard(**{name: getattr(result, name) for name in Scorecard.model_fields})
 
 
 async def test_every_trace_ends_in_its_outcome_live_as_in_a_call(broker: Broker, namespace: Namespace, runner: str) -> None:
@@ -50,15 +56,15 @@ async def test_every_trace_ends_in_its_outcome_live_as_in_a_call(broker: Broker,
     finally:
         worker.close()
     assert sum(await committed(broker, namespace.group(SUITE.name), namespace.topic("traces"))) == len(values)
-    cards = {event_id: card_of(results[-1]) for event_id, results in outcomes.results.items()}
-    samples = Traces.read(SUITE)
-    assert unexpected({trace.trace_id: cards[event_id] for event_id, trace in samples.samples.items()}, expected_traces()) == []
+    last = {event: ScoreResult.model_validate_json(json.dumps(results[-1])) for event, results in outcomes.results.items()}
+    cards = {event: card_of(result) for event, result in last.items()}
+    assert samples.unexpected(list(last.values())) == []
     scorer = build(ClinicalSettings())
-    assert {event_id: cards[event_id] == scorer.evaluate(trace) for event_id, trace in samples.samples.items()} == dict.fromkeys(samples.samples, True)
+    assert [event["id"] for event in sample_events() if cards[event["id"]] != scorer.evaluate(validate_case(ProductionTrace, event))] == []
     assert (cards["empty"].label, cards["empty"].failures[0].code) == ("unscored", "no_output")
     assert cards["leak"].label == "Warn"
     # The producer's own id of the trace is told; what the trace holds is not.
-    told = json.dumps([result for event_id, results in outcomes.results.items() for result in results if event_id != "leak"])
+    told = json.dumps([result for event, results in outcomes.results.items() for result in results if event != "leak"])
     leak = json.dumps(outcomes.results["leak"]).replace(f'"case_id": "{CANARY}"', "").replace(f'"trace_id": "{CANARY}"', "")
     headers = [content for record in outcomes.dead for _, content in record.headers]
     assert all(CANARY not in text for text in (metrics, log, told, leak))

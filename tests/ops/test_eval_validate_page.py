@@ -17,8 +17,8 @@ SEGMENTS = (
     "OBX|1|NM|2345-7^Glucose^LN||650|mg/dL|70-110|HH|||F|||20260115100000+0000",
     "OBX|2|NM|8480-6^Systolic^LN||110|mmHg|||||F|||20260115100000+0000",
 )
-#: How long a run took is another number every time.
-SECONDS = re.compile(r"(Duration: |, )\d+\.\d ?s")
+#: How long a run took is another number every time, and so are its moment and the name of a configuration with other libraries.
+SECONDS = re.compile(r"(Duration: |, )\d+\.\d ?s|(?<=generated )\S+Z|(?<=configuration )[0-9a-f]{16}")
 
 
 @pytest.fixture

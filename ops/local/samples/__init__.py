@@ -28,14 +28,3 @@ def expected_summaries() -> dict[str, dict[str, Any]]:
     """
     document: dict[str, dict[str, Any]] = json.loads((golds().parent / "expected.json").read_text(encoding="utf-8"))
     return document
-
-
-def traces() -> Path:
-    """Directory of the traces: one synthetic patient each, as JSON documents."""
-    return Path(__file__).parent / "traces"
-
-
-def expected_traces() -> dict[str, dict[str, Any]]:
-    """Trace id → what is expected of it: its `label`, `valid` per document, and `codes` that must be found, graver than info; with none, none may be."""
-    document: dict[str, dict[str, Any]] = json.loads((Path(__file__).parent / "expected_traces.json").read_text(encoding="utf-8"))
-    return document
