@@ -18,7 +18,7 @@ from touchstone.scorers.safe.report import result_of
 from touchstone.scorers.safe.scorer import SafeScorer
 from touchstone.scorers.safe.settings import resolve
 from touchstone.streams.intake.intake import Destinations, Intake
-from touchstone.streams.process.metrics import CollectorRegistry, WorkerMetrics
+from touchstone.streams.telemetry.metrics import CollectorRegistry, WorkerMetrics
 from touchstone.streams.wire.codec import Read, ResultEncoder
 from touchstone.streams.wire.message import Message
 

@@ -25,7 +25,7 @@ from touchstone.scorers.summary.settings import SummarySettings
 from touchstone.scorers.summary.support import default_calibration
 from touchstone.streams.intake.intake import Destinations, Intake
 from touchstone.streams.intake.scoring import RunningSuite
-from touchstone.streams.process.metrics import CollectorRegistry, WorkerMetrics
+from touchstone.streams.telemetry.metrics import CollectorRegistry, WorkerMetrics
 from touchstone.streams.wire.codec import Codec
 from touchstone.streams.wire.message import Message
 

@@ -29,7 +29,7 @@ def projector(
     """
     import uvloop
 
-    from touchstone.streams.process.logs import configure
+    from touchstone.streams.telemetry.logs import configure
 
     settings = settings_from(config, bootstrap, store__url=store, http__port=http_port)
     configure(settings.log)
@@ -47,7 +47,7 @@ async def _run(settings: "Settings", *, from_start: bool) -> None:
     from touchstone.ops.store.results import ResultStore
     from touchstone.scorers.registry import usable_suites
     from touchstone.streams.account.projector import Projector
-    from touchstone.streams.process.metrics import CollectorRegistry, ProjectorCounts
+    from touchstone.streams.telemetry.metrics import CollectorRegistry, ProjectorCounts
     from touchstone.streams.process.pages import Heartbeat, Pages
 
     log = structlog.get_logger("touchstone.projector")

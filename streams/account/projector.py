@@ -22,7 +22,7 @@ from touchstone.scorers.base import Suite, unknown_suite
 from touchstone.streams.account.batch_reports import COMPUTE_SHARE_MAX, BatchState, Emitted, Summary, encode_report, is_final, next_look, payload
 from touchstone.streams.account.projection import NO_SUITES, project
 from touchstone.streams.account.store_port import ProjectionStore, StoreUnavailable, check_positions
-from touchstone.streams.process.metrics import ProjectorCounts
+from touchstone.streams.telemetry.metrics import ProjectorCounts
 from touchstone.streams.wire.clients import check_topics, client_options
 from touchstone.streams.wire.closing import close_client
 from touchstone.streams.wire.waiting import once_reached

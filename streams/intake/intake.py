@@ -21,7 +21,7 @@ from touchstone.streams.intake.dead_limit import DeadLimit
 from touchstone.streams.intake.offsets import PartitionProgress, Slice, Span, TopicPartition, ledger_entries
 from touchstone.streams.intake.outbox import TooLarge
 from touchstone.streams.intake.scoring import RunningSuite, Scored, SliceScorer
-from touchstone.streams.process.metrics import WorkerMetrics
+from touchstone.streams.telemetry.metrics import WorkerMetrics
 from touchstone.streams.wire.codec import Record, Reject, encode_ledger, trimmed
 from touchstone.streams.wire.dead_letter import dead_letter
 from touchstone.streams.wire.message import Message

@@ -23,7 +23,7 @@ from aiokafka.errors import (
 
 from touchstone.schemas.settings.house import KafkaSettings, WorkerSettings
 from touchstone.scorers.backoff import Backoff
-from touchstone.streams.process.metric_list import Happening, State
+from touchstone.streams.telemetry.metric_list import Happening, State
 from touchstone.streams.wire.clients import client_options
 from touchstone.streams.wire.closing import close_client
 from touchstone.streams.wire.message import Message

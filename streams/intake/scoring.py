@@ -17,7 +17,7 @@ from touchstone.scorers.base import Lost, Scorer, Unavailable
 from touchstone.scorers.breaker import Breaker
 from touchstone.streams.intake.mistakes import print_traceback_if_asked, where_raised
 from touchstone.streams.intake.offsets import Span, append_span
-from touchstone.streams.process.metrics import WorkerMetrics
+from touchstone.streams.telemetry.metrics import WorkerMetrics
 from touchstone.streams.wire.codec import Codec, Read, Record, Reject, ResultEncoder, trimmed
 from touchstone.streams.wire.message import Message
 

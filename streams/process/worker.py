@@ -21,10 +21,10 @@ from touchstone.streams.intake.intake import Destinations, Intake
 from touchstone.streams.intake.outbox import Outbox
 from touchstone.streams.intake.scoring import PlannedSuite, RunningSuite
 from touchstone.streams.process.garbage_collection import calm_collector
-from touchstone.streams.process.metrics import WorkerMetrics
 from touchstone.streams.process.pages import Heartbeat, Pages
 from touchstone.streams.process.watchdog import Watchdog
 from touchstone.streams.runners.base import Job, Stalled, Unreadable
+from touchstone.streams.telemetry.metrics import WorkerMetrics
 from touchstone.streams.wire.clients import check_topics
 from touchstone.streams.wire.waiting import once_reached
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from touchstone.schemas.settings.house import Settings
 from touchstone.streams.intake.intake import Intake
 from touchstone.streams.intake.offsets import TopicPartition
-from touchstone.streams.process.metrics import WorkerMetrics
+from touchstone.streams.telemetry.metrics import WorkerMetrics
 
 #: How often a runner looks whether it is told to stop, and the longest an idle poll waits.
 POLL_S = 0.2

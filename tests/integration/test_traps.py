@@ -36,7 +36,7 @@ from touchstone.schemas.case import SafeCase
 from touchstone.schemas.result import Scorecard
 from touchstone.schemas.settings.house import KafkaSettings, Settings, WorkerSettings
 from touchstone.streams.intake.outbox import Outbox
-from touchstone.streams.process.metrics import WorkerMetrics
+from touchstone.streams.telemetry.metrics import WorkerMetrics
 from touchstone.streams.process.watchdog import Watchdog
 from touchstone.streams.runners import faust_agents
 from touchstone.streams.runners.base import Clock, Job, Stalled

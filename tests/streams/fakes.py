@@ -12,7 +12,7 @@ from touchstone.schemas.result import Scorecard
 from touchstone.schemas.settings.house import WorkerSettings
 from touchstone.streams.intake.intake import Destinations, Intake
 from touchstone.streams.intake.scoring import RunningSuite
-from touchstone.streams.process.metrics import WorkerMetrics
+from touchstone.streams.telemetry.metrics import WorkerMetrics
 from touchstone.streams.wire.codec import Codec
 from touchstone.streams.wire.message import Message
 

@@ -8,8 +8,8 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from touchstone.schemas.settings.house import HttpSettings
 from touchstone.scorers.base import ConfigError
-from touchstone.streams.process.metrics import CollectorRegistry, WorkerMetrics
 from touchstone.streams.process.pages import Pages, Probe
+from touchstone.streams.telemetry.metrics import CollectorRegistry, WorkerMetrics
 
 Serve = Callable[..., str]
 

@@ -16,9 +16,9 @@ from prometheus_client.samples import Sample
 
 from touchstone.scorers.base import Reading
 from touchstone.scorers.histogram import Histogram
-from touchstone.streams.process import metric_list
-from touchstone.streams.process.metric_list import BY_NAME, DEAD_REASONS, FORMATS, LATENCY_BUCKETS_S, METRICS, SCORE_BUCKETS, Happening, State
-from touchstone.streams.process.metrics import ProjectorCounts, WorkerMetrics
+from touchstone.streams.telemetry import metric_list
+from touchstone.streams.telemetry.metric_list import BY_NAME, DEAD_REASONS, FORMATS, LATENCY_BUCKETS_S, METRICS, SCORE_BUCKETS, Happening, State
+from touchstone.streams.telemetry.metrics import ProjectorCounts, WorkerMetrics
 
 ROOT = Path(__file__).parents[3]
 
@@ -141,7 +141,7 @@ def test_a_reading_cannot_take_a_name_of_the_list(worker: WorkerMetrics, registr
 
 def test_the_page_on_metrics_shows_the_list_of_today() -> None:
     text = (ROOT / "docs" / "metrics.md").read_text()
-    assert metric_list.page(text) == text, "run: python -m touchstone.streams.process.metric_list docs/metrics.md"
+    assert metric_list.page(text) == text, "run: python -m touchstone.streams.telemetry.metric_list docs/metrics.md"
 
 
 @pytest.mark.parametrize("threshold", [0.5, 0.6, 0.8, 1.0])

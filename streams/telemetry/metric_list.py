@@ -1,7 +1,7 @@
 """Every metric of Touchstone's processes: name, kind, unit, labels, and the label values that stand at zero from the start.
 
 What counts asks this list for its families, so a name that is not here cannot be exposed. The table in docs/metrics.md is
-made of it: `python -m touchstone.streams.process.metric_list docs/metrics.md`.
+made of it: `python -m touchstone.streams.telemetry.metric_list docs/metrics.md`.
 """
 
 import sys
@@ -172,7 +172,7 @@ def bound_text(upper: float) -> str:
 
 # -- the page
 
-BEGIN, END = "<!-- made by python -m touchstone.streams.process.metric_list -->", "<!-- end of the list -->"
+BEGIN, END = "<!-- made by python -m touchstone.streams.telemetry.metric_list -->", "<!-- end of the list -->"
 
 
 def table() -> str:

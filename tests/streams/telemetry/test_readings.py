@@ -9,7 +9,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from touchstone.scorers.base import Reading
 from touchstone.scorers.engines.counts import Counts
-from touchstone.streams.process.metrics import WorkerMetrics
+from touchstone.streams.telemetry.metrics import WorkerMetrics
 
 READINGS = (
     Reading("nli_pairs", "counter", "Pairs asked.", 7, (("source", "asked"),)),

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from prometheus_client.core import HistogramMetricFamily, Metric
 
 from touchstone.scorers.base import Reading
-from touchstone.streams.process import metric_list
+from touchstone.streams.telemetry import metric_list
 
 PREFIX = "touchstone_"
 

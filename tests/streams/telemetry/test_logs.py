@@ -7,7 +7,7 @@ import pytest
 import structlog
 
 from touchstone.schemas.settings.house import LogSettings
-from touchstone.streams.process.logs import configure
+from touchstone.streams.telemetry.logs import configure
 
 CANARY = "CANARY-7f3a"
 

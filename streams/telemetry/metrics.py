@@ -1,4 +1,4 @@
-"""What a worker and the projector count; `touchstone.streams.process.metric_list` has the names.
+"""What a worker and the projector count; `touchstone.streams.telemetry.metric_list` has the names.
 
 Counting happens for every event on one thread, so the counts are plain numbers behind a custom collector: a tenth of the
 price of a labelled child, and the accounting families are read under one lock, so that
@@ -18,8 +18,8 @@ from prometheus_client.registry import Collector
 
 from touchstone.scorers.base import Reading
 from touchstone.scorers.histogram import Histogram
-from touchstone.streams.process.metric_list import LATENCY_BUCKETS_S, SCORE_BUCKETS, STAGE_BUCKETS_S, STAGES, Happening, Process, State, family, zeros
-from touchstone.streams.process.readings import families
+from touchstone.streams.telemetry.metric_list import LATENCY_BUCKETS_S, SCORE_BUCKETS, STAGE_BUCKETS_S, STAGES, Happening, Process, State, family, zeros
+from touchstone.streams.telemetry.readings import families
 
 __all__ = ["CollectorRegistry", "ProjectorCounts", "WorkerMetrics"]
 
