@@ -12,11 +12,11 @@ from touchstone.ops.batch.sources import find_sources
 from touchstone.ops.store.reports import Chosen, StoredEntries, Wanted, choose
 from touchstone.ops.store.results import ResultStore
 from touchstone.ops.suites import missing_libraries, suite_settings, why_not_here
-from touchstone.ops.verify.equality import differences
 from touchstone.schemas.result import Problem, ScoreResult
 from touchstone.scorers.base import RunFacts, Samples, Suite
 from touchstone.scorers.registry import load_suite, suite_entry_points
 from touchstone.scorers.reporting import CaseView, View
+from touchstone.scorers.reporting.equality import differences
 
 #: Differences of one suite that are told.
 TOLD_MAX = 8

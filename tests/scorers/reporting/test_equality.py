@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from touchstone.ops.verify.equality import differences
 from touchstone.schemas.result import FileRef, Finding, ScoreResult, SourceRef
+from touchstone.scorers.reporting.equality import differences
 
 CANARY = "zanzibar-canary"
 
