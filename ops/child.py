@@ -1,4 +1,4 @@
-"""`python -m touchstone.ops.cli.common.child …`: a `touchstone` command that ends with the program that started it."""
+"""`python -m touchstone.ops.child …`: a `touchstone` command that ends with the program that started it."""
 
 from touchstone.streams.process.parent import end_with_parent
 
