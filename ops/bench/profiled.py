@@ -63,9 +63,9 @@ def main() -> None:
 
     from touchstone.ops.settings import load_settings
     from touchstone.ops.suites import running_suite
+    from touchstone.streams.process.worker import run_worker
     from touchstone.streams.telemetry.logs import configure
     from touchstone.streams.telemetry.metrics import WorkerMetrics
-    from touchstone.streams.process.worker import run_worker
 
     runner, seconds = sys.argv[1], float(sys.argv[2])
     settings = load_settings()

@@ -47,8 +47,8 @@ async def _run(settings: "Settings", *, from_start: bool) -> None:
     from touchstone.ops.store.results import ResultStore
     from touchstone.scorers.registry import usable_suites
     from touchstone.streams.account.projector import Projector
-    from touchstone.streams.telemetry.metrics import CollectorRegistry, ProjectorCounts
     from touchstone.streams.process.pages import Heartbeat, Pages
+    from touchstone.streams.telemetry.metrics import CollectorRegistry, ProjectorCounts
 
     log = structlog.get_logger("touchstone.projector")
     stop = asyncio.Event()

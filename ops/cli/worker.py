@@ -46,8 +46,8 @@ def worker(
 
     from touchstone.ops.suites import paced, planned_suite
     from touchstone.scorers.registry import load_suite
-    from touchstone.streams.telemetry.logs import configure
     from touchstone.streams.process.worker import run_process
+    from touchstone.streams.telemetry.logs import configure
 
     settings = settings_from(config, bootstrap, http__port=http_port, worker__dead_limit=dead_limit.value if dead_limit else None)
     configure(settings.log)

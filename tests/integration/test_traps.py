@@ -36,12 +36,12 @@ from touchstone.schemas.case import SafeCase
 from touchstone.schemas.result import Scorecard
 from touchstone.schemas.settings.house import KafkaSettings, Settings, WorkerSettings
 from touchstone.streams.intake.outbox import Outbox
-from touchstone.streams.telemetry.metrics import WorkerMetrics
 from touchstone.streams.process.watchdog import Watchdog
 from touchstone.streams.runners import faust_agents
 from touchstone.streams.runners.base import Clock, Job, Stalled
 from touchstone.streams.runners.direct import make_consumer
 from touchstone.streams.runners.faust_agents import FaustFeed, make_app
+from touchstone.streams.telemetry.metrics import WorkerMetrics
 from touchstone.streams.wire.codec import LEDGER_TYPE, RESULT_TYPE
 from touchstone.streams.wire.message import Message
 
