@@ -9,7 +9,7 @@ from pydantic import BaseModel
 
 from touchstone.schemas.case import Case
 from touchstone.schemas.result import Problem, Scorecard, ScoreResult
-from touchstone.scorers.reporting.report import RunFacts, SuiteReport, Tally, suite_event, suite_report, suite_verdict, suite_view
+from touchstone.scorers.reporting.report import RunFacts, suite_event, suite_report, suite_verdict, suite_view
 from touchstone.scorers.reporting.verdict import Gate, Verdict
 from touchstone.scorers.reporting.view import Column, Group, LayoutOptions, View
 
@@ -203,7 +203,8 @@ class Suite:
     **How it is told.** `columns`: the values of one-line listings; `call(event_id, case_id)`: what people call a case in them.
     `group(result)`: the batch that a result is reported in; `mixes_concerns`: whether one report may hold several concerns.
     `report(entries, facts)`: a report of results and problems; `verdict(report, gate)` and `view(report)`: what it comes to, and what is shown of it.
-    `event(tally)`: what a report event carries of a batch. `layouts`: format → a layout that a specification fixes, as pieces of text.
+    `event(tally)`: what a report event carries of a batch, from a `Tally` or a report, which both have its labels and means.
+    `layouts`: format → a layout that a specification fixes, as pieces of text.
     `report_type`: the type of its report events, by default `<name>:v<major>:result`. `metrics`: values in the order in which reports name
     them; `value_max`: what a value is divided by to be a share of 1.
 
@@ -235,7 +236,7 @@ class Suite:
     report: Callable[[Iterable[ScoreResult | Problem], RunFacts], Any] = suite_report
     verdict: Callable[[Any, Gate | None], Verdict] = suite_verdict
     view: Callable[[Any], View] = suite_view
-    event: Callable[[Tally | SuiteReport], Mapping[str, Any]] = suite_event
+    event: Callable[[Any], Mapping[str, Any]] = suite_event
     layouts: Mapping[str, Callable[[Any, LayoutOptions], Iterable[str]]] = field(default_factory=dict)
     report_type: str = ""
     samples: Callable[[], Samples] | None = None

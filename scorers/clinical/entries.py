@@ -10,8 +10,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from touchstone.schemas.reports.clinical import ClinicalEntry, FileFormat, JudgedFile, Outcome
-from touchstone.schemas.result import FileRef, Finding, Label, NotChecked, Problem, ScoreResult, place_of
+from touchstone.schemas.result import FileRef, Finding, Label, NotChecked, Problem, ScoreResult, Source, place_of
 from touchstone.schemas.trace import CLINICAL_FORMATS
+from touchstone.scorers.base import ConfigError
 from touchstone.scorers.clinical.reading import ONLY, UNRECOGNISED, trace_id_of
 from touchstone.scorers.clinical.settings import ClinicalSettings
 
@@ -35,11 +36,19 @@ def judged_files(entries: Iterable[Entry], settings: ClinicalSettings) -> Iterat
             merged = None
         if is_part:
             merged = merged or _Merged(entry.source.file, settings)  # type: ignore[union-attr]  # a part of a file
-            merged.add(entry)
-        elif isinstance(entry, Problem):
-            yield _of_problem(entry)
-        else:
-            yield _of_document(entry) if isinstance(entry.source, FileRef) else of_event(entry)
+        if isinstance(entry, Problem):
+            if merged is not None:
+                merged.add_unread(entry)
+            else:
+                yield _of_problem(entry)
+            continue
+        try:
+            if merged is None:
+                yield _of_document(entry) if isinstance(entry.source, FileRef) else of_event(entry)
+            else:
+                merged.add(entry)
+        except (AttributeError, KeyError, TypeError, ValueError):
+            raise ConfigError(f"result {entry.result_id} cannot be reported: it is damaged, or another program wrote it") from None
     if merged is not None:
         yield merged.judged()
 
@@ -151,17 +160,15 @@ class _Merged:
         assert isinstance(entry.source, FileRef)
         return entry.source.file == self._file and self._numbers is not None and _numbers(entry.source.place) > self._numbers
 
-    def add(self, entry: Entry) -> None:
-        """Count one trace."""
-        assert isinstance(entry.source, FileRef)
-        self._numbers = _numbers(entry.source.place)
-        prefix = "" if entry.source.place in {ONLY, ""} else f"{entry.source.place}/"
-        if isinstance(entry, Problem):
-            self._add_unread(prefix, entry)
-        else:
-            self._add_scored(prefix, entry)
+    def _at(self, source: Source) -> str:
+        """Go to the place of the next trace; with what paths in it begin."""
+        assert isinstance(source, FileRef)
+        self._numbers = _numbers(source.place)
+        return "" if source.place in {ONLY, ""} else f"{source.place}/"
 
-    def _add_scored(self, prefix: str, result: ScoreResult) -> None:
+    def add(self, result: ScoreResult) -> None:
+        """Count one scored trace."""
+        prefix = self._at(result.source)
         self._defect = self._defect or _defect(result)
         self._labels.add(result.label)
         self._missing |= dict.fromkeys(result.components_missing)
@@ -180,8 +187,9 @@ class _Merged:
             self._rules.update({f"{one['path']}/{name}": times for name, times in one["rules_fired"].items()})
         self._duration_s += _seconds(result)
 
-    def _add_unread(self, prefix: str, problem: Problem) -> None:
+    def add_unread(self, problem: Problem) -> None:
         """Count one trace that could not be read."""
+        prefix = self._at(problem.source)
         self._labels.add("Fail")
         self._valid.add(None)
         self._missing |= dict.fromkeys(NOTHING_SCORED)

@@ -73,7 +73,7 @@ def judge_trace(trace: ProductionTrace, validator: DocumentValidator, settings: 
     )
 
 
-def _validated(content: str | dict[str, Any], form: ClinicalFormat, validator: DocumentValidator, trace: ProductionTrace) -> Validated:
+def _validated(content: str | bytes | dict[str, Any], form: ClinicalFormat, validator: DocumentValidator, trace: ProductionTrace) -> Validated:
     """One document. Its format is what the trace says, save where it is plainly another's."""
     data = as_bytes(content)
     looks_like = sniff(data)

@@ -104,14 +104,14 @@ def test_a_result_that_another_program_wrote_is_named(run: Commands) -> None:
     odd = result(suite="clinical", details={"documents": [{"path": 1}]})
     ran = run("report", "--suite", "clinical", "--store", stored(odd))
 
-    assert (ran.code, ran.out, odd.result_id in ran.one_line) == (EXIT_ERROR, "", True)
+    assert (ran.code, ran.out, odd.result_id in ran.err.splitlines()[-1]) == (EXIT_ERROR, "", True)
 
 
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (("--suite", "clinical", "--batch", "b1"), "--concern and --batch choose batches of safe_v0"),
-        (("--suite", "summary_loss"), "reports exist for safe_v0 (batches) and clinical (traces)"),
+        (("--suite", "clinical", "--batch", "b1"), "no stored batch"),
+        (("--suite", "summary_loss"), "the store holds no result of suite summary_loss"),
         (("--suite", "clinical"), "the store holds no result of suite clinical"),
         (("--suite", "clinical", "--output", "."), "is a directory"),
     ],
