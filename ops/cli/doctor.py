@@ -47,9 +47,8 @@ def doctor(as_json: JsonOption = False, config: ConfigOption = None, bootstrap: 
 def _checks(settings: "Settings | None") -> "list[Check]":
     """Every check, in the order of the questions that people have."""
     from touchstone.ops.cli.common.running import run
-    from touchstone.ops.local.checkup import check_embedded, check_kafka, check_python, check_reports, check_store, check_suites, check_tools
+    from touchstone.ops.local.checkup import check_embedded, check_kafka, check_python, check_store, check_suite, check_suites, check_tools
     from touchstone.ops.local.extras import check_extras
-    from touchstone.ops.suites import suite_settings
     from touchstone.scorers.base import Check, Suite
 
     suites: list[Suite] = []
@@ -58,9 +57,8 @@ def _checks(settings: "Settings | None") -> "list[Check]":
         checks.append(Check("settings", "good", "in order; `touchstone config show` lists them"))
         checks += [*run(check_kafka(settings, suites)), *check_store(settings)]
     for suite in suites:
-        if suite.doctor is not None:
-            checks += suite.doctor(suite_settings(suite))
-    return [*checks, check_reports(), check_embedded(), *check_tools()]
+        checks += check_suite(suite)
+    return [*checks, check_embedded(), *check_tools()]
 
 
 def _print(checks: "list[Check]") -> None:

@@ -35,7 +35,7 @@ def _version(name: str) -> str | None:
 
 def check_suites(found: list[Suite]) -> Iterator[Check]:
     """Every installed suite: whether it imports, and whether its settings are in order. Adds the usable ones to `found`."""
-    from touchstone.ops.suites import suite_settings
+    from touchstone.ops.suites import suite_settings, why_not_here
     from touchstone.scorers.registry import load_suite, suite_entry_points
 
     names = sorted(suite_entry_points())
@@ -49,7 +49,9 @@ def check_suites(found: list[Suite]) -> Iterator[Check]:
             yield Check("suites", "bad", f"{name}: {error}", "mend what the message names")
         else:
             found.append(suite)
-            yield Check("suites", "good", f"{name} {suite.version}, reads {', '.join(suite.topics)}")
+            reason = why_not_here(name)
+            told = f"{name} {suite.version}, reads {', '.join(suite.topics)}"
+            yield Check("suites", "good", told) if reason is None else Check("suites", "note", f"{told}; cannot run here: {reason}")
 
 
 async def check_kafka(settings: Settings, suites: list[Suite]) -> list[Check]:
@@ -139,32 +141,16 @@ def check_embedded() -> Check:
         return Check("embedded broker", "note", str(error), "use `touchstone kafka start` or a cluster; `touchstone up` and the demo need it")
 
 
-def check_reports() -> Check:
-    """Where SAFE reports go."""
-    from touchstone.ops.reports.files import check_directory
+def check_suite(suite: Suite) -> Iterator[Check]:
+    """What a suite looks at itself, with its settings as they are here. A check that fails to run is a finding of its own."""
     from touchstone.ops.suites import suite_settings
-    from touchstone.scorers.registry import load_suite
-    from touchstone.scorers.safe.settings import SafeSettings
 
+    if suite.doctor is None:
+        return
     try:
-        settings = suite_settings(load_suite("safe_v0"))
-    except ConfigError:
-        return Check("reports", "note", "not looked at: the suite's settings are not in order")
-    assert isinstance(settings, SafeSettings)
-    there = settings.report_dir.exists()
-    try:
-        check_directory(settings.report_dir if there else _nearest(settings.report_dir), "SAFE_V0_REPORT_DIR or reportDir")
-    except ConfigError as error:
-        return Check("reports", "bad", str(error), "set SAFE_V0_REPORT_DIR to a directory that can be written")
-    return Check("reports", "good", f"{settings.report_dir} can be {'written' if there else 'made'}")
-
-
-def _nearest(path: Path) -> Path:
-    """The nearest directory above that is there."""
-    for above in path.absolute().parents:
-        if above.exists():
-            return above
-    return Path("/")
+        yield from suite.doctor(suite_settings(suite))
+    except Exception as error:  # noqa: BLE001 -- one package's mistake must not cost the rest of the checks; its text may quote anything
+        yield Check("suites", "bad", f"{suite.name}: its own check ended with {type(error).__name__}", "report it to whoever wrote the suite")
 
 
 def _s(count: int) -> str:

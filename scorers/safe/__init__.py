@@ -5,7 +5,7 @@ from typing import Any
 
 from touchstone.schemas.case import SafeCase
 from touchstone.scorers.base import Place, Samples, Suite
-from touchstone.scorers.safe import reporting
+from touchstone.scorers.safe import checkup, reporting
 from touchstone.scorers.safe.scorer import NAME, VERSION, SafeScorer
 from touchstone.scorers.safe.settings import DOCUMENT_NAME, ENV_PREFIX, METRICS, fingerprint, resolve
 
@@ -48,4 +48,5 @@ SUITE = Suite(
     layouts=reporting.LAYOUTS,
     report_type="safe:v0:result",
     samples=samples,
+    doctor=checkup.doctor,
 )

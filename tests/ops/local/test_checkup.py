@@ -1,0 +1,39 @@
+"""The checks behind `touchstone doctor` that concern suites."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from touchstone.ops.local.checkup import check_suite, check_suites
+from touchstone.scorers.base import Check, unknown_suite
+
+CANARY = "zanzibar-canary"
+TOY = unknown_suite("toy", "1.0")
+
+
+def test_a_suite_s_own_checks_are_told() -> None:
+    found = Check("toy", "note", "no model; scores are of the small one")
+    assert list(check_suite(replace(TOY, doctor=lambda _: [found]))) == [found]
+
+
+def test_a_suite_without_checks_says_nothing() -> None:
+    assert list(check_suite(TOY)) == []
+
+
+def test_a_suite_s_check_that_fails_to_run_is_one_finding_and_quotes_nothing() -> None:
+    def broken(_: Any) -> Iterator[Check]:
+        yield Check("toy", "good", "so far")
+        raise ValueError(CANARY)
+
+    first, second = check_suite(replace(TOY, doctor=broken))
+    assert first.state == "good"
+    assert (second.state, second.what) == ("bad", "toy: its own check ended with ValueError")
+    assert CANARY not in second.mend
+
+
+def test_a_suite_whose_libraries_are_missing_is_a_note_that_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("touchstone.ops.suites.find_spec", lambda name: None if name == "torch" else name)
+    notes = [check.what for check in check_suites([]) if check.state == "note"]
+    assert notes == ["summary_loss 3.0, reads generations; cannot run here: its libraries are missing; install touchstone-stream[nli]"]
