@@ -215,7 +215,7 @@ class _Unzstd(io.RawIOBase):
 
 
 @contextmanager
-def _raw(source: Source) -> Iterator[io.BufferedReader]:
+def _raw(source: Source) -> Iterator[Any]:
     if source.path == STANDARD_INPUT:
         if sys.stdin is None:
             raise OSError(errno.EBADF, "it is closed")
@@ -232,7 +232,7 @@ def _raw(source: Source) -> Iterator[io.BufferedReader]:
     # A pipe that took a file's place in a folder must not hold up the run for ever.
     stream = source.path.open("rb") if source.named else os.fdopen(os.open(source.path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb")
     with stream:
-        yield cast("io.BufferedReader", stream)
+        yield stream
 
 
 def walk(root: Path) -> Iterator[Source]:

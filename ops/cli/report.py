@@ -12,7 +12,8 @@ from touchstone.ops.cli.common.stored import StoreOption, store_errors
 
 if TYPE_CHECKING:
     from touchstone.ops.store.reports import Chosen
-    from touchstone.scorers.base import RunFacts, Suite
+    from touchstone.scorers.base import Suite
+    from touchstone.scorers.reporting import RunFacts
 
 
 @app.command()
@@ -66,8 +67,8 @@ def _facts(suite: "Suite", chosen: "Chosen", concern: str | None, batch: str | N
     from datetime import UTC, datetime
 
     from touchstone.ops.suites import suite_settings
-    from touchstone.scorers.base import RunFacts
     from touchstone.scorers.identity import config_digest as digest_of
+    from touchstone.scorers.reporting import RunFacts
 
     own = suite_settings(suite)
     configuration = suite.fingerprint(own)

@@ -13,9 +13,9 @@ from touchstone.ops.store.reports import Chosen, StoredEntries, Wanted, choose
 from touchstone.ops.store.results import ResultStore
 from touchstone.ops.suites import missing_libraries, suite_settings, why_not_here
 from touchstone.schemas.result import Problem, ScoreResult
-from touchstone.scorers.base import RunFacts, Samples, Suite
+from touchstone.scorers.base import Samples, Suite
 from touchstone.scorers.registry import load_suite, suite_entry_points
-from touchstone.scorers.reporting import CaseView, View
+from touchstone.scorers.reporting import CaseView, RunFacts, View
 from touchstone.scorers.reporting.equality import differences
 
 #: Differences of one suite that are told.

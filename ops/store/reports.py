@@ -61,7 +61,7 @@ def only_suite(store: ResultStore, concern: str | None, batch: str | None) -> st
         found = {(row.suite, row.concern_id, row.batch_id) for row in connection.execute(select(*columns).distinct())}
     fitting = sorted({name for name, of_concern, of_batch in found if concern in {None, of_concern} and (batch is None or fnmatchcase(of_batch or "", batch))})
     if len(fitting) == 1:
-        return fitting[0]
+        return str(fitting[0])
     held = _names(fitting or sorted({name for name, _, _ in found}))
     if fitting:
         raise ConfigError(f"the store holds results of several suites ({held}); choose one with --suite")

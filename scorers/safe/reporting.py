@@ -16,12 +16,14 @@ from touchstone.schemas.reports.safe import (
     utc_text,
 )
 from touchstone.schemas.result import Problem, ScoreResult, place_of
-from touchstone.scorers.base import ConfigError, LayoutOptions, RunFacts
+from touchstone.scorers.base import ConfigError
 from touchstone.scorers.reporting import (
     CaseView,
     Column,
     Figure,
     Gate,
+    LayoutOptions,
+    RunFacts,
     SuiteReport,
     Table,
     Tally,

@@ -11,8 +11,22 @@ from typing import Any
 from touchstone.schemas.reports.safe import utc_text
 from touchstone.schemas.reports.summary import LossCase, LossComponent, LossError, LossLabels, LossReport, LossResult, LossSpread
 from touchstone.schemas.result import Problem, ScoreResult, place_of
-from touchstone.scorers.base import LayoutOptions, RunFacts
-from touchstone.scorers.reporting import EXIT_FAIL, EXIT_PASS, CaseView, Column, Figure, Gate, Group, Table, Verdict, View, counted, verdict_by_labels
+from touchstone.scorers.reporting import (
+    EXIT_FAIL,
+    EXIT_PASS,
+    CaseView,
+    Column,
+    Figure,
+    Gate,
+    Group,
+    LayoutOptions,
+    RunFacts,
+    Table,
+    Verdict,
+    View,
+    counted,
+    verdict_by_labels,
+)
 from touchstone.scorers.reporting.report import distribution
 from touchstone.scorers.reporting.words import number
 

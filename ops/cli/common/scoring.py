@@ -12,8 +12,8 @@ from touchstone.ops.cli.common.shared import one_line
 if TYPE_CHECKING:
     from touchstone.ops.batch.run import Run
     from touchstone.ops.batch.sources import Source
-    from touchstone.scorers.base import RunFacts, Suite
-    from touchstone.scorers.reporting import Gate, Verdict
+    from touchstone.scorers.base import Suite
+    from touchstone.scorers.reporting import Gate, RunFacts, Verdict
 
 #: Problems that standard error tells; all of them are in the report.
 PROBLEMS_SHOWN_MAX = 20

@@ -12,7 +12,8 @@ from touchstone.ops.reports.layouts import FORMATS, lay_out
 from touchstone.schemas.case import SafeCase
 from touchstone.schemas.reports.safe import SafeV0BatchReport, SafeV0JsonReport
 from touchstone.schemas.result import Failure, FileRef, Problem, ScoreResult
-from touchstone.scorers.base import ConfigError, RunFacts
+from touchstone.scorers.base import ConfigError
+from touchstone.scorers.reporting import RunFacts
 from touchstone.scorers.reporting import Gate, LayoutOptions, Tally
 from touchstone.scorers.reporting.report import LabelCounts
 from touchstone.scorers.safe import SUITE
@@ -100,7 +101,7 @@ def test_the_batch_report_has_every_field_of_the_specification() -> None:
 def test_markdown_tells_verdict_metrics_and_cases() -> None:
     text = text_of(REPORT, "markdown")
     assert text.startswith("# SAFE v0\\: I25\n\n**FAIL**: 1 of 5 cases failed.\n")
-    assert "generated 2025-01-15T10:30:00Z" in text
+    assert "generated 2025\\-01\\-15T10\\:30\\:00Z" in text
     assert "| CR | 0.85 | 80% | 0.8 | 0.5 |" in text
     assert "| I25\\-BATCH1\\-003 | Process\\_Auditor | 1.00 | 0.50 | 0.50 | 0.67 | Review |" in text
     assert "| CR | taken to OR over 24 hours | 2 |" in text

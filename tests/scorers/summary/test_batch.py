@@ -11,7 +11,8 @@ from tests.ops.loss_cases import card, hard_fail, unscored
 from touchstone.ops.reports.layouts import FORMATS, lay_out
 from touchstone.schemas.reports.summary import LossReport
 from touchstone.schemas.result import FileRef, Problem, Scorecard, ScoreResult
-from touchstone.scorers.base import NoSettings, RunFacts
+from touchstone.scorers.base import NoSettings
+from touchstone.scorers.reporting import RunFacts
 from touchstone.scorers.reporting import Gate, Group, LayoutOptions
 from touchstone.scorers.summary import SUITE
 from touchstone.scorers.summary.batch import percentile
