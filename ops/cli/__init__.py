@@ -1,6 +1,7 @@
 """The `touchstone` command. Each module here holds one group; heavy imports stay inside the command functions."""
 
 import errno
+import io
 import logging
 import os
 import sys
@@ -60,6 +61,7 @@ for _name in COMMANDS:
 def main() -> None:
     """Run the command line. Usage errors exit 3, because 2 means Review (SAFE v0 §7.3)."""
     _open_closed_streams()
+    _outlive_readers()
     # Without a handler of ours, the standard library prints the client libraries' warnings beside our one line.
     logging.getLogger().addHandler(logging.NullHandler())
     sys.exit(_code_of_run())
@@ -94,6 +96,24 @@ def _open_closed_streams() -> None:
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
             setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115  # open until the end
+
+
+class _Lossy(io.FileIO):
+    """Standard error without its error: what nobody reads any more is lost, and the exit code of the command stands."""
+
+    def write(self, data: Any) -> int:
+        """Write, or lose it."""
+        try:
+            return super().write(data)
+        except OSError:
+            return len(data)
+
+
+def _outlive_readers() -> None:
+    """Let no line on standard error end a command: its reader (`2>&1 | head`) may be gone before the verdict is said, or its disk full."""
+    if sys.stderr is sys.__stderr__ and isinstance(sys.stderr, io.TextIOWrapper):
+        stream = io.BufferedWriter(_Lossy(sys.stderr.fileno(), "w", closefd=False))
+        sys.stderr = io.TextIOWrapper(stream, sys.stderr.encoding, sys.stderr.errors, line_buffering=True)
 
 
 def _reader_gone() -> int:

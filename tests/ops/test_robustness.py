@@ -11,7 +11,6 @@ import touchstone.ops.cli
 from tests.ops.commands import Commands
 from tests.streams.results_topic import projection, result
 from touchstone.ops.cli.common.moments import parse_since
-from touchstone.ops.cli.common.progress import Progress
 from touchstone.ops.reports.files import write_whole
 from touchstone.ops.settings import load_settings
 from touchstone.ops.store.results import ResultStore
@@ -20,7 +19,7 @@ from touchstone.schemas.case import Expected, Identifier
 from touchstone.scorers.base import ConfigError
 from touchstone.scorers.safe.settings import resolve
 
-CASE = '{"test_id":"t","concern_id":"c","batch_id":"b","output":{"signals":[]}}\n'
+CASE = '{"kind":"safe","test_id":"t","concern_id":"c","batch_id":"b","output":{"signals":[]}}\n'
 CANARY = "zanzibar-canary"
 
 
@@ -70,18 +69,40 @@ def test_output_that_does_not_fit_is_one_line(command: str, tmp_path: Path) -> N
     assert len(err.splitlines()) == 1
 
 
-@pytest.mark.parametrize("format", ["json", "console"])
-def test_a_reader_that_goes_early_makes_no_pass_of_a_fail(format: str, tmp_path: Path) -> None:
-    failing = CASE.replace('"output"', '"expectations":{"signal_generation":{"must_find_signals":["x"]}},"output"')
-    (tmp_path / "bad.jsonl").write_text(failing)
-    code, _ = shell(f"$T safe score bad.jsonl -f {format}; exit $?", tmp_path)
-    assert code in {1, 2}
-    assert shell(f"$T safe score bad.jsonl -f {format} | true", tmp_path)[0] == code
+FAILING = CASE.replace('"output"', '"expectations":{"signal_generation":{"must_find_signals":["x"]}},"output"')
+PATIENT = '{"resourceType":"Patient","gender":"unheard-of"}\n'
+#: A command with a verdict → its exit code, over a case that does not pass or lines that cannot be read.
+VERDICTS = {
+    "safe score bad.jsonl -f json": 1,
+    "safe score bad.jsonl broken.jsonl -f console": 3,
+    "score safe_v0 bad.jsonl -f html": 1,
+    "eval validate patient.json -f console": 2,
+    "report --store sqlite:///failing.db --min-pass-rate 1": 1,
+}
+#: Ways in which nobody reads: standard output; that and standard error; a full disk behind the words.
+UNREAD = ["| true", "2>&1 | true", "2>/dev/full"]
 
 
-def test_progress_without_a_stream_is_silent() -> None:
-    with Progress("cases", None) as progress:
-        progress.step(64)
+@pytest.fixture(scope="module")
+def failing(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of cases that fail, of lines that cannot be read, and a store that holds a result that is to review."""
+    folder = tmp_path_factory.mktemp("failing")
+    (folder / "bad.jsonl").write_text(FAILING)
+    (folder / "broken.jsonl").write_text("{nonsense\n" * 60)
+    (folder / "patient.json").write_text(PATIENT)
+    store = ResultStore.open(f"sqlite:///{folder / 'failing.db'}", create=True)
+    store.apply(projection(result(label="Review", score=0.6)), 1.0)
+    store.close()
+    return folder
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full")
+@pytest.mark.parametrize("command", VERDICTS)
+def test_the_exit_code_of_a_verdict_stands_whoever_reads_it(command: str, failing: Path) -> None:
+    lines = "\n".join(f"$T {command} {unread}; echo ${{PIPESTATUS[0]}} >>codes" for unread in UNREAD)
+    (failing / "codes").unlink(missing_ok=True)
+    _, err = shell(lines, failing)
+    assert (failing / "codes").read_text().split() == [str(VERDICTS[command])] * len(UNREAD), err
 
 
 @pytest.mark.parametrize("servers", ["a:b:c:d", "127.0.0.1:99999999", "[::1", "a:0", "a", "a:1,", "PLAINTEXT://a:1", "[zz]:1", "::1:9092", "a b:1", "ü:1"])
@@ -207,10 +228,3 @@ def test_an_expectation_with_a_mark_is_not_blank(text: str) -> None:
 def test_a_weight_out_of_bounds_is_refused(weight: str) -> None:
     with pytest.raises(ConfigError, match=r"SAFE_V0_CR_WEIGHT: weights\.CR"):
         resolve({"SAFE_V0_CR_WEIGHT": weight}, None)
-
-
-@pytest.mark.parametrize("command", [("worker", "--suite", "safe_v0"), ("projector", "--store", "sqlite:///x.db")])
-def test_a_broker_that_does_not_answer_is_one_line(command: tuple[str, ...], tmp_path: Path) -> None:
-    code, err = shell(f"$T {' '.join(command)} --bootstrap 127.0.0.1:1", tmp_path)
-    assert code == 3
-    assert len(err.splitlines()) == 1, err

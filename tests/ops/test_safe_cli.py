@@ -9,11 +9,9 @@ from typing import Any
 
 import pytest
 
-from tests.ops.reports.test_console import SCORECARD
-from tests.scorers.safe.cases import ROWS_BATCH, SUMMARY_BATCH, record
+from tests.scorers.safe.cases import ROWS_BATCH, SUMMARY_BATCH, record, samples
+from tests.scorers.safe.test_console import SCORECARD
 from touchstone.ops.cli import main
-from touchstone.ops.cli.common.progress import Progress
-from touchstone.ops.local.samples import safe_batches
 from touchstone.schemas.case import SafeCase
 from touchstone.scorers.safe.report import result_of
 from touchstone.scorers.safe.scorer import SafeScorer
@@ -91,7 +89,7 @@ def test_batches_are_found_in_the_data_directory_by_concern_and_pattern(run: Com
 
 
 def test_one_batch_gives_its_own_id(run: Command) -> None:
-    report = json.loads(run("--data", safe_batches(), "--concern", "I30", "--format", "json").out)
+    report = json.loads(run("--data", samples(), "--concern", "I30", "--format", "json").out)
     assert (report["concern_id"], report["batch_id"]) == ("I30", "I30_batch_1")
 
 
@@ -127,7 +125,7 @@ def test_markdown_goes_to_the_report_directory(run: Command) -> None:
 
 
 def test_markdown_goes_to_standard_output_on_request(run: Command) -> None:
-    assert run(run.file("b.jsonl", record()), "--format", "markdown", "--output", "-").out.startswith("# SAFE v0: I25")
+    assert run(run.file("b.jsonl", record()), "--format", "markdown", "--output", "-").out.startswith("# SAFE v0\\: I25")
     assert not Path("reports").exists()
 
 
@@ -244,7 +242,7 @@ def test_many_bad_cases_are_cut_short_on_standard_error(run: Command) -> None:
 def test_every_error_is_one_clear_line_and_exits_3(run: Command, arguments: list[str], told: str) -> None:
     run.file("good.jsonl", record())
     run.file("bad.json", '{"strictAh": true}')
-    ran = run(*[str(safe_batches()) if argument == "DATA" else argument for argument in arguments])
+    ran = run(*[str(samples()) if argument == "DATA" else argument for argument in arguments])
     assert ran.code == 3
     assert ran.out == ""
     assert told in ran.err
@@ -268,63 +266,36 @@ def test_an_unwritable_report_directory_exits_3_before_scoring(run: Command) -> 
     assert "set SAFE_V0_REPORT_DIR or reportDir" in ran.err
 
 
-class Terminal(io.StringIO):
-    """A stream that a person watches."""
-
-    def isatty(self) -> bool:
-        return True
-
-
-def test_progress_is_shown_on_a_terminal_after_two_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
-    now = [0.0]
-    monkeypatch.setattr("time.monotonic", lambda: now[0])
-    terminal = Terminal()
-    with Progress("cases scored", terminal) as progress:
-        progress.step(64)
-        now[0] = 3.0
-        progress.step(65)
-        progress.step(128)
-    assert terminal.getvalue() == "\r128 cases scored\n"
+@pytest.mark.parametrize(("only", "listed"), [("failed", ["005"]), ("not-passed", ["003", "005"])])
+def test_only_what_was_asked_for_is_listed_and_all_is_counted(run: Command, only: str, listed: list[str]) -> None:
+    ran = run(run.file("b.jsonl", *SUMMARY_BATCH), "--only", only)
+    assert ran.out.startswith(SCORECARD)
+    assert [number for number in ("001", "002", "003", "004", "005") if f"I25-BATCH1-{number}" in ran.out] == listed
+    assert ran.code == 1
 
 
-def test_progress_is_silent_where_nobody_watches(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("time.monotonic", iter(range(0, 1_000, 10)).__next__)
-    pipe = io.StringIO()
-    with Progress("cases scored", pipe) as progress:
-        progress.step(64)
-    assert pipe.getvalue() == ""
+def test_what_can_be_asked_for_alone_is_named(run: Command) -> None:
+    ran = run(run.file("b.jsonl", record()), "--only", "red")
+    assert (ran.code, ran.err) == (3, "touchstone: --only red: give failed or not-passed\n")
 
 
-def test_a_known_total_is_shown_as_a_bar_with_the_time_that_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
-    now = [0.0]
-    monkeypatch.setattr("time.monotonic", lambda: now[0])
-    terminal = Terminal()
-    with Progress("summaries scored", terminal, total=12, every=1) as progress:
-        now[0] = 1.0
-        progress.step(1)
-        now[0] = 3.0
-        progress.step(3)
-    assert terminal.getvalue() == "\r[######..................] 3/12 summaries scored, 9 s left  \n"
+def test_html_is_written_to_the_report_directory(run: Command) -> None:
+    run(run.file("b.jsonl", *SUMMARY_BATCH), "--format", "html")
+    (path,) = Path("reports").iterdir()
+    assert path.name.startswith("SAFE_v0_I25_2")
+    assert path.read_text(encoding="utf-8").lower().startswith("<!doctype html>")
 
 
-def test_what_is_loaded_before_the_first_step_says_nothing_of_the_time_that_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
-    now = [0.0]
-    monkeypatch.setattr("time.monotonic", lambda: now[0])
-    terminal = Terminal()
-    with Progress("files validated", terminal, total=4, every=1) as progress:
-        now[0] = 100.0
-        progress.step(1)
-        now[0] = 101.0
-        progress.step(2)
-    assert terminal.getvalue() == "\r[######..................] 1/4 files validated  \r[############............] 2/4 files validated, 2 s left  \n"
+def test_packed_files_patterns_and_folders_of_folders_are_read(run: Command) -> None:
+    import gzip
+
+    run.file("in/a/one.jsonl", record("T1"))
+    run.file("in/b/deep/two.jsonl", record("T2"))
+    Path("in/three.jsonl.gz").write_bytes(gzip.compress(json.dumps(record("T3")).encode(), mtime=0))
+    told = [json.loads(run(path, "--format", "json").out)["summary"]["total_cases"] for path in ("in", "in/*/*.jsonl", "in/**/*.jsonl", "in/three.jsonl.gz")]
+    assert told == [3, 1, 2, 1]
 
 
-def test_steps_of_different_sizes_count_by_their_work(monkeypatch: pytest.MonkeyPatch) -> None:
-    now = [0.0]
-    monkeypatch.setattr("time.monotonic", lambda: now[0])
-    terminal = Terminal()
-    with Progress("files validated", terminal, total=3, every=1, work=1_000) as progress:
-        progress.step(1, 100)
-        now[0] = 4.0
-        progress.step(2, 500)
-    assert terminal.getvalue() == "\r[############............] 2/3 files validated, 5 s left  \n"
+def test_several_processes_print_the_same_report(run: Command) -> None:
+    path = run.file("b.jsonl", *SUMMARY_BATCH)
+    assert run(path, "--jobs", "2").out == run(path).out

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from touchstone.ops.local.samples import safe_batches
+from tests.scorers.safe.cases import samples
 
 EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
 
@@ -19,7 +19,7 @@ def checkout(tmp_path: Path) -> Path:
     """A repository as the workflow finds it: the script in its place, batches under data/."""
     (tmp_path / ".github" / "scripts").mkdir(parents=True)
     shutil.copy(EXAMPLES / "safe-gate.sh", tmp_path / ".github" / "scripts")
-    shutil.copytree(safe_batches(), tmp_path / "data")
+    shutil.copytree(samples(), tmp_path / "data")
     return tmp_path
 
 
@@ -40,7 +40,7 @@ def test_the_gate_fails_below_the_rate_and_still_hands_over_the_reports(checkout
     assert done.returncode == 1
     (report,) = (checkout / "out").glob("*.json")
     assert json.loads(report.read_text())["summary"]["overall_pass_rate"] == 0.6
-    assert (checkout / "summary.md").read_text().startswith("# SAFE v0: I52\n\n**FAIL**")
+    assert (checkout / "summary.md").read_text().startswith("# SAFE v0\\: I52\n\n**FAIL**")
 
 
 def test_the_gate_exits_3_where_nothing_could_be_scored(checkout: Path) -> None:

@@ -1,0 +1,88 @@
+"""Progress for people: late, on a terminal only, and gone when the work is done."""
+
+import io
+import re
+
+import pytest
+
+from touchstone.ops.cli.common.progress import Progress
+
+_CODES = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]")
+
+
+class Terminal(io.StringIO):
+    """A stream that a person watches."""
+
+    def isatty(self) -> bool:
+        return True
+
+    @property
+    def shown(self) -> str:
+        """What was written, without what moves the cursor and colours."""
+        return _CODES.sub("", self.getvalue())
+
+
+@pytest.fixture
+def now(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The clock: its only item is the time."""
+    at = [0.0]
+    monkeypatch.setattr("time.monotonic", lambda: at[0])
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "100")
+    return at
+
+
+def test_a_counter_is_shown_on_a_terminal_after_two_seconds_and_taken_away_at_the_end(now: list[float]) -> None:
+    terminal = Terminal()
+    with Progress("cases scored", terminal) as progress:
+        progress.step(64)
+        assert terminal.shown == ""
+        now[0] = 3.0
+        progress.step(65)
+        assert terminal.shown == ""  # it looks at the clock once in 64 steps
+        progress.step(128)
+    assert "128 cases scored" in terminal.shown
+    assert terminal.getvalue().endswith("\x1b[2K")  # the line is cleared
+
+
+def test_a_known_total_is_shown_as_a_bar(now: list[float]) -> None:
+    terminal = Terminal()
+    with Progress("summaries scored", terminal, total=12, every=1) as progress:
+        now[0] = 1.0
+        progress.step(1)
+        now[0] = 3.0
+        progress.step(6)
+    (line,) = [line for line in terminal.shown.splitlines() if line.startswith("6 summaries scored")]
+    assert line.count("━") >= 12
+    assert "-:--:--" in line or re.search(r"\d:\d\d:\d\d", line)
+
+
+def test_steps_of_different_sizes_count_by_their_work(now: list[float]) -> None:
+    terminal = Terminal()
+    with Progress("files validated", terminal, total=1_000, every=1) as progress:
+        now[0] = 4.0
+        progress.step(2, 500)
+        assert progress._bar is not None
+        assert progress._bar.tasks[0].percentage == 50
+    assert "2 files validated" in terminal.shown
+
+
+def test_it_is_silent_where_nobody_watches(now: list[float]) -> None:
+    pipe = io.StringIO()
+    with Progress("cases scored", pipe) as progress:
+        now[0] = 10.0
+        progress.step(64)
+    assert pipe.getvalue() == ""
+
+
+def test_a_short_run_says_nothing(now: list[float]) -> None:
+    terminal = Terminal()
+    with Progress("cases scored", terminal, every=1) as progress:
+        progress.step(1)
+    assert terminal.getvalue() == ""
+
+
+def test_without_a_stream_it_is_silent(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stderr", None)
+    with Progress("cases") as progress:
+        progress.step(64)
