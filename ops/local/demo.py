@@ -132,6 +132,8 @@ class Demo:
         self._check(part, await self._settled(part, live), events)
         digest = config_digest(suite.fingerprint(part.settings))
         results = await asyncio.to_thread(read_stored, part, live.store_url, digest)
+        if events and not results:
+            self.problems.append(f"{suite.name}: the worker scored with another configuration than the one here ({digest})")
         # Meanwhile the last batches become final.
         scoring = asyncio.create_task(asyncio.to_thread(score_files, part))
         try:

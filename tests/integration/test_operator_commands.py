@@ -18,12 +18,16 @@ from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 from tests.integration.brokers import Broker, Namespace, SecuredBroker
 from tests.ops.commands import Commands, Ran
 from tests.streams.fakes import FakeRecord, safe_event
-from touchstone.ops.local.samples import safe_batches
-from touchstone.schemas.settings.house import TopicSettings
+from touchstone.ops.local import demo_parts
+from touchstone.ops.local.demo import run_demo
+from touchstone.schemas.settings.house import Settings, TopicSettings
+from touchstone.scorers.safe import SUITE as SAFE
 from touchstone.streams.topics.dlq import LETTER, REDRIVEN, RESOLUTION
 from touchstone.streams.wire.dead_letter import dead_letter
 
 CANARY = "zanzibar-canary"
+assert SAFE.samples is not None
+(SAFE_SAMPLES,) = SAFE.samples().paths
 TERMINAL_ATTACK = b'{"x": "\x1b]0;owned\x07\x1b[2J \xe2\x80\xae"}'
 
 
@@ -133,7 +137,7 @@ def test_a_missing_topic_is_one_line_and_is_not_made_by_asking(
 
 
 def test_samples_are_sent_whole_and_the_same_twice(scene: Scene) -> None:
-    first, second = (scene.json("produce", safe_batches()) for _ in range(2))
+    first, second = (scene.json("produce", SAFE_SAMPLES) for _ in range(2))
     assert first["sent"] == second["sent"] == sum(batch["cases"] for batch in first["batches"])
     records = scene.kept(scene.topics.generations)
     assert len(records) == 2 * first["sent"]
@@ -184,7 +188,7 @@ def test_an_event_too_large_for_the_broker_is_named(scene: Scene, tmp_path: Path
     (tmp_path / "b.jsonl").write_text(json.dumps(event))
     ran = scene("produce", "b.jsonl")
     assert ran.code == 3
-    assert "b.jsonl, line 1: larger than the broker takes" in ran.one_line
+    assert "b.jsonl, line 1: larger than the broker accepts" in ran.one_line
 
 
 def test_tail_stops_at_a_limit_and_shows_no_payload(scene: Scene, tmp_path: Path) -> None:
@@ -229,7 +233,7 @@ def test_a_letter_goes_back_as_it_came_and_is_listed_no_more(scene: Scene) -> No
     assert (resolution.key, dict(resolution.headers)) == (b"resolution/0:0", {RESOLUTION: b"redriven", LETTER: b"0:0"})
     ran = scene("dlq", "redrive", "0:0")
     assert ran.code == 3
-    assert "was redriven already" in ran.out
+    assert "is already redriven" in ran.out
     assert len(scene.kept(source)) == 1
 
 
@@ -324,7 +328,7 @@ class Up:
         return self._file.read_text()
 
     def __enter__(self) -> Self:
-        self.wait_for("Ctrl-C ends it.")
+        self.wait_for("Press Ctrl-C to stop.")
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -363,7 +367,7 @@ def gone(pids: Sequence[int], within_s: float) -> bool:
 def test_up_scores_accounts_and_ends_in_order(up: Up, capfdbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch) -> None:
     run = Commands(capfdbinary, monkeypatch)
     assert "VOLATILE" in up.said
-    assert run("produce", safe_batches(), env=up.env()).code == 0
+    assert run("produce", SAFE_SAMPLES, env=up.env()).code == 0
     ran = Ran(1, "", "")
     deadline = time.monotonic() + 20
     while ran.code and time.monotonic() < deadline:
@@ -411,9 +415,42 @@ def test_the_demo_adds_up_in_a_dumb_terminal(tmp_path: Path) -> None:
     assert "44 consumed = 44 scored" in said
     assert "5 consumed = 5 scored" in said
     assert "it closes" in said
-    assert said.count("(final)") == 5
-    assert sorted(path.suffix for path in (tmp_path / "reports").iterdir()) == [".json", ".md"]
+    assert "19 scored + 44 skipped" in said
+    assert said.count("safe:v0:result") == 5
+    assert said.count("(final)") == 6
+    assert said.count("equal to the live ones") == 3
+    assert "\nShown: 68 events in" in said
+    assert sorted(path.suffix for path in (tmp_path / "reports").iterdir()) == [".json", ".json", ".json", ".md", ".md", ".md"]
     assert not ran.stderr
+
+
+@pytest.mark.slow
+def test_the_demo_leaves_out_what_cannot_run_here_and_says_nothing_wrong(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("touchstone.ops.suites.find_spec", lambda name: None if name in {"ucumvert", "torch"} else name)
+    said: list[str] = []
+    assert asyncio.run(run_demo(Settings(), "direct", None, said.append)) == []
+    told = "\n".join(said)
+    assert "Left out: clinical: its libraries are missing; install touchstone-stream[clinical]." in told
+    assert "Left out: summary_loss: its libraries are missing; install touchstone-stream[nli]." in told
+    assert "44 consumed = 44 scored" in told
+    assert "\nShown: 44 events in" in told
+    assert "NOT" not in told
+
+
+@pytest.mark.slow
+def test_the_demo_says_where_live_and_files_differ(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("touchstone.ops.suites.find_spec", lambda name: None if name in {"ucumvert", "torch"} else name)
+    # The worker is told by a variable, this process by a file: the two score with other thresholds.
+    monkeypatch.setenv("SAFE_V0_CR_PASS", "0.9")
+    real = demo_parts.suite_settings
+    monkeypatch.setattr(demo_parts, "suite_settings", lambda suite, env: real(suite, env={**env, "SAFE_V0_CR_PASS": "0.5"}))
+    said: list[str] = []
+    problems = asyncio.run(run_demo(Settings(), "direct", None, said.append))
+    assert problems
+    assert "\nThis does NOT add up: " in "\n".join(said)
+    assert not any(line.startswith("\nShown") for line in said)
 
 
 # -- doctor and credentials
