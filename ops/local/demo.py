@@ -203,8 +203,8 @@ class Demo:
             expected = "; each sample got what it was written for" if part.samples.unexpected(()) else ""
             self._say(f"  The same files, scored here: {counted(len(files.results), 'result')} equal to the live ones{within}, and equal reports{expected}.")
         if reported:
-            of = f" of {counted(len(reported), 'concern')}, the largest" if len(reported) > 1 else ""
-            self._say(f"  The report from the store{of} (some samples are written to fail):\n")
+            largest = f", the largest of {len(reported)}" if len(reported) > 1 else ""
+            self._say(f"  The report from the store{largest} (some samples are written to fail):\n")
             self._write(part, reported[0], files.facts.generated_at)
 
     def _write(self, part: Part, reported: Reported, now: datetime) -> None:
