@@ -2,13 +2,16 @@
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping
+from datetime import UTC, datetime
 from typing import Any
 
-from touchstone.schemas.result import Failure, Finding, Scorecard
+from touchstone.schemas.reports.summary import LossResult
+from touchstone.schemas.result import Failure, FileRef, Finding, Scorecard, ScoreResult
 from touchstone.schemas.summary import SummaryCase
 from touchstone.scorers.base import Reading
 
 CANARY = "CANARY-4b1d-Jane-Doe"
+NOW = datetime(2026, 1, 15, 10, 30, tzinfo=UTC)
 
 
 def gold(source_id: str = "doc-1", **changes: Any) -> dict[str, Any]:
@@ -46,6 +49,24 @@ def hard_fail(rule: str) -> Scorecard:
 def unscored(code: str) -> Scorecard:
     """A named outcome."""
     return Scorecard(label="unscored", values={}, failures=(Failure(component="summary_loss", kind="input", code=code),))
+
+
+def result(event_id: str, of: Scorecard | LossResult, **changes: Any) -> ScoreResult:
+    """The result of a case, as any way of scoring yields it."""
+    facts: dict[str, Any] = {
+        "result_id": f"r-{event_id}",
+        "event_id": event_id,
+        "case_id": "doc-1",
+        "kind": "summary",
+        "suite": "summary_loss",
+        "suite_version": "3.0",
+        "config_digest": "0" * 16,
+        "attributes": {"category": "Test", "model": "m<1>", "source_id": "doc-1"},
+        "source": FileRef(file="a.jsonl", place=f"line {event_id}"),
+        "scored_at": NOW,
+    }
+    shared = {name: getattr(of, name) for name in ("label", "values", "findings", "failures", "details")} | {"models": getattr(of, "models", {})}
+    return ScoreResult(**(facts | shared | changes))
 
 
 class TableScorer:

@@ -11,12 +11,11 @@ from typing import Any
 import pytest
 
 from tests.ops.commands import Commands, Ran
-from tests.ops.loss_cases import CANARY, TableScorer, card, gold, hard_fail, summary, unscored
-from touchstone.ops.local.demo_summaries import unexpected
-from touchstone.ops.local.samples import expected_summaries, golds, summaries
+from tests.ops.loss_cases import CANARY, TableScorer, card, gold, hard_fail, result, summary, unscored
 from touchstone.schemas.reports.summary import LossReport
 from touchstone.schemas.result import Scorecard
 from touchstone.scorers.summary import SUITE
+from touchstone.scorers.summary.samples import GOLDS, expected, unmet
 
 Run = Callable[..., Ran]
 MIXED: dict[str, Scorecard] = {"a": card(0.1), "b": card(0.5, "Review"), "c": hard_fail("truncated")}
@@ -66,7 +65,9 @@ def test_json_on_standard_output_is_exactly_one_document(run: Run) -> None:
     assert report.configuration
 
 
-@pytest.mark.parametrize(("form", "begins"), [("console", "Loss V3 (summary_loss"), ("markdown", "# Loss V3"), ("junit", "<?xml")])
+@pytest.mark.parametrize(
+    ("form", "begins"), [("console", "Loss V3\nsuite summary_loss"), ("html", "<!doctype html>"), ("markdown", "# Loss V3"), ("junit", "<?xml")]
+)
 def test_other_formats_go_to_standard_output(run: Run, form: str, begins: str) -> None:
     assert run(MIXED, "cases.jsonl", "--format", form).out.startswith(begins)
 
@@ -148,15 +149,30 @@ def test_help_has_an_example_and_imports_no_model_library() -> None:
     assert ran.stderr.strip() == "[]"
 
 
+def test_without_a_gold_anywhere_nothing_is_loaded_and_one_line_says_what_to_name(commands: Commands, monkeypatch: pytest.MonkeyPatch) -> None:
+    def never(*_: object) -> None:
+        raise AssertionError("the models were loaded")
+
+    monkeypatch.setattr("touchstone.scorers.summary._scorer", never)
+    Path("cases.jsonl").write_text(json.dumps({"id": "a", "gold_ref": "doc-1", "generated": "One."}))
+    ran = commands("loss", "score", "cases.jsonl")
+    assert ran.code == 3
+    assert "with --gold (or SUMMARY_LOSS_GOLD)" in ran.one_line
+
+
+def test_one_case_that_brings_its_gold_is_reason_enough_to_score(run: Run) -> None:
+    ran = run(MIXED, extra=json.dumps({"id": "a", "gold_ref": "doc-1", "generated": "One."}) + "\n")
+    assert ran.code == 1
+
+
 @pytest.mark.slow
 def test_the_samples_get_what_they_were_written_for(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "touchstone.ops.cli", "loss", "score", str(summaries()), "--gold", str(golds()), "--format", "json"]
+    folder = GOLDS.parents[1]
+    command = [sys.executable, "-m", "touchstone.ops.cli", "loss", "score", str(folder), "--gold", str(GOLDS), "--format", "json"]
     ran = subprocess.run(command, capture_output=True, text=True, check=False, timeout=110, cwd=tmp_path, env=_environment())
     report = LossReport.model_validate_json(ran.stdout)
-    cards = {
-        result.event_id: Scorecard(label=result.label, values=result.values, findings=result.findings, failures=result.failures) for result in report.results
-    }
-    assert unexpected(cards, expected_summaries()) == []
+    results = {one.event_id: result(one.event_id, one) for one in report.results}
+    assert unmet(results, expected()) == []
     assert ran.returncode == 3
     assert "no_gold 1" in ran.stderr
     assert not report.errors

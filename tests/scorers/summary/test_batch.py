@@ -1,44 +1,23 @@
 """Reports over summaries: what they count, how they are written, which verdict they end with, which batch a result is in."""
 
 import json
-from datetime import UTC, datetime
 from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
 
-from tests.ops.loss_cases import card, hard_fail, unscored
+from tests.ops.loss_cases import NOW, card, hard_fail, result, unscored
 from touchstone.ops.reports.layouts import FORMATS, lay_out
 from touchstone.schemas.reports.summary import LossReport
 from touchstone.schemas.result import FileRef, Problem, Scorecard, ScoreResult
 from touchstone.scorers.base import NoSettings
-from touchstone.scorers.reporting import RunFacts
-from touchstone.scorers.reporting import Gate, Group, LayoutOptions
+from touchstone.scorers.reporting import Gate, Group, LayoutOptions, RunFacts
 from touchstone.scorers.summary import SUITE
 from touchstone.scorers.summary.batch import percentile
 from touchstone.scorers.summary.samples import expected, samples, unmet
 
-NOW = datetime(2026, 1, 15, 10, 30, tzinfo=UTC)
 CONFIGURATION = {"weights": {"facts": 0.4}}
 BAD = Problem(source=FileRef(file="a.jsonl", place="line 9"), what="is not valid JSON")
-
-
-def result(event_id: str, of: Scorecard, **changes: Any) -> ScoreResult:
-    """The result of a case, as any way of scoring yields it."""
-    facts: dict[str, Any] = {
-        "result_id": f"r-{event_id}",
-        "event_id": event_id,
-        "case_id": "doc-1",
-        "kind": "summary",
-        "suite": "summary_loss",
-        "suite_version": "3.0",
-        "config_digest": "0" * 16,
-        "attributes": {"category": "Test", "model": "m<1>", "source_id": "doc-1"},
-        "source": FileRef(file="a.jsonl", place=f"line {event_id}"),
-        "scored_at": NOW,
-    }
-    shared = {name: getattr(of, name) for name in ("label", "values", "findings", "failures", "details", "models")}
-    return ScoreResult(**(facts | shared | changes))
 
 
 def made_of(entries: list[ScoreResult | Problem], worst: int = 0) -> LossReport:
