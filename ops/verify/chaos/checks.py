@@ -8,10 +8,10 @@ from pathlib import Path
 
 from sqlalchemy import select
 
-from touchstone.ops.batch.batch_scoring import Selection, score_files
-from touchstone.ops.batch.batches import find_batches
+from touchstone.ops.batch.data_directory import find_batches
+from touchstone.ops.batch.run import Run
 from touchstone.ops.store.engine import reading
-from touchstone.ops.store.reports import Wanted, choose, report_from_store
+from touchstone.ops.store.reports import StoredEntries, Wanted, choose
 from touchstone.ops.store.results import ResultStore
 from touchstone.ops.store.schema import results
 from touchstone.ops.verify.chaos.evidence import Evidence, Position
@@ -19,6 +19,7 @@ from touchstone.ops.verify.chaos.grounds import SUITE, Field
 from touchstone.ops.verify.chaos.observer import Sample
 from touchstone.ops.verify.chaos.plan import CANARY, CONCERN, Plan
 from touchstone.scorers.base import ConfigError
+from touchstone.scorers.registry import load_suite
 from touchstone.scorers.safe.report import summary_of
 from touchstone.scorers.safe.settings import SafeSettings
 
@@ -149,11 +150,14 @@ def _check_reports(field: Field, plan: Plan, evidence: Evidence, store: ResultSt
     """Every batch: the report from the store and the last report event against the batch command's report from files."""
     data = field.folder / "batches"
     plan.write_batches(data)
-    settings = SafeSettings()
+    suite, settings = load_suite(SUITE), SafeSettings()
     for batch in sorted({case["batch_id"] for case in plan.cases}):
-        wanted = score_files(find_batches(data, CONCERN, batch), Selection(CONCERN, batch, by_case=False), settings)
+        run = Run(suite, settings, asked={"concern_id": CONCERN, "batch_id": batch})
+        facts = run.score(find_batches(data, CONCERN, batch))
+        wanted = suite.report(run.entries, facts).batch
         try:
-            stored = report_from_store(store, choose(store, Wanted(SUITE, CONCERN, batch)), batch, settings)
+            entries = StoredEntries(store, choose(store, Wanted(SUITE, CONCERN, batch, one_concern=True)))
+            stored = suite.report(entries, facts).batch
         except ConfigError as error:
             yield f"batch {batch}: {error}"
             continue
