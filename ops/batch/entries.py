@@ -4,8 +4,6 @@ from collections.abc import Iterator
 from tempfile import TemporaryFile
 from typing import IO, Final
 
-import orjson
-
 from touchstone.schemas.result import Problem, ScoreResult
 from touchstone.scorers.reporting.report import Entry
 
@@ -63,4 +61,4 @@ class Entries:
     def _write(self, file: IO[bytes], entry: Entry) -> None:
         file.seek(0, 2)
         mark = _RESULT if isinstance(entry, ScoreResult) else _PROBLEM
-        file.write(mark + orjson.dumps(entry.model_dump(mode="json")) + b"\n")
+        file.write(mark + entry.model_dump_json().encode() + b"\n")
