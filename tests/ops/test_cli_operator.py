@@ -157,11 +157,11 @@ def test_explain_counts_characters_from_1_and_leaves_the_line_end_out(run: Comma
 @pytest.mark.parametrize(
     ("record", "told"),
     [
-        ({"resourceType": "Patient", "id": CANARY}, "-> no event, but a document that clinical scores as a file: touchstone score clinical FILE"),
+        ({"resourceType": "Patient", "id": CANARY}, "-> not an event, but a document that clinical scores as a file: touchstone score clinical FILE"),
         ({"kind": "safe", "test_id": CANARY}, "-> concern_id is missing; add it; batch_id is missing; add it"),
         ({"specversion": "1.0", "data": {"kind": "safe", "test_id": CANARY}}, "-> concern_id is missing; add it"),
-        ({"kind": CANARY}, "-> no suite that is installed here scores this kind, only safe, summary, trace"),
-        ({"x": CANARY}, "-> say what it is, with one of these as `kind`: safe, summary, trace"),
+        ({"kind": CANARY}, "safe, summary, trace; "),
+        ({"x": CANARY}, "safe, summary, trace (docs/events.md)"),
         ([CANARY], "-> an event is one JSON object"),
     ],
 )
@@ -281,7 +281,7 @@ def test_since_takes_spans_and_times() -> None:
 def test_a_label_that_no_result_can_have_is_refused(run: Commands) -> None:
     ran = run("tail", "--label", "Foo", "--bootstrap", NOWHERE)
     assert ran.code == 3
-    assert "--label Foo: no result has it; give one of Pass, Review, Warn, Fail, unscored" in ran.one_line
+    assert "--label Foo: not a label; give one of Pass, Review, Warn, Fail, unscored" in ran.one_line
 
 
 def test_watching_a_suite_that_is_not_installed_says_so(run: Commands) -> None:

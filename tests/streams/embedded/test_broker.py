@@ -4,6 +4,7 @@ import asyncio
 import logging
 import os
 import signal
+import socket
 import subprocess
 import sys
 import textwrap
@@ -185,6 +186,30 @@ async def test_topics_made_on_sight_do_not_take_the_retention_of_others(broker: 
 def test_retention_that_cannot_be_found_stays_as_built_in(monkeypatch: pytest.MonkeyPatch) -> None:
     retention = mockcluster.Retention(cluster=0, retention_bytes=1_000_000_000)
     assert retention.raise_for("events", 4) == RETENTION_BYTES_BUILT_IN
+
+
+def a_free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        return int(probe.getsockname()[1])
+
+
+@pytest.mark.asyncio
+async def test_it_is_found_at_the_port_that_was_asked_for_also_after_it_was_down() -> None:
+    port = a_free_port()
+    with EmbeddedBroker({"events": 2}, port=port) as broker:
+        assert broker.bootstrap_servers == f"127.0.0.1:{port}"
+        for number in range(2):
+            async with producer_for(broker) as producer:
+                assert (await producer.send_and_wait("events", b"%d" % number, partition=0)).offset == number
+            broker.set_down()
+            broker.set_up()
+
+
+def test_a_port_that_is_taken_is_one_clear_error() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(ConfigError, match=rf"port {port} of 127\.0\.0\.1 cannot be used \(Address already in use\); choose another"):
+            EmbeddedBroker(port=port).start()
 
 
 def test_a_topic_is_created_once(broker: EmbeddedBroker) -> None:
