@@ -23,7 +23,7 @@ def read_document(path: Path) -> dict[str, Any]:
     except RecursionError:
         raise ConfigError(f"{path}: nested too deep; this is not a configuration file") from None
     if not isinstance(document, dict):
-        raise ConfigError(f"{path}: holds no JSON object; write {{…}}")
+        raise ConfigError(f"{path}: is not a JSON object; write {{…}}")
     return document
 
 

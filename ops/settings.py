@@ -52,7 +52,7 @@ def suspicious(env: Mapping[str, str]) -> list[str]:
         # A path is no secret, so there is no KAFKA_SSL_CAFILE_FILE.
         stem = [plain] if (plain := name.removesuffix(IN_A_FILE)) in CUSTOMARY else []
         if meant := stem or [endings[ending] for ending in near]:
-            lines.append(f"{name}: is not read; did you mean {meant[0]}?")
+            lines.append(f"{name}: unknown variable; did you mean {meant[0]}?")
     return lines
 
 

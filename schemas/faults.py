@@ -13,11 +13,11 @@ WORDS: Mapping[str, str] = {
     "blank_expectation": "is an empty or blank expected string; remove it or write what is expected",
     "string_type": "is not a string",
     "string_too_short": "is empty; remove it or write what belongs there",
-    "string_pattern_mismatch": "is blank or holds control characters; mend it",
+    "string_pattern_mismatch": "is blank or holds control characters; correct it",
     "string_too_long": "is too long",
     "too_short": "holds too few items",
     "too_long": "holds too many items",
-    "literal_error": "has a value that is not one of those allowed; mend it",
+    "literal_error": "is not one of the allowed values; correct it",
 }
 
 

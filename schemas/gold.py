@@ -22,7 +22,7 @@ class GoldStandardEntry(Inbound):
     source_id: Identifier
     text: Text
     token_count: Annotated[int, Field(ge=0, le=100_000_000)]
-    tokenizer: Identifier | None = Field(None, description="name of the tokenizer that counted; ours is used for the generated text where it is absent")
+    tokenizer: Identifier | None = Field(None, description="tokenizer behind token_count; where it is not available, the embedder's counts the generated text")
 
 
 class GoldStandardSummary(Inbound):

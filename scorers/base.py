@@ -270,7 +270,7 @@ def _unconfigured(*_: Any) -> BaseModel:
 
 
 def _unbuildable(_: Any) -> Scorer[Any]:
-    raise ConfigError("this suite is not installed here; install the package that brings it")
+    raise ConfigError("this suite is not installed; install its package")
 
 
 def unknown_suite(name: str, version: str) -> Suite:

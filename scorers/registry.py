@@ -17,11 +17,11 @@ def load_suite(name: str) -> Suite:
     points = suite_entry_points()
     if name not in points:
         known = ", ".join(sorted(points)) or "none"
-        raise ConfigError(f"suite {name!r} is not installed (installed: {known}); check --suite, or install the package that brings it")
+        raise ConfigError(f"suite {name!r} is not installed (installed: {known}); check --suite, or install the suite's package")
     try:
         suite = points[name].load()
     except ImportError as error:
-        raise ConfigError(f"suite {name!r} cannot be imported: no module {error.name!r}; install the extra that brings it") from error
+        raise ConfigError(f"suite {name!r} cannot be imported: no module {error.name!r}; install the extra that the suite needs") from error
     if not isinstance(suite, Suite):
         raise ConfigError(f"entry point {GROUP}:{name} is a {type(suite).__name__}, not a touchstone.scorers.base.Suite")
     if suite.name != name:

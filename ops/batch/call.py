@@ -64,7 +64,7 @@ def _case(case: Case | Mapping[str, Any] | str | bytes, scoring: Scoring) -> tup
     record = dict(case) if isinstance(case, Mapping) else _record(case, scoring)
     model = model_of(record, suite)
     if model is None:
-        raise ValueError(f"the kind is none that {suite.name} scores; give one of {', '.join(suite.cases)}")
+        raise ValueError(f"{suite.name} does not score this kind; give one of {', '.join(suite.cases)}")
     whole = completed(record, model, Source(Path(CALLER)), suite)
     try:
         valid = validate_case(model, whole)
@@ -77,11 +77,11 @@ def _record(document: str | bytes, scoring: Scoring) -> dict[str, Any]:
     """The one case that a document holds. Raises `ValueError`."""
     suite = scoring.suite
     if suite.read is None:
-        raise ValueError(f"{suite.name} reads no documents; give a record (a dict) or a case")
+        raise ValueError(f"{suite.name} does not read documents; give a record (a dict) or a case")
     data = document.encode("utf-8", "surrogatepass") if isinstance(document, str) else document
     found = list(suite.read(Document(CALLER, data), scoring.settings) or ())
     if len(found) != 1:
-        raise ValueError(f"the document holds {len(found)} cases; give one" if found else f"the document is none that {suite.name} reads")
+        raise ValueError(f"the document holds {len(found)} cases; give one" if found else f"{suite.name} does not recognise this document")
     if isinstance(found[0], Problem):
         raise ValueError(found[0].what)  # noqa: TRY004  # the value is at fault, not its type
     return dict(found[0].record)

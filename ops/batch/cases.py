@@ -47,7 +47,7 @@ def completed(record: dict[str, Any], model: type[Case], source: Source, suite: 
     try:
         whole["id"] = event_id(model, whole)
     except TypeError:  # orjson: an integer past 64 bits, text with half a surrogate pair
-        raise ValueError("holds a number or text that JSON cannot carry; mend it") from None
+        raise ValueError("holds a number or text that JSON cannot carry; correct it") from None
     return whole
 
 

@@ -29,7 +29,7 @@ BATCH_CASES_MAX = 1_000_000
 PROBLEMS_SHOWN_MAX = 5
 
 _NO_EVENT = (
-    'a FHIR resource is no event; put it into a trace: {"traceId": "…", "outputs": {"fhir": {"content": …}}} '
+    'a FHIR resource is not an event; put it into a trace: {"traceId": "…", "outputs": {"fhir": {"content": …}}} '
     "(docs/events.md), or validate the file: touchstone eval validate"
 )
 

@@ -161,7 +161,9 @@ def opened(source: Source) -> Iterator[BinaryIO]:
             else:
                 yield raw
     except (gzip.BadGzipFile, zlib.error, EOFError) as error:
-        raise UnreadableError(f"is packed and cannot be unpacked ({'cut off' if isinstance(error, EOFError) else 'damaged'}); pack it again") from None
+        raise UnreadableError(
+            f"is compressed and cannot be decompressed ({'cut off' if isinstance(error, EOFError) else 'damaged'}); compress it again"
+        ) from None
     except (OSError, ValueError) as error:
         raise UnreadableError(reason_of(error)) from None
 
@@ -299,5 +301,5 @@ def reason_of(error: Exception) -> str:
     number = getattr(error, "errno", None) or 0
     if number == errno.ELOOP:
         return "a link that leads in a circle; name a file"
-    said = getattr(error, "strerror", None) or "no path that this system knows"
+    said = getattr(error, "strerror", None) or "not a valid path on this system"
     return f"cannot be read ({said}); {_MEND.get(number, 'check the path')}"

@@ -17,17 +17,17 @@ app.add_typer(bench_app)
 
 DataOption = Annotated[Path | None, typer.Option("--data", help="Folder of labelled files: fhir/, hl7v2/, packages/ (docs/agreement.md).", show_default=False)]
 OracleOption = Annotated[
-    bool, typer.Option("--oracle", help="Compare with the official FHIR validator (Java), on the files and folders that are named.", show_default=False)
+    bool, typer.Option("--oracle", help="Compare with the official FHIR validator (Java), on the files and folders given.", show_default=False)
 ]
 FilesArgument = Annotated[list[Path] | None, typer.Argument(help="With --oracle: FHIR files, traces, or folders of them.", show_default=False)]
-MutationsOption = Annotated[int, typer.Option("--mutations", min=0, max=100_000, help="With --oracle: also so many seeded mutations of the resources.")]
-SeedOption = Annotated[int, typer.Option("--seed", min=0, help="Of the mutations: the same seed gives the same ones.")]
+MutationsOption = Annotated[int, typer.Option("--mutations", min=0, max=100_000, help="With --oracle: also this many seeded mutations of the resources.")]
+SeedOption = Annotated[int, typer.Option("--seed", min=0, help="Seed of the mutations: the same seed gives the same mutations.")]
 PackagesOption = Annotated[
     list[Path] | None,
     typer.Option("--packages", help="Folder with the package hl7.fhir.r4.core. Default: ~/.fhir/packages, else made from npm's.", show_default=False),
 ]
 QuoteOption = Annotated[bool, typer.Option("--quote/--withhold", help="Show the messages' text, which may quote the documents.")]
-WarningsOption = Annotated[bool, typer.Option("--warnings", help="List warnings and hints, too; they are no part of a verdict.")]
+WarningsOption = Annotated[bool, typer.Option("--warnings", help="Also list warnings and hints, which do not count towards a verdict.")]
 
 
 @bench_app.callback()
@@ -60,7 +60,7 @@ def agreement(
     if data is not None and files:
         fail("--data takes no files; --oracle does")
     if not oracle and (mutations or packages):
-        fail("--mutations and --packages belong to --oracle")
+        fail("--mutations and --packages need --oracle")
     with one_line_errors():
         if data is not None:
             from touchstone.ops.verify.agreement.run import as_text, measured

@@ -16,15 +16,15 @@ if TYPE_CHECKING:
     from touchstone.streams.topics.dlq import DeadLetter, Filter, Letterbox, Resolution, Step
     from touchstone.streams.wire.codec import Record
 
-dlq_app = typer.Typer(name="dlq", help="Dead letters: list them, show one, send events back, or put letters away.", no_args_is_help=True)
+dlq_app = typer.Typer(name="dlq", help="Dead letters: list them, show one, send events back, or discard letters.", no_args_is_help=True)
 app.add_typer(dlq_app)
 
 CodeOption = Annotated[str | None, typer.Option("--code", help="Only letters with this code.", show_default=False)]
 SuiteOption = Annotated[str | None, typer.Option("--suite", help="Only letters of this suite.", show_default=False)]
 SinceOption = Annotated[str | None, typer.Option("--since", help="Only letters of the last 15m, 2h, 7d, or since an ISO time.", show_default=False)]
 IdsArgument = Annotated[list[str] | None, typer.Argument(metavar="[ID]…", help="Ids of `touchstone dlq list`.", show_default=False)]
-DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Say what would be done; send nothing.")]
-AllOption = Annotated[bool, typer.Option("--all", help="Every open letter that the filters admit.")]
+DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Print what would be done; send nothing.")]
+AllOption = Annotated[bool, typer.Option("--all", help="Every open letter that matches the filters.")]
 PAYLOAD_SHOWN_BYTES = 4096
 
 
@@ -33,7 +33,7 @@ def list_(
     code: CodeOption = None,
     suite: SuiteOption = None,
     since: SinceOption = None,
-    every: Annotated[bool, typer.Option("--all", help="Resolved letters too.")] = False,
+    every: Annotated[bool, typer.Option("--all", help="List resolved letters too.")] = False,
     as_json: JsonOption = False,
     config: ConfigOption = None,
     bootstrap: BootstrapOption = None,
@@ -59,14 +59,14 @@ def list_(
     hidden = "" if every or not resolved else f"; {resolved} resolved (--all shows them)"
     typer.echo(f"{len(letters)} dead letter{'' if len(letters) == 1 else 's'}{': ' + counts if counts else ''}{hidden}", err=True)
     if box.strangers:
-        typer.echo(f"{box.strangers} records on the topic are no dead letters", err=True)
+        typer.echo(f"{box.strangers} records on the topic are not dead letters", err=True)
 
 
 @dlq_app.command()
 def show(
     letter_id: Annotated[str, typer.Argument(metavar="ID", help="Id of `touchstone dlq list`.")],
-    payload: Annotated[bool, typer.Option("--payload", help="The event's own key, headers and bytes too. They may be clinical text.")] = False,
-    bytes_max: Annotated[int, typer.Option(min=0, help="Most payload bytes to show; 0: all.")] = PAYLOAD_SHOWN_BYTES,
+    payload: Annotated[bool, typer.Option("--payload", help="Also show the event's own key, headers and payload, which may be clinical text.")] = False,
+    bytes_max: Annotated[int, typer.Option(min=0, help="Show at most this many payload bytes; 0: all.")] = PAYLOAD_SHOWN_BYTES,
     as_json: JsonOption = False,
     config: ConfigOption = None,
     bootstrap: BootstrapOption = None,
@@ -109,7 +109,7 @@ def redrive(
     code: CodeOption = None,
     suite: SuiteOption = None,
     since: SinceOption = None,
-    redrives_max: Annotated[int, typer.Option(min=1, max=1000, help="Refuse an event that was sent back so often and died again.")] = 3,
+    redrives_max: Annotated[int, typer.Option(min=1, max=1000, help="Refuse an event that was already sent back this many times.")] = 3,
     dry_run: DryRunOption = False,
     as_json: JsonOption = False,
     config: ConfigOption = None,

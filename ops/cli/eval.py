@@ -23,9 +23,9 @@ FormatsOption = Annotated[
 ]
 FormatOption = Annotated[Format, typer.Option("--format", "-f", help=FORMAT_HELP)]
 OutputOption = Annotated[Path | None, typer.Option("--output", "-o", help="File for the report. Default: standard output.", show_default=False)]
-VerboseOption = Annotated[bool, typer.Option("--verbose", "-v", help="Console: every finding by its check, rules fired, what was not checked.")]
-QuoteOption = Annotated[bool | None, typer.Option("--quote/--withhold", help="Let findings show the values they are about.", show_default=False)]
-JobsOption = Annotated[int, typer.Option("--jobs", "-j", min=1, max=64, help="Validate in so many processes.")]
+VerboseOption = Annotated[bool, typer.Option("--verbose", "-v", help="Console: list every finding by its check, rules that fired, and what was not checked.")]
+QuoteOption = Annotated[bool | None, typer.Option("--quote/--withhold", help="Quote in each finding the value that it is about.", show_default=False)]
+JobsOption = Annotated[int, typer.Option("--jobs", "-j", min=1, max=64, help="Number of processes to validate in.")]
 ProfileOption = Annotated[
     list[str] | None, typer.Option("--profile", help="Profile (canonical URL) that every resource of its type must conform to; repeatable.", show_default=False)
 ]

@@ -24,10 +24,10 @@ WORDS = {"dead": "rejected"}
 def explain(
     file: Annotated[Path, typer.Argument(help="A record, JSON lines, or a batch file; - for standard input.")],
     header: Annotated[
-        list[str] | None, typer.Option("--header", "-H", help="A header that every record has, name=value (repeatable).", show_default=False)
+        list[str] | None, typer.Option("--header", "-H", help="Header to read every record with, name=value (repeatable).", show_default=False)
     ] = None,
-    whole: Annotated[bool, typer.Option("--whole", help="The file is one record, whatever it looks like.")] = False,
-    topic: Annotated[str | None, typer.Option("--topic", help="Role or name of the topic. Default: whichever the suites read.", show_default=False)] = None,
+    whole: Annotated[bool, typer.Option("--whole", help="Read the file as one record, whatever it looks like.")] = False,
+    topic: Annotated[str | None, typer.Option("--topic", help="Role or name of the topic. Default: those that the suites read.", show_default=False)] = None,
     as_json: JsonOption = False,
     config: ConfigOption = None,
 ) -> None:

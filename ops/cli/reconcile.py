@@ -20,9 +20,9 @@ def reconcile(
     suite: Annotated[str, typer.Option(help="Suite whose events are accounted for.")],
     topic: Annotated[list[str] | None, typer.Option("--topic", help="Only this input topic (repeatable).", show_default=False)] = None,
     store: StoreOption = None,
-    drained: Annotated[bool, typer.Option("--drained", help="Also demand that nothing is in flight.")] = False,
+    drained: Annotated[bool, typer.Option("--drained", help="Also require that nothing is in flight.")] = False,
     dead_letters: Annotated[bool, typer.Option("--dead-letters/--no-dead-letters", help="Compare dead outcomes with the dead-letter topic.")] = True,
-    wait: Annotated[float, typer.Option("--wait", min=0, max=3600, help="Seconds the projector may take to catch up first.")] = 10.0,
+    wait: Annotated[float, typer.Option("--wait", min=0, max=3600, help="Seconds to wait for the projector to catch up first.")] = 10.0,
     as_json: JsonOption = False,
     config: ConfigOption = None,
     bootstrap: BootstrapOption = None,
@@ -76,7 +76,7 @@ def _lines(outcome: "Reconciliation") -> list[str]:
     if outcome.behind:
         lines.append(f"the projector is {counted(outcome.behind, 'record')} behind the results topic")
     if outcome.drained and outcome.in_flight:
-        lines.append(f"{counted(outcome.in_flight, 'event')} in flight, and --drained asks for none")
+        lines.append(f"{counted(outcome.in_flight, 'event')} in flight, and --drained allows none")
     lines.append(f"{outcome.suite}: the account closes" if outcome.closes else f"{outcome.suite}: the account does NOT close")
     return lines
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @app.command()
 def report(
-    concern: Annotated[str | None, typer.Option("--concern", help="Concern to report; may be left out where the store holds one.", show_default=False)] = None,
+    concern: Annotated[str | None, typer.Option("--concern", help="Concern to report. Needed where the store holds several.", show_default=False)] = None,
     batch: Annotated[
         str | None, typer.Option("--batch", help="Batch, or a pattern such as 'I25_batch_*' (quote it). Default: all.", show_default=False)
     ] = None,
@@ -26,7 +26,7 @@ def report(
     store: StoreOption = None,
     format: Annotated[Format, typer.Option("--format", "-f", help=FORMAT_HELP)] = Format.console,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="File to write to. Default: standard output.", show_default=False)] = None,
-    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Console: every finding of every case.")] = False,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Console: list every finding of every case.")] = False,
     min_pass_rate: Annotated[float | None, typer.Option(min=0.0, max=1.0, help="Gate: exit 0 if this share (0-1) passes, else 1.", show_default=False)] = None,
     suite_version: Annotated[str | None, typer.Option(help="Results of this suite version. Default: the newest.", show_default=False)] = None,
     config_digest: Annotated[str | None, typer.Option(help="Results of this configuration. Default: the newest.", show_default=False)] = None,
@@ -77,7 +77,7 @@ def _facts(suite: "Suite", chosen: "Chosen", concern: str | None, batch: str | N
         told = f"version {chosen.suite_version}, configuration {chosen.config_digest}"
         typer.echo(one_line(f"scored in {chosen.others + 1} ways; this is the newest ({told}); choose with --suite-version and --config-digest"), err=True)
     if not is_ours:
-        typer.echo(one_line("scored with another configuration than the one here; what depends on settings (pass rates by metric) is by those here"), err=True)
+        typer.echo(one_line("scored with a different configuration; figures that depend on settings (pass rates by metric) use the settings here"), err=True)
     return RunFacts(
         suite=suite,
         settings=own,

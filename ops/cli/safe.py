@@ -36,7 +36,7 @@ OutputOption = Annotated[
 ]
 FormatOption = Annotated[
     str | None,
-    typer.Option("--format", "-f", help="json, console, markdown, junit, html, or all (but html); several with commas.", show_default=False),
+    typer.Option("--format", "-f", help="json, console, markdown, junit, html, or all (except html); several with commas.", show_default=False),
 ]
 StrictOption = Annotated[bool | None, typer.Option("--strict-ah/--proportional-ah", help="AH is 0 with any violation.", show_default=False)]
 QuoteOption = Annotated[
@@ -51,9 +51,9 @@ GateOption = Annotated[
     ),
 ]
 ObservationsOption = Annotated[Path | None, typer.Option("--observations", help="Append one JSON line per case to this file.", show_default=False)]
-VerboseOption = Annotated[bool, typer.Option("--verbose", "-v", help="Console: what each case found, missed and used.")]
+VerboseOption = Annotated[bool, typer.Option("--verbose", "-v", help="Console: show what each case found, missed and used.")]
 OnlyOption = Annotated[str | None, typer.Option("--only", help="Console: list only these cases: failed, or not-passed.", show_default=False)]
-JobsOption = Annotated[int, typer.Option("--jobs", "-j", min=1, max=64, help="Score in so many processes.")]
+JobsOption = Annotated[int, typer.Option("--jobs", "-j", min=1, max=64, help="Number of processes to score in.")]
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ MinPassRateOption = Annotated[
     float | None, typer.Option("--min-pass-rate", min=0.0, max=1.0, help="Gate: exit 0 if this share (0-1) passes, else 1.", show_default=False)
 ]
 SuiteConfigOption = Annotated[
-    Path | None, typer.Option("--config", help="The suite's settings file. Default: its own name, in the working directory.", show_default=False)
+    Path | None, typer.Option("--config", help="The suite's settings file. Default: the suite's own file name, in the working directory.", show_default=False)
 ]
 
 
@@ -25,9 +25,9 @@ def score(
     format: Annotated[Format, typer.Option("--format", "-f", help=FORMAT_HELP)] = Format.console,
     output: OutputOption = None,
     min_pass_rate: MinPassRateOption = None,
-    allow_unscored: Annotated[bool, typer.Option("--allow-unscored", help="A case that cannot be scored is told and is no error.")] = False,
-    jobs: Annotated[int, typer.Option("--jobs", "-j", min=1, max=64, help="Score in so many processes.")] = 1,
-    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Console: every finding of every case.")] = False,
+    allow_unscored: Annotated[bool, typer.Option("--allow-unscored", help="Report cases that cannot be scored without failing.")] = False,
+    jobs: Annotated[int, typer.Option("--jobs", "-j", min=1, max=64, help="Number of processes to score in.")] = 1,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Console: list every finding of every case.")] = False,
     config: SuiteConfigOption = None,
 ) -> None:
     """Score files with a suite and report them, as its worker scores events.

@@ -47,9 +47,9 @@ def tail(
         list[str] | None, typer.Argument(help="results, reports, dead, generations, traces, judge, or a topic's name. Default: results.", show_default=False)
     ] = None,
     start: Annotated[Start | None, typer.Option("--from", help="Default: end when following, else beginning.", show_default=False)] = None,
-    follow: Annotated[bool, typer.Option("--follow/--no-follow", help="Keep watching until Ctrl-C, or stop at the end as it is now.")] = True,
-    limit: Annotated[int | None, typer.Option("--limit", "-n", min=1, help="Stop after so many lines.", show_default=False)] = None,
-    suite: Annotated[str | None, typer.Option("--suite", help="Only what this suite said.", show_default=False)] = None,
+    follow: Annotated[bool, typer.Option("--follow/--no-follow", help="Keep watching until Ctrl-C, or stop at the current end.")] = True,
+    limit: Annotated[int | None, typer.Option("--limit", "-n", min=1, help="Stop after this many lines.", show_default=False)] = None,
+    suite: Annotated[str | None, typer.Option("--suite", help="Only records of this suite.", show_default=False)] = None,
     label: Annotated[str | None, typer.Option("--label", help="Only results with this label (Pass, Review, Fail, …).", show_default=False)] = None,
     as_json: JsonOption = False,
     config: ConfigOption = None,
@@ -83,7 +83,7 @@ def _check_label(label: str) -> None:
 
     labels = get_args(Label)
     if label.lower() not in {known.lower() for known in labels}:
-        fail(f"--label {label[:40]}: no result has it; give one of {', '.join(labels)}")
+        fail(f"--label {label[:40]}: not a label; give one of {', '.join(labels)}")
 
 
 def _check_suite(suite: str) -> None:
@@ -92,7 +92,7 @@ def _check_suite(suite: str) -> None:
 
     names = sorted(suite_entry_points())
     if suite not in names:
-        typer.echo(one_line(f"--suite {suite[:64]} is not installed here (installed: {', '.join(names)}); watched for all the same"), err=True)
+        typer.echo(one_line(f"--suite {suite[:64]} is not installed here (installed: {', '.join(names)}); watching for its records anyway"), err=True)
 
 
 async def _watch(settings: "Settings", view: View) -> None:

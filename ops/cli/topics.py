@@ -12,7 +12,7 @@ from touchstone.ops.cli.common.shared import BootstrapOption, ConfigOption, Json
 if TYPE_CHECKING:
     from touchstone.streams.topics.provision import TopicFacts
 
-topics_app = typer.Typer(name="topics", help="Make the topics of the settings, and describe them.", no_args_is_help=True)
+topics_app = typer.Typer(name="topics", help="Create and describe the topics named in the settings.", no_args_is_help=True)
 app.add_typer(topics_app)
 
 
@@ -39,7 +39,7 @@ def create(config: ConfigOption = None, bootstrap: BootstrapOption = None, as_js
         for difference in topic.differs:
             typer.echo(f"{'':<{width}}  note: {difference}")
     if any(topic.outcome == "created_by_broker" for topic in made):
-        typer.echo("This broker has no CreateTopics request: it made the topics on sight, with its own number of partitions.")
+        typer.echo("This broker has no CreateTopics request: it created the topics on first use, with its own number of partitions.")
 
 
 @topics_app.command()
@@ -76,6 +76,6 @@ def _print(topic: "TopicFacts") -> None:
         span = "offsets unknown" if part.begin is None else f"offsets {part.begin} to {part.end}"
         typer.echo(f"  {part.partition:>4}  {leader}, {part.in_sync}/{part.replicas} replicas in sync, {span}{short}")
     if topic.configuration is None:
-        typer.echo("  configuration: this broker does not tell")
+        typer.echo("  configuration: not reported by this broker")
     else:
         typer.echo("  " + ", ".join(f"{key}={value}" for key, value in sorted(topic.configuration.items())))

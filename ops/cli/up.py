@@ -144,7 +144,7 @@ async def _serve(settings: "Settings", plan: "Plan") -> int:
         failed = failing.result() if failing.done() else None
         failing.cancel()
         if failed:
-            _tell(f"touchstone: {failed}; ending everything")
+            _tell(f"touchstone: {failed}; stopping everything")
         else:
             _tell(_why(live))
         return EXIT_ERROR if failed else 0
@@ -188,7 +188,7 @@ def _greet(live: "Live", plan: "Plan", seconds: float) -> None:
     typer.echo("  touchstone produce FILE.jsonl")
     typer.echo("  touchstone tail results reports --from beginning")
     typer.echo(f"  touchstone reconcile --suite {plan.suites[0]}")
-    typer.echo("Ctrl-C ends it.")
+    typer.echo("Press Ctrl-C to stop.")
 
 
 def _show(line: "LogLine") -> None:

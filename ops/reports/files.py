@@ -63,7 +63,7 @@ def write_whole(path: Path, report: str | IO[bytes]) -> None:
                 beside.unlink()
             raise
     except (OSError, RuntimeError) as error:  # RuntimeError: links that lead in a circle
-        reason = getattr(error, "strerror", None) or "its links lead in a circle"
+        reason = getattr(error, "strerror", None) or "its links form a loop"
         raise ConfigError(f"{path}: cannot be written ({reason}); check --output and free space") from None
 
 

@@ -202,4 +202,4 @@ def _check_file(engine: Engine, create: bool) -> None:
     if not exists and not create:
         raise StoreRefused(f"there is no store {path}: run `touchstone projector` first, or check --store (store.url)")
     if not has_folder:
-        raise ConfigError(f"the store {path} cannot be made: {path.parent} is not a directory; make it, or check --store (store.url)")
+        raise ConfigError(f"the store {path} cannot be created: {path.parent} is not a directory; create it, or check --store (store.url)")

@@ -77,7 +77,7 @@ class ResultStore:
         """The error of the projector that came second."""
         where = shown(self.engine.url.render_as_string(hide_password=False))
         return StoreRefused(
-            f"another projector writes to the store {where}: the position of {topic} partition {partition} moved without us; "
+            f"another projector writes to the store {where}: it moved the position of {topic} partition {partition}; "
             "stop one of the two, or give each its own --store"
         )
 

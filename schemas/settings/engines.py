@@ -11,16 +11,18 @@ class EngineSettings(Section):
     """One NLI model and one embedder on one device. `default`: the weights that come with the extra `nli`."""
 
     nli_model: str = Field("default", min_length=1, max_length=500, description="default, a folder, or a name on the model hub")
-    nli_revision: str | None = Field(None, description="commit of a hub model; pin it, or scores may change under you")
+    nli_revision: str | None = Field(None, description="commit of a hub model; without it, scores may change when the hub's model does")
     embedder_model: str = Field("default", min_length=1, max_length=500, description="default, a folder, or a name on the model hub")
     embedder_revision: str | None = None
     offline: bool = Field(False, description="never ask a model hub: a model that is not on this machine is an error")
     device: str = Field("auto", pattern=r"^(auto|cpu|cuda(:[0-9]{1,2})?)$")
-    dtype: Literal["auto", "float32", "bfloat16", "float16"] = Field("auto", description="auto: bfloat16 where the device is fast with it, else float32")
+    dtype: Literal["auto", "float32", "bfloat16", "float16"] = Field("auto", description="auto: bfloat16 where the device computes it fast, else float32")
     threads: Annotated[int, Field(ge=0, le=256)] = Field(0, description="CPU threads of a forward pass; 0: the library's choice")
     batch_tokens: Annotated[int, Field(ge=0, le=1_048_576)] = Field(0, description="padded tokens per batch; 0: 4,096 on a CPU, 65,536 on a GPU")
-    batch_wait_ms_max: Annotated[float, Field(ge=0, le=10_000)] = Field(20, description="while the device is busy: how long the oldest item waits for company")
+    batch_wait_ms_max: Annotated[float, Field(ge=0, le=10_000)] = Field(
+        20, description="how long the oldest item waits for a batch to fill while the device is busy"
+    )
     look_ahead_items: Annotated[int, Field(ge=1, le=1_000_000)] = Field(4_096, description="queued items that are sorted by length together")
-    queue_items_max: Annotated[int, Field(ge=1, le=10_000_000)] = Field(65_536, description="queued items; beyond it a caller waits")
-    text_cache_items: Annotated[int, Field(ge=0, le=1_000_000)] = Field(20_000, description="texts whose tokens are remembered")
+    queue_items_max: Annotated[int, Field(ge=1, le=10_000_000)] = Field(65_536, description="queued items; a caller waits while the queue is full")
+    text_cache_items: Annotated[int, Field(ge=0, le=1_000_000)] = Field(20_000, description="texts whose tokens are cached")
     warm_up: bool = Field(True, description="run the model once before the first case")

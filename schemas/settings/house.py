@@ -27,7 +27,7 @@ def check_server(server: str, place: int) -> str:
         try:
             IPv6Address(host[1:-1])
         except ValueError:
-            raise ValueError(f"server {place}: what stands in brackets is no IPv6 address") from None
+            raise ValueError(f"server {place}: the text in brackets is not an IPv6 address") from None
     elif not re.fullmatch(r"[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*\.?", host) or any(not 0 < len(label) < 64 for label in host.rstrip(".").split(".")):
         raise ValueError(f"server {place}: write host:port with a plain host name (no scheme://) or address, IPv6 in brackets: [::1]:9092")
     return f"{host}:{port}"
@@ -42,7 +42,7 @@ class KafkaSettings(Section):
     sasl_mechanism: Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"] = "PLAIN"
     sasl_username: str | None = None
     sasl_password: SecretStr | None = None
-    ssl_cafile: Path | None = Field(None, description="PEM; the system's authorities where absent")
+    ssl_cafile: Path | None = Field(None, description="PEM; default: the system's certificate authorities")
     ssl_certfile: Path | None = Field(None, description="PEM client certificate, for mutual TLS")
     ssl_keyfile: Path | None = None
     ssl_keyfile_password: SecretStr | None = None
@@ -50,9 +50,9 @@ class KafkaSettings(Section):
     connect_timeout_s: Seconds = 10
     request_timeout_s: Seconds = 30
     probe_interval_s: Annotated[float, Field(ge=0.05, le=60)] = Field(3, description="how often a worker or projector asks the cluster whether it answers")
-    probe_timeout_s: Seconds = Field(5, description="a cluster that answers later is down, as far as /readyz goes")
+    probe_timeout_s: Seconds = Field(5, description="after this time without an answer, /readyz reports the cluster as down")
     start_wait_s: Annotated[float, Field(ge=0, le=604_800)] = Field(
-        0, description="a worker or projector that finds no broker at its start waits so long, then ends with exit code 3; 0: for ever"
+        0, description="how long a worker or projector waits for a broker at its start before it exits with code 3; 0: no limit"
     )
 
     @field_validator("bootstrap_servers")
@@ -99,37 +99,37 @@ class WorkerSettings(Section):
     """One suite's worker process."""
 
     group_prefix: str = Field("touchstone", pattern=r"^[a-zA-Z0-9._-]+$", description="consumer group = prefix.suite")
-    event_bytes_max: Annotated[int, Field(ge=1024, le=104_857_600)] = Field(1_048_576, description="a larger event is a dead letter")
+    event_bytes_max: Annotated[int, Field(ge=1024, le=104_857_600)] = Field(1_048_576, description="a larger event becomes a dead letter")
     event_age_max_s: Annotated[float, Field(ge=0, le=31_536_000)] = Field(0, description="older events are shed; 0: never")
     window_records: Annotated[int, Field(ge=1, le=1_000_000)] = Field(4_096, description="records in flight, per process")
     window_bytes: Annotated[int, Field(ge=1_048_576, le=8_589_934_592)] = Field(67_108_864, description="payload bytes in flight, per process")
     slice_records: Annotated[int, Field(ge=1, le=10_000)] = Field(128, description="records of one partition scored and produced together")
     commit_interval_s: Annotated[float, Field(ge=0.05, le=60)] = 1.0
     commit_timeout_s: Seconds = 5
-    produce_timeout_s: Seconds = Field(30, description="one produce attempt; the outbox then asks again")
+    produce_timeout_s: Seconds = Field(30, description="one produce attempt; the outbox then tries again")
     retry_backoff_min_s: Annotated[float, Field(ge=0.01, le=60)] = 0.1
     retry_backoff_max_s: Annotated[float, Field(ge=0.01, le=600)] = 5.0
     drain_timeout_s: Seconds = Field(25, description="SIGTERM: time to finish what is in flight")
-    score_timeout_s: Seconds = Field(600, description="one case of a suite that is not inline; after it the case is a named failure")
-    stall_timeout_s: Seconds = Field(300, description="watchdog: no progress for so long, with work waiting, ends the process")
+    score_timeout_s: Seconds = Field(600, description="one case of a suite that is not inline; after this time the case fails with timeout")
+    stall_timeout_s: Seconds = Field(300, description="watchdog: ends the process after this long without progress while work waits")
     session_timeout_s: Annotated[float, Field(ge=1, le=300)] = 10
     heartbeat_interval_s: Annotated[float, Field(ge=0.1, le=100)] = 3
     rebalance_timeout_s: Annotated[float, Field(ge=1, le=600)] = 20
-    poll_interval_max_s: Seconds = Field(86_400, description="back-pressure may outlast an outage; the watchdog guards instead")
+    poll_interval_max_s: Seconds = Field(86_400, description="long, because back-pressure lasts as long as an outage; the watchdog notices a stuck worker")
     auto_offset_reset: Literal["earliest", "latest"] = "earliest"
     compression: Literal["none", "gzip", "snappy", "lz4", "zstd"] = Field("none", description="of result events")
-    dead_limit: Literal["on", "off"] = Field("on", description="whether a flood of dead letters stops the worker; off: after someone has looked")
+    dead_limit: Literal["on", "off"] = Field("on", description="on: a flood of dead letters stops the worker; off: they are sent however many there are")
     dead_limit_share: Annotated[float, Field(gt=0, le=1)] = Field(0.5, description="a larger share of dead letters in the window is a flood …")
-    dead_limit_records: Annotated[int, Field(ge=1, le=1_000_000)] = Field(1_000, description="… if they are at least so many")
-    dead_window_records: Annotated[int, Field(ge=1, le=10_000_000)] = Field(10_000, description="the latest records of the process, among which they are counted")
+    dead_limit_records: Annotated[int, Field(ge=1, le=1_000_000)] = Field(1_000, description="… if there are at least this many")
+    dead_window_records: Annotated[int, Field(ge=1, le=10_000_000)] = Field(10_000, description="size of the window: the latest records of the process")
 
 
 class ProjectorSettings(Section):
     """Results → store → reports."""
 
     batch_records_max: Annotated[int, Field(ge=1, le=100_000)] = Field(2_000, description="records per store transaction")
-    report_interval_s: Annotated[float, Field(ge=0.1, le=3_600)] = Field(1.0, description="a changed batch is reported at most so often")
-    quiet_s: Annotated[float, Field(gt=0, le=604_800)] = Field(300, description="a batch of undeclared size is final after so long without a case")
+    report_interval_s: Annotated[float, Field(ge=0.1, le=3_600)] = Field(1.0, description="shortest time between two reports of a changed batch")
+    quiet_s: Annotated[float, Field(gt=0, le=604_800)] = Field(300, description="a batch of undeclared size is final after this long without a case")
 
 
 class StoreSettings(Section):

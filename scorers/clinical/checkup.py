@@ -27,7 +27,7 @@ def doctor(settings: ClinicalSettings) -> Iterator[Check]:
     try:
         DocumentValidator(settings)
     except ConfigError as error:
-        yield Check("suites", "bad", f"clinical: {error}", f"mend it in {DOCUMENT_NAME} or its variable")
+        yield Check("suites", "bad", f"clinical: {error}", f"correct it in {DOCUMENT_NAME} or its variable")
         return
     yield _packages(settings)
     yield from _terminology(settings.terminology)
@@ -80,5 +80,5 @@ def _asked(server: "TerminologyServer", setting: str) -> Check:
         else:
             return Check("terminology", "bad", f"{server.host}: {reason}", f"check {setting}, and that the server runs")
     if not held:
-        return Check("terminology", "note", f"{server.host} answers, and holds none of {', '.join(lacked)}")
+        return Check("terminology", "note", f"{server.host} answers, but holds none of {', '.join(lacked)}")
     return Check("terminology", "good", f"{server.host} answers, and holds {', '.join(held)}" + (f"; not {', '.join(lacked)}" if lacked else ""))

@@ -37,19 +37,19 @@ Seconds = Annotated[float, Field(gt=0, le=86_400 * 365, allow_inf_nan=False)]
 class TerminologySettings(Section):
     """Where membership in code systems is asked beyond the shipped tables; with none of these, it is `not_checked`."""
 
-    url: str | None = Field(None, description="base URL of a FHIR terminology server, asked CodeSystem/$validate-code")
+    url: str | None = Field(None, description="base URL of a FHIR terminology server that supports CodeSystem/$validate-code")
     token: SecretStr | None = Field(None, description="bearer token for it")
     token_file: Path | None = Field(None, description="a file that holds the token")
     umls_api_key: SecretStr | None = Field(None, description="a UMLS API key, which opens NLM's terminology server; also read from UMLS_API_KEY")
     rxnorm: Path | None = Field(None, description="RXNCONSO.RRF of your RxNorm release")
     loinc: Path | None = Field(None, description="LoincTableCore.csv or Loinc.csv of your LOINC release")
     cvx: Path | None = Field(None, description="CDC's cvx.txt")
-    timeout_s: Seconds = Field(5.0, description="of one question to a server, as a whole")
+    timeout_s: Seconds = Field(5.0, description="timeout of one request to a server")
     cache_max: Annotated[int, Field(ge=1, le=10_000_000)] = Field(20_000, description="answers kept")
-    cache_s: Seconds = Field(86_400.0, description="how long an answer is kept")
-    failures_max: Annotated[int, Field(ge=1, le=1_000)] = Field(5, description="failures in a row after which a server is left alone")
-    pause_s: Seconds = Field(30.0, description="how long it is left alone")
-    concurrent_max: Annotated[int, Field(ge=1, le=64)] = Field(16, description="questions asked of one server at a time")
+    cache_s: Seconds = Field(86_400.0, description="how long an answer is cached")
+    failures_max: Annotated[int, Field(ge=1, le=1_000)] = Field(5, description="failures in a row after which a server is not asked for a while")
+    pause_s: Seconds = Field(30.0, description="how long it is not asked")
+    concurrent_max: Annotated[int, Field(ge=1, le=64)] = Field(16, description="concurrent requests to one server")
 
     @model_validator(mode="after")
     def _one_token(self) -> Self:
@@ -57,7 +57,7 @@ class TerminologySettings(Section):
         if self.token is not None and self.token_file is not None:
             raise ValueError("token and token_file are both set; keep one")
         if self.url is None and (self.token is not None or self.token_file is not None):
-            raise ValueError("a token without url; name the server that it is for")
+            raise ValueError("token is set without url; name the server that it is for")
         return self
 
 
@@ -76,8 +76,8 @@ class FhirSettings(Section):
 class Limits(Section):
     """Bounds of one result. What lies beyond is counted in `details`."""
 
-    findings_max: Annotated[int, Field(ge=1, le=500)] = Field(200, description="findings told per document, the gravest first")
-    not_checked_max: Annotated[int, Field(ge=1, le=200)] = Field(100, description="rules told as not checked, per document")
+    findings_max: Annotated[int, Field(ge=1, le=500)] = Field(200, description="findings reported per document, the most severe first")
+    not_checked_max: Annotated[int, Field(ge=1, le=200)] = Field(100, description="rules listed as not checked, per document")
 
 
 class ClinicalSettings(Section):

@@ -44,7 +44,7 @@ class Counts:
 
     def readings(self, *, depth: int, budget: int, up: bool) -> Iterable[Reading]:
         """All of it at this moment. `depth`: queued items; `budget`: padded tokens per batch now; `up`: whether it takes work."""
-        yield self.gauge("engine_up", "1 while the engine takes work", float(up))
+        yield self.gauge("engine_up", "1 while the engine accepts work", float(up))
         yield self.gauge("engine_queue_depth_items", "items queued for the model", depth)
         yield self.gauge("engine_batch_budget_tokens", "padded tokens a batch may have now (lowered by out-of-memory)", budget)
         yield self.histogram("engine_queue_wait_seconds", "from submission to the start of its batch, per item", self.wait_s)
@@ -52,11 +52,11 @@ class Counts:
         yield self.histogram("engine_batch_size_items", "items in a batch", self.batch_items)
         yield self.histogram("engine_batch_size_tokens", "padded tokens of a batch", self.batch_tokens)
         yield self.counter("engine_tokens", "tokens computed, padding not counted", self.tokens)
-        yield self.counter("engine_padding_tokens", "tokens computed for nothing but a rectangle", self.padding_tokens)
+        yield self.counter("engine_padding_tokens", "padding tokens computed to make batches rectangular", self.padding_tokens)
         for reason, count in self.flushes.items():
             yield self.counter("engine_flushes", "batches closed, by reason", count, ("reason", reason))
         yield self.counter("engine_out_of_memory", "forward passes that ran out of memory", self.out_of_memory)
         yield self.counter("engine_collapsed_items", "items answered by an identical one queued or in flight", self.collapsed)
-        yield self.counter("engine_dropped_items", "items not computed because nobody waited any more", self.dropped)
+        yield self.counter("engine_dropped_items", "items dropped because no caller waited for them any more", self.dropped)
         yield self.counter("engine_poisoned_items", "items on which the model failed", self.poisoned)
-        yield self.counter("engine_deaths", "inference threads that ended by themselves", self.deaths)
+        yield self.counter("engine_deaths", "inference threads that ended unexpectedly", self.deaths)

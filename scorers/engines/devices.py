@@ -28,7 +28,7 @@ def device_of(name: str) -> torch.device:
     if device.type == "cuda":
         there = torch.cuda.device_count() if torch.cuda.is_available() else 0
         if (device.index or 0) >= there:
-            raise ConfigError(f"device {name!r} is not here (GPUs that torch sees: {there}); set device to auto or cpu, or install torch for this GPU")
+            raise ConfigError(f"device {name!r} is not available (GPUs that torch sees: {there}); set device to auto or cpu, or install torch for this GPU")
     return device
 
 

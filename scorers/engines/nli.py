@@ -128,7 +128,7 @@ class NliEngine:
         yield from self._batcher.readings()
         labels = (("engine", "nli"),)
         yield Reading("engine_texts_tokenized", "counter", "texts tokenized", self._tokenizer.known.misses, labels)
-        yield Reading("engine_texts_remembered", "counter", "texts whose tokens were remembered", self._tokenizer.known.hits, labels)
+        yield Reading("engine_texts_remembered", "counter", "texts whose tokens were cached", self._tokenizer.known.hits, labels)
 
     async def close(self) -> None:
         """Finish what is in flight, refuse what is new."""

@@ -165,9 +165,7 @@ def _readable(setting: str, folder: Path) -> Iterator[None]:
     except ConfigError:
         raise
     except Exception as error:  # what the libraries raise of broken weights and configs has no common kind
-        raise ConfigError(
-            f"{setting}: {folder} is no model that can be read here ({type(error).__name__}); it needs config.json, weights and a tokenizer"
-        ) from error
+        raise ConfigError(f"{setting}: {folder} is not a readable model ({type(error).__name__}); it needs config.json, weights and a tokenizer") from error
 
 
 @contextmanager

@@ -121,7 +121,7 @@ def template_of(tokenizer: Any, *, pair: bool) -> Template:
     first = [at for at, (owner, _) in enumerate(parts) if owner == 0]
     second = [at for at, (owner, _) in enumerate(parts) if owner == 1]
     if len(first) != 1 or len(second) != int(pair) or (pair and first[0] > second[0]):
-        raise ConfigError("the model's tokenizer joins texts in a way that is not understood; choose a BERT-, RoBERTa- or DeBERTa-like model")
+        raise ConfigError("the model's tokenizer joins texts in an unsupported way; choose a BERT-, RoBERTa- or DeBERTa-like model")
 
     def specials(low: int, high: int) -> tuple[int, ...]:
         return tuple(ids[place] for _, run in parts[low:high] for place in run)
@@ -139,7 +139,7 @@ def _types(tokenizer: Any, probe: Any, parts: list[tuple[int | None, list[int]]]
     head = {types[place] for _, run in parts[:last] for place in run}
     tail = {types[place] for _, run in parts[last:] for place in run}
     if len(head) > 1 or len(tail) > 1:
-        raise ConfigError("the model's tokenizer marks the parts of a pair in a way that is not understood; choose a BERT-, RoBERTa- or DeBERTa-like model")
+        raise ConfigError("the model's tokenizer marks the parts of a pair in an unsupported way; choose a BERT-, RoBERTa- or DeBERTa-like model")
     second = tail.pop()
     return (head.pop() if head else second), second
 

@@ -16,7 +16,7 @@ def doctor(settings: SafeSettings) -> Iterator[Check]:
     is_there = directory.exists()
     place = directory if is_there else _nearest(directory)
     if not place.is_dir():
-        yield Check("reports", "bad", f"{place}: is no directory", _MEND)
+        yield Check("reports", "bad", f"{place}: is not a directory", _MEND)
     elif not os.access(place, os.W_OK | os.X_OK):
         yield Check("reports", "bad", f"{place}: cannot be written", _MEND)
     else:

@@ -62,7 +62,7 @@ def _lines(text: str, path: str) -> Iterator[tuple[str, Any]]:
                 yield f"{path}:{number}", json.loads(line)
             except (ValueError, RecursionError) as error:
                 column = f", column {error.colno}" if isinstance(error, json.JSONDecodeError) else ""
-                raise ConfigError(f"gold: {path}:{number}{column}: is no JSON; write an array, or one gold per line") from None
+                raise ConfigError(f"gold: {path}:{number}{column}: is not JSON; write an array, or one gold per line") from None
 
 
 def _datum(where: str, value: Any) -> GoldStandardDatum:

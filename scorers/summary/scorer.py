@@ -108,7 +108,7 @@ class SummaryLossScorer:
         """What was measured with another ruler than the gold's."""
         if same_tokenizer(prepared.datum.entry.tokenizer, self._engines.embedder.model):
             return ()
-        return (NotChecked(check="length.tokenizer", reason="the gold's tokenizer is not at hand; the embedder's counted the generated text"),)
+        return (NotChecked(check="length.tokenizer", reason="the gold's tokenizer is not available; the embedder's counted the generated text"),)
 
     def _failed_hard(self, case: SummaryCase, prepared: Prepared) -> Scorecard:
         """The greatest loss, and which rule gave it."""

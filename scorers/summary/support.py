@@ -79,7 +79,7 @@ def load_calibration(path: Path) -> Calibration:
             raise ConfigError(f"{path.name}: has {len(weights)} weights for {len(features)} features; write it again")
         return Calibration(features, tuple(weights), bias, link, str(document.get("fitted_on", "")))
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise ConfigError(f"{path.name}: is no calibration ({type(error).__name__}); it has features, weights, bias and link") from None
+        raise ConfigError(f"{path.name}: is not a calibration ({type(error).__name__}); it has features, weights, bias and link") from None
 
 
 def _numbers(values: Sequence[Any]) -> list[float]:

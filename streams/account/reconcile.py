@@ -219,10 +219,10 @@ def _bounds(facts: PartitionFacts) -> Iterable[Difference]:
     end = facts.end if facts.latest_end is None else max(facts.end, facts.latest_end)
     beyond = join((one.first, one.last) for one in clip(facts.intervals, end, 2**63))
     if beyond:
-        what = f"outcomes at or past the end offset {end} (the topic was made anew; give it a new store)"
+        what = f"outcomes at or past the end offset {end} (the topic was recreated; give it a new store)"
         yield Difference("outcome_past_end", what, tuple(beyond))
     if facts.committed is not None and facts.committed > end:
-        what = f"the group committed {facts.committed}, past the end offset {end} (the topic was made anew; reset the group)"
+        what = f"the group committed {facts.committed}, past the end offset {end} (the topic was recreated; reset the group)"
         yield Difference("commit_past_end", what, ((end, facts.committed - 1),))
 
 

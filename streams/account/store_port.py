@@ -101,7 +101,7 @@ def check_positions(topic: str, stored: Mapping[int, int], log: Mapping[int, tup
 
 
 _RECREATED = (
-    "the topic was made anew. Read it from its beginning with `touchstone projector --from-start` (what the store has is kept), "
+    "the topic was recreated. Read it from its beginning with `touchstone projector --from-start` (what the store has is kept), "
     "or give the new topic a new store with --store"
 )
 _EXPIRED = (

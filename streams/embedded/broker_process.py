@@ -26,7 +26,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m touchstone.streams.embedded.broker_process", description="An in-memory Kafka broker on loopback, for tests and demos."
     )
-    parser.add_argument("--topic", action="append", default=[], metavar="NAME[:PARTITIONS]", help="create a topic (4 partitions unless told)")
+    parser.add_argument("--topic", action="append", default=[], metavar="NAME[:PARTITIONS]", help="create a topic (default: 4 partitions)")
     parser.add_argument("--brokers", type=int, default=1)
     parser.add_argument("--retention-bytes", type=int, default=RETENTION_BYTES, help="kept per partition, in memory")
     parser.add_argument("--port", type=int, default=0, help="where clients find it first; 0 takes a free port")

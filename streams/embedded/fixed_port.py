@@ -26,7 +26,9 @@ class FixedPort:
         try:
             self._listener = socket.create_server((HOST, port))
         except OSError as error:
-            raise PortTaken(f"port {port} of {HOST} cannot be used ({os.strerror(error.errno or 0)}); choose another one, or end what uses it") from None
+            raise PortTaken(
+                f"port {port} of {HOST} cannot be used ({os.strerror(error.errno or 0)}); choose another port, or stop the program that uses it"
+            ) from None
 
     @property
     def address(self) -> str:

@@ -58,6 +58,6 @@ class DeadLimit:
     def why(self) -> str:
         """What happened and how to go on, in one line."""
         return (
-            f"{self.dead} of the last {self._records} records are dead letters ({self.codes()}): no more records are taken up; "
-            "look at the producer, then restart the worker, with --dead-limit off if these records shall be dead letters"
+            f"{self.dead} of the last {self._records} records are dead letters ({self.codes()}): the worker stopped reading; "
+            "check the producer, then restart the worker, with --dead-limit off if these records should become dead letters"
         )

@@ -249,7 +249,7 @@ def _ready(job: Job, outbox: Outbox, watchdog: Watchdog) -> tuple[bool, str]:
         (job.intake.flood, True),
         (watchdog.unanswered(), True),
         ("not in the group yet", job.joined_at is None),
-        ("the broker does not take results", not outbox.up),
+        ("the broker does not accept results", not outbox.up),
         ("a stage is unavailable", not job.intake.available),
         ("nothing settled for a minute", job.intake.in_flight > 0 and time.monotonic() - job.intake.progress_at > READY_PROGRESS_S),
     )

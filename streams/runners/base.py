@@ -25,7 +25,7 @@ class Stalled(Exception):
 def mixed_runners(group: str, runner: str, other: str) -> str:
     """What to say where the group's coordinator refuses a member because the others speak another protocol: the runners do."""
     return (
-        f"group {group}: its other workers run with --runner {other} (or are no Touchstone workers), and a group cannot mix them with {runner}; "
+        f"group {group}: its other workers run with --runner {other} (or are not Touchstone workers), and a group cannot mix them with {runner}; "
         f"stop them first, or start this one with --runner {other}"
     )
 

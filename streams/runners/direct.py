@@ -111,7 +111,7 @@ async def run(job: Job) -> None:
         try:
             await _session(job)
         except (GroupAuthorizationFailedError, TopicAuthorizationFailedError) as error:
-            raise ConfigError(f"group {job.group}: {type(error).__name__}; let the user of kafka.sasl_username read the group and its topics") from None
+            raise ConfigError(f"group {job.group}: {type(error).__name__}; allow the user of kafka.sasl_username to read the group and its topics") from None
         except InconsistentGroupProtocolError:
             raise ConfigError(mixed_runners(job.group, "direct", "faust")) from None
         except UNREADABLE as error:

@@ -157,7 +157,7 @@ async def read_letters(reader: LogReader) -> Letterbox:
     async for record in reader.read("beginning"):
         read += 1
         if read > LETTERS_MAX:
-            raise ConfigError(f"more than {LETTERS_MAX:,} records on the dead-letter topic; mend the cause and let retention shorten the topic")
+            raise ConfigError(f"more than {LETTERS_MAX:,} records on the dead-letter topic; fix the cause and let retention shorten the topic")
         letter = parse_letter(record)
         if letter is None:
             texts = header_texts(record.headers)
@@ -199,7 +199,7 @@ def plan(box: Letterbox, chosen: Sequence[DeadLetter], resolution: Resolution, r
 def _refusal(letter: DeadLetter, resolution: Resolution, redrives_max: int) -> str | None:
     """Why a letter cannot be settled this way; None where it can."""
     if letter.resolution is not None:
-        return f"was {letter.resolution} already"
+        return f"is already {letter.resolution}"
     if resolution == "discarded":
         return None
     if letter.omitted is not None:
@@ -208,7 +208,7 @@ def _refusal(letter: DeadLetter, resolution: Resolution, redrives_max: int) -> s
             f"({letter.source_topic}[{letter.source_partition}] offset {letter.source_offset})"
         )
     if letter.redriven >= redrives_max:
-        return f"was redriven {letter.redriven} times and died again; mend the event or the suite, or raise --redrives-max"
+        return f"was redriven {letter.redriven} times and died again; fix the event or the suite, or raise --redrives-max"
     if letter.source_partition < 0 or letter.source_offset < 0:
         return "does not say where it came from"
     return None
@@ -264,7 +264,7 @@ class Desk:
         try:
             return set(await asyncio.wait_for(self._producer.partitions_for(topic), self._settings.kafka.request_timeout_s))
         except (KafkaError, OSError, TimeoutError) as error:
-            raise ConfigError(f"topic {topic} cannot be written to ({type(error).__name__}); is it still there?") from None
+            raise ConfigError(f"topic {topic} cannot be written to ({type(error).__name__}); check that it exists") from None
 
     async def _send(self, topic: str, value: bytes | None, key: bytes | None, headers: Sequence[Header], partition: int | None) -> None:
         """Send one record and wait for the broker's acknowledgement."""
@@ -273,7 +273,7 @@ class Desk:
         try:
             await self._producer.send_and_wait(topic, value=value, key=key, headers=list(headers), partition=partition)
         except (KafkaError, OSError, TimeoutError) as error:
-            raise ConfigError(f"{topic} did not take the record ({type(error).__name__}); what was said before is done, the rest is not") from None
+            raise ConfigError(f"{topic} did not take the record ({type(error).__name__}); the letters listed so far are done, the rest are not") from None
 
 
 def original_headers(headers: Iterable[tuple[str, bytes]] | None) -> list[Header]:

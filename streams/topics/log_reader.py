@@ -42,7 +42,7 @@ class LogReader:
     def __init__(self, kafka: KafkaSettings, topics: Sequence[str], say: Say | None = None) -> None:
         self._kafka = kafka
         where = f"Kafka at {kafka.bootstrap_servers}"
-        self._absence = Absence(say, when_gone=f"{where} does not answer; waiting for it", when_back=f"{where} is back; reading on from where it stopped")
+        self._absence = Absence(say, when_gone=f"{where} does not answer; waiting for it", when_back=f"{where} is back; reading continues where it stopped")
         self._watch: asyncio.Task[None] | None = None
         self._topics = tuple(dict.fromkeys(topics))
         self._consumer: AIOKafkaConsumer = None
@@ -112,7 +112,7 @@ class LogReader:
                 moved = time.monotonic()
                 self._absence.back()
             elif not follow and time.monotonic() - moved > STALL_S:
-                raise ConfigError(f"Kafka at {self._kafka.bootstrap_servers} stopped answering; what was read so far is not all")
+                raise ConfigError(f"Kafka at {self._kafka.bootstrap_servers} stopped answering; the records read so far are not all")
 
     async def fetch(self, topic: str, partition: int, offset: int) -> Record | None:
         """The record at one offset; None where there is none (deleted by retention, or never written)."""
@@ -130,7 +130,7 @@ class LogReader:
             for record in polled.get(part, ()):
                 found: Record = record
                 return found if found.offset == offset else None
-        raise ConfigError(f"Kafka at {self._kafka.bootstrap_servers} does not hand out {topic}[{partition}] offset {offset}; look at the broker's log")
+        raise ConfigError(f"Kafka at {self._kafka.bootstrap_servers} does not return {topic}[{partition}] offset {offset}; look at the broker's log")
 
     async def _watch_broker(self) -> None:
         """Ask for the log's ends now and then: a poll that brings nothing does not tell a quiet topic from a broker that is away."""

@@ -178,7 +178,7 @@ class _Line:
             elif time.monotonic() - self._moved > QUIET_S:
                 self._absence.gone()
             if self._absence.seconds > self._away_max_s:
-                raise ConfigError(f"Kafka at {self._kafka.bootstrap_servers} has taken no event for {self._away_max_s:.0f} s; {self._so_far()}")
+                raise ConfigError(f"Kafka at {self._kafka.bootstrap_servers} has accepted no event for {self._away_max_s:.0f} s; {self._so_far()}")
 
     async def hand_over(self, record: Outgoing) -> None:
         """Give one record to the producer; waits where too many are under way. Raises `ConfigError` for one that is refused."""
@@ -210,7 +210,7 @@ class _Line:
         for record, future in under_way:
             error = future.exception() if future.done() else None
             if isinstance(error, TOO_LARGE):
-                raise ConfigError(f"{record.where}: larger than the broker takes; {self._so_far()}")
+                raise ConfigError(f"{record.where}: larger than the broker accepts; {self._so_far()}")
             if isinstance(error, REFUSED):
                 raise ConfigError(f"the broker refuses events for {record.topic} ({type(error).__name__}); {self._so_far()}")
             if error is not None or not future.done():
@@ -258,4 +258,4 @@ class _Line:
 
     def _so_far(self) -> str:
         """What a failed run has left behind, and what to do."""
-        return f"{self.sent.total} events were acknowledged before; send all again when it is mended: the same ids make no second result"
+        return f"{self.sent.total} events were acknowledged before; once this is fixed, send everything again: the same ids give no second result"

@@ -73,7 +73,7 @@ class Describer:
                 return self._seen(record, *_report(kind, document, self._reports.get(kind, kind.partition(":")[0])))
         except (orjson.JSONDecodeError, KeyError, TypeError, ValueError, AttributeError):
             pass  # somebody else's record on our topic: its size says enough
-        return self._seen(record, "record", f"{len(record.value or b''):,} bytes that are no event of ours", None, None, {})
+        return self._seen(record, "record", f"{len(record.value or b''):,} bytes that are not a Touchstone event", None, None, {})
 
     def _seen(self, record: Record, what: str, text: str, suite: str | None, label: str | None, facts: Mapping[str, Any]) -> Sighting:
         return Sighting(what, record.topic, record.partition, record.offset, moment(record.timestamp), text, suite, label, facts)
@@ -154,4 +154,4 @@ def _dead(record: Record, headers: Mapping[str, str]) -> Seen:
     if RESOLUTION in headers:
         done, letter = headers[RESOLUTION], headers.get(LETTER)
         return "resolution", f"{done} {letter}", None, None, {"resolution": done, "letter": letter}
-    return "record", f"{size:,} bytes that are no event of ours", None, None, {"bytes": size}
+    return "record", f"{size:,} bytes that are not a Touchstone event", None, None, {"bytes": size}

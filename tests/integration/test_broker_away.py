@@ -118,7 +118,7 @@ async def test_produce_gives_up_after_its_bound_and_says_how_much_is_there(embed
     await until(lambda: len(handed_over) > 5)
     assert embedded.embedded is not None
     embedded.embedded.set_down()
-    with pytest.raises(ConfigError, match=r"has taken no event for 1 s; \d+ events were acknowledged before"):
+    with pytest.raises(ConfigError, match=r"has accepted no event for 1 s; \d+ events were acknowledged before"):
         await asyncio.wait_for(sending, 30)
 
 
@@ -162,4 +162,4 @@ async def test_following_waits_for_the_broker_and_reads_on_where_it_stopped(own:
         await send_events(settings(own), outgoing(topic, [], 3), [topic])
         assert [await going_on, await anext(following), await anext(following)] == [0, 1, 2]
     where = f"Kafka at {own.bootstrap_servers}"
-    assert said == [f"{where} does not answer; waiting for it", f"{where} is back; reading on from where it stopped"]
+    assert said == [f"{where} does not answer; waiting for it", f"{where} is back; reading continues where it stopped"]

@@ -205,7 +205,7 @@ async def test_a_results_topic_made_anew_is_an_error(scene: Scene) -> None:
 
     with writing(scene.store.engine) as connection:
         connection.execute(positions.insert().values(topic=scene.settings.topics.results, partition=0, next_offset=7))
-    with pytest.raises(StoreRefused, match="made anew"):
+    with pytest.raises(StoreRefused, match="recreated"):
         await scene.judge()
 
 

@@ -21,7 +21,7 @@ def test_comments_are_allowed_in_documents_but_not_inside_strings(tmp_path: Path
     [
         ('{"a": 1,\n}', "line 2: not valid JSON"),
         ('{"a": 1, "a": 2}', "a: given twice"),
-        ("[]", "holds no JSON object"),
+        ("[]", "is not a JSON object"),
         (b"\xff{}", "not UTF-8"),
         ('{"a":' * 5_000 + "1" + "}" * 5_000, "nested too deep"),
         (" " * 1_048_577, "larger than"),

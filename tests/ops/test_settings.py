@@ -41,7 +41,7 @@ MISSPELT = {
 
 @pytest.mark.parametrize("name", MISSPELT)
 def test_a_kafka_variable_that_is_nearly_ours_is_suspicious_and_no_error(name: str) -> None:
-    assert suspicious({name: SECRET}) == [f"{name}: is not read; did you mean {MISSPELT[name]}?"]
+    assert suspicious({name: SECRET}) == [f"{name}: unknown variable; did you mean {MISSPELT[name]}?"]
     load_settings(env={name: SECRET})
 
 
@@ -59,7 +59,7 @@ def test_a_command_warns_of_a_suspicious_variable_once(monkeypatch: pytest.Monke
     monkeypatch.setenv("KAFKA_BOOTSTRAP_SERVER", SECRET)
     shared.settings_from()
     shared.settings_from()
-    assert capsys.readouterr().err == "touchstone: warning: KAFKA_BOOTSTRAP_SERVER: is not read; did you mean KAFKA_BOOTSTRAP_SERVERS?\n"
+    assert capsys.readouterr().err == "touchstone: warning: KAFKA_BOOTSTRAP_SERVER: unknown variable; did you mean KAFKA_BOOTSTRAP_SERVERS?\n"
 
 
 def test_variables_that_are_read_elsewhere_are_no_settings() -> None:

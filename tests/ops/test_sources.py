@@ -126,7 +126,7 @@ def test_a_pipe_that_took_a_files_place_does_not_hold_up_the_run(folder: Path) -
 def test_a_missing_file_is_a_problem_of_its_own(folder: Path) -> None:
     assert told("absent", "d/x\0y") == {
         "absent": "no such file; check the path",
-        "d/x\0y": "cannot be read (no path that this system knows); check the path",
+        "d/x\0y": "cannot be read (not a valid path on this system); check the path",
     }
 
 
@@ -200,9 +200,9 @@ def test_a_packed_file_that_cannot_be_unpacked_says_so(folder: Path, damage: str
     (folder / "a.gz").write_bytes(whole[:200] if damage == "cut off" else whole[:20] + b"\xff" * 200 + whole[220:])
     (folder / "b.zst").write_bytes(zstandard.compress(os.urandom(1000))[:-10] + b"\xff" * 40)
     first, second = found("d")
-    with pytest.raises(UnreadableError, match=f"is packed and cannot be unpacked \\({damage}\\)"):
+    with pytest.raises(UnreadableError, match=f"is compressed and cannot be decompressed \\({damage}\\)"):
         read(first)
-    with pytest.raises(UnreadableError, match="is packed and cannot be unpacked"):
+    with pytest.raises(UnreadableError, match="is compressed and cannot be decompressed"):
         read(second)
 
 

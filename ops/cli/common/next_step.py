@@ -10,8 +10,8 @@ if TYPE_CHECKING:
 _UNREADABLE = {
     "not_utf8": "write it in UTF-8",
     "byte_order_mark": "write it without a byte order mark",
-    "too_deep": "it nests too deeply for a case; look at what wrote it",
-    "empty": "it holds nothing; a Kafka tombstone is no event",
+    "too_deep": "it is nested too deeply for a case; check the program that wrote it",
+    "empty": "it is empty; a Kafka tombstone is not an event",
     "too_large": "send less in one event, or raise worker.event_bytes_max (docs/configuration.md)",
     "not_an_object": "an event is one JSON object; an array of cases is a file for `touchstone produce`",
     "cloudevents_batch": "send each event of the batch as a record of its own",
@@ -22,17 +22,17 @@ _UNREADABLE = {
 def next_step(where: str, value: bytes, code: str, suites: Sequence["Suite"]) -> str | None:
     """What to do next, in one line without payload text; None where nothing can be said. `code`: of the first suite that rejects the record."""
     if (reader := _reader(where, value, suites)) is not None:
-        return f"no event, but {reader[1]} that {reader[0]} scores as a file: touchstone score {reader[0]} FILE"
+        return f"not an event, but {reader[1]} that {reader[0]} scores as a file: touchstone score {reader[0]} FILE"
     if code in _UNREADABLE:
         return _UNREADABLE[code]
     if code == "not_json":
-        return "mend the JSON there; characters are counted from 1"
+        return "correct the JSON there; characters are counted from 1"
     kinds = {kind: model for suite in suites for kind, model in suite.cases.items()}
     document = _document(value)
     if code == "kind_missing":
-        return f"say what it is, with one of these as `kind`: {', '.join(sorted(kinds))} (docs/events.md)"
+        return f"set `kind` to one of {', '.join(sorted(kinds))} (docs/events.md)"
     if code == "kind_unknown":
-        return f"no suite that is installed here scores this kind, only {', '.join(sorted(kinds))}; mend `kind`, or install the suite's package"
+        return f"no installed suite scores this kind; known kinds: {', '.join(sorted(kinds))}; correct `kind`, or install the suite's package"
     if code.startswith("schema_") and document is not None:
         return _faults(document, kinds)
     return None

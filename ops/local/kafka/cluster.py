@@ -40,7 +40,7 @@ class KafkaCluster:
     ) -> None:
         """`port`: of node 1's plain listener; None takes 9092 where it is free, 0 always takes a free one."""
         if nodes not in NODE_COUNTS:
-            raise ConfigError(f"{nodes} Kafka nodes: one or three (two cannot outvote one that is gone)")
+            raise ConfigError(f"{nodes} Kafka nodes: one or three (two have no majority once one fails)")
         self.data_dir = data_dir.absolute()
         self._port = port
         self._security = security
@@ -183,7 +183,7 @@ class KafkaCluster:
         failed = [node for node in nodes if not (node.is_ready() and node.is_alive())]
         if not failed:
             return
-        why = "ended at once" if not failed[0].is_alive() else f"is not ready after {self._start_timeout_s:g} s"
+        why = "exited at once" if not failed[0].is_alive() else f"is not ready after {self._start_timeout_s:g} s"
         message = f"Kafka node {failed[0].node_id} {why}: {failed[0].last_words()} (log: {failed[0].log_file})"
         for node in nodes:
             node.signal(signal.SIGKILL)

@@ -117,7 +117,7 @@ def test_a_batch_over_several_files_has_the_size_of_all(tmp_path: Path) -> None:
         ({"kind": CANARY}, "kind_unknown at kind"),
         (
             {"resourceType": "Patient", "gender": CANARY},
-            'a FHIR resource is no event; put it into a trace: {"traceId": "…", "outputs": {"fhir": {"content": …}}}',
+            'a FHIR resource is not an event; put it into a trace: {"traceId": "…", "outputs": {"fhir": {"content": …}}}',
         ),
         ("{broken", "is not valid JSON"),
         ("[]", "is not a case object"),
@@ -218,5 +218,5 @@ def test_a_file_that_is_cut_off_stops_all(tmp_path: Path) -> None:
 
     packed = gzip.compress("".join(json.dumps(bare_case(number, concern_id="c")) + "\n" for number in range(50)).encode(), mtime=0)
     (tmp_path / "b.jsonl.gz").write_bytes(packed[:-20])
-    with pytest.raises(ConfigError, match=r"^nothing was sent: .*b\.jsonl\.gz is packed and cannot be unpacked \(cut off\)"):
+    with pytest.raises(ConfigError, match=r"^nothing was sent: .*b\.jsonl\.gz is compressed and cannot be decompressed \(cut off\)"):
         outgoings(tmp_path / "b.jsonl.gz").check()

@@ -139,7 +139,7 @@ def many() -> bytes:
 def test_of_an_archive_that_was_cut_off_the_cases_before_are_read_and_one_problem_says_so(tmp_path: Path, suffix: str) -> None:
     packed = PACKED[suffix](many())
     found = told(read(written(tmp_path / f"a.jsonl{suffix}", packed[: len(packed) * 2 // 3])))
-    assert found[-1] == f"a.jsonl{suffix}: is packed and cannot be unpacked (cut off); pack it again"
+    assert found[-1] == f"a.jsonl{suffix}: is compressed and cannot be decompressed (cut off); compress it again"
     assert [one for one in found if one.startswith("a.jsonl")] == found[-1:]
 
 
@@ -151,7 +151,7 @@ def test_a_damaged_archive_is_one_problem(tmp_path: Path, suffix: str) -> None:
     else:
         packed[len(packed) // 2 :] = b"\xff" * (len(packed) - len(packed) // 2)
     found = [one for one in told(read(written(tmp_path / f"a.jsonl{suffix}", bytes(packed)))) if ": " in one]
-    assert found[-1] == f"a.jsonl{suffix}: is packed and cannot be unpacked (damaged); pack it again"
+    assert found[-1] == f"a.jsonl{suffix}: is compressed and cannot be decompressed (damaged); compress it again"
 
 
 def bomb(suffix: str, begin: bytes) -> bytes:

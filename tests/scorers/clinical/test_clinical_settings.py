@@ -42,7 +42,7 @@ def test_the_umls_key_may_stand_in_a_file_and_the_suite_s_own_name_wins(tmp_path
         ({}, {"fhir": {"packages": "x"}}, "fhir.packages: write a list"),
         ({"CLINICAL_FORMATS": "fhir,pdf"}, None, "CLINICAL_FORMATS: formats"),
         ({}, {"fhir": {"profile": []}}, "profiles"),
-        ({"CLINICAL_TERMINOLOGY_TOKEN": "t"}, None, "a token without url"),
+        ({"CLINICAL_TERMINOLOGY_TOKEN": "t"}, None, "token is set without url"),
         ({}, {"terminology": {"url": "http://h/f", "token": "a", "token_file": "b"}}, "keep one"),
     ],
 )

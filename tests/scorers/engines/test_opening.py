@@ -113,7 +113,7 @@ def test_a_model_that_is_not_here_is_one_line(settings: EngineSettings, setting:
 
 def test_a_folder_that_is_no_model_is_one_line(settings: EngineSettings, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
-    with pytest.raises(ConfigError, match=r"nli_model: .* no model") as caught:
+    with pytest.raises(ConfigError, match=r"nli_model: .* is not a readable model") as caught:
         open_engines(changed(settings, nli_model=str(tmp_path / "empty")))
     assert "\n" not in str(caught.value)
 
@@ -121,7 +121,7 @@ def test_a_folder_that_is_no_model_is_one_line(settings: EngineSettings, tmp_pat
 @pytest.mark.parametrize("setting", ["nli_model", "embedder_model"])
 def test_broken_weights_are_one_line(settings: EngineSettings, setting: str) -> None:
     (Path(getattr(settings, setting)) / "model.safetensors").write_bytes(b"broken")
-    with pytest.raises(ConfigError, match=f"{setting}: .* no model") as caught:
+    with pytest.raises(ConfigError, match=f"{setting}: .* is not a readable model") as caught:
         open_engines(settings)
     assert "\n" not in str(caught.value)
 
@@ -134,7 +134,7 @@ def test_labels_that_are_not_understood_are_one_line(settings: EngineSettings, t
 
 def test_a_gpu_that_is_not_here_is_an_error_not_a_silent_cpu(settings: EngineSettings, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    with pytest.raises(ConfigError, match="'cuda:3' is not here"):
+    with pytest.raises(ConfigError, match="'cuda:3' is not available"):
         open_engines(changed(settings, device="cuda:3"))
     assert device_of("auto").type == "cpu"
 

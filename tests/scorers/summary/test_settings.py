@@ -123,12 +123,12 @@ SHORT = {**DATUM, "summary": {**DATUM["summary"], "key_facts": ["canary fact"]}}
     ("text", "said"),
     [
         (_lines(DATUM, SHORT), ":2: summary.key_facts holds too few items"),
-        (_lines(DATUM) + '\n{"canary', ":2, column 2: is no JSON"),
+        (_lines(DATUM) + '\n{"canary', ":2, column 2: is not JSON"),
         (_lines(DATUM, DATUM), ":2: has the source_id of"),
         (json.dumps([DATUM, {"entry": 1}]), "[1]: entry "),
         ("", "holds no gold"),
         ("[]", "holds no gold"),
-        ("[" * 100_000, "is no JSON"),
+        ("[" * 100_000, "is not JSON"),
         ("7", "it "),
     ],
 )

@@ -133,7 +133,7 @@ async def test_an_event_that_was_redriven_too_often_is_refused() -> None:
 async def test_a_resolved_letter_is_not_settled_twice() -> None:
     found = await box(letter_record(0), resolution_record(1, "0:0", "discarded"))
     (step,) = plan(found, [found.find("0:0")], "redriven")
-    assert step.refused == "was discarded already"
+    assert step.refused == "is already discarded"
 
 
 async def test_an_unknown_id_is_the_users_mistake() -> None:

@@ -99,7 +99,7 @@ def test_one_that_cannot_be_started_is_one_line_and_exit_3(run: Commands, patien
         ((), "give --data DIR for labelled files, or --oracle"),
         (("--data", "x", "--oracle"), "give --data DIR"),
         (("--data", "x", "y"), "--data takes no files"),
-        (("--data", "x", "--mutations", "5"), "belong to --oracle"),
+        (("--data", "x", "--mutations", "5"), "need --oracle"),
         (("--oracle",), "no FHIR document"),
         (("--oracle", "absent.json"), "no such file or folder"),
         (("--data", "absent"), "no such folder"),
