@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from touchstone.ops.batch.loss_scoring import percentile
 from touchstone.ops.bench.inprocess import Record
 from touchstone.ops.bench.nli_suite import DRAIN_S, NotAllScored, Published, check_scored
 from touchstone.ops.bench.nli_workload import note_events, values_of
+from touchstone.scorers.summary.batch import percentile
 
 if TYPE_CHECKING:
     from touchstone.ops.bench.nli_suite import LiveSuite

@@ -7,7 +7,7 @@ from typing import Any
 
 import orjson
 
-from touchstone.ops.local.samples import golds, summaries
+from touchstone.scorers.summary.samples import GOLDS, samples
 
 SENTENCE_ENDS = re.compile(r"(?<=[.!?])(?<!\bDr\.)\s+")
 NUMBER = re.compile(r"[0-9]+")
@@ -18,8 +18,8 @@ SYLLABLES = ("bar", "del", "fen", "gor", "hal", "jun", "kes", "lim", "mor", "nad
 
 def summary_events(count: int, seed: str) -> list[dict[str, Any]]:
     """`count` events, each with a gold of its own: 10 to 13 facts, five to ten sentences, five or six outline points."""
-    golden = {gold["entry"]["source_id"]: gold for gold in _lines(golds().read_bytes())}
-    written = [record for path in sorted(summaries().glob("*.jsonl")) for record in _lines(path.read_bytes())]
+    golden = {gold["entry"]["source_id"]: gold for gold in _lines(GOLDS.read_bytes())}
+    written = [record for path in samples().paths for record in _lines(path.read_bytes())]
     pairs = [(golden[ref], record["generated"]) for record in written if (ref := record.get("gold_ref")) in golden and _is_whole(record["generated"])]
     return [_event(*pairs[number % len(pairs)], f"{seed}-{number}") for number in range(count)]
 

@@ -8,8 +8,12 @@ import orjson
 from aiokafka import AIOKafkaProducer
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 
-from touchstone.ops.batch.batches import BatchEntry, find_batches, read_batches
-from touchstone.ops.local.samples import safe_batches
+from touchstone.ops.batch.cases import completed
+from touchstone.ops.batch.reading import read_values
+from touchstone.ops.batch.sources import find_sources, opened
+from touchstone.schemas.case import SafeCase
+from touchstone.schemas.result import Problem
+from touchstone.scorers.safe import SUITE, samples
 
 PARTITIONS = 4
 GENERATIONS = "touchstone.generations"
@@ -18,11 +22,11 @@ GENERATIONS = "touchstone.generations"
 def sample_documents() -> list[dict[str, object]]:
     """Every shipped sample case, as an event without an id."""
     documents: list[dict[str, object]] = []
-    for concern in sorted(path.name for path in safe_batches().iterdir() if path.is_dir()):
-        entries = read_batches(find_batches(safe_batches(), concern, "*"))
-        records = (entry.record for entry in entries if isinstance(entry, BatchEntry))
-        documents.extend({key: value for key, value in record.items() if key != "id"} | {"kind": "safe"} for record in records)
-    return documents
+    for source in find_sources(samples().paths, any_file=False):
+        with opened(source) as stream:
+            records = [one[1] for one in read_values(stream, source) if not isinstance(one, Problem)]
+        documents += [completed(record, SafeCase, source, SUITE) for record in records]
+    return [{key: value for key, value in document.items() if key != "id"} for document in documents]
 
 
 def events(count: int, prefix: str = "bench") -> Iterator[bytes]:

@@ -20,15 +20,15 @@ from tests.integration.brokers import Broker, Namespace
 from tests.integration.workers import Outcomes, Worker, committed, produce, reading
 from tests.ops.loss_cases import CANARY, gold, summary
 from tests.streams.fakes import safe_event
-from touchstone.ops.batch.batches import given_files
-from touchstone.ops.batch.loss_batches import SummarySelection, completed
-from touchstone.ops.batch.loss_scoring import close, score_entries
-from touchstone.ops.local.demo_summaries import ENVIRONMENT, differs, unexpected
-from touchstone.ops.local.samples import expected_summaries, summaries
+from touchstone.ops.batch.run import Run
+from touchstone.ops.batch.sources import find_sources
 from touchstone.ops.suites import suite_settings
-from touchstone.schemas.result import Scorecard, ScoreResult
+from touchstone.schemas.result import ScoreResult
 from touchstone.scorers.base import Suite
+from touchstone.scorers.reporting.equality import differences
 from touchstone.scorers.summary import SUITE
+from touchstone.scorers.summary.samples import ENVIRONMENT, TOLERANCE, expected, unmet
+from touchstone.scorers.summary.samples import samples as sample_files
 
 # A worker loads its models in seconds, on a very busy machine in minutes.
 PATIENCE_S = 480.0
@@ -70,7 +70,7 @@ def live(request: pytest.FixtureRequest, shared_embedded: Broker, namespace: Nam
 
 
 def samples() -> list[dict[str, Any]]:
-    return [json.loads(line) for path in sorted(summaries().glob("*.jsonl")) for line in path.read_text(encoding="utf-8").splitlines()]
+    return [json.loads(line) for path in sample_files().paths for line in path.read_text(encoding="utf-8").splitlines()]
 
 
 async def send(broker: Broker, namespace: Namespace, events: list[Any]) -> None:
@@ -78,19 +78,15 @@ async def send(broker: Broker, namespace: Namespace, events: list[Any]) -> None:
     await produce(broker, namespace.topic("generations"), [(number % 4, value, ()) for number, value in enumerate(values)])
 
 
-def cards(outcomes: Outcomes) -> dict[str, Scorecard]:
-    """Event id → what its last result says."""
-    parsed = {event_id: ScoreResult.model_validate_json(json.dumps(results[-1])) for event_id, results in outcomes.results.items()}
-    return {event_id: Scorecard(**{name: getattr(result, name) for name in Scorecard.model_fields}) for event_id, result in parsed.items()}
+def last_results(outcomes: Outcomes) -> dict[str, ScoreResult]:
+    """Event id → its last result."""
+    return {event_id: ScoreResult.model_validate_json(json.dumps(results[-1])) for event_id, results in outcomes.results.items()}
 
 
-async def scored_in_batch(suite: Suite) -> dict[str, Scorecard]:
-    scorer = await asyncio.to_thread(suite.build, suite_settings(suite, env=ENVIRONMENT))
-    try:
-        scored = await score_entries(scorer, SummarySelection().entries(given_files([summaries()])))
-    finally:
-        await close(scorer)
-    return {each.entry.event_id: each.card for each in scored}
+def scored_from_files(suite: Suite) -> list[ScoreResult]:
+    run = Run(suite, suite_settings(suite, env=ENVIRONMENT))
+    run.score(find_sources(sample_files().paths, any_file=False))
+    return [entry for entry in run.entries if isinstance(entry, ScoreResult)]
 
 
 async def test_every_event_ends_in_its_outcome_live_as_in_batch(shared_embedded: Broker, namespace: Namespace, live: Live) -> None:
@@ -100,15 +96,15 @@ async def test_every_event_ends_in_its_outcome_live_as_in_batch(shared_embedded:
     others = [safe_event("s1"), {key: value for key, value in safe_event("s2").items() if key != "kind"}]
     await send(shared_embedded, namespace, [*samples(), *poison, *others])
     worker, safe = live.start(TOUCHSTONE_LOG_LEVEL="debug"), live.start("safe_v0")
-    wanted = expected_summaries()
+    wanted = expected()
     async with reading(shared_embedded, namespace) as until:
         # Both suites read all: each skips what is the other's, and what nobody can read is a dead letter of both.
         outcomes = await until(
             lambda seen: len(seen.results) == len(wanted) + 2 and len(seen.dead) == 4 and seen.told("skipped") == 2 + len(wanted) + 2, PATIENCE_S
         )
-    scored = {event_id: card for event_id, card in cards(outcomes).items() if event_id in wanted}
+    scored = {event_id: card for event_id, card in last_results(outcomes).items() if event_id in wanted}
     # What only a model can tell apart is asked of a model only.
-    assert unexpected(scored, wanted if live.suite is SUITE else {name: want for name, want in wanted.items() if "worse_than" not in want}) == []
+    assert unmet(scored, wanted if live.suite is SUITE else {name: want for name, want in wanted.items() if "worse_than" not in want}) == []
     assert sorted(dict(record.headers)["__streams.errors.exception"] for record in outcomes.dead) == [
         b"not_json", b"not_json", b"schema_string_type", b"schema_too_short",
     ]  # fmt: skip
@@ -122,8 +118,7 @@ async def test_every_event_ends_in_its_outcome_live_as_in_batch(shared_embedded:
     total = len(samples()) + len(poison) + len(others)
     for suite in (live.suite.name, "safe_v0"):
         assert sum(await committed(shared_embedded, namespace.group(suite), namespace.topic("generations"))) == total
-    batch = await scored_in_batch(live.suite)
-    assert {event_id: differs(scored[event_id], card) for event_id, card in batch.items()} == dict.fromkeys(wanted, "")
+    assert differences(scored.values(), await asyncio.to_thread(scored_from_files, live.suite), TOLERANCE) == []
     check_metrics(metrics, live.suite.name)
 
 
@@ -142,7 +137,7 @@ def check_metrics(text: str, suite: str) -> None:
 async def test_a_shutdown_amid_work_is_bounded_and_the_next_worker_scores_the_rest(shared_embedded: Broker, namespace: Namespace, live: Live) -> None:
     base = next(event for event in samples() if event["id"] == "summary-clinical-missing")
     count = 24
-    events = [completed(base | {"id": f"e{number}", "generated": f"{base['generated']} He had been in bed {number}."}) for number in range(count)]
+    events = [base | {"kind": "summary", "id": f"e{number}", "generated": f"{base['generated']} He had been in bed {number}."} for number in range(count)]
     quick = {"SUMMARY_LOSS_ENGINES_DTYPE": "auto"}
     worker = live.start(TOUCHSTONE_WORKER_DRAIN_TIMEOUT_S="0.2", LEXICAL_S="60", **quick)
     wait_until(lambda: worker.page("/readyz")[0] == 200, worker)

@@ -1,22 +1,24 @@
 """Loss V3 with the models that come along: what ought to be better is better."""
 
+import json
 from collections.abc import Iterator
 
 import pytest
 
-from touchstone.ops.local.samples import expected_summaries, golds, summaries
 from touchstone.schemas.settings.engines import EngineSettings
 from touchstone.schemas.summary import SummaryCase
 from touchstone.scorers.engines.opening import OpenEngines, open_engines
 from touchstone.scorers.summary import score_summary
 from touchstone.scorers.summary.golds import load_golds
+from touchstone.scorers.summary.samples import GOLDS as SAMPLE_GOLDS
+from touchstone.scorers.summary.samples import expected, samples
 from touchstone.scorers.summary.scorer import SummaryLossScorer
 from touchstone.scorers.summary.settings import SummarySettings
 from touchstone.scorers.summary.support import default_calibration
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
-GOLDS = load_golds(golds())
+GOLDS = load_golds(SAMPLE_GOLDS)
 
 
 @pytest.fixture(scope="module")
@@ -70,5 +72,6 @@ def test_the_python_call_reuses_engines(engines: OpenEngines) -> None:
 
 
 def test_the_samples_name_their_golds() -> None:
-    assert summaries().is_dir()
-    assert expected_summaries()
+    written = [json.loads(line) for path in samples().paths for line in path.read_text(encoding="utf-8").splitlines()]
+    assert {record["id"] for record in written} == set(expected())
+    assert {record["gold_ref"] for record in written if "gold_ref" in record} & set(GOLDS)
