@@ -64,9 +64,9 @@ def of_event(result: ScoreResult) -> JudgedFile:
         valid=result.details.get("valid"),
         scores=dict(result.values),
         components_missing=result.components_missing,
-        findings=result.findings,
+        findings=_gravest_first(result.findings),
         rules_fired={f"{one['path']}/{name}": times for one in documents for name, times in one["rules_fired"].items()},
-        not_checked=failures + result.not_checked,
+        not_checked=failures + in_order(result.not_checked),
         checks={f"{one['path']}/{name}": score for one in documents for name, score in one["checks"].items()},
         findings_dropped=result.details.get("findings_dropped", 0),
     )
@@ -76,6 +76,11 @@ def of_event(result: ScoreResult) -> JudgedFile:
 def in_order(skipped: Iterable[NotChecked]) -> tuple[NotChecked, ...]:
     """What was not checked, by name: in which order a validator meets it depends on what it has in its caches."""
     return tuple(sorted(skipped, key=lambda one: (one.check, one.reason)))
+
+
+def _gravest_first(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """The findings of a trace by gravity, equals in the order of its documents."""
+    return tuple(sorted(findings, key=lambda finding: _GRAVEST_FIRST[finding.severity]))
 
 
 def _is_file(entry: Entry) -> bool:
@@ -208,7 +213,7 @@ class _Merged:
             valid=False if False in self._valid else None if None in self._valid or not self._valid else True,
             scores=_means(self._values),
             components_missing=tuple(self._missing),
-            findings=tuple(sorted(self._findings, key=lambda finding: _GRAVEST_FIRST[finding.severity])),
+            findings=_gravest_first(self._findings),
             rules_fired=dict(self._rules),
             not_checked=in_order(self._not_checked),
             checks=_means(self._checks),

@@ -1,4 +1,4 @@
-"""What a record says to somebody who watches a topic: ids, codes and numbers, never payload text."""
+"""Describes records for someone who watches a topic: ids, codes and numbers, never payload text."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -6,7 +6,6 @@ from datetime import datetime
 from typing import Any
 
 import orjson
-from pydantic import ValidationError
 
 from touchstone.schemas.result import ScoreResult
 from touchstone.schemas.settings.house import TopicSettings
@@ -17,7 +16,7 @@ from touchstone.streams.topics.log_reader import header_texts, moment
 from touchstone.streams.wire.codec import LEDGER_TYPE, RESULT_TYPE, Codec, Read, Record, Reject
 from touchstone.streams.wire.dead_letter import EXCEPTION, MESSAGE, OFFSET, PARTITION, SUITE, TOPIC
 
-#: What a result line shows of `values`; the rest is told with --json.
+#: What a result line shows of `values`; --json shows the rest.
 VALUES_SHOWN_MAX = 4
 
 
@@ -72,7 +71,7 @@ class Describer:
             if record.topic != self._results:
                 return self._seen(record, *_report(kind, document, self._reports.get(kind, kind.partition(":")[0])))
         except (orjson.JSONDecodeError, KeyError, TypeError, ValueError, AttributeError):
-            pass  # somebody else's record on our topic: its size says enough
+            pass  # another program's record: only its size is shown
         return self._seen(record, "record", f"{len(record.value or b''):,} bytes that are not a Touchstone event", None, None, {})
 
     def _seen(self, record: Record, what: str, text: str, suite: str | None, label: str | None, facts: Mapping[str, Any]) -> Sighting:
@@ -120,7 +119,7 @@ def _group(document: Mapping[str, Any], suite: Suite | None) -> Group | None:
     """The batch that the result is reported in; None where it is in none, or is no whole result."""
     try:
         return (suite.group if suite is not None else default_group)(ScoreResult.model_validate(document, extra="ignore"))
-    except (ValidationError, ArithmeticError, TypeError, ValueError):
+    except Exception:  # noqa: BLE001 -- what its suite cannot group is a result all the same
         return None
 
 
@@ -140,6 +139,7 @@ def _report(kind: str, document: Mapping[str, Any], suite: str) -> Seen:
     summary = document["summary"]
     state = "final" if document.get("final") else "so far"
     counts = f"{summary['total_cases']} cases: {summary['pass']} pass, {summary['review']} review, {summary['fail']} fail"
+    counts += f", {summary['warn']} warn" if summary.get("warn") else ""
     counts += f", {summary['unscored']} not scored" if summary.get("unscored") else ""
     return "report", f"{kind}  {document['concern_id']}/{document['batch_id']}  {counts} ({state})", suite, None, dict(document)
 
