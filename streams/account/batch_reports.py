@@ -39,7 +39,7 @@ class BatchState:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What the results of one batch amount to. `mean_scores`: over the cases that have the value; empty without cases."""
+    """Totals of the results of one batch. `mean_scores`: over the cases that have the value; empty without cases."""
 
     total: int
     labels: Mapping[str, int]
@@ -83,13 +83,13 @@ def summarise(cases: Iterable[tuple[str, str, datetime, int | None]]) -> Summary
 def is_final(state: BatchState, summary: Summary, now: float, quiet_s: float) -> bool:
     """Whether nothing more is expected: the declared size is reached exactly, or the batch has been quiet.
 
-    More cases than declared mean that the declaration was wrong, and then only quiet tells.
+    More cases than declared mean that the declaration was wrong; the batch is then final once it is quiet.
     """
     return summary.total == summary.batch_size or now - state.changed_at >= quiet_s
 
 
 def payload(state: BatchState, summary: Summary, final: bool, suite: Suite) -> dict[str, Any]:
-    """SAFE v0 §8.2, for any suite: `concern_id, batch_id, summary, timestamp`, and ours: `report_id, final`, and what else the suite tells.
+    """SAFE v0 §8.2, for any suite: `concern_id, batch_id, summary, timestamp`, plus `report_id`, `final` and whatever else the suite reports.
 
     Cases that could not be scored are in no count of labels and no mean, as in the report over files, though they fill the declared size.
     The timestamp is the latest `scored_at` of the batch, not the time of sending, so the same content is the same report.
@@ -127,5 +127,5 @@ def encode_report(state: BatchState, document: Mapping[str, Any], suite: Suite) 
 
 
 def next_look(state: BatchState, final: bool, now: float, quiet_s: float) -> float | None:
-    """When an emitted batch may have something new to say without a new case: when it will have been quiet."""
+    """When an emitted batch is due again without a new case: once it has been quiet long enough to be final."""
     return None if final else max(state.changed_at + quiet_s, now)

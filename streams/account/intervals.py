@@ -11,7 +11,7 @@ from typing import NamedTuple
 from touchstone.schemas.result import Outcome
 
 #: The stronger outcome wins where two claim an offset. An event that was scored once has its result, whatever a replay
-#: said later; a dead letter is worth more than a shed event, and "not ours" is the weakest thing to say.
+#: says later; a dead letter outranks a shed event, and a skipped event is the weakest claim.
 STRENGTH: dict[Outcome, int] = {"skipped": 0, "shed": 1, "dead": 2, "scored": 3}
 
 #: First and last offset, both included.
@@ -54,7 +54,7 @@ def runs_of_ascending(offsets: Iterable[int]) -> list[Span]:
 
 
 def fold(intervals: Iterable[Interval]) -> list[Interval]:
-    """Resolve overlaps by strength, then by the smaller reason, and join neighbours that say the same.
+    """Resolve overlaps by strength, then by the smaller reason, and join neighbours with the same outcome and reason.
 
     Returns ascending disjoint intervals that cover exactly the offsets of the input. n log n in the number of intervals.
     """
@@ -85,7 +85,7 @@ def fold(intervals: Iterable[Interval]) -> list[Interval]:
 
 
 def _append(folded: list[Interval], piece: Interval) -> None:
-    """Add the next piece, joined to the last one where the two say the same."""
+    """Add the next piece, joined to the last one where outcome and reason agree."""
     if folded:
         last = folded[-1]
         if last.last + 1 == piece.first and last.outcome == piece.outcome and last.reason == piece.reason:

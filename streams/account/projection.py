@@ -1,4 +1,4 @@
-"""Records of the results topic → what the store is to write. Pure: no Kafka, no database."""
+"""Turns records of the results topic into rows for the store. Pure: no Kafka, no database."""
 
 import hashlib
 import json
@@ -50,7 +50,7 @@ class BatchKey(NamedTuple):
 
     @property
     def report_id(self) -> str:
-        """UUIDv5 of the group, so that a report keeps its name for ever."""
+        """UUIDv5 of the group, so that a report keeps its id."""
         return deterministic_id(json.dumps(["report", *self], separators=(",", ":")))
 
 
@@ -95,7 +95,7 @@ class ResultRow:
 
 @dataclass(slots=True)
 class Projection:
-    """What one polled batch of the results topic says.
+    """What one polled batch of the results topic adds to the store.
 
     `expected`: partition → the position it was read from (None: never read before). `reached`: partition → next offset.
     `rejected`: code → records that could not be read and were passed over.
@@ -111,7 +111,7 @@ class Projection:
 
 
 class Unreadable(Exception):
-    """A record of the results topic that says nothing usable. `code` is stable; no payload text is kept."""
+    """A record of the results topic that cannot be used. `code` is stable; no payload text is kept."""
 
     def __init__(self, code: str) -> None:
         super().__init__(code)
@@ -260,12 +260,12 @@ def read_ledger(value: bytes) -> tuple[AccountKey, list[Interval]]:
 
 
 def _bounded(*texts: str) -> None:
-    """Refuse what a text column or its index would refuse in the middle of a transaction."""
+    """Refuse text that a column or its index would refuse in the middle of a transaction."""
     if any(len(text) > TEXT_CHARS_MAX or "\0" in text for text in texts):
         raise Unreadable("out_of_bounds")
 
 
 def _bounded_position(partition: int, offset: int) -> None:
-    """Refuse numbers that no broker gave."""
+    """Refuse positions that no broker assigns."""
     if partition > PARTITION_MAX or offset > OFFSET_MAX:
         raise Unreadable("out_of_bounds")

@@ -1,6 +1,6 @@
 """The projector: results and ledger records → result store → batch reports, restartable at any instant.
 
-Reads the results topic without a consumer group. What a polled batch says and the positions it brings the projector to
+Reads the results topic without a consumer group. The rows of a polled batch and the positions after it
 are one transaction of the store, so a crash loses nothing and repeats nothing. Reports are sent from the store's state,
 at least once: a batch stays due until the broker has acknowledged its report.
 """
@@ -32,7 +32,7 @@ log = structlog.get_logger("touchstone.projector")
 #: Batches looked at in one round, between two polls.
 REPORTS_PER_ROUND_MAX = 64
 POLL_MS = 250
-#: What the dependencies are called on the page.
+#: Names of the dependencies on the readiness page.
 SPOKEN = {"kafka": "the broker", "store": "the store"}
 
 
@@ -59,7 +59,7 @@ class Projector:
         self.ready = asyncio.Event()
 
     def readiness(self) -> tuple[bool, str]:
-        """Whether broker and store answer, and what to say if not. Read from another thread."""
+        """Whether broker and store answer, and the reason if not. Read from another thread."""
         now = time.monotonic()
         gone = [f"{SPOKEN[name]} has not answered for {now - since:.0f} s ({code})" for name, (since, code) in sorted(self._down.items())]
         if gone:
@@ -79,14 +79,14 @@ class Projector:
     async def run(self, stop: asyncio.Event) -> None:
         """Project until `stop`; the transaction in progress is finished first.
 
-        A broker or store that goes away is waited for. Raises `StoreRefused` for what waiting cannot mend.
+        Waits for a broker or store that goes away. Raises `StoreRefused` for faults that waiting cannot fix.
         """
         session = asyncio.ensure_future(self._sessions(stop))
         stopped = asyncio.ensure_future(stop.wait())
         await asyncio.wait({session, stopped}, return_when=asyncio.FIRST_COMPLETED)
         stopped.cancel()
         async with self._writing:
-            # Nothing is being written now; waiting for a broker that does not answer would serve nobody.
+            # Nothing is being written now, so there is no reason to wait for a broker that does not answer.
             session.cancel()
         try:
             await session
@@ -104,7 +104,7 @@ class Projector:
             except StoreUnavailable as error:
                 self._gone("store", error.code)
             except OffsetOutOfRangeError:
-                log.warning("results_position_gone", topic=self._topic)  # the next session says what is wrong, and how to mend it
+                log.warning("results_position_gone", topic=self._topic)  # the next session reports what is wrong, and how to fix it
             except (KafkaError, OSError, TimeoutError) as error:
                 self._gone("kafka", type(error).__name__)
             finally:
@@ -147,7 +147,7 @@ class Projector:
                     await self._probe(consumer, positions)
 
     async def _watch(self, admin: AIOKafkaAdminClient) -> None:
-        """Ask the cluster from time to time, whatever else waits for it meanwhile: a report that cannot be sent holds the work up for long."""
+        """Ask the cluster at intervals, even while other work waits for it: a report that cannot be sent blocks for long."""
         kafka = self._settings.kafka
         while True:
             await asyncio.sleep(kafka.probe_interval_s)
@@ -206,7 +206,7 @@ class Projector:
                 self._metrics.report(emitted.final, seconds)
 
     async def _send(self, producer: AIOKafkaProducer, state: BatchState, summary: Summary, seconds: float) -> tuple[Emitted, asyncio.Future[Any] | None]:
-        """Hand one report to the producer, unless it would say what the last one said."""
+        """Hand one report to the producer, unless it equals the last one."""
         settings = self._settings.projector
         now = self._clock()
         final = is_final(state, summary, now, settings.quiet_s)
@@ -244,7 +244,7 @@ class Projector:
         return {number: stored.get(number) for number in partitions}
 
     async def _probe(self, consumer: AIOKafkaConsumer, positions: Mapping[int, int | None]) -> None:
-        """Ask for the log's bounds: an idle connection that has died shows here, and so does a topic made anew."""
+        """Ask for the log's bounds: an idle connection that has died shows here, and so does a recreated topic."""
         ends = await consumer.end_offsets([TopicPartition(self._topic, number) for number in positions])
         for part, end in ends.items():
             position = await consumer.position(part)
@@ -253,17 +253,17 @@ class Projector:
             self._metrics.lag(part.partition, end - position)
 
     def _gone(self, name: str, code: str) -> None:
-        """Say once that a dependency is down."""
+        """Log once that a dependency is down."""
         if self._mark(name, up=False, code=code):
             log.warning("dependency_down", stage=name, code=code)
 
     def _back(self, name: str) -> None:
-        """Say once that it is back."""
+        """Log once that it is back."""
         if self._mark(name, up=True):
             log.info("dependency_up", stage=name)
 
     def _mark(self, name: str, *, up: bool, code: str = "") -> bool:
-        """Note how a dependency is; whether that is news."""
+        """Record the state of a dependency; return whether it changed."""
         news = (name in self._down) is up
         self._metrics.dependency(name, up)
         if up:

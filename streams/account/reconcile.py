@@ -8,13 +8,13 @@ from typing import Any
 from touchstone.streams.account.intervals import Interval, Span, clip, fold, gaps, join, show, size, spans_of, subtract
 from touchstone.streams.account.store_port import Account
 
-#: Differences that a store which is behind shows, and loses once it has caught up.
+#: Differences that a store shows while it is behind, and no longer once it has caught up.
 LAG_CODES = frozenset({"dead_outcome_missing"})
 
 
 @dataclass(frozen=True, slots=True)
 class DeadLetters:
-    """What the dead-letter topic says of one input partition. `complete`: retention has deleted none of the topic.
+    """The dead letters of one input partition. `complete`: retention has deleted none of the topic.
 
     `count` of letters may be more than the offsets they name: sending is at least once.
     """
@@ -31,7 +31,7 @@ class PartitionFacts:
     `start`, `end`: bounds of the log. `committed`: the group's next offset, None where it never committed.
     `latest_end`: the end read after the store was, None where nothing flowed in between.
     `intervals`: outcomes of every version of the suite, folded. `unmatched`: offsets that are scored without a result or
-    a repeat in the store, or the other way round. `first`: the first offset that is to be accounted for.
+    a repeat in the store, or the other way round. `first`: the first offset to account for.
     `dead_letters`: None where they were not read.
     """
 
@@ -89,12 +89,12 @@ class PartitionAccount:
 
     @property
     def closes(self) -> bool:
-        """No hole and no difference."""
+        """Whether there is no hole and no difference."""
         return not self.holes and not self.differences
 
     @property
     def contradicted(self) -> bool:
-        """A difference that no record still to be read can mend."""
+        """Whether there is a difference that records still to be read cannot resolve."""
         return any(one.code not in LAG_CODES for one in self.differences)
 
     def as_json(self) -> dict[str, Any]:
@@ -160,7 +160,7 @@ class Reconciliation:
 
 
 def candidate_holes(facts: PartitionFacts) -> list[Span]:
-    """Offsets below the committed one without an outcome; whether they hold a record is for the topic to say."""
+    """Offsets below the committed one without an outcome; the topic shows whether they hold a record."""
     return gaps(facts.intervals, facts.first, min(facts.settled, facts.end))
 
 
@@ -214,7 +214,7 @@ def _by_reason(intervals: Iterable[Interval], outcome: str) -> dict[str, int]:
 
 
 def _bounds(facts: PartitionFacts) -> Iterable[Difference]:
-    """Outcomes or commits of offsets that the topic does not have yet: it was made anew."""
+    """Outcomes or commits of offsets that the topic does not have yet: it was recreated."""
     # While events flow, the store knows of later ones than `end` does.
     end = facts.end if facts.latest_end is None else max(facts.end, facts.latest_end)
     beyond = join((one.first, one.last) for one in clip(facts.intervals, end, 2**63))

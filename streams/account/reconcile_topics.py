@@ -26,7 +26,7 @@ HOLE_RECORDS_MAX = 100_000
 TAIL_RECORDS_MAX = 1_000
 POLL_MS = 500
 CATCH_UP_POLL_S = 0.25
-#: A broker that gives nothing for so long, with records left to read, is gone.
+#: A broker that returns nothing for this long, with records left to read, counts as gone.
 READ_STALL_S = 30.0
 
 
@@ -66,8 +66,8 @@ class _Letters:
 async def reconcile(settings: Settings, store: AccountStore, question: Question) -> Reconciliation:
     """Compare a suite's topics with the store. Raises `ConfigError` for what cannot be reached or does not exist.
 
-    Order matters while workers run: commits first, then the end of the results topic, then the store, so that whatever
-    was committed has its outcome below the offset that the store is waited to reach.
+    Order matters while workers run: commits first, then the end of the results topic, then the store, so that everything
+    committed has its outcome below the offset that the store has to reach.
     """
     kafka, names = settings.kafka, settings.topics
     wanted = [*question.topics, names.results, *([names.dead] if question.dead_letters else [])]
@@ -131,7 +131,7 @@ async def _catch_up(consumer: AIOKafkaConsumer, store: AccountStore, topic: str,
 
 
 def _facts(store: AccountStore, question: Question, log: _Log, letters: _Letters | None, reads_all: bool) -> list[PartitionFacts]:
-    """What the store and the topics say of every partition. Partitions that only the store knows come with an empty log."""
+    """The facts of store and topics about every partition. Partitions that only the store knows come with an empty log."""
     keys: dict[TopicPartition, list[AccountKey]] = {part: [] for part in log.ends}
     for topic in question.topics:
         for key in store.accounts(question.suite, topic):
@@ -170,7 +170,7 @@ async def _read_dead_letters(consumer: AIOKafkaConsumer, partitions: Sequence[To
     async for record in _read(consumer, {part: (starts[part], ends[part]) for part in partitions}):
         letter = parse_letter(record)
         if letter is None or letter.suite != suite or letter.source_partition < 0 or letter.source_offset < 0:
-            continue  # of another suite, or not a letter of a worker: somebody else writes to this topic, too
+            continue  # of another suite, or not written by a worker: other programs may write to this topic
         named.setdefault(TopicPartition(letter.source_topic, letter.source_partition), []).append(letter.source_offset)
     return _Letters(named, not any(starts.values()))
 
@@ -203,7 +203,7 @@ async def _waiting(consumer: AIOKafkaConsumer, facts: PartitionFacts) -> int | N
 
 
 async def _read(consumer: AIOKafkaConsumer, bounds: dict[TopicPartition, tuple[int, int]], stall_s: float = READ_STALL_S) -> AsyncIterator[Any]:
-    """Every record of the partitions in [start, end). Raises `TimeoutError` where the broker stops giving them."""
+    """Every record of the partitions in [start, end). Raises `TimeoutError` where the broker stops returning them."""
     open_parts = {part: end for part, (start, end) in bounds.items() if start < end}
     if not open_parts:
         return
@@ -221,7 +221,7 @@ async def _read(consumer: AIOKafkaConsumer, bounds: dict[TopicPartition, tuple[i
             moved_at = time.monotonic()
         elif time.monotonic() - moved_at > stall_s:
             raise TimeoutError
-        # Positions also pass transaction markers and compacted offsets, which no record tells of.
+        # Positions also pass transaction markers and compacted offsets, which hold no record.
         for part in list(open_parts):
             if await consumer.position(part) >= open_parts[part]:
                 del open_parts[part]

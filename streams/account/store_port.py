@@ -14,7 +14,7 @@ from touchstone.streams.account.projection import AccountKey, Projection
 
 
 class StoreUnavailable(Unavailable):
-    """The store cannot be used now (down, locked, full). What was asked may or may not be done: start from its positions."""
+    """The store cannot be used now (down, locked, full). The operation may or may not have been done: continue from the store's positions."""
 
 
 class StoreRefused(ConfigError):
@@ -51,7 +51,7 @@ class ProjectionStore(Protocol):
         ...
 
     def due(self, now: float, limit: int) -> list[BatchState]:
-        """Batches that may have something to report, longest waiting first."""
+        """Batches that may be due for a report, longest waiting first."""
         ...
 
     def summary(self, report_id: str) -> Summary:
@@ -88,7 +88,7 @@ class AccountStore(Protocol):
 
 
 def check_positions(topic: str, stored: Mapping[int, int], log: Mapping[int, tuple[int, int]]) -> None:
-    """Compare stored positions with the log. `log`: partition → (start, end). Raises `StoreRefused` and says how to mend it."""
+    """Compare stored positions with the log. `log`: partition → (start, end). Raises `StoreRefused`, whose message says how to fix it."""
     for partition, position in sorted(stored.items()):
         if partition not in log:
             raise StoreRefused(f"the store has read partition {partition} of {topic}, which the topic does not have: {_RECREATED}")

@@ -33,14 +33,14 @@ API_KEYS: Mapping[str, int] = {
     "SyncGroup": 14,
     "InitProducerId": 22,
 }
-#: An injected "error" that cuts the client's connection instead of answering.
+#: Injected as an "error", it closes the client's connection instead of answering.
 DISCONNECT = -195
 EVERY_BROKER = -1
 COMMAND = ("-m", "touchstone.streams.embedded.broker_process", "--control")
 
 
 class EmbeddedBrokerError(RuntimeError):
-    """The embedded broker refused a command, or is no longer there."""
+    """The embedded broker refused a command, or its process has ended."""
 
 
 class EmbeddedBroker:
@@ -62,7 +62,7 @@ class EmbeddedBroker:
     ) -> None:
         """`topics`: name → partitions. `retention_bytes`: kept per partition, oldest batches dropped first (read or not).
 
-        `port`: where clients find it first; 0: a free one. A port that is taken is a `ConfigError` of `start`.
+        `port`: port of the bootstrap address; 0: a free one. For a port that is taken `start` raises `ConfigError`.
         """
         self._topics = dict(topics or {})
         self._brokers = brokers
@@ -160,7 +160,7 @@ class EmbeddedBroker:
         self._ask("set_up", broker_id=broker_id)
 
     def set_rtt(self, rtt_ms: int, broker_id: int = EVERY_BROKER) -> None:
-        """Delay every response by so much; 0 ends it."""
+        """Delay every response by this time; 0 removes the delay."""
         self._ask("set_rtt", broker_id=broker_id, rtt_ms=rtt_ms)
 
     def set_leader(self, topic: str, partition: int, broker_id: int) -> None:

@@ -57,7 +57,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         serve(cluster)
     else:
         _wait_by_hand(cluster, address)
-    # librdkafka's threads need no farewell: memory is all there is, and the ports close with the process.
+    # librdkafka's threads need no shutdown: they hold only memory, and the ports close with the process.
     os._exit(0)
 
 
@@ -87,7 +87,7 @@ def answer(cluster: MockCluster, line: bytes) -> dict[str, Any]:
 
 
 def _wait_by_hand(cluster: MockCluster, address: str) -> None:
-    """Tell a person where the broker is, and that it forgets."""
+    """Print the broker's address, and that it keeps nothing, then wait for Ctrl-C."""
     try:
         sys.stdout.write(f"Embedded broker (librdkafka {cluster.version}) on {address}\n")
         sys.stdout.write("Volatile: everything is kept in memory and is gone when this ends. Press Ctrl-C to end it.\n")

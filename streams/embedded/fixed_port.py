@@ -1,6 +1,6 @@
-"""A port of one's own choice for the embedded broker, which binds free ones only: what connects there is passed on to it.
+"""A chosen port for the embedded broker, which itself binds only free ports: connections are forwarded to it.
 
-Clients ask there where the broker is, and then speak to it directly, so little goes this way. Standard library only, as in all of the broker's process.
+Clients only look up the broker's address here and then connect directly, so little passes through. Standard library only, as in all of the broker's process.
 """
 
 import contextlib

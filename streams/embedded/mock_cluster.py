@@ -1,4 +1,4 @@
-"""librdkafka's own broker, called through ctypes: the wheel of confluent-kafka brings it, nothing else is installed.
+"""librdkafka's own broker, called through ctypes. The wheel of confluent-kafka bundles it; nothing else is installed.
 
 The functions used are librdkafka's experimental mock-cluster API (`rdkafka_mock.h`), which may change with any release;
 `pyproject.toml` therefore pins the wheel to one minor version. This module imports the standard library only, because
@@ -38,7 +38,7 @@ class CallFailed(Exception):
 
 
 def library_path() -> Path:
-    """Where the wheel keeps librdkafka. Raises `Unsupported` with how to mend it.
+    """Where the wheel keeps librdkafka. Raises `Unsupported`, whose message says how to fix it.
 
     The package itself is not imported: its own extension would load a second copy of everything it needs.
     """

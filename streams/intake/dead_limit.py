@@ -1,4 +1,4 @@
-"""A limit on dead letters: a bad deploy of a producer, or of ours, must not turn a whole topic into dead letters."""
+"""A limit on dead letters: a bad deploy of a producer, or of a suite, must not turn a whole topic into dead letters."""
 
 from collections import Counter, deque
 from collections.abc import Mapping
@@ -56,7 +56,7 @@ class DeadLimit:
         return ", ".join(f"{code} {count}" for code, count in self._codes.most_common(most) if count)
 
     def why(self) -> str:
-        """What happened and how to go on, in one line."""
+        """One line that says what happened and how to continue."""
         return (
             f"{self.dead} of the last {self._records} records are dead letters ({self.codes()}): the worker stopped reading; "
             "check the producer, then restart the worker, with --dead-limit off if these records should become dead letters"

@@ -1,7 +1,7 @@
-"""The heart: records in, outcomes sent, offsets acknowledged. Knows neither Faust nor a consumer.
+"""The intake: takes records, sends outcomes and acknowledges offsets. It knows neither Faust nor a consumer.
 
-A runner hands over consecutive records of one partition (`room`, `start`), asks from time to time what may be committed
-(`settle`), and says when partitions go (`revoke`). Everything an outcome needs has been acknowledged by the broker before
+A runner hands over consecutive records of one partition (`room`, `start`), asks at intervals which offsets may be committed
+(`settle`), and reports revoked partitions (`revoke`). Everything an outcome needs has been acknowledged by the broker before
 its offset is returned by `settle`; the partition's earlier offsets too.
 """
 
@@ -31,7 +31,7 @@ log = structlog.get_logger(__name__)
 
 #: Offset ranges of one ledger record: under 100 kB, whatever the offsets.
 LEDGER_SPANS_MAX = 2_000
-#: Offset ranges that may wait for the ledger before the intake takes up no more.
+#: Offset ranges that may wait for the ledger before the intake stops reading.
 SPANS_MAX = 50_000
 
 
@@ -62,7 +62,7 @@ class Destinations:
 
     @classmethod
     def of(cls, topics: TopicSettings, partitions: dict[str, int]) -> "Destinations":
-        """From the settings and what the broker says (`touchstone.streams.wire.clients.check_topics`)."""
+        """From the settings and the broker's topics (`touchstone.streams.wire.clients.check_topics`)."""
         return cls(topics.results, partitions[topics.results], topics.dead, partitions[topics.dead])
 
 
@@ -103,11 +103,11 @@ class Intake:
 
     @property
     def flood(self) -> str:
-        """Why nothing more is taken up until a person has looked; empty while all is well."""
+        """Why the intake has stopped reading until someone intervenes; empty while it reads."""
         return self._dead_limit.why() if self._dead_limit.reached else ""
 
     def has_room(self) -> bool:
-        """Whether another slice may be started now. One slice is always let in, however large."""
+        """Whether another slice may be started now. One slice is always admitted, however large."""
         if self._dead_limit.reached:
             return False
         if self._unwritten > SPANS_MAX:
@@ -140,7 +140,7 @@ class Intake:
     # -- rebalance and shutdown
 
     def revoke(self, partitions: Iterable[TopicPartition] | None = None) -> None:
-        """Forget partitions (all by default): nothing of theirs is committed from here on, whatever still completes."""
+        """Forget partitions (all by default): none of their offsets is committed from here on, even if work on them still completes."""
         for partition in list(self._partitions) if partitions is None else list(partitions):
             progress = self._partitions.pop(partition, None)
             if progress is None:
@@ -192,7 +192,7 @@ class Intake:
             written = await asyncio.gather(*(self._write_ledger(partition, spans) for partition, _, _, spans in taken), return_exceptions=True)
         except asyncio.CancelledError:
             # A runner that waits no longer for a broker that is down. What was taken must not be forgotten: a later
-            # settlement would commit past outcomes that no ledger tells. Writing one twice is harmless.
+            # settlement would commit past outcomes that no ledger record holds. Writing one twice is harmless.
             for partition, progress, ready, spans in taken:
                 self._give_back(partition, progress, ready, spans)
             raise

@@ -1,4 +1,4 @@
-"""Where a scorer's own mistake lies: file and line for the log, the whole traceback for a developer who asks."""
+"""Locates a defect in a scorer: file and line for the log, and the whole traceback on request."""
 
 import os
 import sys

@@ -1,6 +1,6 @@
-"""Results, ledger records and dead letters out, with the broker's acknowledgement awaited.
+"""The outbox: sends results, ledger records and dead letters, and waits for the broker's acknowledgement.
 
-One idempotent producer. Everything bound for one partition goes through a lane: what piles up while a request is under
+It has one idempotent producer. Everything for one partition goes through a lane: what queues up while a request is under
 way leaves together in the next batch, in order. A publish ends only when the broker has acknowledged it: faults are
 retried without end, because giving up would mean either losing the outcome or acknowledging an event without one.
 """
@@ -32,7 +32,7 @@ log = structlog.get_logger(__name__)
 
 #: Below the brokers' default message.max.bytes of 1 MiB, with room for the batch's own header.
 BATCH_BYTES = 900_000
-#: The broker will never take such a record, however often it is asked.
+#: The broker never accepts such a record, however often it is sent.
 REFUSED_FOR_SIZE = (MessageSizeTooLargeError, RecordListTooLargeError, InvalidMessageError)
 
 
@@ -41,7 +41,7 @@ class TooLarge(Exception):
 
 
 class OutboxEvents(Protocol):
-    """What the outbox tells its metrics."""
+    """Receives what the outbox counts."""
 
     def count(self, name: Happening, amount: int = 1) -> None: ...  # noqa: D102
     def gauge(self, name: State, value: float) -> None: ...  # noqa: D102
@@ -91,7 +91,7 @@ class Outbox:
         return self
 
     async def stop(self) -> None:
-        """Close the producer; whatever is not acknowledged by now is not, and its offset is not committed either."""
+        """Close the producer. What is not acknowledged by now stays so, and its offset is not committed."""
         for lane in self._lanes.values():
             if lane.task is not None:
                 lane.task.cancel()
@@ -153,7 +153,7 @@ class Outbox:
                 parcel.done.cancel()
             raise
         except Exception as error:  # noqa: BLE001 -- see the next line
-            # A defect here must reach whoever waits, or the event would hang in flight for ever.
+            # A defect here must reach the caller that waits, or the event would stay in flight forever.
             log.error("outbox_defect", code=type(error).__name__)
             for parcel in lane.parcels:
                 if not parcel.done.done():
@@ -186,7 +186,7 @@ class Outbox:
             lane.parcels.popleft()
 
     async def _send_singly(self, lane: _Lane, taken: list[tuple[_Parcel, int]], error: KafkaError) -> None:
-        """After a refusal for size: find the one at fault, and let its neighbours through."""
+        """After a refusal for size: find the message that is too large, and send the others."""
         if sum(count for _, count in taken) == 1:
             parcel = taken[0][0]
             if not parcel.done.done():

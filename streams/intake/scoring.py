@@ -59,7 +59,7 @@ class PlannedSuite:
 
 @dataclass(slots=True)
 class Scored:
-    """What becomes of a slice: result events to publish and their records, records nobody can read, outcomes without a result.
+    """The outcome of a slice: result events to publish with their records, unreadable records, and outcomes without a result.
 
     `consumed`: how many of its records the metrics have counted as consumed.
     """
@@ -113,7 +113,7 @@ class SliceScorer:
             step = Reject("codec_failed", "", "unread")
         formats[step.format] = formats.get(step.format, 0) + 1
         if isinstance(step, Read):
-            if record.timestamp >= oldest_ms or record.timestamp < 0:  # -1 is Kafka's "no timestamp": nobody knows that it is old
+            if record.timestamp >= oldest_ms or record.timestamp < 0:  # -1 is Kafka's "no timestamp": the record's age is unknown
                 return step
             append_span(slice_.spans, ("shed", "too_old", record.offset, record.offset))
         elif isinstance(step, Reject):
@@ -148,7 +148,7 @@ class SliceScorer:
                 except Exception as raised:  # noqa: BLE001 -- told apart there
                     error = raised
             if waits or error is not None:
-                self._count(record.topic, formats, slice_)  # it may take long: what is held must show
+                self._count(record.topic, formats, slice_)  # it may take long, so the records held must be counted now
                 card = await self._patiently(read.case, error)
             scored = clock()
             self._add(record, read, card, scored - decoded, slice_, cards)
@@ -177,7 +177,7 @@ class SliceScorer:
         return decoded - begun, sum(spent_s for _, spent_s in scored), time.perf_counter() - answered
 
     def _add(self, record: Record, read: Read, card: Any, spent_s: float, slice_: Scored, cards: Counter[Any]) -> None:
-        """Add one result event. A card that is none, or that JSON cannot hold, is the scorer's failure like any other."""
+        """Add one result event. A return value that is not a scorecard, or that JSON cannot hold, counts as a failure of the scorer."""
         duration_ms = {"score": round(spent_s * 1000, 3)}
         try:
             if not isinstance(card, Scorecard):
@@ -199,7 +199,7 @@ class SliceScorer:
         return Scorecard(label="unscored", values={}, failures=(failure,), components_missing=(self._suite.name,))
 
     async def _patiently(self, case: Case, error: Exception | None = None) -> Any:
-        """Ask the scorer, waiting out an unavailable world; its own defect is a named failure, never a zero.
+        """Ask the scorer, and wait while a stage is unavailable; a defect of the scorer is a named failure, never a zero.
 
         `error`: what it raised when it was asked before. Raises `Lost`: nothing is acknowledged then, and the worker ends.
         """
@@ -214,13 +214,13 @@ class SliceScorer:
             return self._failed(type(defect).__name__, where_raised(defect, type(self._suite.scorer).__module__))
 
     async def _ask(self, case: Case) -> Any:
-        """Ask the scorer once, for so long."""
+        """Ask the scorer once, within the time limit."""
         async with asyncio.timeout(self._settings.score_timeout_s):
             return await self._suite.scorer.score(case)
 
 
 class _Stages:
-    """Tells metrics and log what the breaker sees: every failed attempt is counted, the first and the end of an outage are logged."""
+    """Reports the breaker's events: counts every failed attempt, and logs the start and the end of an outage."""
 
     def __init__(self, metrics: WorkerMetrics) -> None:
         self._metrics = metrics

@@ -1,4 +1,4 @@
-"""The cycle collector, told what kind of program this is."""
+"""Settings of Python's cycle collector for this kind of program."""
 
 import gc
 

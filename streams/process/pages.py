@@ -1,6 +1,6 @@
 """The worker's own pages: /metrics, /healthz, /readyz.
 
-Served from a thread, so that they answer, and tell the truth, while the event loop is stuck.
+Served from a thread, so that they answer correctly even while the event loop is stuck.
 """
 
 import asyncio
@@ -18,10 +18,10 @@ from prometheus_client.exposition import make_wsgi_app
 from touchstone.schemas.settings.house import HttpSettings
 from touchstone.scorers.base import ConfigError
 
-#: () → (is it so, why not)
+#: () → (whether it holds, the reason if not)
 Probe = Callable[[], tuple[bool, str]]
 HEARTBEAT_S = 1.0
-#: An event loop that has not come round for so long is stuck.
+#: An event loop that has not completed a turn for this long counts as stuck.
 HEARTBEAT_AGE_MAX_S = 30.0
 
 
@@ -38,12 +38,12 @@ class Heartbeat:
             await asyncio.sleep(HEARTBEAT_S)
 
     def alive(self) -> tuple[bool, str]:
-        """Whether the loop has come round lately, and what to say if not."""
+        """Whether the loop has run lately, and the reason if not."""
         return time.monotonic() - self._at <= HEARTBEAT_AGE_MAX_S, "event loop is stuck"
 
 
 class _Quiet(WSGIRequestHandler):
-    """Without an access log, and with a bound on how long a silent client may hold its thread."""
+    """A handler without an access log, and with a bound on how long a silent client may hold its thread."""
 
     timeout = 10
 
@@ -65,12 +65,12 @@ class _Server(WSGIServer):
         try:
             self.finish_request(request, client_address)
         except OSError:
-            pass  # the client has gone
+            pass  # the client has disconnected
         finally:
             self.shutdown_request(request)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A broken request is the client's affair."""
+        """Ignore a broken request: it is the client's fault."""
 
 
 class _Server6(_Server):
@@ -112,7 +112,7 @@ class Pages:
         if environ.get("REQUEST_METHOD") not in {"GET", "HEAD"}:
             return _plain(start_response, "405 Method Not Allowed", "only GET")
         probe = self._probes.get(path)
-        if probe is not None:  # probes tell yes or no and a code: no token, because orchestrators have none
+        if probe is not None:  # probes answer yes or no and a code: no token, because orchestrators have none
             good, why = probe()
             return _plain(start_response, "200 OK" if good else "503 Service Unavailable", "ok" if good else why)
         if path != "/metrics":

@@ -20,7 +20,7 @@ GRACE_S: Final = 5.0
 def when_parent_ends(act: Callable[[], object], parent: int | None = None) -> None:
     """Call `act` in a thread once `parent` (the present one, if not given) is no longer this process's parent.
 
-    Whoever starts a child through others passes its own id along: a parent that ends before this is called is then noticed as well.
+    A program that starts a child through other programs passes its own id, so that its end is noticed even before this is called.
     """
     watched = os.getppid() if parent is None else parent
 
@@ -33,7 +33,7 @@ def when_parent_ends(act: Callable[[], object], parent: int | None = None) -> No
 
 
 def end_with_parent(parent: int | None = None) -> None:
-    """End this process once its parent has ended: first as SIGTERM would, then for good."""
+    """End this process once its parent has ended: first as SIGTERM would, then without waiting."""
     when_parent_ends(_end, parent)
 
 

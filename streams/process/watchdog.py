@@ -1,4 +1,4 @@
-"""Watches that work which waits is taken up, and measures lag; a worker never sits silently outside its group."""
+"""The watchdog: checks that waiting records are read, measures lag, and notices a worker that has dropped out of its group."""
 
 import asyncio
 import time
@@ -23,15 +23,15 @@ class Watchdog:
 
     A stall is: records wait on an assigned partition, nothing is in flight, nothing is paused by an outage, and nothing
     has been settled for `stall_timeout_s`. Waiting for an unavailable stage or a broker that is down is not a stall: the
-    readiness page and the metrics say it. A worker whom no rebalance has given even an empty assignment for longer than
-    any rebalance takes has fallen out of its group without a word: a stall too.
+    readiness page and the metrics show it. A worker that has had no assignment, not even an empty one, for longer than
+    any rebalance takes has dropped out of its group: that is a stall, too.
 
-    The same requests, every `kafka.probe_interval_s`, tell whether the cluster answers at all, within `kafka.probe_timeout_s`:
+    The same requests, every `kafka.probe_interval_s`, show whether the cluster answers at all, within `kafka.probe_timeout_s`:
     a worker with nothing to do would not notice otherwise that its broker has died.
     """
 
     def __init__(self, job: Job, on_broker: Callable[[bool], None] | None = None) -> None:
-        """`on_broker` is told after each round whether the cluster answered."""
+        """`on_broker` is called after each round with whether the cluster answered."""
         self._job = job
         self._on_broker = on_broker
         self._answered_at = time.monotonic()
@@ -47,7 +47,7 @@ class Watchdog:
         return 2 * (worker.rebalance_timeout_s + worker.session_timeout_s)
 
     def unanswered(self) -> str:
-        """How long, and in which way, the cluster fails to answer; empty while it answers. Read from another thread."""
+        """How long the cluster has not answered, and how it failed; empty while it answers. Read from another thread."""
         code = self._down
         return f"the broker has not answered for {time.monotonic() - self._answered_at:.0f} s ({code})" if code else ""
 
@@ -83,7 +83,7 @@ class Watchdog:
         return consumer
 
     def _silent(self, code: str) -> None:
-        """No broker: no verdict, no lag, and nothing that claims to be well."""
+        """The cluster did not answer: there is no verdict and no lag, and the broker counts as down."""
         now, job = time.monotonic(), self._job
         self._since = now
         if job.unassigned_since is not None:
@@ -104,7 +104,7 @@ class Watchdog:
         self._tell(True)
 
     def _tell(self, up: bool) -> None:
-        """Tell metrics and whoever wants to know."""
+        """Update the metrics and call `on_broker`."""
         self._job.metrics.gauge("broker_up", up)
         if self._on_broker is not None:
             self._on_broker(up)
@@ -126,8 +126,8 @@ class Watchdog:
     async def _owe(self, consumer: AIOKafkaConsumer, quiet: list[TopicPartition]) -> None:
         """Have offsets committed again that are settled and not committed.
 
-        A commit may fail in silence, and one that was given up on may arrive after a later one and set the offset back;
-        where more events come the next commit mends that, so only partitions that have gone quiet are looked at.
+        A commit may fail without an error, and an abandoned one may arrive after a later one and set the offset back.
+        Where more events come the next commit corrects that, so only quiet partitions are checked.
         """
         job = self._job
         for tp in quiet:
@@ -140,7 +140,7 @@ class Watchdog:
                 job.owed[partition] = settled
 
     async def _records_wait(self, consumer: AIOKafkaConsumer, tails: dict[TopicPartition, tuple[int, int]]) -> bool:
-        """Whether some tail (position, end) holds a record: the last offset of a transactional producer is a marker, for nobody."""
+        """Whether some tail (position, end) holds a record: the last offset of a transactional producer is a marker, not a record."""
         for tp, (position, end) in tails.items():
             if position >= end:
                 continue
@@ -155,7 +155,7 @@ class Watchdog:
                 if await consumer.position(tp) >= end:
                     break
             else:
-                return True  # the broker gave neither records nor progress: no reason to excuse the standstill
+                return True  # the broker returned neither records nor progress, so this is not an excuse for the stall
         return False
 
     async def _look(self, consumer: AIOKafkaConsumer) -> None:
@@ -164,7 +164,7 @@ class Watchdog:
         answer_s = job.settings.kafka.probe_timeout_s
         if job.unassigned_since is not None or not job.assigned:
             async with asyncio.timeout(answer_s):
-                await consumer.topics()  # asks the broker, so that its outage is not taken for ours
+                await consumer.topics()  # asks the broker, so that its outage is not mistaken for a stall of this worker
             if job.unassigned_since is not None and now - job.unassigned_since > self._rebalance_max_s:
                 log.error("out_of_group", seconds=round(now - job.unassigned_since))
                 raise Stalled

@@ -33,15 +33,15 @@ log = structlog.get_logger(__name__)
 RunnerName = Literal["faust", "direct"]
 #: sysexits: a temporary failure; the supervisor starts the worker again.
 EXIT_STALLED = 75
-#: sysexits: a defect of ours.
+#: sysexits: a defect of Touchstone.
 EXIT_DEFECT = 70
 #: Closing clients, leaving the group, the last commit: beyond the drain.
 SHUTDOWN_MARGIN_S = 30.0
 #: How long cancelled tasks may take to end.
 CANCEL_S = 10.0
-#: How long a scorer may take to let go of what it holds, once nothing of its work is wanted any more.
+#: How long a scorer may take to close, once none of its work is needed any more.
 CLOSE_S = 10.0
-#: No settlement for so long with work in flight, and the worker calls itself not ready.
+#: Without a settlement for this long while work is in flight, the worker reports that it is not ready.
 READY_PROGRESS_S = 60.0
 
 
@@ -85,7 +85,7 @@ class _Process:
         return _ready(self.job, self.outbox, self.watchdog)
 
     def on_wait(self, waits: bool) -> None:
-        """The start waits for a broker, or goes on."""
+        """Note whether the start waits for a broker."""
         self.waits = waits
 
     def backoff(self) -> Backoff:
@@ -97,10 +97,10 @@ class _Process:
 async def run_process(
     suite: RunningSuite | PlannedSuite, topics: tuple[str, ...], runner: RunnerName, settings: Settings, tell: Callable[[ConfigError], int]
 ) -> NoReturn:
-    """`run_worker`, and the end of the process with its exit code, at once. `tell`: says what a person must mend, and gives the exit code.
+    """`run_worker`, and the end of the process with its exit code, at once. `tell`: prints what the user must fix, and returns the exit code.
 
-    Everything of ours is closed by then. Traps: mode's tasks swallow cancellations, so that asyncio's own clearing up may
-    wait for ever; and Faust's thread, where it still runs while the interpreter is taken down around it, crashes.
+    All of Touchstone's resources are closed by then. Traps: mode's tasks swallow cancellations, so that asyncio's own cleanup may
+    wait forever; and Faust's thread, where it still runs while the interpreter is taken down around it, crashes.
     """
     try:
         code = await run_worker(suite, topics, runner, settings)
@@ -112,7 +112,7 @@ async def run_process(
 
 
 async def run_worker(suite: RunningSuite | PlannedSuite, topics: tuple[str, ...], runner: RunnerName, settings: Settings) -> int:
-    """Run until SIGTERM or SIGINT. Returns the exit code. Raises `ConfigError` for what the user must mend; a broker is waited for."""
+    """Run until SIGTERM or SIGINT. Returns the exit code. Raises `ConfigError` for what the user must fix; waits for a broker."""
     registry = CollectorRegistry()
     metrics = WorkerMetrics(suite.name, suite.version, runner, registry, topics=topics, components=suite.components)
     process, heartbeat = _Process(settings), Heartbeat()
@@ -140,7 +140,7 @@ async def run_worker(suite: RunningSuite | PlannedSuite, topics: tuple[str, ...]
 
 
 async def _built(suite: RunningSuite | PlannedSuite, process: _Process, address: str) -> RunningSuite | None:
-    """The suite with its scorer; None where the process was told to stop meanwhile. Raises `ConfigError`.
+    """The suite with its scorer; None where the process received a stop signal meanwhile. Raises `ConfigError`.
 
     A thread cannot be cancelled: one that still builds at the end goes with the process.
     """
@@ -172,7 +172,7 @@ async def _built(suite: RunningSuite | PlannedSuite, process: _Process, address:
 async def _serve(
     suite: RunningSuite, topics: tuple[str, ...], runner: RunnerName, process: _Process, metrics: WorkerMetrics, to: Destinations, address: str
 ) -> int:
-    """Join the group and score until told to stop. Returns the exit code."""
+    """Join the group and score until a stop signal. Returns the exit code."""
     settings = process.settings
     if isinstance(suite.scorer, Measured):
         metrics.readings = suite.scorer.readings
@@ -197,7 +197,7 @@ async def _serve(
 
 
 async def _close(scorer: Scorer[Any]) -> None:
-    """Let the scorer finish and let go, within a bound: by now nothing waits for what it still works on."""
+    """Close the scorer, within a bound: by now nothing waits for what it still works on."""
     if not isinstance(scorer, Closeable):
         return
     closing = asyncio.ensure_future(scorer.close())
@@ -238,7 +238,7 @@ async def _run_to_the_end(run: Callable[[Job], Awaitable[None]], job: Job, watch
             task.cancel()
         ended, late = await asyncio.wait({runner_task, watch_task, defect_task}, timeout=CANCEL_S)  # bounded: see `runners.base.Clock`
         for done in ended:
-            _ = done.cancelled() or done.exception()  # seen, so that nobody complains of it later
+            _ = done.cancelled() or done.exception()  # retrieved, so that asyncio does not warn about it later
         if late:
             log.warning("tasks_left_behind", count=len(late))
 
@@ -260,7 +260,7 @@ def _ready(job: Job, outbox: Outbox, watchdog: Watchdog) -> tuple[bool, str]:
 
 
 def _end_at_last(seconds: float) -> None:
-    """End the process after so long, whatever still hangs: what is not committed is replayed, a worker that never ends helps nobody."""
+    """End the process after a bound, whatever still hangs: uncommitted records are replayed, and a worker that never ends blocks its successor."""
 
     def end() -> None:
         log.error("shutdown_hangs", seconds=seconds)

@@ -1,4 +1,4 @@
-"""What every runner is given, what it tells about itself, and the clock that runners share."""
+"""What runners share: their job, their errors and their clock."""
 
 import asyncio
 import time
@@ -10,20 +10,20 @@ from touchstone.streams.intake.intake import Intake
 from touchstone.streams.intake.offsets import TopicPartition
 from touchstone.streams.telemetry.metrics import WorkerMetrics
 
-#: How often a runner looks whether it is told to stop, and the longest an idle poll waits.
+#: How often a runner checks whether it should stop, and the longest that an idle poll waits.
 POLL_S = 0.2
 
 
 class Unreadable(Exception):
-    """The client library cannot read what lies on a partition; no worker will get past it without help."""
+    """The client library cannot read what lies on a partition; no worker gets past it without intervention."""
 
 
 class Stalled(Exception):
-    """The watchdog found work waiting and nobody taking it up; the process ends so that its supervisor starts a new one."""
+    """The watchdog found records that wait and are not read; the process ends so that its supervisor starts a new one."""
 
 
 def mixed_runners(group: str, runner: str, other: str) -> str:
-    """What to say where the group's coordinator refuses a member because the others speak another protocol: the runners do."""
+    """The error where the group's coordinator refuses a member because the others use another protocol, as another runner does."""
     return (
         f"group {group}: its other workers run with --runner {other} (or are not Touchstone workers), and a group cannot mix them with {runner}; "
         f"stop them first, or start this one with --runner {other}"
@@ -79,7 +79,7 @@ class Job:
         self.metrics.count("commits")
 
     def paid(self, offsets: Mapping[TopicPartition, int]) -> None:
-        """What was owed has been committed, unless more is owed by now."""
+        """Note that the owed offsets have been committed, unless more are owed by now."""
         for partition, offset in offsets.items():
             if self.owed.get(partition) == offset:
                 del self.owed[partition]
@@ -89,8 +89,8 @@ class Clock:
     """Calls `act` at an interval, in a task of its own, until it is ended.
 
     Trap: Python 3.11's `asyncio.wait_for`, with which aiokafka makes its calls, swallows a cancellation that arrives as its
-    work is done. A loop that is only cancelled then goes on for ever, and whoever waits for it does, too. So the loop looks
-    at a flag, and the end is not waited for without a bound.
+    work is done. A loop that is only cancelled then runs on forever, and so does the caller that waits for it. So the loop checks
+    a flag, and its end is waited for within a bound only.
     """
 
     def __init__(self, act: Callable[[], Awaitable[None]], interval_s: float) -> None:
@@ -108,7 +108,7 @@ class Clock:
                 await self._act()
 
     async def end(self, patience_s: float) -> None:
-        """Let the call that is under way finish, for so long; then leave it behind. Raises what ended the task before its time."""
+        """Let the call that is under way finish, within a bound; then abandon it. Raises the error that ended the task early."""
         self._ended.set()
         _, late = await asyncio.wait({self._task}, timeout=patience_s)
         if late:

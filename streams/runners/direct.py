@@ -1,7 +1,7 @@
 """The plain runner: an aiokafka loop, fenced against rebalances, public API only.
 
 The fence is the intake's own: a rebalance drops every partition's progress, so whatever an older assignment still
-completes finds nobody to acknowledge it to. It is dropped both when partitions go and when new ones come, because the
+completes can no longer be acknowledged. It is dropped both when partitions go and when new ones come, because the
 consumer may hand out buffered records of the old assignment in between.
 """
 
@@ -60,10 +60,10 @@ class _Listener(ConsumerRebalanceListener):  # type: ignore[misc]
 
 
 async def commit(job: Job, consumer: AIOKafkaConsumer | None) -> None:
-    """Commit what the intake says may be committed; a failure is counted and made good by the next commit or a replay."""
+    """Commit what the intake says may be committed; a failure is counted, and corrected by the next commit or a replay."""
     timeout_s = job.settings.worker.commit_timeout_s
     try:
-        # The ledger goes through the outbox, which asks a broken broker without end: bound the wait here.
+        # The ledger goes through the outbox, which retries a broker that is down without end: bound the wait here.
         async with asyncio.timeout(timeout_s):
             job.owed.update(await job.intake.settle())
         if not job.owed or consumer is None:
@@ -74,7 +74,7 @@ async def commit(job: Job, consumer: AIOKafkaConsumer | None) -> None:
         async with asyncio.timeout(timeout_s):
             await consumer.commit(wanted)
     except (CommitFailedError, IllegalStateError):
-        job.metrics.count("commit_failures")  # the partition has gone to somebody else, who replays from the last commit
+        job.metrics.count("commit_failures")  # the partition has gone to another worker, which replays from the last commit
     except (KafkaError, OSError) as error:  # a timeout is an OSError, too
         job.metrics.count("commit_failures")
         log.debug("commit_failed", code=type(error).__name__)
@@ -83,7 +83,7 @@ async def commit(job: Job, consumer: AIOKafkaConsumer | None) -> None:
 
 
 def make_consumer(job: Job) -> AIOKafkaConsumer:
-    """The group's consumer; offsets are committed by us alone."""
+    """The group's consumer; it commits no offsets by itself."""
     worker = job.settings.worker
     return AIOKafkaConsumer(
         **client_options(job.settings.kafka),
@@ -121,7 +121,7 @@ async def run(job: Job) -> None:
                 backoff.reset()
                 said = ""
             code = type(error).__name__
-            if code != said:  # once, while the same trouble lasts
+            if code != said:  # once per outage
                 log.warning("consumer_failed", code=code)
                 said = code
             with contextlib.suppress(TimeoutError):
@@ -151,7 +151,7 @@ async def _session(job: Job) -> None:
 
 
 async def _consume(job: Job, consumer: AIOKafkaConsumer, listener: _Listener) -> None:
-    """Poll until told to stop. A poll waits for a rebalance to end, however long, so it is not waited for then."""
+    """Poll until asked to stop. A poll waits for a rebalance to end, however long, so it is not waited for then."""
 
     async def poll_on() -> None:
         while not job.stop.is_set():
@@ -175,7 +175,7 @@ async def _consume(job: Job, consumer: AIOKafkaConsumer, listener: _Listener) ->
 
 
 async def _say_where(job: Job, consumer: AIOKafkaConsumer, code: str) -> None:
-    """After a fetch that could not be decoded: log the partition, and the offset at or behind which the trouble lies."""
+    """After a fetch that could not be decoded: log the partition, and the offset at or after which the fault lies."""
     deadline = time.monotonic() + job.settings.worker.commit_timeout_s
     partitions = [TopicPartition(*partition) for partition in job.assigned]
     while partitions and time.monotonic() < deadline:

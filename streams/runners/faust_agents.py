@@ -1,4 +1,4 @@
-"""The default runner: one Faust agent per suite, fenced in. The only module that imports Faust.
+"""The default runner: one Faust agent per suite, fenced against rebalances. The only module that imports Faust.
 
 What Faust 0.15.3 does by itself and must not do here: acknowledge an event whose processing raised, commit past events in
 flight when acknowledgements come out of order, lose sink results on produce errors, serve its tables over HTTP, create
@@ -35,7 +35,7 @@ from touchstone.streams.wire.record_batches import UNREADABLE, read_leniently
 
 log = structlog.get_logger(__name__)
 
-#: Bounds of how long an event waits for company before it is scored: Faust yields events one by one, slices are cheaper.
+#: Bounds of how long an event waits for a slice to fill before it is scored: Faust yields events one by one, slices are cheaper.
 #: A quiet stream waits the short time, a busy one up to the long time, where slices fill before it has passed.
 LINGER_MIN_S = 0.002
 LINGER_MAX_S = 0.025
@@ -48,7 +48,7 @@ STREAM_BUFFER_RECORDS = 512
 
 
 class _FaustRecord:
-    """A Faust message as the codec wants it: milliseconds, and headers as pairs."""
+    """A Faust message in the form that the codec reads: milliseconds, and headers as pairs."""
 
     __slots__ = ("event", "headers", "key", "offset", "partition", "timestamp", "topic", "value")
 
@@ -159,7 +159,7 @@ class _Consumer(PromptRace, AIOKafkaConsumer):  # type: ignore[misc]
         """As inherited, without the record behind the gap.
 
         Faust counts that record into the gap, and then takes its acknowledgement for the beginning of a new run: each commit
-        passes one gap only. Where producers use transactions, commits would fall behind for ever.
+        passes one gap only. Where producers use transactions, commits would fall behind without end.
         """
         await super()._add_gap(tp, offset_from, offset_to - 1)
 
@@ -207,7 +207,7 @@ class FaustFeed:
         message = event.message
         # Faust counts the generation up only when the next assignment is there; until then its number is no fence.
         if self.closed or self.fenced or message.generation_id != self._app.consumer_generation_id:
-            return  # of an assignment that has ended: its owner now will consume it
+            return  # of an assignment that has ended: the partition's new owner consumes it
         partition = (message.topic, message.partition)
         if message.offset <= self._taken.get(partition, -1):
             return
@@ -268,7 +268,7 @@ class FaustFeed:
             self._job.metrics.count("commit_failures")
 
     def forget(self) -> None:
-        """A rebalance: nothing gathered or unacknowledged belongs to us any more, and nothing is taken until it has ended."""
+        """A rebalance: gathered and unacknowledged events belong to this worker no more, and no event is taken until it has ended."""
         self.fenced = True
         self._gathered.clear()
         self._unacknowledged.clear()
@@ -311,7 +311,7 @@ def make_app(job: Job, datadir: str) -> faust.App:
 
 
 def credentials(kafka: KafkaSettings) -> Any:
-    """The settings' credentials in Faust's words; None for PLAINTEXT."""
+    """The settings' credentials as Faust takes them; None for PLAINTEXT."""
     context = ssl_context(kafka)
     if kafka.security_protocol.startswith("SASL"):
         password = kafka.sasl_password.get_secret_value() if kafka.sasl_password else None
@@ -353,7 +353,7 @@ def attach(app: faust.App, job: Job) -> FaustFeed:
 async def run(job: Job) -> None:
     """Consume until `job.stop` is set; then finish what is in flight, commit and leave the group."""
     if job.stop.is_set():
-        return  # told to stop while Faust was imported: what never starts leaves nothing behind
+        return  # asked to stop while Faust was imported: an app that never starts leaves nothing behind
     with tempfile.TemporaryDirectory(prefix="touchstone-faust-") as datadir:
         await _run(job, make_app(job, datadir))
 
@@ -407,7 +407,7 @@ def _say_why_not_started(starting: asyncio.Task[None]) -> None:
 
 
 async def _rejoin_after_error(app: faust.App, group: str) -> None:
-    """Let the group membership go on after an error that aiokafka wants its user to see.
+    """Continue the group membership after an error that aiokafka reports to its user.
 
     Raises `Stalled` where it cannot, and `ConfigError` where another runner has the group.
 

@@ -1,1 +1,1 @@
-"""What a process tells of itself: the metric list, metrics and logs. Below everything that counts."""
+"""Telemetry of a process: the metric list, metrics and logs. Everything that counts imports it."""

@@ -15,7 +15,7 @@ import structlog
 
 from touchstone.schemas.settings.house import LogSettings
 
-#: Ids, codes, paths, numbers and names of our own making: nothing else may appear in a log line.
+#: Ids, codes, paths, numbers and Touchstone's own names: nothing else may appear in a log line.
 FIELDS = frozenset(
     {
         "event", "level", "timestamp", "logger", "suite", "version", "runner", "topic", "topics", "partition", "partitions",
@@ -26,7 +26,7 @@ FIELDS = frozenset(
 )  # fmt: skip
 #: Where a library's text takes an argument.
 _PLACEHOLDER = re.compile(r"%(?:(%)|(?:\([^)]*\))?[#0\- +]*[0-9*]*(?:\.[0-9*]+)?[a-zA-Z])")
-#: A client that retries by itself calls an error what a normal start gives, as a coordinator that is not there yet; what lasts we tell ourselves.
+#: A client that retries by itself calls an error what a normal start gives, as a coordinator that is not there yet; Touchstone itself logs what lasts.
 _RETRIES = "aiokafka"
 #: Seconds during which a library's repeated line is written once.
 REPEAT_S = 60.0
@@ -75,7 +75,7 @@ class OncePerState(logging.Filter):
 
 
 class LibraryHandler(logging.Handler):
-    """Turns a library's warning into one of our lines: its logger, its level and its text, with "…" for each argument.
+    """Turns a library's warning into a Touchstone log line: its logger, its level and its text, with "…" for each argument.
 
     A text that has no arguments may have been put together beforehand, payload and all, so only its place is written.
     """

@@ -1,4 +1,4 @@
-"""Every metric of Touchstone's processes: name, kind, unit, labels, and the label values that stand at zero from the start.
+"""Every metric of Touchstone's processes: name, kind, unit, labels, and the label values that are exposed at zero from the start.
 
 What counts asks this list for its families, so a name that is not here cannot be exposed. The table in docs/metrics.md is
 made of it: `python -m touchstone.streams.telemetry.metric_list docs/metrics.md`.
@@ -19,7 +19,7 @@ from touchstone.scorers.histogram import Histogram
 
 Kind = Literal["counter", "gauge", "histogram", "info"]
 Process = Literal["worker", "projector"]
-#: Rare happenings of a worker: each is `touchstone_<name>_total`.
+#: Rare events of a worker: each is `touchstone_<name>_total`.
 Happening = Literal["rebalances", "commits", "commit_failures", "outbox_retries", "unavailable", "readings_failures"]
 #: States of a worker: each is `touchstone_<name>`.
 State = Literal["assigned_partitions", "broker_up", "dead_limit_reached", "outbox_up", "suite_up", "window_records"]
@@ -47,7 +47,7 @@ Values = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """One metric as it is scraped. `start`: values of the last labels that stand at zero before anything happened."""
+    """One metric as it is scraped. `start`: values of the last labels that are exposed at zero from the start."""
 
     name: str
     kind: Kind

@@ -31,7 +31,7 @@ ROUNDING = 1e-9
 
 
 def register(registry: CollectorRegistry | None, collector: Collector) -> None:
-    """Expose a process's counts, and beside them the library's own: `process_*` and `python_gc_*`."""
+    """Expose a process's counts, and the library's own: `process_*` and `python_gc_*`."""
     if registry is not None:
         registry.register(collector)
         ProcessCollector(registry=registry)
@@ -107,7 +107,7 @@ class WorkerMetrics(Collector):
             self._in_flight -= count
 
     def results(self, counts: Mapping[tuple[str, tuple[tuple[str, float], ...]], int], value_max: float = 1.0) -> None:
-        """Labels and component values of a slice's results. `counts`: (label, ((component, value), …)) → how many; `value_max`: what is told as 1."""
+        """Labels and component values of a slice's results. `counts`: (label, ((component, value), …)) → how many; `value_max`: the value that counts as 1."""
         for (label, values), times in counts.items():
             self._results[label] += times
             for name, value in values:
@@ -137,7 +137,7 @@ class WorkerMetrics(Collector):
         self._last_result_s = now_s
 
     def count(self, name: Happening, amount: int = 1) -> None:
-        """Count a rare happening."""
+        """Count a rare event."""
         self._happenings[name] += amount
 
     def gauge(self, name: State, value: float) -> None:
@@ -226,23 +226,23 @@ class ProjectorCounts(Collector):
         self._records[kind,] += count
 
     def transaction(self, seconds: float) -> None:
-        """One store transaction took so long."""
+        """Count one store transaction and its duration."""
         self._transactions.observe(seconds)
 
     def lag(self, partition: int, records: int) -> None:
-        """So many records of a results partition are not in the store."""
+        """Set how many records of a results partition are not in the store."""
         self._lag[str(partition),] = records
 
     def report(self, final: bool, seconds: float) -> None:
-        """One report was acknowledged; computing it took so long."""
+        """Count one acknowledged report and the time to compute it."""
         self._reports[str(final).lower(),] += 1
         self._report_s.observe(seconds)
 
     def dependency(self, name: str, up: bool) -> None:
-        """`kafka` or `store` came or went."""
+        """Set whether `kafka` or `store` answers."""
         self._up[name,] = int(up)
         if name == "kafka" and not up:
-            self._lag = {}  # nobody knows it now, and an old number would claim to be well
+            self._lag = {}  # the lag is unknown now, and an old number would look healthy
 
     def collect(self) -> Iterator[Family]:
         """All families, for one scrape."""

@@ -14,7 +14,7 @@ PREFIX = "touchstone_"
 def families(suite: str, readings: Iterable[Reading]) -> Iterator[Metric]:
     """One family per name, with `suite` as the first label; readings of one name share a kind and differ in labels.
 
-    Raises `ValueError` for a name of the house's own list: two families of one name make a scrape that nobody can read.
+    Raises `ValueError` for a name of the house's own list: two families of one name make a scrape unreadable.
     """
     by_name: defaultdict[str, list[Reading]] = defaultdict(list)
     for reading in readings:

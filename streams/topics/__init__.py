@@ -1,1 +1,1 @@
-"""Topics: made, read, written to, and their dead letters."""
+"""Creating, reading and writing topics, and handling dead letters."""

@@ -1,9 +1,9 @@
-"""A broker that is away: said once when it goes, once when it is back."""
+"""Reports that a broker is away: once when it goes, once when it is back."""
 
 import time
 from collections.abc import Callable
 
-#: Tells a person one line.
+#: Shows the user one line.
 Say = Callable[[str], None]
 
 
@@ -22,13 +22,13 @@ class Absence:
         return 0.0 if self._since is None else time.monotonic() - self._since
 
     def gone(self) -> None:
-        """It does not answer."""
+        """Note that it does not answer."""
         if self._since is None:
             self._since = time.monotonic()
             self._tell(self._when_gone)
 
     def back(self) -> None:
-        """It has answered."""
+        """Note that it has answered."""
         if self._since is not None:
             self._since = None
             self._tell(self._when_back)

@@ -1,4 +1,4 @@
-"""Dead letters after the fact: what lies there, what became of it, and back to where it came from.
+"""Work on dead letters: list them, see what became of them, and send events back to their source topic.
 
 Nothing is ever deleted: a letter that was redriven or discarded gets a resolution record on the same topic, and is no
 longer listed.
@@ -39,9 +39,9 @@ REDRIVEN = "touchstone.redriven"
 RESOLUTION = "touchstone.resolution"
 LETTER = "touchstone.letter"
 RESOLUTION_KEY_PREFIX = "resolution/"
-#: An event that died so often is not sent back again unless told: somebody would be redriving in a loop.
+#: An event that died this often is not sent back again unless asked for: it would go round in a loop.
 REDRIVES_MAX = 3
-#: Letters held in memory (about a kilobyte each, payloads are not kept). A topic with more needs its cause mended, not a list.
+#: Letters held in memory (about a kilobyte each, payloads are not kept). A topic with more needs its cause fixed, not a list.
 LETTERS_MAX = 500_000
 
 Resolution = Literal["redriven", "discarded"]
@@ -85,7 +85,7 @@ class DeadLetter:
 
     @property
     def source(self) -> Source:
-        """The event it is about. The timestamp tells a topic that was made anew from the one before."""
+        """The event it is about. The timestamp distinguishes a recreated topic from the one before."""
         return self.source_topic, self.source_partition, self.source_offset, self.source_timestamp_ms
 
 
@@ -113,7 +113,7 @@ class Letterbox:
 
 
 def parse_letter(record: Record) -> DeadLetter | None:
-    """A dead letter's metadata; None for a record that is none."""
+    """A dead letter's metadata; None for a record that is not a dead letter."""
     texts = header_texts(record.headers)
     if TOPIC not in texts:
         return None
@@ -136,7 +136,7 @@ def parse_letter(record: Record) -> DeadLetter | None:
 
 
 def _number(text: str | None) -> int:
-    """A header's number; -1 where somebody else wrote something else."""
+    """A header's number; -1 where another program wrote something else."""
     return int(text) if text and text.isascii() and text.isdigit() and len(text) < 19 else -1
 
 
@@ -184,7 +184,7 @@ class Step:
 
 
 def plan(box: Letterbox, chosen: Sequence[DeadLetter], resolution: Resolution, redrives_max: int = REDRIVES_MAX) -> list[Step]:
-    """One step per event, however many letters of it were chosen; a step that must not be taken says why."""
+    """One step per event, however many letters of it were chosen; a step that must not be taken holds the reason."""
     steps: list[Step] = []
     settled: set[str] = set()
     for letter in chosen:
@@ -269,7 +269,7 @@ class Desk:
     async def _send(self, topic: str, value: bytes | None, key: bytes | None, headers: Sequence[Header], partition: int | None) -> None:
         """Send one record and wait for the broker's acknowledgement."""
         if value is None and key is None:
-            value = b""  # the producer refuses a record of nothing; for every reader it is as empty as before
+            value = b""  # the producer refuses a record without key and value; for every reader an empty one is the same
         try:
             await self._producer.send_and_wait(topic, value=value, key=key, headers=list(headers), partition=partition)
         except (KafkaError, OSError, TimeoutError) as error:

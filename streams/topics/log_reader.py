@@ -20,7 +20,7 @@ from touchstone.streams.wire.codec import Record
 
 POLL_MS = 500
 POLL_RECORDS_MAX = 500
-#: A broker that gives nothing for so long, with records left to read, is gone.
+#: A broker that returns nothing for this long, with records left to read, counts as gone.
 STALL_S = 30.0
 #: While following, how often the broker is asked whether it is there, and how long it may take to answer.
 PROBE_INTERVAL_S = 2.0
@@ -36,7 +36,7 @@ Place = tuple[str, int]
 class LogReader:
     """A reader of whole topics. Use as an async context manager; raises `ConfigError` for an unreachable broker or a missing topic.
 
-    `say`: is told, while following, once that the broker is away and once that it is back.
+    `say`: called, while following, once when the broker is away and once when it is back.
     """
 
     def __init__(self, kafka: KafkaSettings, topics: Sequence[str], say: Say | None = None) -> None:
@@ -88,9 +88,9 @@ class LogReader:
         return {(part.topic, part.partition): end for part, end in found.items()}
 
     async def read(self, start: Literal["beginning", "end"] | Mapping[Place, int], *, follow: bool = False) -> AsyncIterator[Record]:
-        """Records from `start` to the end as it is now, or for ever. In order within a partition only.
+        """Records from `start` to the current end, or without end. In order within a partition only.
 
-        One that follows waits for a broker that goes away, and reads on from where it stopped.
+        While following it waits for a broker that goes away, and continues where it stopped.
         """
         consumer = self._consumer
         ends = await self.ends()
@@ -133,7 +133,7 @@ class LogReader:
         raise ConfigError(f"Kafka at {self._kafka.bootstrap_servers} does not return {topic}[{partition}] offset {offset}; look at the broker's log")
 
     async def _watch_broker(self) -> None:
-        """Ask for the log's ends now and then: a poll that brings nothing does not tell a quiet topic from a broker that is away."""
+        """Ask for the log's ends now and then: an empty poll does not distinguish a quiet topic from a broker that is away."""
         while True:
             await asyncio.sleep(PROBE_INTERVAL_S)
             try:
@@ -159,7 +159,7 @@ class LogReader:
 
 
 def moment(milliseconds: int | None) -> datetime:
-    """A record's timestamp; whatever a producer wrote there, within the years that a datetime has."""
+    """A record's timestamp; bounded to the years that a datetime has."""
     return EPOCH + timedelta(milliseconds=min(max(milliseconds or 0, 0), MOMENT_MAX_MS))
 
 

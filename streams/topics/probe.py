@@ -1,4 +1,4 @@
-"""What a cluster looks like from here: which topics are there, and how far each suite's group has come. Bounded in time."""
+"""A look at the cluster within a bounded time: its topics, and the progress of each suite's group."""
 
 import asyncio
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ from touchstone.schemas.settings.house import Settings
 from touchstone.scorers.base import ConfigError
 from touchstone.streams.wire.clients import client_options, existing_topics, open_admin, unreachable
 
-#: A doctor's patience: shorter than a worker's, because somebody is waiting.
+#: Shorter than a worker's timeouts, because a person is waiting.
 PROBE_TIMEOUT_S = 5.0
 
 
@@ -53,7 +53,7 @@ async def probe(settings: Settings, inputs: Mapping[str, tuple[str, ...]]) -> Cl
 
 
 async def _group(settings: Settings, group: str, parts: list[TopicPartition]) -> GroupFacts:
-    """What a group has committed; asks without joining it."""
+    """What a group has committed; asked without joining it."""
     consumer = AIOKafkaConsumer(**client_options(settings.kafka), group_id=group, enable_auto_commit=False)
     try:
         await asyncio.wait_for(consumer.start(), PROBE_TIMEOUT_S)

@@ -1,6 +1,6 @@
-"""Sending events: an idempotent producer whose every record is acknowledged before the sender says that it is sent.
+"""Sending events: an idempotent producer that reports a record as sent once the broker has acknowledged it.
 
-A broker that goes away is waited for, within a bound. The producer keeps what it could not deliver and delivers it once
+It waits for a broker that goes away, within a bound. The producer keeps what it could not deliver and delivers it once
 when the broker is back; only where the broker has forgotten the producer is what was under way sent anew, possibly twice.
 """
 
@@ -32,9 +32,9 @@ from touchstone.streams.wire.codec import EVENT_TYPE_PREFIX, Header, header_text
 
 #: Records handed to the producer and not acknowledged yet.
 IN_FLIGHT_MAX = 2_000
-#: Without an acknowledgement for so long, with records under way, a broker counts as away.
+#: Without an acknowledgement for this long, with records under way, a broker counts as away.
 QUIET_S = 3.0
-#: A broker that stays away for longer is waited for no more.
+#: How long a broker may stay away before sending is given up.
 AWAY_MAX_S = 300.0
 WATCH_INTERVAL_S = 0.25
 #: How long other records under way may take to end once one of them has failed.
@@ -43,7 +43,7 @@ BACKOFF_MIN_S, BACKOFF_MAX_S = 0.1, 2.0
 #: How far a run may lag behind its rate and still catch up: sleeping is not exact. A longer pause moves what follows.
 RATE_SLACK_S = 1.0
 TOO_LARGE = (MessageSizeTooLargeError, RecordListTooLargeError)
-#: Waiting mends none of these.
+#: Errors that waiting does not resolve.
 REFUSED = (TopicAuthorizationFailedError, ClusterAuthorizationFailedError)
 SOURCE = "/touchstone/produce"
 
@@ -103,9 +103,9 @@ async def send_events(
 ) -> Sent:
     """Send records in order and wait for every acknowledgement.
 
-    `topics`: all that the records name, checked first. `say`: is told once that the broker is away and once that it is
+    `topics`: all that the records name, checked first. `say`: called once when the broker is away and once when it is
     back. Raises `ConfigError` that says how many are on the topic where the broker stays away for longer than
-    `away_max_s` or refuses a record; ids are deterministic, so sending all of them again makes no second result.
+    `away_max_s` or refuses a record; ids are deterministic, so sending all of them again gives no second result.
     """
     await check_topics(settings.kafka, topics)
     line = _Line(settings.kafka, say, away_max_s)
@@ -170,7 +170,7 @@ class _Line:
             await close_client(producer.stop)
 
     async def watch(self) -> None:
-        """Notice that acknowledgements stay away, and say it. Raises `ConfigError` once they have for too long."""
+        """Report that acknowledgements stay away. Raises `ConfigError` once they have for too long."""
         while True:
             await asyncio.sleep(WATCH_INTERVAL_S)
             if not self._unanswered:
@@ -257,5 +257,5 @@ class _Line:
         self._absence.back()
 
     def _so_far(self) -> str:
-        """What a failed run has left behind, and what to do."""
+        """The state that a failed run leaves, and what to do."""
         return f"{self.sent.total} events were acknowledged before; once this is fixed, send everything again: the same ids give no second result"

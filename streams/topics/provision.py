@@ -1,4 +1,4 @@
-"""The topics themselves: made as the settings say, and described as the broker has them."""
+"""Creates the topics of the settings, and describes them as the broker has them."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -25,7 +25,7 @@ Outcome = Literal["created", "existed", "created_by_broker"]
 
 @dataclass(frozen=True, slots=True)
 class TopicMade:
-    """What became of one topic. `differs`: what the broker has otherwise than the settings ask for, and how to mend it."""
+    """What became of one topic. `differs`: where the broker differs from the settings, and how to fix it."""
 
     name: str
     outcome: Outcome
@@ -47,7 +47,7 @@ class PartitionFacts:
 
 @dataclass(frozen=True, slots=True)
 class TopicFacts:
-    """One topic as the broker has it. `configuration` is None where the broker does not tell it."""
+    """One topic as the broker has it. `configuration` is None where the broker does not report it."""
 
     name: str
     role: str
@@ -72,7 +72,7 @@ def resolve_topic(topics: TopicSettings, name: str) -> str:
 
 
 async def create_topics(settings: Settings) -> list[TopicMade]:
-    """Make every topic that is not there. Raises `ConfigError` where the broker cannot be reached or refuses."""
+    """Create every topic that is missing. Raises `ConfigError` where the broker cannot be reached or refuses."""
     admin = await open_admin(settings.kafka)
     try:
         existing = await existing_topics(admin)
@@ -107,14 +107,14 @@ async def _create(admin: AIOKafkaAdminClient, topics: TopicSettings, missing: Se
     response = await admin.create_topics(wanted)
     for name, code, message, *_ in response.topic_errors:
         error = for_code(code)
-        if code and error is not TopicAlreadyExistsError:  # somebody else was faster: just as well
+        if code and error is not TopicAlreadyExistsError:  # another program created it first
             reason = f"{error.__name__}{f' ({message})' if message else ''}"
             raise ConfigError(f"topic {name} was not created: {reason}; check the topics section of the settings, and the user's rights")
     return "created"
 
 
 async def _await_leaders(admin: AIOKafkaAdminClient, names: Sequence[str]) -> dict[str, list[dict[str, Any]]]:
-    """Wait until every partition has a leader: a topic just made cannot be written to at once."""
+    """Wait until every partition has a leader: a new topic cannot be written to at once."""
     deadline = asyncio.get_running_loop().time() + LEADER_WAIT_S
     while True:
         existing = await existing_topics(admin)
@@ -129,7 +129,7 @@ async def _await_leaders(admin: AIOKafkaAdminClient, names: Sequence[str]) -> di
 def _differences(
     topics: TopicSettings, name: str, partitions: Sequence[Mapping[str, Any]], configurations: Mapping[str, Mapping[str, str]] | None
 ) -> tuple[str, ...]:
-    """Where an existing topic is otherwise than the settings ask for."""
+    """Where an existing topic differs from the settings."""
     found = []
     if len(partitions) != topics.partitions:
         found.append(f"has {len(partitions)} partitions, topics.partitions asks for {topics.partitions}")
@@ -182,7 +182,7 @@ async def describe_topics(settings: Settings) -> list[TopicFacts]:
 
 
 async def _offsets(settings: Settings, partitions: Mapping[str, Sequence[int]]) -> dict[tuple[str, int], tuple[int, int]]:
-    """(topic, partition) → begin and end offset; empty where a partition without leader keeps the broker from telling."""
+    """(topic, partition) → begin and end offset; empty where a partition without a leader keeps the broker from answering."""
     wanted = [TopicPartition(name, number) for name, numbers in partitions.items() for number in numbers]
     if not wanted:
         return {}

@@ -27,7 +27,7 @@ from touchstone.schemas.settings.house import KafkaSettings
 from touchstone.scorers.base import ConfigError
 from touchstone.streams.wire.record_batches import read_leniently
 
-#: Answers that waiting does not change: the cluster is there and does not let this user in, or its certificate is not trusted.
+#: Answers that waiting does not change: the cluster is there and refuses this user, or its certificate is not trusted.
 REFUSALS = (
     *(AuthenticationFailedError, AuthenticationMethodNotSupported, IllegalSaslStateError, SaslAuthenticationFailed, UnsupportedSaslMechanismError),
     *(ClusterAuthorizationFailedError, GroupAuthorizationFailedError, TopicAuthorizationFailedError, ssl.SSLCertVerificationError),
@@ -35,7 +35,7 @@ REFUSALS = (
 
 
 class Unreachable(ConfigError):
-    """No broker answers. It may come back: a command says so and ends, a worker or projector waits."""
+    """No broker answers. It may come back: a command reports it and ends, a worker or projector waits."""
 
 
 def client_options(kafka: KafkaSettings) -> dict[str, Any]:
@@ -80,10 +80,10 @@ def ssl_context(kafka: KafkaSettings) -> ssl.SSLContext | None:
 
 @contextmanager
 def quiet_library() -> Iterator[None]:
-    """Without aiokafka's own words about a broker that does not answer: our one line says it better."""
+    """Silence aiokafka's log lines about a broker that does not answer: the command's one line is clearer."""
     library = logging.getLogger("aiokafka")
     level, silent = library.level, logging.CRITICAL + 1
-    if level == silent:  # somebody else's silence, who ends it: to restore it after them would last for ever
+    if level == silent:  # silenced by another caller, which also restores it: restoring it here would leave it silent
         yield
         return
     library.setLevel(silent)
@@ -109,7 +109,7 @@ async def open_admin(kafka: KafkaSettings) -> AIOKafkaAdminClient:
 
 
 async def refused_or_unreachable(kafka: KafkaSettings, error: BaseException) -> ConfigError:
-    """What to raise after an error of a client: `Unreachable` where waiting may help, `ConfigError` where a person must mend something."""
+    """What to raise after an error of a client: `Unreachable` where waiting may help, `ConfigError` where the user must fix something."""
     if not isinstance(error, REFUSALS):
         refusal = await _refusal(kafka)
         if refusal is None:
@@ -119,7 +119,7 @@ async def refused_or_unreachable(kafka: KafkaSettings, error: BaseException) -> 
 
 
 async def _refusal(kafka: KafkaSettings) -> BaseException | None:
-    """Why a broker that is there does not let us in; None where none is, or where it does.
+    """Why a broker that answers refuses the connection; None where none answers, or where it accepts.
 
     Trap: a client that bootstraps takes a refused password for a broker that does not answer. So the first connection is made here.
     """
@@ -143,7 +143,7 @@ async def _refusal(kafka: KafkaSettings) -> BaseException | None:
 
 
 def unreachable(kafka: KafkaSettings, error: BaseException) -> str:
-    """One line for a broker that does not let us in."""
+    """One line for a broker that does not accept the connection."""
     where = f"Kafka at {kafka.bootstrap_servers} ({kafka.security_protocol})"
     if isinstance(error, ssl.SSLCertVerificationError):
         return f"{where}: its certificate is not trusted; check kafka.ssl_cafile, and ssl_check_hostname where the name in it is another"
@@ -171,6 +171,6 @@ async def check_topics(kafka: KafkaSettings, names: Iterable[str]) -> dict[str, 
 
 
 async def existing_topics(admin: AIOKafkaAdminClient) -> dict[str, list[dict[str, Any]]]:
-    """Topic → partitions, of all topics: to ask for a topic by its name would make it, on a broker that creates on demand."""
+    """Topic → partitions, of all topics: asking for a topic by name would create it on a broker that creates on demand."""
     described = await admin.describe_topics()
     return {entry["topic"]: entry["partitions"] for entry in described if entry["error_code"] == 0}

@@ -12,10 +12,10 @@ CLOSE_TIMEOUT_S = 5.0
 
 
 async def close_client(close: Callable[[], Awaitable[None]]) -> None:
-    """Close an aiokafka client, but not for longer than it is worth: without a broker a producer waits for its last batch.
+    """Close an aiokafka client within a bound: without a broker a producer waits for its last batch.
 
     Trap: aiokafka's consumer cancels its fetch tasks and awaits them, so its `stop` can raise `CancelledError` although
-    nobody has cancelled us; taken at its word, that would end the caller in place of the error it was about to report.
+    nobody has cancelled the caller; passed on, that would end the caller in place of the error it was about to report.
     """
     try:
         await asyncio.wait_for(close(), CLOSE_TIMEOUT_S)

@@ -24,7 +24,7 @@ Header = tuple[str, bytes]
 
 
 class Record(Protocol):
-    """A consumed Kafka record, as far as anything here looks at it. `timestamp`: milliseconds since the epoch."""
+    """A consumed Kafka record, with the fields that are used here. `timestamp`: milliseconds since the epoch."""
 
     @property
     def topic(self) -> str: ...  # noqa: D102 -- the names are the documentation
@@ -53,7 +53,7 @@ class Read:
 
 @dataclass(frozen=True, slots=True)
 class Skip:
-    """A record for somebody else. `reason` is a stable code."""
+    """A record that is not for this suite. `reason` is a stable code."""
 
     reason: str
     format: str
@@ -61,7 +61,7 @@ class Skip:
 
 @dataclass(frozen=True, slots=True)
 class Reject:
-    """A record nobody can read. `code` is stable; `where` is a path of field names and indices, or a byte position."""
+    """A record that no suite can read. `code` is stable; `where` is a path of field names and indices, or a byte position."""
 
     code: str
     where: str
@@ -99,7 +99,7 @@ class Codec:
             return Reject("empty", "", "none")
         if len(value) > self._bytes_max:
             return Reject("too_large", f"{len(value)} bytes, limit {self._bytes_max}", "unread")
-        # A header without a value is legal on the wire; it says nothing.
+        # A header without a value is legal on the wire; it is ignored.
         headers = {name: content for name, content in record.headers if content is not None} if record.headers else {}
         if value[0] == 0 and len(value) > 5:
             value = value[5:]  # the five-byte frame that schema-registry serializers put before the JSON
@@ -142,7 +142,7 @@ class Codec:
         return self._validate(model, kind, document, envelope, record, form)
 
     def _infer_kind(self, document: Mapping[str, Any], envelope: Mapping[str, Any]) -> str | None:
-        """The kind of a record that does not say: by its CloudEvents type, else by keys that only one kind has."""
+        """The kind of a record without `kind`: by its CloudEvents type, else by keys that only one kind has."""
         event_type = envelope.get("type")
         if isinstance(event_type, str) and event_type.startswith(EVENT_TYPE_PREFIX):
             return event_type.removeprefix(EVENT_TYPE_PREFIX)
@@ -202,7 +202,7 @@ _LEDGER_TYPE_HEADER: Header = ("ce_type", LEDGER_TYPE.encode())
 class ResultEncoder:
     """Writes the result events of one running suite (`touchstone.schemas.result.ScoreResult` as JSON; CloudEvents 1.0, binary mode).
 
-    The scorecard was validated when it was made, and all else is ours, so the event is written straight from its parts:
+    The scorecard was validated when it was made, and all else comes from Touchstone, so the event is written straight from its parts:
     building the model first would cost more than scoring does. A test reads every shape back through the model.
     """
 
@@ -254,7 +254,7 @@ class ResultEncoder:
 
 
 def trimmed(value: bytes) -> bytes:
-    """A result event without what makes it too large for the broker; it says so."""
+    """A result event without the parts that make it too large for the broker; a failure records that."""
     result = orjson.loads(value)
     failure = {"component": "details", "kind": "too_large", "code": "result_too_large"}
     return orjson.dumps(result | {"findings": [], "details": {}, "not_checked": [], "failures": [*result["failures"], failure]})

@@ -1,7 +1,7 @@
 """Dead letters: the original bytes, key and headers, plus error headers in the manner of KIP-1034.
 
-Our headers carry codes, paths and numbers, never a word of the payload. A header of the event itself that bears one of our
-names is kept under `touchstone.original.`: the event may be somebody else's dead letter.
+The added headers carry codes, paths and numbers, never text of the payload. A header of the event itself that has one of their
+names is kept under `touchstone.original.`: the event may be another program's dead letter.
 """
 
 from collections.abc import Iterable
@@ -23,14 +23,14 @@ TIMESTAMP = "touchstone.failed_at"
 SOURCE_TIMESTAMP = "touchstone.source_timestamp_ms"
 OMITTED = "touchstone.payload_omitted"
 OURS = frozenset({EXCEPTION, MESSAGE, TOPIC, PARTITION, OFFSET, SUITE, SUITE_VERSION, TIMESTAMP, SOURCE_TIMESTAMP, OMITTED})
-#: Stands before the event's own headers of our names, and before those that begin like this already, so that the way back is one-to-one.
+#: Prefix of the event's own headers that have one of these names or begin with it already, so that they can be restored one to one.
 ORIGINAL = "touchstone.original."
 
 
 def dead_letter(record: Record, *, suite: str, version: str, code: str, where: str, payload: bool = True) -> Message:
     """The dead letter of one record.
 
-    `payload=False` leaves key and value out and says so: the last resort where the broker refuses the whole for its size;
+    `payload=False` leaves key and value out and marks the letter: the last resort where the broker refuses the whole for its size;
     topic, partition and offset still name the original.
     """
     ours: list[Header] = [
@@ -50,7 +50,7 @@ def dead_letter(record: Record, *, suite: str, version: str, code: str, where: s
 
 
 def _set_aside(headers: Iterable[Header] | None) -> list[Header]:
-    """The event's own headers, in order, none of them under a name that is ours."""
+    """The event's own headers, in order, none of them under one of the added names."""
     return [(_own_name(name), value) for name, value in headers or () if name != DAMAGED]
 
 

@@ -1,8 +1,8 @@
-"""Header names that are not UTF-8, and records that cannot be decoded: how they travel inside, and how they are told outside.
+"""Header names that are not UTF-8, and records that cannot be decoded: how they are held inside, and how they are written outside.
 
 Kafka takes any bytes as the name of a header. `touchstone.streams.wire.record_batches` hands such a name out with a surrogate for each byte that is
 no UTF-8 (PEP 383), so that a name stays a `str` and its bytes can be had back; no client library can write such a name, so
-it leaves us in hexadecimal digits.
+it is written in hexadecimal digits.
 """
 
 from collections.abc import Iterable
@@ -14,7 +14,7 @@ DAMAGED = "\ud800damaged"
 
 
 def reject_code(headers: Iterable[tuple[str, bytes]]) -> tuple[str, str] | None:
-    """Code and place of what is wrong with a record's header names; None where nothing is."""
+    """Code and place of a fault in a record's header names; None where there is none."""
     for index, (name, _) in enumerate(headers):
         if not name.isascii() and not _is_utf8(name):
             return ("record_damaged", "") if name == DAMAGED else ("header_name_not_utf8", f"header {index}")

@@ -1,4 +1,4 @@
-"""What is handed to a producer."""
+"""The message that is handed to a producer."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

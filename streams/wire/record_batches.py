@@ -2,16 +2,16 @@
 
 aiokafka decodes header names as strict UTF-8 inside its record reader, and Kafka takes any bytes. It raises where
 `getmany` collects what was fetched: what that call had already collected from *other* partitions is gone, their positions
-have moved on, and the next call raises again. So nothing above can mend it without loss: not a consumer of our own around
-`getmany`, and not Faust, which calls aiokafka's fetcher past it. It is mended where the bytes are: `read_leniently` puts
+have moved on, and the next call raises again. So no layer above can fix it without loss: not a wrapper around
+`getmany`, and not Faust, which calls aiokafka's fetcher past it. It is fixed where the bytes are: `read_leniently` puts
 `Batches` in the place of the class that aiokafka's fetcher cuts its answers with. That is one private name; where it has
-gone, everything is as it was before, and a worker ends loudly at such a record.
+gone, everything is as it was before, and a worker ends with an error at such a record.
 
 Whatever aiokafka can read, aiokafka reads. A batch at which it fails is read again here, from the protocol's description
 (record batch, magic 2). Names keep their bytes as surrogates (`touchstone.streams.wire.headers`); what cannot be decoded at all becomes a
 record with one header `DAMAGED` for each of its offsets, the first of which carries the bytes. A batch whose checksum is
 wrong is none of that: the bytes are not the producer's, so it is not accounted for but asked for again. Nor is one whose
-compression this process does not know, or has no memory for: that is this process's fault, and it ends loudly.
+compression this process does not know, or has no memory for: that is this process's fault, and it ends with an error.
 """
 
 import contextlib
@@ -45,7 +45,7 @@ _VARINT_BITS_MAX = 63
 UNPACKED_BYTES_MAX = 8 * 1024 * 1024
 #: What a consumer raises at a batch that the broker gives with a wrong checksum, or that not even this module can account for.
 UNREADABLE = (CorruptRecordException, UnsupportedCodecError, ValueError)
-#: A damaged batch that claims more offsets than this is not accounted for one by one: its own numbers are not to be believed.
+#: A damaged batch that claims more offsets than this is not accounted for one by one: its own numbers cannot be trusted.
 DAMAGED_OFFSETS_MAX = 100_000
 
 
@@ -140,7 +140,7 @@ _LibraryBatches: Any = getattr(fetcher, "MemoryRecords", None)
 
 
 def read_leniently() -> None:
-    """From now on every consumer of this process reads batches so. Asked for wherever a client is made; once is enough."""
+    """Make every consumer of this process read batches with `Batches`. Called wherever a client is made; once is enough."""
     if _LibraryBatches is not None:
         fetcher.MemoryRecords = Batches
 

@@ -20,9 +20,9 @@ T = TypeVar("T")
 async def once_reached(
     act: Callable[[], Awaitable[T]], kafka: KafkaSettings, backoff: Backoff, stop: asyncio.Event, on_wait: Callable[[bool], None]
 ) -> T | None:
-    """What `act` returns once the cluster answers it; None where `stop` is set first. Logs one line when it waits, one when it goes on.
+    """What `act` returns once the cluster answers; None where `stop` is set first. Logs one line when it waits, one when it continues.
 
-    `on_wait` is told True when the waiting begins and False when it ends. Raises `ConfigError` for what a person must mend, and
+    `on_wait` is called with True when the waiting begins and False when it ends. Raises `ConfigError` for what the user must fix, and
     `Unreachable` after `start_wait_s`, where that is not 0.
     """
     began, waits = time.monotonic(), False
@@ -72,5 +72,5 @@ async def _bounded(act: Callable[[], Awaitable[T]], kafka: KafkaSettings) -> T:
 
 
 def _code(error: BaseException) -> str:
-    """The kind of what lies behind an error."""
+    """The type of an error's cause."""
     return type(error.__cause__ or error.__context__ or error).__name__
