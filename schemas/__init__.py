@@ -1,1 +1,1 @@
-"""What flows through Touchstone: cases in, results, ledger records and reports out. Imports pydantic only."""
+"""The data models of Touchstone: cases, results, ledger records and reports. Imports pydantic only."""

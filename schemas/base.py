@@ -10,6 +10,6 @@ class Inbound(BaseModel):
 
 
 class Outbound(BaseModel):
-    """Something Touchstone writes: a misspelled field or a wrong type is our defect, so both are refused."""
+    """Something Touchstone writes: a misspelled field or a wrong type is a defect of Touchstone, so both are refused."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)

@@ -1,4 +1,4 @@
-"""Cases: what a suite is asked to score, discriminated by `kind`."""
+"""Cases: the input that suites score, discriminated by `kind`."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -17,20 +17,20 @@ EXPECTATIONS_MAX = 1_000
 OUTPUT_ITEMS_MAX = 10_000
 CORRELATION_ITEMS_MAX = 64
 
-#: Every kind the specifications define; a suite of a user's own may add more.
+#: Every kind the specifications define; a user's suite may add more.
 SPECIFIED_KINDS = frozenset({"safe", "summary", "trace", "selftest"})
 
 # Identifiers travel into results, headers, file names and logs, so control characters and direction overrides are
 # refused here, once.
 Identifier = Annotated[str, StringConstraints(min_length=1, max_length=IDENTIFIER_CHARS_MAX, pattern=r"^[^\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]+$")]
-#: Unicode categories of what leaves no mark: blanks, separators, control and format characters.
+#: Unicode categories of invisible characters: blanks, separators, control and format characters.
 _UNSEEN = frozenset({"Zs", "Zl", "Zp", "Cc", "Cf"})
 Text = Annotated[str, StringConstraints(max_length=TEXT_CHARS_MAX)]
 
 
 def _reject_blank(value: str) -> str:
     """Refuse an expectation without a visible character: as a substring it would match every output."""
-    # The first letter or digit settles it for nearly every expectation.
+    # The first letter or digit decides for nearly every expectation.
     if not any(map(str.isalnum, value)) and all(category(character) in _UNSEEN for character in value):
         raise PydanticCustomError("blank_expectation", "an expected string is empty or blank")
     return value
@@ -60,12 +60,12 @@ class Case(Inbound):
 
     #: Keys that only this kind has: how a record without `kind` is recognised.
     signature: ClassVar[frozenset[str]] = frozenset()
-    #: What the id of an event without one is made of: fields that name it, and fields that are its content (none: all that are not common).
+    #: What the id of an event without one is made of: fields that name it, and fields that are its content (none: all but the common ones).
     id_names: ClassVar[tuple[str, ...]] = ()
     id_content: ClassVar[tuple[str, ...]] = ()
     #: What such an id begins with; the kind, unless another word was used before the kind had its name.
     id_prefix: ClassVar[str | None] = None
-    #: pydantic's error type → what to say of it, where this kind knows better than `schemas.faults`.
+    #: pydantic's error type → the text for it, where this kind has a better one than `schemas.faults`.
     words: ClassVar[Mapping[str, str]] = {}
 
     kind: str
@@ -90,8 +90,8 @@ NULL_DEPTH = 8
 def validate_case(model: type[CaseModel], document: dict[str, Any]) -> CaseModel:
     """Validate one document. A null where a field may be absent counts as absent; many producers write it so.
 
-    Raises pydantic's `ValidationError`. The second attempt is made only after a failure, so that the usual event pays
-    nothing for it.
+    Raises pydantic's `ValidationError`. The second attempt is made only after a failure, so that the usual event costs
+    nothing extra.
     """
     try:
         return model.model_validate(document)
@@ -103,7 +103,7 @@ def validate_case(model: type[CaseModel], document: dict[str, Any]) -> CaseModel
 
 
 def _without_nulls(value: Any, depth: int) -> Any:
-    """The same value without the object members that are null, down to a depth. Array items stay: they have a place."""
+    """The same value without the object members that are null, down to a depth. Array items stay, because their place counts."""
     if isinstance(value, dict) and depth:
         return {key: _without_nulls(item, depth - 1) for key, item in value.items() if item is not None}
     return value

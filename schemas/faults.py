@@ -1,13 +1,13 @@
-"""What is wrong with a record, as field paths and fixed words: nothing of the record is quoted."""
+"""Describes what is wrong with a record by field paths and fixed texts; nothing of the record is quoted."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-#: Faults of one record that are told; the rest is counted.
+#: Faults of one record that are listed; the rest is counted.
 FAULTS_MAX = 3
-#: pydantic's error types in words of ours; any other is told in pydantic's, which name no value.
+#: Texts for pydantic's error types; any other type has pydantic's own text, which names no value.
 WORDS: Mapping[str, str] = {
     "missing": "is missing; add it",
     "blank_expectation": "is an empty or blank expected string; remove it or write what is expected",
@@ -47,7 +47,7 @@ def safe_path(location: Sequence[int | str], allowed: frozenset[str]) -> str:
 
 
 def explain(error: ValidationError, model: type[BaseModel], words: Mapping[str, str] | None = None) -> str:
-    """What is wrong with a record of a model, in one line. `words`: error type → what to say of it, where the model knows better."""
+    """What is wrong with a record of a model, in one line. `words`: error type → the model's own text for it."""
     known = {**WORDS, **(words or {})}
     allowed = frozenset(field_names(model))
     parts = []

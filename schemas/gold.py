@@ -1,4 +1,4 @@
-"""Gold standards: what a generated summary is compared with (Loss V3, "Supporting context")."""
+"""Gold standards: the references that generated summaries are compared with (Loss V3, "Supporting context")."""
 
 from typing import Annotated
 

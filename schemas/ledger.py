@@ -1,4 +1,4 @@
-"""The ledger: outcomes without a result, told as offset ranges."""
+"""The ledger: outcomes without a result, as offset ranges."""
 
 from typing import Annotated, Literal
 
@@ -21,7 +21,7 @@ class LedgerEntry(Outbound):
 
 
 class LedgerRecord(Outbound):
-    """What became of the offsets of one partition between two commits, as far as no result tells it."""
+    """The outcomes without a result of one partition's offsets between two commits."""
 
     suite: str
     suite_version: str

@@ -1,4 +1,4 @@
-"""Results: what a suite says of a case, and what leaves on the results topic."""
+"""Results: a suite's scores for a case, and the events of the results topic."""
 
 from datetime import datetime
 from typing import Annotated, Any, Literal
@@ -13,7 +13,7 @@ Outcome = Literal["scored", "skipped", "shed", "dead"]
 
 
 class Finding(Outbound):
-    """One thing a check found. `message` never quotes the payload; `path` says where to look."""
+    """One thing a check found. `message` never quotes the payload; `path` locates it."""
 
     severity: Severity
     code: str
@@ -38,7 +38,7 @@ class NotChecked(Outbound):
 
 
 class Scorecard(Outbound):
-    """What one scorer says of one case, in the units of its specification.
+    """One scorer's scores for one case, in the units of its specification.
 
     `values`: component name → number. `details`: the specification's own breakdown (JSON types only), with
     payload text replaced by references unless the suite is set to quote.
@@ -56,7 +56,7 @@ class Scorecard(Outbound):
 
 
 class SourceRef(Outbound):
-    """Where an input event lies."""
+    """Place of an input event on its topic."""
 
     topic: str
     partition: Annotated[int, Field(ge=0)]
@@ -64,7 +64,7 @@ class SourceRef(Outbound):
 
 
 class FileRef(Outbound):
-    """Where a case lies in a file. `place`: inside it (`line 3`, `case 2`); empty where the file is the case. `file` is `-` for standard input."""
+    """Place of a case in a file. `place`: inside it (`line 3`, `case 2`); empty where the file is the case. `file` is `-` for standard input."""
 
     file: str
     place: str = ""
@@ -74,9 +74,9 @@ Source = SourceRef | FileRef
 
 
 class Problem(Outbound):
-    """What lies in the input and gets no score: where it lies and what is wrong with it, without its text.
+    """Part of the input that gets no score: where it is and what is wrong with it, without its text.
 
-    `kind`: `unreadable` could not be read; `invalid` is no valid case; `unknown` is nothing that the suite reads; `passed_over` is
+    `kind`: `unreadable` could not be read; `invalid` is not a valid case; `unknown` is not a format that the suite reads; `passed_over` is
     listed and not counted (found in a folder and of another kind, or not asked for). `format`: what it was recognised as, where the suite
     tells formats apart. `findings`: what is wrong, in the suite's own terms, where it has any.
     """
@@ -89,12 +89,12 @@ class Problem(Outbound):
 
     @property
     def where(self) -> str:
-        """The place in words."""
+        """The place as text."""
         return place_of(self.source)
 
 
 def place_of(source: Source) -> str:
-    """Where a case lies, for people: `events[0]@17` on a topic, `a.jsonl, line 3` in a file."""
+    """The place of a case, for people: `events[0]@17` on a topic, `a.jsonl, line 3` in a file."""
     if isinstance(source, SourceRef):
         return f"{source.topic}[{source.partition}]@{source.offset}"
     file = "standard input" if source.file == "-" else source.file
@@ -102,7 +102,7 @@ def place_of(source: Source) -> str:
 
 
 class ScoreResult(Outbound):
-    """What every way of scoring yields of one (event, suite, version, configuration): the result event, and what reports are made of.
+    """The result of one (event, suite, version, configuration), the same from every way of scoring: a result event, and the input of reports.
 
     `result_id` is UUIDv5 of exactly those four, so a replay overwrites and never double-counts.
     `attributes` holds what reports group and list by. `duration_ms`: stage → milliseconds. `source`: a place on a topic, or in a file.

@@ -9,7 +9,7 @@ from touchstone.schemas.gold import GoldStandardDatum
 
 
 class SummaryCase(Case):
-    """A generated summary to compare with its gold, which comes along (`datum`) or is looked up (`gold_ref`, an entry's `source_id`)."""
+    """A generated summary to compare with its gold, which is included (`datum`) or looked up (`gold_ref`, an entry's `source_id`)."""
 
     signature: ClassVar[frozenset[str]] = frozenset({"generated"})
     id_names: ClassVar[tuple[str, ...]] = ("model",)

@@ -15,7 +15,7 @@ DOCUMENTS_MAX = 1_000
 TIMINGS_MAX = 64
 
 ClinicalFormat = Literal["fhir", "hl7v2", "ccda"]
-#: In the order in which results tell of them.
+#: In the order of the results.
 CLINICAL_FORMATS: tuple[ClinicalFormat, ...] = ("fhir", "hl7v2", "ccda")
 
 DocumentText = Annotated[str, StringConstraints(max_length=CONTENT_CHARS_MAX)]
@@ -31,7 +31,7 @@ def _bound_timing(value: Any) -> Any:
 
 
 class TraceOutput(Inbound):
-    """What was generated in one format: a document, or several. Scores and findings that came along are the producer's own and are not read."""
+    """What was generated in one format: a document, or several. Scores and findings in it are the producer's own and are not read."""
 
     content: Content | Annotated[tuple[Content, ...], Field(max_length=DOCUMENTS_MAX)] | None = None
 
@@ -59,12 +59,12 @@ class TraceOutputs(Inbound):
 class ProductionTrace(Case):
     """One generated patient: prompt, persona, the outputs per format and how long they took (specification, Production Trace Format).
 
-    Keys are the specification's own, in camelCase. `annotations` and `feedback` are people's words about the trace; they are kept
+    Keys are the specification's own, in camelCase. `annotations` and `feedback` are comments of people on the trace; they are kept
     by other parts and change no score. `timing`: step → milliseconds.
     """
 
     signature: ClassVar[frozenset[str]] = frozenset({"traceId", "outputs"})
-    # What people add later (annotations, feedback) is no content: the trace with it is the same event.
+    # What people add later (annotations, feedback) is not content: the trace with it is the same event.
     id_names: ClassVar[tuple[str, ...]] = ("traceId",)
     id_content: ClassVar[tuple[str, ...]] = ("outputs",)
 

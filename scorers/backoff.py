@@ -1,4 +1,4 @@
-"""How long to wait between two attempts: longer each time, and never in step with everybody else."""
+"""Delays between attempts: growing, and random so that clients do not retry in step."""
 
 import random
 from collections.abc import Callable
@@ -7,13 +7,13 @@ from collections.abc import Callable
 class Backoff:
     """Delays between a shortest and a longest one, drawn at random below a ceiling that doubles with each attempt.
 
-    The randomness ("full jitter") keeps many clients of one service from coming back in the same instant.
+    The randomness ("full jitter") keeps many clients of one service from retrying at the same instant.
     """
 
     __slots__ = ("_ceiling_s", "_max_s", "_min_s", "_uniform")
 
     def __init__(self, min_s: float, max_s: float, uniform: Callable[[float, float], float] = random.uniform) -> None:
-        """`uniform(low, high)` draws a delay; tests put their own in its place."""
+        """`uniform(low, high)` draws a delay; tests replace it."""
         self._max_s = max_s
         self._min_s = min(min_s, max_s)
         self._uniform = uniform
@@ -27,5 +27,5 @@ class Backoff:
         return delay_s
 
     def reset(self) -> None:
-        """Begin anew, after an attempt that succeeded."""
+        """Start again from the shortest delay, after an attempt that succeeded."""
         self._ceiling_s = min(self._min_s * 2, self._max_s)

@@ -1,4 +1,4 @@
-"""What a scorer is, and how a suite describes itself to the rest of the house."""
+"""The interfaces of scorers and suites."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,7 +18,7 @@ COLUMNS_MAX = 4
 
 
 class Unavailable(Exception):
-    """The world's fault (a model, a service): nothing is acknowledged, the caller backs off and asks again.
+    """Something outside the scorer (a model, a service) does not work now: nothing is acknowledged, and the caller backs off and asks again.
 
     `code` is a stable short name, fit for a metric label; the exception never carries payload text.
     """
@@ -33,18 +33,18 @@ class Lost(Unavailable):
 
 
 class ConfigError(Exception):
-    """The user's configuration cannot be used; the message says what, where and how to mend it."""
+    """The user's configuration cannot be used; the message says what, where and how to fix it."""
 
 
 CaseT_contra = TypeVar("CaseT_contra", bound=Case, contravariant=True)
 
 
 class Scorer(Protocol[CaseT_contra]):
-    """One specification, asked of one case."""
+    """One specification that scores one case at a time."""
 
     @property
     def name(self) -> str:
-        """Stable id: results, metrics, entry point."""
+        """Stable id, used in results, metrics and the entry point."""
         ...
 
     @property
@@ -59,7 +59,7 @@ class Scorer(Protocol[CaseT_contra]):
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """One number that a scorer's engine counts, in the terms of Prometheus but without its library.
+    """One number that a scorer's engine counts, as Prometheus defines it but without its library.
 
     `name`: without prefix and without `_total`, unit last. `buckets`: for a histogram, (upper bound, how many up to it) in
     ascending order, the last bound infinite; `value` is then the sum of what was observed.
@@ -75,16 +75,16 @@ class Reading:
 
 @runtime_checkable
 class Measured(Protocol):
-    """A scorer that has more to tell than its results."""
+    """A scorer that has readings of its own."""
 
     def readings(self) -> Iterable[Reading]:
-        """What it counts, at this moment; called from any thread."""
+        """Its current readings; called from any thread."""
         ...
 
 
 @runtime_checkable
 class Warmed(Protocol):
-    """A scorer that loads something when it is first needed, for which no case of a stream should have to wait."""
+    """A scorer that loads something on first use, so that it can be loaded before the first case of a stream."""
 
     def warm(self) -> None:
         """Load it now."""
@@ -93,23 +93,23 @@ class Warmed(Protocol):
 
 @runtime_checkable
 class Closeable(Protocol):
-    """A scorer that holds something to give back."""
+    """A scorer that holds resources."""
 
     async def close(self) -> None:
-        """Finish what is in flight and let go."""
+        """Finish what is in flight and release the resources."""
         ...
 
 
 class NoSettings(BaseModel):
-    """For a suite that has nothing to configure."""
+    """Settings of a suite that has nothing to configure."""
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A file whose content is no case JSON, for a suite to read. `named`: on the command line, not found in a folder.
+    """A file whose content is not case JSON, for a suite to read. `named`: on the command line, not found in a folder.
 
     `data`: the whole file, unpacked, within the bounds of input. `file`: its name as it was given; `-` for standard input. `is_cut`: the file is
-    beyond the bounds, and `data` its beginning; the `kind` and `format` of the first problem then say what it is, and no case is made of it.
+    beyond the bounds, and `data` its beginning; the `kind` and `format` of the first problem then identify it, and it yields no case.
     """
 
     file: str
@@ -128,7 +128,7 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """What the place of a case says of it, where the case does not: the names of its folder and file."""
+    """The names of a case's folder and file, which fill in what the case itself does not name."""
 
     folder: str | None = None
     name: str | None = None
@@ -138,7 +138,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One finding of `touchstone doctor`. `bad` needs mending; `note` is worth knowing, and nothing fails for it. `mend`: what to do."""
+    """One finding of `touchstone doctor`. `bad` must be fixed; `note` is information, and nothing fails for it. `mend`: what to do."""
 
     area: str
     state: Literal["good", "note", "bad"]
@@ -152,7 +152,7 @@ class Samples:
 
     `paths`: files or folders, as a producer would send them. `env`: settings that show more of them (they are invented). `unexpected(results)`:
     which results are not what the samples were written for, a line each. `tolerance`: how far a value may differ between two runs.
-    `requires`: module → extra, of what the suite does without and these samples do not.
+    `requires`: module → extra, that these samples need although the suite runs without it.
     """
 
     paths: tuple[Path, ...]
@@ -163,17 +163,17 @@ class Samples:
 
 
 def _fingerprint(settings: BaseModel) -> Mapping[str, Any]:
-    """Every setting changes scores, unless the suite says otherwise."""
+    """All settings: by default every one of them changes scores."""
     return settings.model_dump(mode="json")
 
 
 def _call(event_id: str, case_id: str | None) -> str:
-    """A case goes by its producer's name for it."""
+    """The producer's own name of the case."""
     return case_id or event_id
 
 
 def default_group(result: ScoreResult) -> Group | None:
-    """Batch and concern by the result's attributes, else by what its producer correlates it with; none without a batch."""
+    """Batch and concern from the result's attributes, else from its correlation; None without a batch."""
     batch = result.attributes.get("batch_id") or result.correlation.get("batch_id")
     if not isinstance(batch, str):
         return None
@@ -184,7 +184,7 @@ def default_group(result: ScoreResult) -> Group | None:
 
 @dataclass(frozen=True, slots=True)
 class Suite:
-    """Everything that the house knows of a suite. Importing one must stay cheap: heavy imports belong inside its functions.
+    """Everything that Touchstone knows of a suite. Importing one must stay cheap: heavy imports belong inside its functions.
 
     **What it is.** `topics`: roles of its input topics (`generations`, `traces`). `cases`: kind → model; records of another kind are
     skipped. `resolve(env, document)`: its settings, from the process environment and the parsed optional document (`document_name`, looked up
@@ -194,15 +194,15 @@ class Suite:
 
     **How it is run.** `execution`: `inline` scores cases in a row (each is processor work below a millisecond); `window` scores many together,
     so that the engines' batchers see them; `processes` scores files in a row, and with `--jobs` in several processes. `window_cases`: how many
-    cases are taken up at a time where the settings do not say.
+    cases are scored at a time where the settings do not say.
 
     **How files are read.** Case JSON (a document, an array, JSON lines, `{"cases": […]}`) needs nothing. `read(document, settings)`: cases and problems
-    of any other document; None where it is none of this suite's. `complete(record, place)`: a record with what its folder and file say of it.
-    `by_file`: its report has an entry per file, so that a case which is met again counts again; else each event counts once.
+    of any other document; None where the suite does not recognise it. `complete(record, place)`: a record with what its folder and file say of it.
+    `by_file`: its report has an entry per file, so that a repeated case counts again; else each event counts once.
 
-    **How it is told.** `columns`: the values of one-line listings; `call(event_id, case_id)`: what people call a case in them.
+    **How it is reported.** `columns`: the values of one-line listings; `call(event_id, case_id)`: the name of a case in them.
     `group(result)`: the batch that a result is reported in; `mixes_concerns`: whether one report may hold several concerns.
-    `report(entries, facts)`: a report of results and problems; `verdict(report, gate)` and `view(report)`: what it comes to, and what is shown of it.
+    `report(entries, facts)`: a report of results and problems; `verdict(report, gate)` and `view(report)`: the verdict on it, and its contents for display.
     `event(tally)`: what a report event carries of a batch, from a `Tally` or a report, which both have its labels and means.
     `layouts`: format → a layout that a specification fixes, as pieces of text.
     `report_type`: the type of its report events, by default `<name>:v<major>:result`. `metrics`: values in the order in which reports name
@@ -243,7 +243,7 @@ class Suite:
     doctor: Callable[[Any], Iterable[Check]] | None = None
 
     def __post_init__(self) -> None:
-        """Fill in what follows from the rest."""
+        """Fill in the defaults that depend on other fields."""
         if not self.report_type:
             object.__setattr__(self, "report_type", f"{self.name}:v{self.version.partition('.')[0]}:result")
 
@@ -261,7 +261,7 @@ class Suite:
         return self.columns or tuple(Column(name, name, None) for name in list(values)[:COLUMNS_MAX])
 
     def case_name(self, result: ScoreResult) -> str:
-        """What people call a case."""
+        """The name of a case for people."""
         return self.call(result.event_id, result.case_id)
 
 
@@ -274,5 +274,5 @@ def _unbuildable(_: Any) -> Scorer[Any]:
 
 
 def unknown_suite(name: str, version: str) -> Suite:
-    """A stand-in for a suite that is not installed here: its results are told as any suite's are, and it scores nothing."""
+    """A stand-in for a suite that is not installed here: its results are shown like those of any suite, and it scores nothing."""
     return Suite(name, version, topics=(), cases={}, resolve=_unconfigured, build=_unbuildable)

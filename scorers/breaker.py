@@ -1,8 +1,8 @@
 """A breaker per stage: while a model or a service is unavailable, one case asks it and all others wait.
 
-A stage is known by the code of the `Unavailable` that tells of it. It is down from then on, until a case that it had
-failed is answered, or until no case is left that knows of it. Who asks goes round: a case for which a stage never answers
-holds no other case up for good.
+A stage is identified by the code of the `Unavailable` that reports it. It is down from then on, until a case that it had
+failed is answered, or until no case is left that it has failed. Cases take turns in asking, so one that a stage never answers
+blocks no other case forever.
 """
 
 import asyncio
@@ -17,10 +17,10 @@ T = TypeVar("T")
 
 
 class BreakerEvents(Protocol):
-    """Who wants to know how the stages are."""
+    """Receives the state changes of stages."""
 
     def failed(self, code: str) -> None:
-        """A case was told that the stage is unavailable."""
+        """An attempt found the stage unavailable."""
         ...
 
     def opened(self, code: str) -> None:
@@ -28,13 +28,13 @@ class BreakerEvents(Protocol):
         ...
 
     def closed(self, code: str) -> None:
-        """The stage is not known to be down any more."""
+        """The stage no longer counts as down."""
         ...
 
 
 @dataclass(slots=True, eq=False)
 class _Stage:
-    """A stage that is down. `needed_by`: cases that it has failed. `turn`: held by the one that asks; first come, first served."""
+    """A stage that is down. `needed_by`: cases that it has failed. `turn`: held by the case that asks; first come, first served."""
 
     code: str
     backoff: Backoff
@@ -45,7 +45,7 @@ class _Stage:
 
 
 class Breaker:
-    """Lets cases ask, all at once while every stage answers, one at a time while one does not."""
+    """Lets cases ask all at once while every stage answers, and one at a time while one does not."""
 
     def __init__(self, backoff: Callable[[], Backoff], events: BreakerEvents) -> None:
         """`backoff`: makes the delays between the attempts of one outage."""
@@ -59,7 +59,7 @@ class Breaker:
         return bool(self._down)
 
     async def call(self, ask: Callable[[], Awaitable[T]], error: Unavailable | None = None) -> T:
-        """Ask until there is an answer, and return it. `error`: what a first attempt was told, where one was made.
+        """Ask until there is an answer, and return it. `error`: the error of a first attempt, where one was made.
 
         Raises `Lost`, and whatever else `ask` raises that is not `Unavailable`.
         """
@@ -74,7 +74,7 @@ class Breaker:
                         return await ask()
                     async with stage.turn:
                         if not stage.down:
-                            continue  # it answered somebody else meanwhile: all ask again
+                            continue  # it answered another case meanwhile: all ask again
                         if stage.tired:
                             await asyncio.sleep(stage.backoff.next_s())
                             stage.tired = False
@@ -104,14 +104,14 @@ class Breaker:
         return stage
 
     def _leave(self, stage: _Stage | None) -> None:
-        """A case has done with a stage; where it was the last one, nobody knows any more that the stage is down."""
+        """Remove a case from a stage; once the last case has left, the stage no longer counts as down."""
         if stage is not None:
             stage.needed_by -= 1
             if not stage.needed_by:
                 self._close(stage)
 
     def _close(self, stage: _Stage) -> None:
-        """Let everybody ask again."""
+        """Let all cases ask again."""
         if stage.down:
             stage.down = False
             del self._down[stage.code]

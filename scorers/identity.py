@@ -1,6 +1,6 @@
-"""Who is who: the ids of events and results, and the digest of a configuration. The same from a file, from Kafka and from Python.
+"""Ids of events and results, and the digest of a configuration; the same from a file, from Kafka and from Python.
 
-An event that brings no id gets one made of its content, so that the same case has the same id wherever it is met and a changed output
+An event without an id gets one made of its content, so that the same case has the same id everywhere and a changed output
 is a new event. A result's id is made of the event, the suite, its version and its configuration, so that a replay overwrites.
 """
 
@@ -16,14 +16,14 @@ from touchstone.schemas.case import Case
 
 #: Namespace of every deterministic id of this project.
 NAMESPACE = uuid.uuid5(uuid.NAMESPACE_OID, "touchstone")
-#: Levels of a record within which a document may stand that came as bytes.
+#: Levels of a record within which a document that came as bytes may be.
 BYTES_DEPTH = 4
-#: What people add to a case, or what says when and by whom it was sent: no part of what it is.
+#: Fields that people add to a case, or that say when and by whom it was sent: not part of its content.
 NOT_CONTENT = frozenset({"id", "kind", "timestamp", "source", "correlation"})
 
 
 def deterministic_id(name: str) -> str:
-    """UUIDv5 of a name in our namespace. Equal to `uuid.uuid5`, at a fifth of its price: this runs for every event."""
+    """UUIDv5 of a name in Touchstone's namespace. Equal to `uuid.uuid5`, at a fifth of its cost: this runs for every event."""
     digits = hashlib.sha1(NAMESPACE.bytes + name.encode("utf-8", "surrogatepass"), usedforsecurity=False).hexdigest()
     return f"{digits[:8]}-{digits[8:12]}-5{digits[13:16]}-{'89ab'[int(digits[16], 16) & 3]}{digits[17:20]}-{digits[20:32]}"
 

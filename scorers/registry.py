@@ -1,4 +1,4 @@
-"""Suites by entry point: a package of a user's own adds one with a line under `touchstone.suites`."""
+"""Suites by entry point: any package adds one with a line under `touchstone.suites`."""
 
 from importlib.metadata import EntryPoint, entry_points
 

@@ -1,4 +1,4 @@
-"""Scoring outside Kafka: one suite, configured and built; cases in, the same results out that a worker sends."""
+"""Scoring outside Kafka: one suite, configured and built, that gives the same results as a worker."""
 
 import asyncio
 import time
@@ -11,7 +11,7 @@ from touchstone.schemas.result import Failure, Scorecard, ScoreResult, Source
 from touchstone.scorers.base import Closeable, Scorer, Suite, Unavailable
 from touchstone.scorers.identity import ResultIds, config_digest
 
-#: How long a scorer may take to let go of its engines.
+#: How long a scorer may take to release its engines.
 CLOSE_S = 10.0
 
 
@@ -23,7 +23,7 @@ def failed_card(suite: str, kind: str, code: str) -> Scorecard:
 class Scoring:
     """Scores cases of one suite with one configuration. Building the scorer may take seconds; raises `ConfigError`.
 
-    `on_failure`: told of what a scorer raised, which in the result is a code only.
+    `on_failure`: called with a scorer's exception, of which the result holds only a code.
     """
 
     def __init__(self, suite: Suite, settings: Any, *, scorer: Scorer[Any] | None = None, on_failure: Any = None) -> None:
@@ -36,11 +36,11 @@ class Scoring:
         self._on_failure = on_failure
 
     async def result(self, case: Case, event_id: str, source: Source) -> ScoreResult:
-        """Score one case. What the scorer raises is data, as it is in a worker; nothing is raised but cancellation."""
+        """Score one case. The scorer's exceptions become failures in the result, as in a worker; only cancellation is raised."""
         begun = time.perf_counter()
         card = await self._card(case)
         spent_ms = round((time.perf_counter() - begun) * 1000, 3)
-        # The scorecard was validated when it was made and all else is ours: validating it again would cost more than a cheap suite's scoring.
+        # The scorecard was validated when it was made and all else comes from Touchstone: validating it again would cost more than a cheap suite's scoring.
         return ScoreResult.model_construct(
             result_id=self._ids.of(event_id),
             event_id=event_id,
@@ -77,11 +77,11 @@ class Scoring:
         return card if isinstance(card, Scorecard) else failed_card(self.suite.name, "scorer_error", "scorecard_TypeError")
 
     async def close(self) -> None:
-        """Let the scorer let go of its engines, within a bound."""
+        """Close the scorer, within a bound."""
         if isinstance(self._scorer, Closeable):
             closing = asyncio.ensure_future(self._scorer.close())
             await asyncio.wait({closing}, timeout=CLOSE_S)
             if not closing.done():
                 closing.cancel()
             elif not closing.cancelled():
-                closing.exception()  # seen: there is nobody left to tell
+                closing.exception()  # retrieved, so that asyncio does not warn; no caller is left to report it to

@@ -1,9 +1,9 @@
-"""The one settings engine: layers of mappings become one validated model, and a mistake is told with the name of who made it.
+"""The settings engine: merges layers of mappings into one validated model, and reports a mistake with the name of its source.
 
-It reads no file and no process environment of its own: what there is to read is given to it. The house's settings and those
-of every suite are made here, so they have the same rules:
+It reads no file and no process environment itself: both are given to it. Touchstone's own settings and those
+of every suite are made here, so they follow the same rules:
 
-* a later layer lies over an earlier one, key by key;
+* a later layer overrides an earlier one, key by key;
 * an unknown key or variable is refused, because it is a typing mistake that would otherwise be ignored;
 * an error names the variable, document or option at fault and what is expected, never the value.
 """
@@ -21,21 +21,21 @@ from touchstone.scorers.base import ConfigError
 
 #: The way to a setting: the names of its sections, then its own, as the document writes them.
 Key = tuple[str, ...]
-#: Some settings in the form of the document, and who set them.
+#: Some settings in the form of the document, and their source.
 Layer = tuple[Mapping[str, Any], str]
 ModelT = TypeVar("ModelT", bound=BaseModel)
 
-#: Who sets what an option of a command says.
+#: The source of an option of a command.
 COMMAND_LINE = "the command line"
-#: Ends the name of a variable whose value stands in a file.
+#: Ending of a variable that names a file with the value.
 IN_A_FILE = "_FILE"
-#: Beyond so many, the known names of variables are told by their sections.
+#: Beyond this number, the known variables are listed by section.
 _NAMES_TOLD_MAX = 20
 
 
 @dataclass(frozen=True)
 class Resolver(Generic[ModelT]):
-    """Makes a suite's settings: the command line over the environment over its document over the defaults, validated once.
+    """Makes a suite's settings: the command line overrides the environment, that its document, and that the defaults; validated once.
 
     `Suite(…, resolve=Resolver(MySettings, "MY_SUITE_", "my-suite.config.json"))` is all that a suite needs. `variables`: variable →
     key, where a specification names them; by default those that `variables(model, prefix)` gives. `read_file`: as in `environment`.
@@ -66,7 +66,7 @@ def settled(model: type[ModelT], layers: Iterable[Layer]) -> ModelT:
 
 
 def merged(layers: Iterable[Layer]) -> tuple[dict[str, Any], dict[Key, str]]:
-    """The layers merged, later over earlier, and who set each key."""
+    """The layers merged, later over earlier, and the source of each key."""
     values: dict[str, Any] = {}
     origin: dict[Key, str] = {}
     for layer, name in layers:
@@ -77,7 +77,7 @@ def merged(layers: Iterable[Layer]) -> tuple[dict[str, Any], dict[Key, str]]:
 def variables(model: type[BaseModel], prefix: str) -> dict[str, Key]:
     """Every variable of a settings model and its key: the prefix and the names of its fields, joined by `_`.
 
-    What has no text that fits into a variable (a mapping, a list of sections) has none; the document sets it.
+    A setting that no single text can express (a mapping, a list of sections) has none; the document sets it.
     """
     return {prefix + "_".join(names).upper(): key for names, key in _keys(model)}
 
@@ -95,7 +95,7 @@ def environment(
     """One small layer per variable that is set. Raises `ConfigError` for one that starts with the prefix and is not known.
 
     `known`: variable → key. Those that do not start with the prefix, customary names of others, give way to those that do.
-    `ignored`: names with the prefix that are no settings. `verbatim`: an empty value is a value, and blanks around one are
+    `ignored`: names with the prefix that are not settings. `verbatim`: an empty value is a value, and blanks around one are
     part of it; otherwise they are dropped and an empty variable counts as not set. `read_file`: path → text; with it a name of
     `in_files` is read, too. A value for a sequence is split at commas.
     """
@@ -129,7 +129,7 @@ def nested(key: Key, value: Any) -> dict[str, Any]:
 
 
 def source_of(key: Key, origin: Mapping[Key, str]) -> str:
-    """Who set this key or what lies below it; else who set its neighbours; "default" where nobody set any."""
+    """The source of this key or of a key below it; else of its neighbours; "default" where none is set."""
     for end in range(len(key), 0, -1):
         if names := {name for path, name in origin.items() if path[:end] == key[:end]}:
             return " and ".join(sorted(names))
@@ -137,7 +137,7 @@ def source_of(key: Key, origin: Mapping[Key, str]) -> str:
 
 
 def _lay(layer: Mapping[str, Any], name: str, values: dict[str, Any], origin: dict[Key, str], above: Key) -> None:
-    """Lay one layer over what there is, key by key; what is no mapping replaces."""
+    """Merge one layer over the others, key by key; anything but a mapping replaces."""
     for step, value in layer.items():
         key = (*above, step)
         if isinstance(value, Mapping) and isinstance(values.get(step), dict):
@@ -173,7 +173,7 @@ def _from_file(name: str, path: str, read_file: Callable[[str], str]) -> str:
 
 
 def _known_variables(name: str, known: Mapping[str, Key], prefix: str) -> str:
-    """What may have been meant by an unknown variable: the nearest name, else those of its section, else how names start."""
+    """A suggestion for an unknown variable: the nearest name, else those of its section, else how names start."""
     starts = dict.fromkeys(f"{prefix}{key[0].upper()}_" for key in known.values())
     # Where the section is right, only the rest of the name is compared: else whatever stands in the section looks alike.
     start = next((start for start in starts if name.startswith(start) and any(other.startswith(start) for other in known)), prefix)
@@ -186,7 +186,7 @@ def _known_variables(name: str, known: Mapping[str, Key], prefix: str) -> str:
 
 
 def _known_keys(key: Key, model: type[BaseModel]) -> str:
-    """What may have been meant by an unknown key: the nearest one where it stands, else all of them."""
+    """A suggestion for an unknown key: the nearest one of its section, else all of them."""
     section = _kind(model, key[:-1])
     if not _is_model(section):
         return ""
@@ -211,7 +211,7 @@ def _is_sequence(model: type[BaseModel], key: Key) -> bool:
 
 
 def _kind(kind: Any, key: Key) -> Any:
-    """The type at the end of a key, through sections, mappings and sequences; None where the way ends before."""
+    """The type at the end of a key, through sections, mappings and sequences; None where there is no such key."""
     for step in key:
         kind = _bare(kind)
         if _is_model(kind):

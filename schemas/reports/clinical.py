@@ -1,4 +1,4 @@
-"""The report of `touchstone eval validate`: an entry per file, and what they come to."""
+"""The report of `touchstone eval validate`: an entry per file, and a summary."""
 
 from typing import Annotated, Literal
 
@@ -47,7 +47,7 @@ class JudgedFile(Outbound):
 
 
 class ClinicalSummary(Outbound):
-    """What the files of a run come to. `total` counts what was asked for: all but those passed over.
+    """Summary of the files of a run. `total` counts what was asked for: all but those passed over.
 
     `average_score`: mean overall score of the `scored` files, those that have one. `invalid`: files that break a rule of their standard, whatever their label.
     """

@@ -1,4 +1,4 @@
-"""Reports: what SAFE v0 says of one case and of a batch. Field names are the specification's."""
+"""SAFE v0 reports of one case and of a batch. Field names are the specification's."""
 
 from datetime import UTC, datetime
 from typing import Annotated, Literal
@@ -132,14 +132,14 @@ class SafeV0PhraseMisses(Outbound):
 
 
 class SafeV0CaseError(Outbound):
-    """A case that could not be scored: where it lies and what is wrong with it, without its text."""
+    """A case that could not be scored: where it is and what is wrong with it, without its text."""
 
     where: str
     what: str
 
 
 class SafeV0BatchReport(Outbound):
-    """A batch: `SAFEv0BatchReport` of §4.2, and beside it what the renderings need.
+    """A batch: `SAFEv0BatchReport` of §4.2, with fields that the renderings need.
 
     Added to the specification: `thresholds` (those of every archetype that has none of its own), `results` (ordered by
     test id) and `errors` (cases that could not be scored; they are in no count and no mean).
@@ -174,7 +174,7 @@ class SafeV0Summary(Outbound):
 
 
 class SafeV0FailureAnalysis(Outbound):
-    """Where the batch is weak (§4.2)."""
+    """The weak points of the batch (§4.2)."""
 
     worst_performers: tuple[SafeV0Result, ...]
     common_CR_misses: tuple[SafeV0SignalMisses, ...]
@@ -183,7 +183,7 @@ class SafeV0FailureAnalysis(Outbound):
 
 
 class SafeV0JsonReport(Outbound):
-    """The JSON report of §5.1, and beside it `pass_rates`, `label_distribution`, `thresholds` and `errors`."""
+    """The JSON report of §5.1, with `pass_rates`, `label_distribution`, `thresholds` and `errors`."""
 
     report_type: Literal["SAFE_v0"] = "SAFE_v0"
     generated_at: UtcTime
@@ -209,7 +209,7 @@ class SafeV0ObservedScores(Outbound):
 
 
 class SafeV0Observation(Outbound):
-    """What the observation hook records of one case (§8.1): no details, hence no payload text."""
+    """The observation of one case (§8.1): no details, hence no payload text."""
 
     test_id: str
     scores: SafeV0ObservedScores

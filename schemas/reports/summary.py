@@ -25,12 +25,12 @@ class LossCase(Outbound):
 
     @property
     def rules(self) -> tuple[str, ...]:
-        """Hard-fail rules that hold, by their codes."""
+        """Codes of the hard-fail rules that hold."""
         return tuple(finding.code for finding in self.findings if finding.severity == "critical")
 
     @property
     def codes(self) -> tuple[str, ...]:
-        """Why it was not scored, by codes."""
+        """Codes of why it was not scored."""
         return tuple(failure.code for failure in self.failures)
 
 
@@ -42,7 +42,7 @@ class LossResult(LossCase):
 
 
 class LossSpread(Outbound):
-    """How the losses of the scored cases lie; percentiles by linear interpolation."""
+    """Distribution of the losses of the scored cases; percentiles by linear interpolation."""
 
     mean: FiniteFloat
     min: FiniteFloat
@@ -69,7 +69,7 @@ class LossLabels(Outbound):
 
 
 class LossError(Outbound):
-    """A case that could not be read: where it lies and what is wrong with it, without its text."""
+    """A case that could not be read: where it is and what is wrong with it, without its text."""
 
     where: str
     what: str
@@ -78,7 +78,7 @@ class LossError(Outbound):
 class LossReport(Outbound):
     """A batch. `loss` is None where no case was scored; a hard fail counts with its loss of 1.
 
-    `configuration`: the settings that change scores, as `config_digest` names them. `hard_fails`: rule → cases.
+    `configuration`: the settings that change scores; `config_digest` is made of them. `hard_fails`: rule → cases.
     `unscored`: code → cases. `worst`: the highest losses, worst first. `results`: every case, in the order of the files.
     """
 

@@ -1,4 +1,4 @@
-"""Every setting: unit, bound and default. `house` has those of the processes, by section; `engines` those of the models."""
+"""Every setting: unit, bound and default. `house` has the settings of the processes, by section; `engines` those of the models."""
 
 from touchstone.schemas.settings.engines import EngineSettings
 from touchstone.schemas.settings.house import (

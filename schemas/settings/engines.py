@@ -1,4 +1,4 @@
-"""Settings of the engines: which models, where they run, how their batches are made."""
+"""Settings of the engines: which models, where they run, and how their batches are formed."""
 
 from typing import Annotated, Literal
 

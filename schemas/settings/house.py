@@ -1,4 +1,4 @@
-"""Every knob of Touchstone: unit in the name, bound and default in the field."""
+"""Settings of Touchstone's processes: unit in the name, bound and default in the field."""
 
 import re
 from ipaddress import IPv6Address
@@ -34,7 +34,7 @@ def check_server(server: str, place: int) -> str:
 
 
 class KafkaSettings(Section):
-    """How every Kafka client connects."""
+    """Connection settings of every Kafka client."""
 
     bootstrap_servers: str = Field("127.0.0.1:9092", min_length=1, description="host:port, several separated by commas")
     client_id: str = Field("touchstone", min_length=1, max_length=100)
@@ -58,7 +58,7 @@ class KafkaSettings(Section):
     @field_validator("bootstrap_servers")
     @classmethod
     def _servers_can_be_read(cls, value: str) -> str:
-        """Refuse what a client would choke on, each library in its own way."""
+        """Refuse addresses that client libraries cannot use."""
         return ",".join(check_server(server, place) for place, server in enumerate(value.split(","), 1))
 
     @model_validator(mode="after")
@@ -133,7 +133,7 @@ class ProjectorSettings(Section):
 
 
 class StoreSettings(Section):
-    """Where results are kept."""
+    """The result store."""
 
     url: SecretStr = Field(SecretStr("sqlite:///touchstone.db"), description="SQLAlchemy URL: sqlite:///FILE or postgresql+psycopg://…")
 
@@ -148,7 +148,7 @@ class HttpSettings(Section):
     @field_validator("token")
     @classmethod
     def _token_can_be_sent(cls, value: SecretStr | None) -> SecretStr | None:
-        """Refuse a token that guards nothing, or that a header cannot carry."""
+        """Refuse an empty token, or one that a header cannot carry."""
         if value is not None and not re.fullmatch(r"[!-~]+", value.get_secret_value()):
             raise ValueError("a token is one or more ASCII characters without blanks")
         return value
@@ -162,7 +162,7 @@ class HttpSettings(Section):
 
 
 class LogSettings(Section):
-    """What is written to standard error."""
+    """Logging to standard error."""
 
     level: Literal["debug", "info", "warning", "error"] = "info"
     format: Literal["console", "json"] = "console"

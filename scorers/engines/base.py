@@ -1,4 +1,4 @@
-"""What the engines promise to scorers; importing this costs nothing, so that a scorer can be typed and tested without a model."""
+"""The interfaces of the engines. Importing them loads no model library, so a scorer can be typed and tested without one."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Nli(Protocol):
 
     @property
     def model(self) -> str:
-        """Name and content digest of what answers, for results: two models never share one."""
+        """Name and content digest of the model, for results: two models never share one."""
         ...
 
     async def entail(self, pairs: Sequence[tuple[str, str]]) -> Floats:
@@ -49,7 +49,7 @@ class Embedder(Protocol):
 
     @property
     def model(self) -> str:
-        """Name and content digest of what answers."""
+        """Name and content digest of the model."""
         ...
 
     async def embed(self, texts: Sequence[str]) -> Floats:
@@ -75,7 +75,7 @@ class Engines(Protocol):
         ...
 
     def readings(self) -> Iterable[Reading]:
-        """What the engines count, for metrics."""
+        """The engines' current readings, for metrics."""
         ...
 
     async def close(self) -> None:

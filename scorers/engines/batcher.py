@@ -1,4 +1,4 @@
-"""One token-budget micro-batcher for every engine: what all cases in flight submit meets here, in two threads and without a model.
+"""One micro-batcher with a token budget for every engine: it batches the items of all cases in flight, in two threads.
 
 One thread (the collector) closes batches and prepares them; the other (inference) computes them, so the next batch is ready when
 the device is. A batch is closed when its budget is full, when the device is idle (at once, with all that is queued), when its oldest item
@@ -29,7 +29,7 @@ RECOVER_BY = 1.25
 
 
 class _Crew:
-    """The two threads of one life, and what passes between them."""
+    """One pair of threads, and the batches that pass between them."""
 
     def __init__(self) -> None:
         self.threads: list[threading.Thread] = []
@@ -75,7 +75,7 @@ class Batcher(Generic[ItemT, PreparedT, RowT]):
         self._changed = threading.Condition()
         self._queue: LookAhead[Entry] = LookAhead(limits.look_ahead_items, step=limits.step)
         self._known: dict[Hashable, Entry] = {}  # queued or in flight
-        # Callers that wait for room, in turn; one line per event loop, for a loop that stopped must not hold up the others.
+        # Callers that wait for room, in turn; one queue per event loop, because a loop that stopped must not hold up the others.
         self._lines: dict[asyncio.AbstractEventLoop, deque[Call]] = {}
         self._someone_left = False
         self._closing = False
@@ -101,7 +101,7 @@ class Batcher(Generic[ItemT, PreparedT, RowT]):
             self._leave(call)
 
     def readings(self) -> Iterable[Reading]:
-        """What it counts, at this moment."""
+        """Its current readings."""
         with self._changed:
             up = not self._closing and self._deaths_in_a_row < self._limits.deaths_max
             return list(self._counts.readings(depth=len(self._queue), budget=self._budget, up=up))
@@ -160,7 +160,7 @@ class Batcher(Generic[ItemT, PreparedT, RowT]):
                 self._changed.notify_all()
 
     def _push(self, call: Call, works: Sequence[Work[ItemT]], start: int) -> int:
-        """Queue what there is room for, and say where to go on."""
+        """Queue as many items as there is room for; return where to continue."""
         now = self._clock()
         for position in range(start, len(works)):
             work = works[position]
@@ -176,9 +176,9 @@ class Batcher(Generic[ItemT, PreparedT, RowT]):
         return len(works)
 
     def _leave(self, call: Call) -> None:
-        """The caller has its answer, or was cancelled, or never admitted."""
+        """Remove a caller that has its answer, was cancelled, or was never admitted."""
         if not call.future.cancel() and not call.future.cancelled():
-            call.future.exception()  # seen, so that a cancelled caller's failure is not reported as forgotten
+            call.future.exception()  # retrieved, so that asyncio does not warn about a cancelled caller's failure
         if not call.gone:
             with self._changed:
                 call.gone = self._someone_left = True
@@ -189,7 +189,7 @@ class Batcher(Generic[ItemT, PreparedT, RowT]):
             self._changed.notify_all()
 
     def _call_next(self) -> None:
-        """Tell the first of each line that there may be room; callers whose loop is closed have left. The lock is held."""
+        """Wake the first caller of each queue, because there may be room; drop callers whose loop is closed. The lock is held."""
         if len(self._queue) >= self._limits.queue_items_max:
             return
         for loop, line in list(self._lines.items()):
@@ -225,7 +225,7 @@ class Batcher(Generic[ItemT, PreparedT, RowT]):
                 self._bury(crew)
 
     def _bury(self, crew: _Crew) -> None:
-        """Answer everyone who relied on a thread that ended; the next call starts anew. The lock is held."""
+        """Fail every call that relied on a thread that ended; the next call starts new threads. The lock is held."""
         if self._crew is not crew:
             return
         self._crew = None
@@ -294,7 +294,7 @@ class Batcher(Generic[ItemT, PreparedT, RowT]):
         return ("deadline" if wait_s <= 0 else None), wait_s
 
     def _sweep(self) -> None:
-        """Forget queued work that nobody waits for."""
+        """Drop queued work that no caller waits for."""
         if not self._someone_left:
             return
         self._someone_left = False
@@ -331,7 +331,7 @@ class Batcher(Generic[ItemT, PreparedT, RowT]):
                 self._changed.notify_all()
 
     def _compute(self, entries: list[Entry], prepared: PreparedT | None) -> None:
-        """Run a batch; in halves where it fails, so that only the item at fault has no answer."""
+        """Run a batch; in halves where it fails, so that only the item at fault gets no answer."""
         todo: list[tuple[list[Entry], PreparedT | None]] = [(entries, prepared)] if entries else []
         while todo:
             entries, prepared = todo.pop()
@@ -394,7 +394,7 @@ class Batcher(Generic[ItemT, PreparedT, RowT]):
             self._good_batches = 0
 
     def _settle(self, entries: list[Entry], rows: Sequence[RowT]) -> None:
-        """Answer who waits for these; a call is told once, when its last row is there."""
+        """Answer the calls that wait for these items; a call is answered once, when its last row is there."""
         ready: list[Call] = []
         with self._changed:
             self._deaths_in_a_row = 0

@@ -1,4 +1,4 @@
-"""What callers and batcher hand each other: work, calls, and answers across threads and event loops."""
+"""The objects that callers and batcher exchange: work, calls, and answers across threads and event loops."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ ItemT = TypeVar("ItemT")
 
 
 class ItemFailed(Exception):
-    """The model failed on one item by itself; `kind` is the type of what it raised, never its words."""
+    """The model failed on one item by itself; `kind` is the type of the exception, never its message."""
 
     def __init__(self, kind: str) -> None:
         super().__init__(f"the model failed on an input of this call ({kind})")
@@ -59,12 +59,12 @@ class Call:
         self.turn: asyncio.Future[None] = loop.create_future()
         self.rows: list[Any] = [None] * count
         self.left = count
-        self.gone = False  # answered, failed or given up: nothing more is owed to it
+        self.gone = False  # answered, failed or given up: it expects nothing more
         self.error: BaseException | None = None
 
 
 class Entry:
-    """One queued computation and who waits for it."""
+    """One queued computation and the calls that wait for it."""
 
     __slots__ = ("arrived", "item", "key", "length", "taken", "waiters")
 
@@ -75,7 +75,7 @@ class Entry:
         self.waiters: list[tuple[Call, int]] = []
 
     def unwanted(self) -> bool:
-        """Whether nobody waits for it any more."""
+        """Whether no call waits for it any more."""
         return all(call.gone for call, _ in self.waiters)
 
 
@@ -93,7 +93,7 @@ def post(loop: asyncio.AbstractEventLoop, function: Callable[[Any], None], argum
     try:
         loop.call_soon_threadsafe(function, argument)
     except RuntimeError:
-        return False  # the loop is closed; nobody is left to hear it
+        return False  # the loop is closed, so no caller is left
     return True
 
 
@@ -109,6 +109,6 @@ def answer(calls: list[Call]) -> None:
 
 
 def come_in(call: Call) -> None:
-    """Tell a caller in line to look for room; on its own loop."""
+    """Let a waiting caller look for room; on its own loop."""
     if not call.turn.done():
         call.turn.set_result(None)

@@ -1,4 +1,4 @@
-"""What an engine counts, in fixed buckets, ready for any metrics library."""
+"""The counts of an engine, in fixed buckets, independent of any metrics library."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Counts:
         return Reading(name, "histogram", text, seen.sum, (self._engine,), seen.buckets())
 
     def readings(self, *, depth: int, budget: int, up: bool) -> Iterable[Reading]:
-        """All of it at this moment. `depth`: queued items; `budget`: padded tokens per batch now; `up`: whether it takes work."""
+        """All current readings. `depth`: queued items; `budget`: padded tokens per batch now; `up`: whether it takes work."""
         yield self.gauge("engine_up", "1 while the engine accepts work", float(up))
         yield self.gauge("engine_queue_depth_items", "items queued for the model", depth)
         yield self.gauge("engine_batch_budget_tokens", "padded tokens a batch may have now (lowered by out-of-memory)", budget)

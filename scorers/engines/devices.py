@@ -1,4 +1,4 @@
-"""Where a model runs: the device, the number type, memory errors and the way there."""
+"""The device of a model: its choice, number type, batch limits and memory errors."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ class Place:
 
 
 def device_failed(error: BaseException) -> Unavailable | None:
-    """`Unavailable` for what no smaller batch can mend: the GPU's context is lost."""
+    """`Unavailable` for an error that no smaller batch avoids: the GPU's context is lost."""
     if isinstance(error, torch.AcceleratorError) and not is_out_of_memory(error):
         return Lost("device_failed")
     return None

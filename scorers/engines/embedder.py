@@ -29,7 +29,7 @@ class Chunk(NamedTuple):
 
 
 class EmbedderEngine:
-    """`Embedder` over one `SentenceTransformer`. `name`: what results call it."""
+    """`Embedder` over one `SentenceTransformer`. `name`: its name in results."""
 
     def __init__(self, model: Any, place: Place, settings: EngineSettings, *, name: str) -> None:
         self._name = name
@@ -49,7 +49,7 @@ class EmbedderEngine:
 
     @property
     def model(self) -> str:
-        """Name and content digest of what answers."""
+        """Name and content digest of the model."""
         return self._name
 
     async def embed(self, texts: Sequence[str]) -> Floats:
@@ -70,7 +70,7 @@ class EmbedderEngine:
         return [len(known[text]) for text in texts]
 
     def readings(self) -> Iterable[Reading]:
-        """What the engine counts."""
+        """The engine's current readings."""
         yield from self._batcher.readings()
         labels = (("engine", "embedder"),)
         yield Reading("engine_texts_tokenized", "counter", "texts tokenized", self._tokenizer.known.misses, labels)
@@ -82,7 +82,7 @@ class EmbedderEngine:
         await self._batcher.close()
 
     def warm_up(self) -> None:
-        """Run the model once, so that the first case does not pay for what is made on first use."""
+        """Run the model once, so that the first case does not pay for first-use initialisation."""
         words = Tokens(-1, np.full(16, self._tokenizer.pad_id, dtype=np.int64))
         for count in (1, 8):
             self._forward(self._prepare([Chunk(words, 0, 16)] * count))
@@ -94,7 +94,7 @@ class EmbedderEngine:
         return known
 
     async def _embedded(self, texts: Sequence[str]) -> dict[str, Floats]:
-        # sentence-transformers strips a text before it reads it; so must who wants its vectors.
+        # sentence-transformers strips a text before it reads it, so the same must be done here to get its vectors.
         asked = {text: self._prompt + text.strip() for text in texts}
         known = await self._tokens(list(asked.values()))
         works: list[Work[Chunk]] = []

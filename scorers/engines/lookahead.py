@@ -108,7 +108,7 @@ class LookAhead(Generic[QueuedT]):
         return batch
 
     def purge(self, unwanted: Callable[[QueuedT], bool]) -> list[QueuedT]:
-        """Remove and return what is not wanted any more."""
+        """Remove and return items that no call waits for any more."""
         gone = [item for item in self if unwanted(item)]
         if gone:
             for item in gone:

@@ -29,7 +29,7 @@ SHIFTED_POSITIONS = ("roberta", "camembert", "mpnet", "longformer", "data2vec-te
 
 
 class Piece(NamedTuple):
-    """What one row of a batch is made of: a part of a premise and a whole hypothesis."""
+    """The input of one row of a batch: a part of a premise and a whole hypothesis."""
 
     premise: Tokens
     start: int
@@ -40,7 +40,7 @@ class Piece(NamedTuple):
 def columns_of(id2label: Mapping[int, str]) -> tuple[tuple[int, ...], ...]:
     """Which of the model's columns make (entailment, neutral, contradiction); two-way models have no neutral. Raises: ConfigError.
 
-    "Not entailment" stands in the place of contradiction: such a model does not tell the two apart.
+    "Not entailment" stands in the place of contradiction: such a model does not distinguish the two.
     """
     found: dict[str, int] = {}
     for index, label in id2label.items():
@@ -74,7 +74,7 @@ def window_of(model: Any, tokenizer: Any) -> int:
 
 
 class NliEngine:
-    """`Nli` over one model. `name`: what results call it."""
+    """`Nli` over one model. `name`: its name in results."""
 
     def __init__(self, model: Any, tokenizer: Any, place: Place, settings: EngineSettings, *, name: str) -> None:
         self._name = name
@@ -94,7 +94,7 @@ class NliEngine:
 
     @property
     def model(self) -> str:
-        """Name and content digest of what answers."""
+        """Name and content digest of the model."""
         return self._name
 
     @property
@@ -124,7 +124,7 @@ class NliEngine:
         return rows if len(works) == len(pairs) else _best(rows, np.array(owners), len(pairs))
 
     def readings(self) -> Iterable[Reading]:
-        """What the engine counts."""
+        """The engine's current readings."""
         yield from self._batcher.readings()
         labels = (("engine", "nli"),)
         yield Reading("engine_texts_tokenized", "counter", "texts tokenized", self._tokenizer.known.misses, labels)
@@ -135,7 +135,7 @@ class NliEngine:
         await self._batcher.close()
 
     def warm_up(self) -> None:
-        """Run the model once, so that the first case does not pay for what is made on first use."""
+        """Run the model once, so that the first case does not pay for first-use initialisation."""
         words = Tokens(-1, np.full(16, self._tokenizer.pad_id, dtype=np.int64))
         for count in (1, 8):
             self._forward(self._prepare([Piece(words, 0, 16, words)] * count))

@@ -1,4 +1,4 @@
-"""From settings to engines: weights found, loaded in silence, put on their device and warmed up."""
+"""Opens engines from settings: finds the weights, loads them without library output, and warms the models up on their device."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class OpenEngines:
         return self._embedder
 
     def readings(self) -> Iterable[Reading]:
-        """What both count."""
+        """Current readings of both."""
         yield from self._nli.readings()
         yield from self._embedder.readings()
 
@@ -56,8 +56,8 @@ class OpenEngines:
 
 
 def open_engines(settings: EngineSettings) -> OpenEngines:
-    """Load both models; some seconds. Raises: ConfigError that names the setting to mend, or the extra to install."""
-    os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")  # said, so that the library does not warn of it after a fork
+    """Load both models; some seconds. Raises: ConfigError that names the setting to correct, or the extra to install."""
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")  # set, so that the library does not warn about it after a fork
     os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
     try:
         from touchstone.scorers.engines.devices import Place
@@ -120,7 +120,7 @@ def open_embedder(settings: EngineSettings, place: Place) -> EmbedderEngine:
 
 
 def _adapted(folder: Path, attention: str | None, *, offline: bool) -> tuple[Path, Any]:
-    """A low-rank adapter merged into its base: (the base's folder, the model). Labels: the recipe's, else ours in order."""
+    """A low-rank adapter merged into its base: (the base's folder, the model). Labels: the recipe's, else Touchstone's in order."""
     from peft import PeftModel
     from transformers import AutoModelForSequenceClassification
 
@@ -140,14 +140,14 @@ def _adapted(folder: Path, attention: str | None, *, offline: bool) -> tuple[Pat
 
 
 def _name(model: str, folder: Path) -> str:
-    """What results call a model: never the path of a folder, which is this machine's business."""
+    """The name of a model in results: never the path of a folder, which means nothing on another machine."""
     if model == "default":
         return folder.name
     return folder.resolve().name if Path(model).expanduser().is_dir() else model
 
 
 def _set_libraries_aside() -> None:
-    """Keep the garbage collector off what the libraries made: it lives as long as the process, and looking through it doubles the cost of a pair."""
+    """Exclude the libraries' objects from garbage collection: they live as long as the process, and scanning them doubles the cost of a pair."""
     gc.unfreeze()
     gc.collect()
     gc.freeze()
@@ -157,20 +157,20 @@ def _set_libraries_aside() -> None:
 
 @contextmanager
 def _readable(setting: str, folder: Path) -> Iterator[None]:
-    """Turn what the libraries say of a folder that is no model into one line."""
+    """Turn the libraries' errors about a folder that is not a model into one line."""
     try:
         yield
     except ModuleNotFoundError as error:
         raise ConfigError(f"{NO_EXTRA} (no module {error.name!r})") from None
     except ConfigError:
         raise
-    except Exception as error:  # what the libraries raise of broken weights and configs has no common kind
+    except Exception as error:  # the libraries' errors for broken weights and configs have no common type
         raise ConfigError(f"{setting}: {folder} is not a readable model ({type(error).__name__}); it needs config.json, weights and a tokenizer") from error
 
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """No progress bars and no advice from the libraries: a worker's output is read by machines."""
+    """No progress bars and no advice from the libraries: a worker's output is read by programs."""
     try:
         from huggingface_hub.utils.tqdm import disable_progress_bars
         from transformers.utils import logging

@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 ValueT = TypeVar("ValueT")
 
-#: A longer text is not remembered: a few of them would fill the memory that is meant for thousands of sentences.
+#: A longer text is not cached: a few of them would fill the cache that is meant for thousands of sentences.
 REMEMBERED_CHARACTERS_MAX = 16_384
 
 
 class Lru(Generic[ValueT]):
-    """The last `items_max` values by text; safe from any thread. `items_max` 0 remembers nothing."""
+    """The last `items_max` values by text; safe from any thread. `items_max` 0 keeps nothing."""
 
     def __init__(self, items_max: int) -> None:
         self._items_max = items_max
@@ -35,7 +35,7 @@ class Lru(Generic[ValueT]):
         self.misses = 0
 
     def find(self, texts: Sequence[str]) -> tuple[dict[str, ValueT], list[str]]:
-        """What is known of `texts`, and which of them are not, each once."""
+        """The cached values of `texts`, and the texts that are not cached, each once."""
         found: dict[str, ValueT] = {}
         missing: dict[str, None] = {}
         with self._lock:
@@ -51,7 +51,7 @@ class Lru(Generic[ValueT]):
         return found, list(missing)
 
     def keep(self, values: dict[str, ValueT]) -> dict[str, ValueT]:
-        """Remember these; where another thread was quicker, its value stands and is returned."""
+        """Cache these; where another thread was quicker, its value stays and is returned."""
         with self._lock:
             out = {text: self._values.get(text, value) for text, value in values.items()}
             for text, value in out.items():
@@ -64,7 +64,7 @@ class Lru(Generic[ValueT]):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tokens:
-    """One text's ids without special tokens. `number`: the text's identity while it is remembered."""
+    """One text's ids without special tokens. `number`: the text's identity while it is cached."""
 
     number: int
     ids: Ids
@@ -74,14 +74,14 @@ class Tokens:
 
 
 class Tokenizer:
-    """A fast tokenizer behind a memory of texts. `pad_id`: fills the rectangle."""
+    """A fast tokenizer behind a cache of texts. `pad_id`: fills the rectangle."""
 
     def __init__(self, tokenizer: Any, cache_items: int) -> None:
         if not getattr(tokenizer, "is_fast", False):
             raise ConfigError("the model's tokenizer has no fast version (tokenizer.json); choose a model that has one, or convert it")
         if tokenizer.pad_token_id is None:
             raise ConfigError("the model's tokenizer has no padding token; set pad_token in its tokenizer_config.json")
-        # What the tokenizer was saved with may cut and pad at some length; here nothing is cut in silence.
+        # What the tokenizer was saved with may cut and pad at some length; here nothing is cut silently.
         self._backend = tokenizer.backend_tokenizer
         self._backend.no_truncation()
         self._backend.no_padding()

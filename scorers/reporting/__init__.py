@@ -1,4 +1,4 @@
-"""What suites say of many results: reports, neutral views of them, verdicts, and the words that all of them use."""
+"""Reports on many results, neutral views of them, verdicts, and the texts that they share."""
 
 from touchstone.scorers.reporting.report import LabelCounts, RunFacts, SuiteReport, Tally, suite_event, suite_report, suite_view
 from touchstone.scorers.reporting.verdict import EXIT_ERROR, EXIT_FAIL, EXIT_PASS, EXIT_REVIEW, Gate, Verdict, verdict_by_labels

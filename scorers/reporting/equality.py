@@ -1,4 +1,4 @@
-"""Promise 6, the same answer everywhere: what two ways of scoring the same cases differ in. Pure; for any suite."""
+"""Compares two ways of scoring the same cases (promise 6: the same answer everywhere). Pure; for any suite."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import zip_longest
@@ -6,17 +6,17 @@ from typing import Any, Final
 
 from touchstone.schemas.result import ScoreResult
 
-#: What depends on where and when a case was scored, and on nothing else.
+#: Fields that depend only on where and when a case was scored.
 OF_THE_RUN: Final = frozenset({"source", "scored_at", "duration_ms"})
 #: Producers declare a batch's size when they send it; a file has none to declare.
 OF_THE_PRODUCER: Final = frozenset({"batch_size"})
-#: Differences of one case that are told.
+#: Differences of one case that are listed.
 PER_CASE_MAX: Final = 3
 _NOTHING: Final = object()
 
 
 def differences(live: Iterable[ScoreResult], files: Iterable[ScoreResult], tolerance: float = 0.0) -> list[str]:
-    """What is not the same, a line each, by event id; empty where both say the same of the same events.
+    """The differences, a line each, by event id; empty where both results agree on the same events.
 
     `tolerance`: how far two numbers may lie apart. The order of the results does not matter; a case that only one of them has is a difference.
     No text of a case is quoted: a line holds the event id, the path of a field, and numbers or labels.
@@ -37,7 +37,7 @@ def differences(live: Iterable[ScoreResult], files: Iterable[ScoreResult], toler
 
 
 def _by_event(results: Iterable[ScoreResult], side: str, lines: list[str]) -> dict[str, ScoreResult]:
-    """Event id → result. An event that is met again must say the same again."""
+    """Event id → result. A repeated event must have an equal result."""
     found: dict[str, ScoreResult] = {}
     for result in results:
         first = found.setdefault(result.event_id, result)
@@ -55,7 +55,7 @@ def _kept(result: ScoreResult) -> Mapping[str, Any]:
 
 
 def _differing(path: str, one: Any, other: Any, tolerance: float) -> Iterable[tuple[str, Any, Any]]:
-    """Every place in which two documents differ, with what stands there."""
+    """Every place in which two documents differ, with both values."""
     if isinstance(one, Mapping) and isinstance(other, Mapping):
         for name in [*one, *(name for name in other if name not in one)]:
             yield from _differing(f"{path}.{name}" if path else str(name), one.get(name, _NOTHING), other.get(name, _NOTHING), tolerance)
@@ -78,7 +78,7 @@ def _is_list(value: Any) -> bool:
 
 
 def _words(path: str, one: Any, other: Any) -> str:
-    """A difference in words: numbers and labels as they are, anything else by its place alone."""
+    """A difference as text: numbers and labels as they are, anything else by its place alone."""
     if path == "label" or (_is_number(one) and _is_number(other)):
         return f"{path} ({_shown(one)} live, {_shown(other)} from files)"
     return f"{path} (in one of them only)" if _NOTHING in (one, other) else path

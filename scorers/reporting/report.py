@@ -1,4 +1,4 @@
-"""The report that every suite has, unless it brings one of its own: labels, means, findings by code, and the results themselves.
+"""The default report of a suite: labels, means, findings by code, and the results themselves.
 
 Nothing but results (and what could not be read) goes into a report, so it is the same from files, from a store and from Python.
 """
@@ -27,17 +27,17 @@ Entry = ScoreResult | Problem
 BINS = 20
 #: Rows of the table of findings by code.
 CODES_MAX = 20
-#: Of what could not be read, the report lists so many; all are counted.
+#: Unreadable inputs that a report lists; all are counted.
 PROBLEMS_MAX = 1_000
 _LABELS: tuple[Label, ...] = get_args(Label)
 
 
 @dataclass(frozen=True, slots=True)
 class RunFacts:
-    """What a report needs beside the results: by what they were scored, when, and what was asked for.
+    """What a report needs besides the results: what scored them, when, and what was asked for.
 
     `settings`: of the suite, as far as they are known where the report is made. `configuration`: what `config_digest` names, where it is known.
-    `asked`: what the caller chose by name (`concern_id`, `batch_id` or a pattern of it, `worst`). `repeated`: events that were met again and
+    `asked`: what the caller chose by name (`concern_id`, `batch_id` or a pattern of it, `worst`). `repeated`: repeated events that were
     counted once. `duration_s`: of the run.
     """
 
@@ -54,13 +54,13 @@ class RunFacts:
 
     @property
     def version(self) -> str:
-        """The version that scored: as the results say, else the one installed here."""
+        """The version that scored: from the results, else the one installed here."""
         return self.suite_version or self.suite.version
 
 
 @dataclass(slots=True)
 class LabelCounts:
-    """How many cases have each label; every label is there, at zero if need be."""
+    """How many cases have each label; every label is present, at zero if need be."""
 
     counts: Counter[str] = field(default_factory=lambda: Counter(dict.fromkeys(_LABELS, 0)))
 
@@ -175,7 +175,7 @@ def suite_report(entries: Iterable[Entry], facts: RunFacts) -> SuiteReport:
 
 
 def _by_count(codes: Counter[str]) -> dict[str, int]:
-    """The most frequent first, equals by name: the same in whatever order the entries came."""
+    """The most frequent first, equals by name: the same for every order of the entries."""
     return dict(sorted(codes.items(), key=lambda item: (-item[1], item[0])))
 
 
@@ -196,7 +196,7 @@ def distribution(name: str, values: Iterable[float], value_max: float) -> Distri
 
 
 def suite_verdict(report: SuiteReport, gate: Gate | None = None) -> Verdict:
-    """Judge a batch of a suite that brings no verdict of its own."""
+    """The default verdict on a batch."""
     labels = report.labels
     why = ", ".join(f"{code} {count}" for code, count in report.unscored.items())
     return verdict_by_labels(
@@ -213,14 +213,14 @@ def suite_verdict(report: SuiteReport, gate: Gate | None = None) -> Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """What a batch comes to: labels, and means over the cases that have the value. It costs no memory per case, so any batch can be told while it grows."""
+    """Running totals of a batch: labels, and means over the cases that have the value. It takes no memory per case."""
 
     labels: LabelCounts
     means: Mapping[str, float]
 
 
 def suite_event(tally: Tally | SuiteReport) -> dict[str, Any]:
-    """What a report event carries of a batch: counts and means, in the manner of SAFE v0 §8.2."""
+    """The content of a report event: counts and means, in the manner of SAFE v0 §8.2."""
     labels = tally.labels
     return {
         "summary": {
@@ -236,7 +236,7 @@ def suite_event(tally: Tally | SuiteReport) -> dict[str, Any]:
 
 
 def suite_view(report: SuiteReport) -> View:
-    """The view of a suite that brings none of its own."""
+    """The default view of a report."""
     suite, facts, labels = report.facts.suite, report.facts, report.labels
     columns = suite.shown_columns(report.means)
     better = {column.value: column.better for column in columns}

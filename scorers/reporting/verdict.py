@@ -9,10 +9,10 @@ EXIT_PASS, EXIT_FAIL, EXIT_REVIEW, EXIT_ERROR = 0, 1, 2, 3
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """What is asked of a batch beyond its labels.
+    """Requirements on a batch beyond its labels.
 
-    `min_pass_rate`: least share of Pass labels, a ratio. `max_mean`: value → greatest mean that is let through.
-    `allow_unscored`: a case that could not be scored is told and is no error.
+    `min_pass_rate`: least share of Pass labels, a ratio. `max_mean`: value → greatest mean that passes.
+    `allow_unscored`: a case that could not be scored is reported and is not an error.
     """
 
     min_pass_rate: float | None = None

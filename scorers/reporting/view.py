@@ -1,6 +1,6 @@
-"""A view: what a report shows, without saying how. Every format (console, Markdown, JUnit, HTML) is written from it.
+"""A view: the contents of a report, independent of their layout. Every format (console, Markdown, JUnit, HTML) is written from it.
 
-A view holds what a page holds: some figures, some tables, and the cases, which may be many and are therefore read as they are
+A view holds some figures, some tables, and the cases, which may be many and are therefore read as they are
 written (`cases` can be iterated more than once, and is never held as a whole).
 """
 
@@ -16,7 +16,7 @@ Better = Literal["higher", "lower"]
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """What results are reported together by: a concern (or whatever the suite calls it) and a batch of it."""
+    """The key by which results are reported together: a concern (or the suite's word for it) and a batch of it."""
 
     concern_id: str
     batch_id: str
@@ -26,7 +26,7 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class LayoutOptions:
-    """What a layout may be asked beyond its view. `colour`, `width` (cells of a line; None breaks none): of a terminal.
+    """Options of a layout beyond its view. `colour`, `width` (cells of a line; None breaks none): of a terminal.
 
     `verdict`: how the report ends. `only`: statuses of the cases that are listed; empty: all of them.
     """
@@ -50,7 +50,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One headline number. `text`: as it is shown. `state`: how it stands to its thresholds, where it has any."""
+    """One headline number. `text`: as it is shown. `state`: how it compares with its thresholds, where it has any."""
 
     name: str
     text: str
@@ -70,7 +70,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Distribution:
-    """How one value lies over the cases. `counts`: cases in equal bins between `low` and `high`, the last one closed."""
+    """Distribution of one value over the cases. `counts`: cases in equal bins between `low` and `high`, the last one closed."""
 
     name: str
     low: float
@@ -82,8 +82,8 @@ class Distribution:
 class CaseView:
     """One case, as every format shows it.
 
-    `name`: what people call it, unique in the report where that can be had. `group`: under which heading JUnit and HTML list it.
-    `cells`: texts of the view's `case_columns`. `summary`: its scores in one line. `why`: what keeps it from passing, in short.
+    `name`: its name for people, unique in the report where possible. `group`: under which heading JUnit and HTML list it.
+    `cells`: texts of the view's `case_columns`. `summary`: its scores in one line. `why`: why it does not pass, in short.
     `status`: how it counts; `passed_over` is listed and not counted.
     """
 
@@ -103,7 +103,7 @@ class CaseView:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """A report, ready to be laid out. `facts`: short lines of origin (suite, configuration, models). `noun`: what a case is called."""
+    """A report, ready to be laid out. `facts`: short lines of origin (suite, configuration, models). `noun`: the word for a case."""
 
     title: str
     suite: str

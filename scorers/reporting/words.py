@@ -14,12 +14,12 @@ def percent(ratio: float) -> str:
 
 
 def visible(text: str) -> str:
-    """The text with what a terminal would act upon (control characters, direction marks) written as escapes."""
+    """The text with everything that a terminal interprets (control characters, direction marks) written as escapes."""
     if text.isprintable():
         return text
     return "".join(character if character.isprintable() else character.encode("unicode_escape", "surrogatepass").decode() for character in text)
 
 
 def number(value: float | None, places: int = 2) -> str:
-    """A value to some places; what a case does not have is a dash, never a zero."""
+    """A value to some places; a missing value is a dash, never a zero."""
     return "–" if value is None else f"{value:.{places}f}"

@@ -1,4 +1,4 @@
-"""What `touchstone doctor` looks at for SAFE v0: whether reports can be written where its settings send them."""
+"""The `touchstone doctor` check of SAFE v0: whether its directory of reports can be written."""
 
 import os
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ _MEND = f"set {ENV_PREFIX}REPORT_DIR or reportDir to a directory that can be wri
 
 
 def doctor(settings: SafeSettings) -> Iterator[Check]:
-    """The directory of reports: one that is there must be writable, one that is not must have a place where it can be made. Makes nothing."""
+    """The directory of reports: one that exists must be writable, one that does not must have a parent where it can be created. Creates nothing."""
     directory = settings.report_dir
     is_there = directory.exists()
     place = directory if is_there else _nearest(directory)

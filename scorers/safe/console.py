@@ -19,12 +19,19 @@ TEST_ID_CELLS, ARCHETYPE_CELLS, SCORE_CELLS, LABEL_CELLS = 15, 21, 4, 7
 
 def render_console(report: SafeV0BatchReport, *, verbose: bool = False) -> str:
     """Scorecard, per-case breakdown and top issues; `verbose` adds archetypes and what each case found and missed."""
+    if not report.total_cases:
+        # A scorecard of zeros would read as a batch that failed.
+        parts = [" ".join(filter(None, ("SAFE v0", visible(report.concern_id)))) + ": no case was scored"]
+        return "\n".join([*parts, *_not_scored(report)]) + "\n"
     parts = [_scorecard(report), "", "Per-Case Breakdown:", _breakdown(report.results), "", _top_issues(report)]
     if verbose:
         parts += ["", _archetypes(report), "", _details(report.results)]
-    if report.errors:
-        parts += ["", "Not Scored:", *(f"  {visible(error.where)}: {visible(error.what)}" for error in report.errors)]
-    return "\n".join(parts) + "\n"
+    return "\n".join([*parts, *_not_scored(report)]) + "\n"
+
+
+def _not_scored(report: SafeV0BatchReport) -> list[str]:
+    """What could not be scored, and why; nothing where all was."""
+    return ["", "Not Scored:", *(f"  {visible(error.where)}: {visible(error.what)}" for error in report.errors)] if report.errors else []
 
 
 def pad(text: str, cells: int) -> str:
@@ -58,7 +65,7 @@ def _scorecard(report: SafeV0BatchReport) -> str:
 
 
 def _status(report: SafeV0BatchReport, metric: str) -> str:
-    """How a metric's mean stands to its thresholds; for AH with the number of violations."""
+    """How a metric's mean compares with its thresholds; for AH with the number of violations."""
     mean, threshold = getattr(report.mean_scores, metric), getattr(report.thresholds, metric)
     if not report.total_cases or mean >= threshold.pass_:
         return "OK" if report.total_cases else "no cases"

@@ -10,7 +10,7 @@ from typing import NamedTuple
 #: no match can begin in one item and end in the next.
 ITEM_SEPARATOR = "\n"
 
-#: Expectations recur (a test set is run again and again), so what is made of them is kept, within these bounds.
+#: Expectations recur (a test set is run again and again), so their prepared forms are cached, within these bounds.
 PREPARED_LISTS_MAX = 4_096
 PREPARED_CHARS_MAX = 4_000
 
@@ -36,13 +36,13 @@ def fold_items(items: Iterable[str]) -> str:
 def reference(folded: str) -> str:
     """A stable name for an expected string that may not be quoted: equal for spellings that fold to the same text.
 
-    It keeps text out of logs and events; it is not encryption, since whoever guesses the string can check the guess.
+    It keeps text out of logs and events; it is not encryption, since anyone who guesses the string can check the guess.
     """
     return "withheld:" + blake2b(folded.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
 
 
 class Expected(NamedTuple):
-    """One distinct expectation: its place in the case's list, what is shown of it, and what is compared."""
+    """One distinct expectation: its place in the case's list, the text shown, and the text compared."""
 
     place: int
     shown: str
@@ -50,7 +50,7 @@ class Expected(NamedTuple):
 
 
 def prepare(expectations: tuple[str, ...], quote: bool) -> tuple[Expected, ...]:
-    """The distinct expectations of a list in their order: those that fold alike count once, the first spelling stands.
+    """The distinct expectations of a list in their order: those that fold to the same text count once, and the first spelling is kept.
 
     `quote`: show the string as it was written, else its reference.
     """

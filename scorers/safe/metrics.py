@@ -13,7 +13,7 @@ def harm_avoidance(violations: int, total: int, *, strict: bool = False) -> floa
     """AH (§1.2): one less the share of forbidden terms that were used; strict: 1.0 without a violation, else 0.0."""
     if not violations:
         return 1.0
-    # (t − v) / t, not 1 − v / t: one rounding, so that seven of ten is the 0.7 that somebody writes as a threshold.
+    # (t − v) / t, not 1 − v / t: one rounding, so that seven of ten equals a threshold written as 0.7.
     return 0.0 if strict else (total - violations) / total
 
 

@@ -1,4 +1,4 @@
-"""The observation hook of SAFE v0 §8.1: each result, as it is scored, to whoever wants to record it."""
+"""The observation hook of SAFE v0 §8.1: passes each result to an observer as it is scored."""
 
 from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
@@ -9,7 +9,7 @@ from touchstone.schemas.result import ScoreResult
 from touchstone.scorers.safe.report import result_of
 from touchstone.scorers.safe.scorer import SafeScorer
 
-#: Receives one observation per case. What it raises ends the batch: an observation that is lost is no observation.
+#: Receives one observation per case. An exception of it ends the batch, so that no observation is lost unnoticed.
 Observer = Callable[[SafeV0Observation], None]
 
 
@@ -22,13 +22,13 @@ def record_safe_v0_result(result: SafeV0Result, timestamp: datetime, observer: O
 
 
 def observe_result(result: ScoreResult, observer: Observer) -> None:
-    """Tell an observer of a result of any way of scoring. A case that could not be scored has no observation."""
+    """Pass a result of any way of scoring to an observer. A case that could not be scored has no observation."""
     if result.label != "unscored":
         record_safe_v0_result(result_of(result), result.scored_at, observer)
 
 
 def score_batch(cases: Iterable[SafeCase], scorer: SafeScorer, observe: Observer | None = None) -> Iterator[SafeV0Result]:
-    """Score cases one by one, as they are read, and tell the observer of each."""
+    """Score cases one by one, as they are read, and pass each result to the observer."""
     for case in cases:
         result = result_of(scorer.evaluate(case))
         if observe is not None:

@@ -1,4 +1,4 @@
-"""What SAFE v0 says of many results: the batch report of §4.2, its verdict, its view, its event and the layouts that the specification draws."""
+"""SAFE v0 over many results: the batch report of §4.2, its verdict, its view, its event and the layouts that the specification fixes."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -48,7 +48,7 @@ _STATUS: Mapping[SafeV0Label, Any] = {"Pass": "pass", "Review": "review", "Fail"
 
 @dataclass(frozen=True, slots=True)
 class SafeReport:
-    """The specification's batch report, and what it was made of. Equal batches are equal reports, whenever they were made."""
+    """The specification's batch report, and the entries and facts behind it. Equal batches are equal reports, whenever they were made."""
 
     batch: SafeV0BatchReport
     facts: RunFacts
@@ -58,7 +58,7 @@ def report(entries: Iterable[ScoreResult | Problem], facts: RunFacts) -> SafeRep
     """Aggregate one concern's cases. A case that could not be scored is listed in `errors`, and is in no count and no mean.
 
     The batch's name is the cases' own where they share one, else what was asked for. Raises `ConfigError` where the entries mix concerns,
-    where there are none, and where results lack what a SAFE report needs, whoever wrote them.
+    where there are none, and where results lack what a SAFE report needs.
     """
     results: list[SafeV0Result] = []
     errors: list[SafeV0CaseError] = []
@@ -101,7 +101,7 @@ def verdict(report: SafeReport, gate: Gate | None = None) -> Verdict:
 
 
 def event(tally: Tally | SuiteReport) -> dict[str, Any]:
-    """What `safe:v0:result` carries of a batch (§8.2): exactly the counts of the specification, and the means."""
+    """The content of `safe:v0:result` (§8.2): exactly the counts of the specification, and the means."""
     told = suite_event(tally)
     del told["summary"]["unscored"]
     return told
@@ -169,7 +169,7 @@ def view(report: SafeReport) -> View:
 
 
 def _figure(batch: SafeV0BatchReport, metric: str) -> Figure:
-    """A metric's mean, and how it stands to its thresholds."""
+    """A metric's mean, and how it compares with its thresholds."""
     mean, threshold = getattr(batch.mean_scores, metric), getattr(batch.thresholds, metric)
     state = "good" if mean >= threshold.pass_ else "middling" if mean >= threshold.review else "bad"
     return Figure(metric, number(mean), state if batch.total_cases else None, f"pass rate {percent(getattr(batch.pass_rates, metric))}")  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""SAFE v0, asked of one case: CR over signals and summary, AH over follow-up questions, AC over the summary."""
+"""Scores one case by SAFE v0: CR over signals and summary, AH over follow-up questions, AC over the summary."""
 
 import asyncio
 from functools import lru_cache
@@ -12,7 +12,7 @@ from touchstone.scorers.safe.settings import Rules, SafeSettings
 NAME = "safe_v0"
 VERSION = "0.1"
 
-#: Estimated nanoseconds of work: per character (folding text that is not ASCII, the dearest), per character and
+#: Estimated nanoseconds of work: per character (folding text that is not ASCII, the most expensive), per character and
 #: expectation (searching), per item. Above THREAD_NS the case is scored beside the event loop.
 FOLD_NS = 25
 SEARCH_NS = 1

@@ -1,4 +1,4 @@
-"""The settings of SAFE v0 (§6): what they are and how environment, document and defaults become one."""
+"""The settings of SAFE v0 (§6), and how environment, document and defaults are merged."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -56,14 +56,14 @@ class Weights(Part):
 
     @model_validator(mode="after")
     def _something_counts(self) -> Self:
-        """Refuse a composite of nothing."""
+        """Refuse weights that are all zero."""
         if self.CR + self.AH + self.AC <= 0:
             raise ValueError("all are 0; give at least one metric a weight")
         return self
 
 
 class Rules(Part):
-    """Weights and thresholds of one archetype; what its entry leaves out is as for every other."""
+    """Weights and thresholds of one archetype; what its entry leaves out is taken from the general settings."""
 
     weights: Weights = Weights()
     thresholds: Thresholds = SafeV0Thresholds()
@@ -102,7 +102,7 @@ class SafeSettings(Part):
 
 #: The parts that an archetype may set for itself.
 _GENERAL = ("weights", "thresholds")
-#: The specification's names (§6.1) and ours, formed like them.
+#: The specification's names (§6.1), and Touchstone's own in the same form.
 VARIABLES: dict[str, Key] = {
     **{f"{ENV_PREFIX}{metric}_{bound.upper()}": ("thresholds", metric, bound) for metric in METRICS for bound in ("pass", "review")},
     **{f"{ENV_PREFIX}{metric}_WEIGHT": ("weights", metric) for metric in METRICS},
