@@ -61,12 +61,14 @@ def agreement(
         fail("--data takes no files; --oracle does")
     if not oracle and (mutations or packages):
         fail("--mutations and --packages need --oracle")
+    from touchstone.ops.cli.common.progress import working
+
     with one_line_errors():
         if data is not None:
             from touchstone.ops.verify.agreement.run import as_text, measured
 
-            found = measured(data, _say)
-            _hush()
+            with working() as say:
+                found = measured(data, say)
         else:
             from touchstone.ops.verify.agreement.report import as_text
 
@@ -77,18 +79,18 @@ def agreement(
 
 def _beside_the_oracle(files: list[Path], packages: list[Path], mutations: int, seed: int, *, quote: bool, warnings: bool) -> dict[str, Any]:
     """Start the official validator, compare, stop it. Raises `ConfigError`."""
+    from touchstone.ops.cli.common.progress import working
     from touchstone.ops.verify.agreement.sources import sources
     from touchstone.ops.verify.fhir_validator.server import FhirValidator
 
     found = sources(files)  # a mistyped path should not cost the start of a JVM
-    _say("starting the official validator")
     server = FhirValidator(packages=packages)
     try:
-        client = server.start()
-        _hush()
+        with working() as say:
+            say("starting the official validator")
+            client = server.start()
         return _compared(found, client, mutations, seed, quote=quote, warnings=warnings)
     finally:
-        _hush()
         server.stop()
 
 
@@ -102,17 +104,6 @@ def _compared(found: "list[Source]", client: Any, mutations: int, seed: int, *, 
         with Progress("mutations compared", sys.stderr, total=mutations, every=1) as progress:
             told["mutations"] = mutated(found, client, mutations, seed, quote=quote, step=progress.step)
     return told
-
-
-def _say(line: str) -> None:
-    """What is being done, for a person who is watching."""
-    if sys.stderr.isatty():
-        typer.echo(f"\r\x1b[K{line}", err=True, nl=False)
-
-
-def _hush() -> None:
-    if sys.stderr.isatty():
-        typer.echo("\r\x1b[K", err=True, nl=False)
 
 
 def _json(found: dict[str, Any]) -> str:

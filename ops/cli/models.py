@@ -1,7 +1,6 @@
 """`touchstone models`: which models answer, how good they were measured to be, and measuring them again."""
 
 import os
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -122,6 +121,7 @@ def _configured() -> dict[str, Any]:
 
 async def _evaluate(settings: "EngineSettings", support: str, data: Path, sample: int | None, only: str | None) -> dict[str, Any]:
     """Open the engines, measure, close."""
+    from touchstone.ops.cli.common.progress import working
     from touchstone.ops.verify.models.report import measured
     from touchstone.ops.verify.models.sets import find_sets
     from touchstone.scorers.engines.opening import open_engines
@@ -129,15 +129,10 @@ async def _evaluate(settings: "EngineSettings", support: str, data: Path, sample
     find_sets(data)  # loading a model takes seconds; a mistyped folder should not
     engines = open_engines(settings)
     try:
-        return await measured(engines, data, support=support, size=sample, only=only, say=_say, default_model=settings.nli_model == "default")
+        with working() as say:
+            return await measured(engines, data, support=support, size=sample, only=only, say=say, default_model=settings.nli_model == "default")
     finally:
         await engines.close()
-
-
-def _say(line: str) -> None:
-    """Progress, for a person who is watching."""
-    if sys.stderr.isatty():
-        typer.echo(f"\r\x1b[K{line}", err=True, nl=False)
 
 
 def _print_figures(told: dict[str, Any]) -> None:

@@ -52,7 +52,7 @@ async def _run(settings: "Settings", *, from_start: bool) -> None:
 
     log = structlog.get_logger("touchstone.projector")
     stop = asyncio.Event()
-    for name in (signal.SIGTERM, signal.SIGINT):
+    for name in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         asyncio.get_running_loop().add_signal_handler(name, stop.set)
     url = settings.store.url.get_secret_value()
     store = await asyncio.to_thread(ResultStore.open, url, create=True)

@@ -22,6 +22,7 @@ safe_app = typer.Typer(name="safe", help="SAFE v0: score batches of cases agains
 app.add_typer(safe_app)
 
 _ALL = ("console", "json", "markdown", "junit")
+FORMATS = (*_ALL, "html")
 _STANDARD_OUTPUT = Path("-")
 #: What `--only` takes → the statuses of cases that are listed then.
 ONLY = {"failed": frozenset({"fail", "unscored", "error"}), "not-passed": frozenset({"fail", "review", "unscored", "error"})}
@@ -104,6 +105,8 @@ def score(
     from touchstone.scorers.reporting import Gate
     from touchstone.scorers.safe import SUITE
 
+    if format is not None and (unknown := [part.strip() for part in format.split(",") if part.strip() not in {*FORMATS, "all"}]):
+        fail(f"--format {unknown[0][:40]}: give {', '.join(FORMATS)} or all; several separated by commas")
     if only is not None and only not in ONLY:
         fail(f"--only {only[:40]}: give {' or '.join(ONLY)}")
     with one_line_errors():

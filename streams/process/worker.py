@@ -112,7 +112,7 @@ async def run_process(
 
 
 async def run_worker(suite: RunningSuite | PlannedSuite, topics: tuple[str, ...], runner: RunnerName, settings: Settings) -> int:
-    """Run until SIGTERM or SIGINT. Returns the exit code. Raises `ConfigError` for what the user must fix; waits for a broker."""
+    """Run until SIGTERM, SIGINT or SIGHUP. Returns the exit code. Raises `ConfigError` for what the user must fix; waits for a broker."""
     registry = CollectorRegistry()
     metrics = WorkerMetrics(suite.name, suite.version, runner, registry, topics=topics, components=suite.components)
     process, heartbeat = _Process(settings), Heartbeat()
@@ -272,7 +272,7 @@ def _end_at_last(seconds: float) -> None:
 
 
 def _stop_on_signal(process: _Process) -> None:
-    """First SIGTERM or SIGINT: drain. A second one ends the process at once, which loses nothing but time."""
+    """First SIGTERM, SIGINT or SIGHUP (the terminal is gone): drain. A second one ends the process at once, which loses nothing but time."""
     loop = asyncio.get_running_loop()
 
     def stop(number: int) -> None:
@@ -283,5 +283,5 @@ def _stop_on_signal(process: _Process) -> None:
         process.stop.set()
         _end_at_last(process.settings.worker.drain_timeout_s + SHUTDOWN_MARGIN_S)
 
-    for number in (signal.SIGTERM, signal.SIGINT):
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         loop.add_signal_handler(number, stop, number)

@@ -230,7 +230,7 @@ def test_many_bad_cases_are_cut_short_on_standard_error(run: Command) -> None:
         (["--concern", "I25"], "data: cannot be read"),
         (["good.jsonl", "--concern", "I99"], "no case to score (concern I99, batch '*'; 1 others passed over)"),
         (["good.jsonl", "--data", "DATA"], "two sources"),
-        (["good.jsonl", "--format", "pdf"], "the command line: reportFormats.0"),
+        (["good.jsonl", "--format", "pdf"], "--format pdf: give console, json"),
         (["good.jsonl", "--config", "absent.json"], "absent.json: cannot be read"),
         (["good.jsonl", "--config", "bad.json"], "bad.json: strictAh: unknown key"),
         (["good.jsonl", "--format", "json", "--output", "good.jsonl/x.json"], "cannot be written"),
@@ -299,3 +299,12 @@ def test_packed_files_patterns_and_folders_of_folders_are_read(run: Command) -> 
 def test_several_processes_print_the_same_report(run: Command) -> None:
     path = run.file("b.jsonl", *SUMMARY_BATCH)
     assert run(path, "--jobs", "2").out == run(path).out
+
+
+def test_a_file_that_cannot_be_read_gets_no_scorecard_of_zeros(run: Command) -> None:
+    run.file("bad.json", '{"a":')
+    ran = run("bad.json")
+    assert ran.code == 3
+    assert "no case was scored" in ran.out
+    assert "0.00" not in ran.out
+    assert "bad.json, line" in ran.out

@@ -2,6 +2,8 @@
 
 import sys
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TextIO
 
@@ -57,3 +59,22 @@ class Progress:
         """Take the line away, so that what follows starts on its own."""
         if self._bar is not None:
             self._bar.stop()
+
+
+@contextmanager
+def working() -> Iterator[Callable[[str], None]]:
+    """Says what is being done, in one line of its own that goes away at the end; silent where no person watches."""
+    if sys.stderr is None or not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status("…") as status:
+        yield lambda line: status.update(escaped(line))
+
+
+def escaped(line: str) -> str:
+    """A line in which rich finds no markup."""
+    from rich.markup import escape
+
+    return escape(line)
