@@ -34,7 +34,7 @@ COMMANDS = (
 
 
 EXIT_INTERNAL = 70  # sysexits.h EX_SOFTWARE
-#: A full disk or device: the user's to mend, wherever the write was made.
+#: A full disk or device: for the user to fix, wherever the write was made.
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
 _ROOT = Path(__file__).parents[2]
 
@@ -62,13 +62,13 @@ def main() -> None:
     """Run the command line. Usage errors exit 3, because 2 means Review (SAFE v0 §7.3)."""
     _open_closed_streams()
     _outlive_readers()
-    # Without a handler of ours, the standard library prints the client libraries' warnings beside our one line.
+    # Without this handler, the standard library prints the client libraries' warnings beside the one-line error.
     logging.getLogger().addHandler(logging.NullHandler())
     sys.exit(_code_of_run())
 
 
 def _code_of_run() -> int:
-    """Run one command and flush what it wrote, so that a write that fails at the very end is told like any other."""
+    """Run one command and flush what it wrote, so that a write that fails at the very end is reported like any other."""
     try:
         code = app(standalone_mode=False)
         with until_read_no_more():
@@ -80,7 +80,7 @@ def _code_of_run() -> int:
     except (typer.Abort, KeyboardInterrupt):
         return EXIT_STOPPED
     except SystemExit as error:
-        # Click makes exit code 1 of a pipe whose reader (head, less) has gone, and 1 is a verdict of ours.
+        # Click makes exit code 1 of a pipe whose reader (head, less) has gone, and here 1 is a verdict.
         return _reader_gone() if isinstance(error.__context__, BrokenPipeError) else error.code if isinstance(error.code, int) else EXIT_ERROR
     except BrokenPipeError:
         return _reader_gone()
@@ -92,14 +92,14 @@ def _code_of_run() -> int:
 
 
 def _open_closed_streams() -> None:
-    """Give a process that was started with a closed stream (`2>&-`) one that swallows, before a file of ours takes its number."""
+    """Give a process that was started with a closed stream (`2>&-`) one that discards, before another file takes its number."""
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
             setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115  # open until the end
 
 
 class _Lossy(io.FileIO):
-    """Standard error without its error: what nobody reads any more is lost, and the exit code of the command stands."""
+    """Standard error that ignores write errors: unread output is lost, and the exit code of the command stands."""
 
     def write(self, data: Any) -> int:
         """Write, or lose it."""
@@ -110,27 +110,27 @@ class _Lossy(io.FileIO):
 
 
 def _outlive_readers() -> None:
-    """Let no line on standard error end a command: its reader (`2>&1 | head`) may be gone before the verdict is said, or its disk full."""
+    """Let no line on standard error end a command: its reader (`2>&1 | head`) may be gone before the verdict is printed, or its disk full."""
     if sys.stderr is sys.__stderr__ and isinstance(sys.stderr, io.TextIOWrapper):
         stream = io.BufferedWriter(_Lossy(sys.stderr.fileno(), "w", closefd=False))
         sys.stderr = io.TextIOWrapper(stream, sys.stderr.encoding, sys.stderr.errors, line_buffering=True)
 
 
 def _reader_gone() -> int:
-    """Nobody reads any more: not an error, and nothing is left to flush at exit."""
+    """End without an error after the reader has gone; nothing is left to flush at exit."""
     sys.stdout = None  # the interpreter's own word for no stream
     return 0
 
 
 def _cannot_write(error: OSError) -> int:
-    """One line for output that did not fit."""
+    """Print one line for output that could not be written."""
     sys.stdout = None  # what is left in its buffer cannot be written at exit either
     typer.echo(one_line(f"the output cannot be written: {error.strerror}; free some space, or send it elsewhere"), err=True)
     return EXIT_ERROR
 
 
 def _internal(error: Exception) -> int:
-    """One line for a defect of ours: its type and place. Its message stays out, because it may quote a payload."""
+    """Print one line for a defect: its type and place. Its message is left out, because it may quote a payload."""
     if os.environ.get("TOUCHSTONE_DEBUG") == "1":
         traceback.print_exception(error)
     frames = traceback.extract_tb(error.__traceback__)

@@ -1,4 +1,4 @@
-"""`touchstone bench`: how good the checks are, measured on labelled files or beside the official validator."""
+"""`touchstone bench`: measures the checks on labelled files, or against the official validator."""
 
 import sys
 from pathlib import Path
@@ -47,9 +47,9 @@ def agreement(
     warnings: WarningsOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Compare our verdicts with those of labelled files, or with those of the official FHIR validator.
+    """Compare Touchstone's verdicts with labelled files, or with the official FHIR validator.
 
-    Exit codes: 0 measured, whatever was found; 3 an error, such as a validator that cannot be started or stops answering.
+    Exit codes: 0 measured, whatever the result; 3 an error, such as a validator that cannot be started or stops answering.
 
     Example: touchstone bench agreement --data DIR
 

@@ -1,4 +1,4 @@
-"""`touchstone config`: every setting, and who set it."""
+"""`touchstone config`: every setting and its source."""
 
 import json
 import os
@@ -13,7 +13,7 @@ from touchstone.ops.cli.common.shared import BootstrapOption, ConfigOption, Json
 if TYPE_CHECKING:
     from touchstone.schemas.settings.house import Settings
 
-config_app = typer.Typer(name="config", help="Look at the settings.", no_args_is_help=True)
+config_app = typer.Typer(name="config", help="Show the settings.", no_args_is_help=True)
 app.add_typer(config_app)
 
 HIDDEN = "(set, not shown)"
@@ -21,12 +21,12 @@ HIDDEN = "(set, not shown)"
 
 @config_app.callback()
 def group() -> None:
-    """Look at the settings."""
+    """Show the settings."""
 
 
 @config_app.command()
 def show(as_json: JsonOption = False, config: ConfigOption = None, bootstrap: BootstrapOption = None) -> None:
-    """Print every setting with its value and where it came from; secrets are not shown.
+    """Print every setting with its value and its source; secrets are not shown.
 
     Precedence: command line, then environment (TOUCHSTONE_SECTION_FIELD, KAFKA_FIELD), then the settings file, then the
     default. The suites' own settings follow.

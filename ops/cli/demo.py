@@ -1,4 +1,4 @@
-"""`touchstone demo`: see it work."""
+"""`touchstone demo`: a complete run on sample data."""
 
 from enum import StrEnum
 from pathlib import Path
@@ -30,9 +30,9 @@ def demo(
     ] = None,
     config: ConfigOption = None,
 ) -> None:
-    """Score the sample batches live on the embedded broker, show results and reports, and check that all of it adds up.
+    """Score the sample batches live on the embedded broker, show results and reports, and check that all of it agrees.
 
-    Needs no Kafka, no Docker, no Java and no network. Exit codes: 0 it adds up, 1 it does not, 3 a part did not start.
+    Needs no Kafka, no Docker, no Java and no network. Exit codes: 0 everything agrees, 1 something does not, 3 a part did not start.
 
     Example: touchstone demo --runner direct
     """

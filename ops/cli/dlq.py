@@ -1,4 +1,4 @@
-"""`touchstone dlq`: dead letters, looked at, sent back or put away."""
+"""`touchstone dlq`: list, show, redrive and discard dead letters."""
 
 import base64
 import json
@@ -38,9 +38,9 @@ def list_(
     config: ConfigOption = None,
     bootstrap: BootstrapOption = None,
 ) -> None:
-    """One line per dead letter: its id, code, place, source, suite, size and age. No payload text.
+    """List dead letters, one per line: id, code, place, source, suite, size and age. No payload text.
 
-    Letters of one event that was replayed are one line with a count; resolved ones are hidden.
+    Letters of a replayed event share a line with a count; resolved ones are hidden.
 
     Example: touchstone dlq list --code not_json --since 2h
     """
@@ -71,9 +71,9 @@ def show(
     config: ConfigOption = None,
     bootstrap: BootstrapOption = None,
 ) -> None:
-    """Show one dead letter: why and where it failed, where it came from, which headers it has.
+    """Show one dead letter: why and where it failed, its source, and its headers.
 
-    What --payload shows is escaped, or hexadecimal where it is not UTF-8; with --json it is base64.
+    --payload prints escaped text, or hexadecimal where it is not UTF-8; with --json it is base64.
 
     Example: touchstone dlq show 0:17 --payload
     """
@@ -115,9 +115,9 @@ def redrive(
     config: ConfigOption = None,
     bootstrap: BootstrapOption = None,
 ) -> None:
-    """Send events back to where they came from: the original bytes, key and headers, to the same topic and partition.
+    """Send events back to their source: the original bytes, key and headers, to the same topic and partition.
 
-    Mend the cause first (a suite's version, a setting), or they die again. Each step waits for the broker.
+    Fix the cause first (a suite's version, a setting), or they become dead letters again. Each step waits for the broker.
 
     Example: touchstone dlq redrive --code schema_missing --dry-run
     """
@@ -136,7 +136,7 @@ def discard(
     config: ConfigOption = None,
     bootstrap: BootstrapOption = None,
 ) -> None:
-    """Put letters away: they stay on the topic, but are no longer listed. The event stays dead in every account.
+    """Discard letters: they stay on the topic, but are no longer listed. The events stay dead in every account.
 
     Example: touchstone dlq discard 0:17 2:5
     """
@@ -189,7 +189,7 @@ def _settle(
     dry_run: bool,
     as_json: bool,
 ) -> None:
-    """Redrive or discard what was chosen, and say each step."""
+    """Redrive or discard the chosen letters, and print each step."""
     from touchstone.ops.cli.common.running import run
     from touchstone.streams.topics.dlq import Filter
 
@@ -264,7 +264,7 @@ def _facts(letter: "DeadLetter") -> dict[str, Any]:
 
 
 def _content(record: "Record", payload: bool) -> dict[str, Any]:
-    """Key, headers and payload for machines: sizes, and contents only when asked for."""
+    """Key, headers and payload for --json: sizes, and contents only when asked for."""
     from touchstone.streams.topics.dlq import original_headers
 
     def told(raw: bytes | None) -> Any:
@@ -278,7 +278,7 @@ def _content(record: "Record", payload: bool) -> dict[str, Any]:
 
 
 def _safe(text: str) -> str:
-    """Text without anything that a terminal would act upon."""
+    """Text without control characters."""
     from touchstone.ops.reports.text import visible
 
     return visible(text)

@@ -57,7 +57,7 @@ def validate(
     min_pass_rate: MinPassRateOption = None,
     config: ClinicalConfigOption = None,
 ) -> None:
-    """Validate clinical files of any mix and report them; what each is, is seen from its content.
+    """Validate clinical files of any mix and report them; the format of each is recognised from its content.
 
     Directories are walked in name order; a file of no known format found there is listed and not counted. Exit codes: 0 all pass, 1 at least one
     Fail, 2 no Fail but a Warn or a file that was not validated, 3 a file that could not be read, or nothing to validate. The report goes to
@@ -101,7 +101,7 @@ def _settings(config: Path | None, *, formats: str | None, quote: bool | None, p
 
 
 def _complain(report: "ClinicalReport") -> None:
-    """Say on standard error which files count and were not validated, a line each."""
+    """Print on standard error which files count and were not validated, a line each."""
     for line in report.not_validated:
         typer.echo(one_line(line), err=True)
     if report.not_validated_more:

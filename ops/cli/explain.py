@@ -1,4 +1,4 @@
-"""`touchstone explain`: how a record would be read and routed."""
+"""`touchstone explain`: shows how a record would be read and routed."""
 
 import json
 import sys
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from touchstone.schemas.settings.house import Settings
 
 BYTES_MAX = 268_435_456
-#: No verdict, but as good as one for whoever tries out a producer.
+#: Not a verdict, but useful in scripts that try out a producer.
 EXIT_REJECTED = 1
 WORDS = {"dead": "rejected"}
 
@@ -31,9 +31,9 @@ def explain(
     as_json: JsonOption = False,
     config: ConfigOption = None,
 ) -> None:
-    """Say how each record would be read: its format, kind and id, which suites score it, or why and where it is rejected, and what to do.
+    """Show how each record would be read: its format, kind and id, which suites score it, or why and where it is rejected, and what to do.
 
-    Uses the same code as the workers and shows no payload text. Nothing is sent. Exit codes: 0 no record would be rejected by all who read it,
+    Uses the same code as the workers and shows no payload text. Nothing is sent. Exit codes: 0 no record would be rejected by every suite that reads it,
     1 at least one would be and become a dead letter, 3 an error.
 
     Example: touchstone explain event.json -H ce_specversion=1.0 -H ce_type=touchstone.safe
@@ -58,7 +58,7 @@ def explain(
 
 
 def _sum_up(told: Sequence[dict[str, Any]]) -> None:
-    """How many records end how."""
+    """Print how many records have each outcome."""
     counts: dict[str, int] = {}
     for record in told:
         word = WORDS.get(record["outcome"], record["outcome"])
@@ -78,7 +78,7 @@ class Readings:
         self._topic = topic
 
     def of(self, where: str, value: bytes, headers: Sequence[tuple[str, bytes]]) -> dict[str, Any]:
-        """One record as JSON types. `outcome`: scored, skipped, dead, or not read, of the suite that makes most of it."""
+        """One record as JSON types. `outcome`: scored, skipped, dead, or not read, the best outcome over the suites."""
         from touchstone.ops.batch.outgoing import Probe
         from touchstone.ops.cli.common.next_step import next_step
         from touchstone.streams.wire.codec import Read, Reject
@@ -97,7 +97,7 @@ class Readings:
                 told |= {"kind": step.case.kind, "case_id": step.case.case_id, "event_id": step.event_id if own or headers else None}
                 told["event_id_from"] = "its own" if own else "the CloudEvent" if "cloudevents" in step.format else "its place on the topic"
                 if told["event_id_from"] == "its place on the topic":
-                    told["event_id"] = None  # not known before it lies there
+                    told["event_id"] = None  # not known before it is on the topic
                 entry["outcome"] = "scored"
             elif isinstance(step, Reject):
                 entry |= {"outcome": "dead", "reason": step.code, "path": step.where}
@@ -156,13 +156,13 @@ def _records(data: bytes, file: Path, whole: bool) -> Iterator[tuple[str, bytes]
     except orjson.JSONDecodeError:
         document = None
         lines = data.splitlines() if len(data.splitlines()) > 1 else []
-        # A first line that is JSON by itself makes JSON lines; anything else is one record that nobody can read.
+        # A first line that is JSON by itself makes JSON lines; anything else is one unreadable record.
         if lines and (file.suffix in {".jsonl", ".ndjson"} or _is_json(lines[0])):
             yield from ((f"{name}, line {number}", line) for number, line in enumerate(lines, 1))
             return
     cases = document if isinstance(document, list) else document.get("cases") if isinstance(document, dict) else None
     if not isinstance(cases, list):
-        # The line end that an editor leaves behind is no part of what a producer sends.
+        # The line end that an editor adds is not part of what a producer sends.
         yield name, data if whole else data.removesuffix(b"\n")
         return
     above = {key: document[key] for key in ("concern_id", "batch_id") if document.get(key)} if isinstance(document, dict) else {}

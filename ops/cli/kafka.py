@@ -37,9 +37,9 @@ def start(
     data_dir: DataDirOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Start Kafka, wait until it serves, and say how to use it; a second start changes nothing.
+    """Start Kafka, wait until it serves, and print how to use it; a second start changes nothing.
 
-    It keeps running when this command has ended. Records survive stop and start.
+    It keeps running after this command. Records survive stop and start.
 
     Example: touchstone kafka start --port 9092
     """
@@ -62,7 +62,7 @@ def start(
 
 @kafka_app.command()
 def stop(data_dir: DataDirOption = None, as_json: JsonOption = False) -> None:
-    """Stop it; topics, records and committed offsets stay for the next start.
+    """Stop Kafka; topics, records and committed offsets stay for the next start.
 
     Example: touchstone kafka stop
     """
@@ -78,7 +78,7 @@ def stop(data_dir: DataDirOption = None, as_json: JsonOption = False) -> None:
 
 @kafka_app.command()
 def status(data_dir: DataDirOption = None, as_json: JsonOption = False) -> None:
-    """Say whether it runs, and where; exit 3 where it does not run whole.
+    """Show whether Kafka runs, and where; exit 3 unless every node runs.
 
     Example: touchstone kafka status --json
     """
@@ -137,7 +137,7 @@ def _load(data_dir: Path | None) -> "KafkaCluster | None":
 
 
 def _refuse_another_shape(cluster: "KafkaCluster", nodes: int | None, port: int | None) -> None:
-    """A cluster keeps its number of nodes for life, and its ports while it runs."""
+    """Refuse another number of nodes than the cluster was created with, or another port while it runs."""
     if nodes is not None and nodes != len(cluster.nodes):
         fail(f"{cluster.data_dir} holds a cluster of {len(cluster.nodes)} node(s), not {nodes}: use another --data-dir, or stop it and remove that folder")
     if port and any(cluster.alive().values()) and port != cluster.nodes[0].ports["PLAINTEXT"]:

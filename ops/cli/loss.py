@@ -19,7 +19,7 @@ app.add_typer(loss_app)
 
 
 class Support(StrEnum):
-    """What counts as support of a statement."""
+    """How support of a statement is measured."""
 
     auto = "auto"
     nli = "nli"

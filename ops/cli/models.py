@@ -1,4 +1,4 @@
-"""`touchstone models`: which models answer, how good they were measured to be, and measuring them again."""
+"""`touchstone models`: shows the models in use and their measured quality, and measures them."""
 
 import os
 from pathlib import Path
@@ -35,7 +35,7 @@ SampleOption = Annotated[
 
 @models_app.callback()
 def models(context: typer.Context, as_json: JsonOption = False) -> None:
-    """What is configured, and the scores that were measured for it. Loads no model."""
+    """Show the configured models and their measured scores. Loads no model."""
     if context.invoked_subcommand is not None:
         return
     with one_line_errors():
@@ -85,7 +85,7 @@ def evaluate(
 
 
 def _engine_settings(model: str | None = None, device: str | None = None, dtype: str | None = None) -> "tuple[EngineSettings, str]":
-    """The configured engines, with what the command line says instead. Raises `ConfigError`."""
+    """The configured engines, overridden by the command line. Raises `ConfigError`."""
     from pydantic import ValidationError
 
     from touchstone.ops.suites import suite_settings

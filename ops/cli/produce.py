@@ -1,4 +1,4 @@
-"""`touchstone produce`: files → events on Kafka."""
+"""`touchstone produce`: sends files as events to Kafka."""
 
 import json
 import re
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class CloudEvents(StrEnum):
-    """How an event is wrapped."""
+    """Whether and how events are wrapped as CloudEvents."""
 
     none = "none"
     binary = "binary"
@@ -50,8 +50,8 @@ def produce(
 ) -> None:
     """Send the cases of batch files as events, and wait until the broker has acknowledged every one.
 
-    Reads what `touchstone safe score` reads. SAFE cases get what they lack: kind, concern, batch, batch_size, and an id
-    made of their content, so the same file sent twice scores once. Events of other kinds are sent as they are. Everything
+    Reads the same files as `touchstone safe score`. SAFE cases get what they lack: kind, concern, batch, batch_size, and an id
+    made of their content, so the same file sent twice scores once. Events of other kinds are sent unchanged. Everything
     is checked first: if one line is wrong, nothing is sent.
 
     Example: touchstone produce data/I25/I25_batch_1.jsonl --rate 50/s
@@ -93,7 +93,7 @@ def _counted(events: "Iterator[Outgoing]") -> "Iterator[Outgoing]":
 
 
 def _report(sent: "Sent", checked: "Checked", seconds: float, as_json: bool) -> None:
-    """Say what went where."""
+    """Print what was sent, and where."""
     from touchstone.ops.reports.text import counted, visible
 
     topics = sorted({topic for topic, _ in sent.acknowledged})
@@ -116,7 +116,7 @@ def _report(sent: "Sent", checked: "Checked", seconds: float, as_json: bool) -> 
 
 
 def _rate(text: str | None) -> float | None:
-    """Events per second. Ends with exit 3 where it is no rate."""
+    """Events per second. Ends with exit 3 for an invalid rate."""
     if text is None:
         return None
     match = re.fullmatch(r"(\d+(?:\.\d+)?)(?:/([sm]))?", text.strip())

@@ -23,7 +23,7 @@ def projector(
     config: ConfigOption = None,
     bootstrap: BootstrapOption = None,
 ) -> None:
-    """Keep results in a store and report batches from it. One projector per store. SIGTERM finishes the transaction in hand.
+    """Write results to a store and report batches from it. Run one projector per store. SIGTERM finishes the current transaction.
 
     Example: touchstone projector --store sqlite:///results.db
     """

@@ -1,4 +1,4 @@
-"""`touchstone reconcile`: does every event have its outcome?"""
+"""`touchstone reconcile`: checks that every event has an outcome."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -27,10 +27,10 @@ def reconcile(
     config: ConfigOption = None,
     bootstrap: BootstrapOption = None,
 ) -> None:
-    """Compare topic offsets, committed offsets, stored outcomes and dead letters.
+    """Check that every event has one outcome: compare topic offsets, committed offsets, stored outcomes and dead letters.
 
     Exit codes: 0 the account closes, 1 a hole or a difference (or, with --drained, events in flight), 2 undecided: the projector is behind, and
-    what is missing may be among the results it has not read yet (try a longer --wait), 3 an error.
+    the missing outcomes may be among results it has not read yet (try a longer --wait), 3 an error.
 
     Example: touchstone reconcile --suite safe_v0 --drained
     """

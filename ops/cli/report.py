@@ -1,4 +1,4 @@
-"""`touchstone report`: what was scored live, from the result store."""
+"""`touchstone report`: reports live results from the result store."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -32,9 +32,9 @@ def report(
     config_digest: Annotated[str | None, typer.Option(help="Results of this configuration. Default: the newest.", show_default=False)] = None,
     config: ConfigOption = None,
 ) -> None:
-    """Report what was scored live, as the commands on files report it: `safe score`, `eval validate`, `loss score`, `score`.
+    """Report live results in the same form as the commands on files: `safe score`, `eval validate`, `loss score`, `score`.
 
-    The exit codes are theirs. Without --concern and --batch everything that was scored in the newest way is reported.
+    Exit codes are the same as theirs. Without --concern and --batch all results of the newest version and configuration are reported.
 
     Example: touchstone report --suite clinical --format html --output report.html
     """
@@ -63,7 +63,7 @@ def report(
 
 
 def _facts(suite: "Suite", chosen: "Chosen", concern: str | None, batch: str | None) -> "RunFacts":
-    """By what the results were scored, as far as this process can know it."""
+    """The version and configuration that scored the results, as far as this process knows them."""
     from datetime import UTC, datetime
 
     from touchstone.ops.suites import suite_settings

@@ -59,7 +59,7 @@ JobsOption = Annotated[int, typer.Option("--jobs", "-j", min=1, max=64, help="Nu
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Whether a case of a named file is asked for, by its concern and batch. One without a usable id is, so that validation can name what is missing."""
+    """Whether a case of a named file is asked for, by its concern and batch. A case without a usable id is, so that validation can name what is missing."""
 
     concern: str | None
     pattern: str
@@ -127,7 +127,7 @@ def score(
 
 
 def _settings(config: Path | None, strict_ah: bool | None, format: str | None, withhold: bool | None, data: Path | None) -> "SafeSettings":
-    """Command line > environment > document > defaults (§6). Files belong to whoever runs the command, so it quotes by default."""
+    """Command line > environment > document > defaults (§6). The files belong to the user who runs the command, so it quotes by default."""
     from touchstone.ops.json_documents import read_document, read_document_if_present
     from touchstone.scorers.safe.settings import DOCUMENT_NAME, ENV_PREFIX, resolve
 
@@ -163,7 +163,7 @@ def _sources(files: list[str] | None, concern: str | None, pattern: str, setting
 
 
 def _observed(run: Any, path: Path | None) -> Any:
-    """Have each result recorded (§8.1), where that is asked for."""
+    """Record each result (§8.1), where that is asked for."""
     if path is None:
         return nullcontext()
     from touchstone.ops.reports.observations import JsonLinesObserver

@@ -1,4 +1,4 @@
-"""`touchstone score`: files through any installed suite."""
+"""`touchstone score`: scores files with any installed suite."""
 
 from pathlib import Path
 from typing import Annotated

@@ -1,4 +1,4 @@
-"""`touchstone tail`: watch a topic, without a consumer group and without payload text."""
+"""`touchstone tail`: watches topics without a consumer group and without payload text."""
 
 import json
 from collections.abc import Sequence
@@ -36,7 +36,7 @@ class View:
     as_json: bool
 
     def admits(self, sighting: "Sighting") -> bool:
-        """Whether the filters let it through; with a label asked for, what has none is passed over."""
+        """Whether the filters admit a record; with a label filter, records without a label are not shown."""
         fits = self.suite is None or sighting.suite == self.suite
         return fits and (self.label is None or (sighting.label or "").lower() == self.label.lower())
 
@@ -57,7 +57,7 @@ def tail(
 ) -> None:
     """Show records as they arrive: time, suite, label, case, values; never payload text.
 
-    Reads without a consumer group, so nobody's offsets move. Ctrl-C ends it.
+    Reads without a consumer group, so no committed offsets move. Press Ctrl-C to stop.
 
     Example: touchstone tail results reports --from beginning --label Fail
     """
@@ -78,7 +78,7 @@ def tail(
 
 
 def _check_label(label: str) -> None:
-    """Refuse a label that no result can have: the watcher would wait for ever."""
+    """Refuse a label that no result can have: the command would wait forever."""
     from touchstone.schemas.result import Label
 
     labels = get_args(Label)
@@ -87,7 +87,7 @@ def _check_label(label: str) -> None:
 
 
 def _check_suite(suite: str) -> None:
-    """Say that a suite is not installed here; its results may come from elsewhere."""
+    """Warn that a suite is not installed here; its results may come from elsewhere."""
     from touchstone.scorers.registry import suite_entry_points
 
     names = sorted(suite_entry_points())

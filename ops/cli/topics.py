@@ -1,4 +1,4 @@
-"""`touchstone topics`: make the topics, and look at them."""
+"""`touchstone topics`: creates and describes the topics."""
 
 import json
 from dataclasses import asdict
@@ -18,7 +18,7 @@ app.add_typer(topics_app)
 
 @topics_app.command()
 def create(config: ConfigOption = None, bootstrap: BootstrapOption = None, as_json: JsonOption = False) -> None:
-    """Create every topic that is missing; what exists is left as it is, and said.
+    """Create every topic that is missing; existing topics are listed and left unchanged.
 
     Partitions, replication and names come from the topics section of the settings.
 

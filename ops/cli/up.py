@@ -1,4 +1,4 @@
-"""`touchstone up`: everything in one terminal."""
+"""`touchstone up`: runs everything in one terminal."""
 
 import contextlib
 import os
@@ -81,7 +81,7 @@ def up(
 
 
 def _settings_given(pairs: "Sequence[str]") -> dict[str, str]:
-    """`NAME=VALUE` as variables. Ends with exit 3 for one that nobody here reads."""
+    """`NAME=VALUE` as variables. Ends with exit 3 for a variable that no suite here reads."""
     from touchstone.scorers.registry import usable_suites
 
     prefixes = sorted({HOUSE_PREFIX, *(suite.env_prefix for suite in usable_suites().values() if suite.env_prefix)}) if pairs else []
@@ -97,7 +97,7 @@ def _settings_given(pairs: "Sequence[str]") -> dict[str, str]:
 
 
 def _suites(asked: "Sequence[str] | None") -> list[str]:
-    """The suites to run: those asked for, each of which must be able to; else every one that can, and a line for each that cannot."""
+    """The suites to run: those asked for, which must all be able to run; else all that can, with a line for each that cannot."""
     from touchstone.ops.suites import why_not_here
     from touchstone.scorers.base import ConfigError
     from touchstone.scorers.registry import load_suite, suite_entry_points
@@ -105,7 +105,7 @@ def _suites(asked: "Sequence[str] | None") -> list[str]:
     found: list[str] = []
     for name in dict.fromkeys(asked or sorted(suite_entry_points())):
         if asked:
-            load_suite(name)  # says which suites there are
+            load_suite(name)  # the error names the installed suites
         reason = why_not_here(name)
         if reason is None:
             found.append(name)
@@ -119,7 +119,7 @@ def _suites(asked: "Sequence[str] | None") -> list[str]:
 
 
 async def _serve(settings: "Settings", plan: "Plan") -> int:
-    """Start, say where everything is, wait for a signal or a failure, stop."""
+    """Start, print the addresses, wait for a signal or a failure, stop."""
     import asyncio
     import time
 
@@ -159,19 +159,19 @@ async def _serve(settings: "Settings", plan: "Plan") -> int:
 
 
 def _why(live: "Live") -> str:
-    """Why it ends, and what happens now."""
+    """Print why it ends and what happens now."""
     came = f"{live.asked_by.name} came: ending" if live.asked_by is not None else "Ending"
     return f"{came} workers, projector and broker, in this order; once more to end at once …"
 
 
 def _tell(text: str) -> None:
-    """A line on standard error. Where the terminal is gone nobody can read it, and the ending must go on."""
+    """Print a line on standard error; a terminal that is gone must not interrupt the shutdown."""
     with contextlib.suppress(OSError):
         typer.echo(text, err=True)
 
 
 def _greet(live: "Live", plan: "Plan", seconds: float) -> None:
-    """Where everything is, and what to do with it from another terminal."""
+    """Print where everything is, and how to use it from another terminal."""
     from touchstone.ops.store.engine import shown
 
     lasting = "" if plan.store else ", temporary: removed at the end"

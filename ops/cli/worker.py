@@ -35,7 +35,7 @@ def worker(
         typer.Option(help="off: send dead letters however many there are, after you have looked at a flood of them (default: on).", show_default=False),
     ] = None,
 ) -> None:
-    """Consume events, score them, produce results, commit in order. SIGTERM drains.
+    """Consume events, score them, produce results and commit in order. SIGTERM finishes the events in flight.
 
     Example: touchstone worker --suite safe_v0 --http-port 9108
     """

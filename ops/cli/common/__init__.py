@@ -1,1 +1,1 @@
-"""What commands share: options, errors, progress, terminals."""
+"""Shared parts of the commands: options, errors, progress, terminals."""

@@ -1,4 +1,4 @@
-"""What to do about a record that no suite scores: the faults of its fields, another way to score what it holds, a mistyped kind."""
+"""Advice for a record that no suite scores: the faults of its fields, another way to score its content, a mistyped kind."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -20,7 +20,7 @@ _UNREADABLE = {
 
 
 def next_step(where: str, value: bytes, code: str, suites: Sequence["Suite"]) -> str | None:
-    """What to do next, in one line without payload text; None where nothing can be said. `code`: of the first suite that rejects the record."""
+    """The next step, in one line without payload text; None where there is no advice. `code`: from the first suite that rejects the record."""
     if (reader := _reader(where, value, suites)) is not None:
         return f"not an event, but {reader[1]} that {reader[0]} scores as a file: touchstone score {reader[0]} FILE"
     if code in _UNREADABLE:
@@ -39,7 +39,7 @@ def next_step(where: str, value: bytes, code: str, suites: Sequence["Suite"]) ->
 
 
 def _reader(where: str, value: bytes, suites: Sequence["Suite"]) -> tuple[str, str] | None:
-    """A suite that reads the value as a document of another form than a case, and what it takes it for."""
+    """A suite that reads the value as a document of another form than a case, and the name of that form."""
     from touchstone.ops.suites import suite_settings
     from touchstone.schemas.result import Problem
     from touchstone.scorers.base import ConfigError, Document
@@ -71,7 +71,7 @@ def _document(value: bytes) -> dict[str, Any] | None:
 
 
 def _faults(document: Mapping[str, Any], kinds: Mapping[str, type["Case"]]) -> str | None:
-    """What is wrong with the fields of a case, by the words that its model has for it."""
+    """What is wrong with the fields of a case, in the texts of its model."""
     from pydantic import ValidationError
 
     from touchstone.schemas.case import validate_case

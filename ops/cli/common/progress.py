@@ -16,7 +16,7 @@ STEPS_PER_LOOK = 64
 
 
 class Progress:
-    """A bar or a counter that appears two seconds after it was made; silent where no person watches.
+    """A bar or a counter that appears two seconds after it was made; silent where the output is not a terminal.
 
     `total`: how much there will be, for a bar and the time that is left; None for a counter alone.
     """
@@ -63,7 +63,7 @@ class Progress:
 
 @contextmanager
 def working() -> Iterator[Callable[[str], None]]:
-    """Says what is being done, in one line of its own that goes away at the end; silent where no person watches."""
+    """Says what is being done, in one line of its own that goes away at the end; silent where the output is not a terminal."""
     if sys.stderr is None or not sys.stderr.isatty():
         yield lambda _: None
         return

@@ -1,4 +1,4 @@
-"""Running Kafka work for a short command: quiet libraries, one line for the user's mistakes."""
+"""Runs Kafka work for a short command: libraries are quiet, and a user's mistake is one line."""
 
 import asyncio
 import io
@@ -25,7 +25,7 @@ def run(work: Coroutine[Any, Any, T]) -> T:
     library.setLevel(logging.CRITICAL + 1)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")  # an id that the terminal cannot show ends no command
+            stream.reconfigure(errors="backslashreplace")  # an id that the terminal cannot show must not end a command
     try:
         with one_line_errors():
             return asyncio.run(work)
@@ -34,5 +34,5 @@ def run(work: Coroutine[Any, Any, T]) -> T:
 
 
 def tell(message: str) -> None:
-    """One line on standard error, for what happens while a command goes on."""
+    """One line on standard error, for an event while a command runs."""
     typer.echo(one_line(message), err=True)

@@ -1,4 +1,4 @@
-"""What every command that scores files shares: run, report, write, say the verdict, end with its exit code."""
+"""Shared steps of the commands that score files: run, report, write, print the verdict, end with its exit code."""
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from touchstone.scorers.base import Suite
     from touchstone.scorers.reporting import Gate, RunFacts, Verdict
 
-#: Problems that standard error tells; all of them are in the report.
+#: Problems that are printed on standard error; all of them are in the report.
 PROBLEMS_SHOWN_MAX = 20
 #: What opening and reporting a file costs, as bytes that might have been scored meanwhile.
 _BYTES_PER_FILE = 8_192
@@ -50,7 +50,7 @@ def run_files(run: "Run", sources: "Callable[[], Iterator[Source]]", what: str) 
 
 
 def tell_problems(run: "Run") -> None:
-    """Say on standard error what was not scored and what was met twice."""
+    """Print on standard error what was not scored and which events were repeated."""
     from touchstone.schemas.result import Problem
 
     shown = rest = 0
@@ -86,7 +86,7 @@ def write_in(
 
 
 def end_with(suite: "Suite", verdict: "Verdict") -> NoReturn:
-    """Say the verdict, and end with its exit code: whatever happens to the output, the code stands."""
+    """Print the verdict and end with its exit code; the code stands even if the output fails."""
     typer.echo(f"{suite.title or suite.name} {verdict}", err=True)
     raise typer.Exit(verdict.exit_code)
 
@@ -97,7 +97,7 @@ def judged(suite: "Suite", report: Any, gate: "Gate | None" = None) -> "Verdict"
 
 
 def paths_of(files: Sequence[str]) -> list[Path]:
-    """The files as paths. Refuses what cannot be meant, before anything is read."""
+    """The files as paths. Refuses an empty path before anything is read."""
     from touchstone.scorers.base import ConfigError
 
     # As a path the empty text would be the working directory.

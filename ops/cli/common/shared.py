@@ -1,4 +1,4 @@
-"""What every command shares: settings, one-line errors, exit codes."""
+"""Shared by all commands: settings, one-line errors, exit codes."""
 
 import os
 import sys
@@ -26,7 +26,7 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, for machin
 
 @contextmanager
 def until_read_no_more() -> Iterator[None]:
-    """Write for a command whose exit code is a verdict: a reader that goes early (head, less) must not make it a pass."""
+    """Write for a command whose exit code is a verdict: a reader that closes early (head, less) must not turn it into a pass."""
     try:
         yield
     except BrokenPipeError:
@@ -34,7 +34,7 @@ def until_read_no_more() -> Iterator[None]:
 
 
 def one_line(message: str) -> str:
-    """A message of ours as one line that no terminal acts upon, whatever it names."""
+    """A message as one line without control characters, whatever it names."""
     from touchstone.ops.reports.text import visible
 
     return visible(f"touchstone: {message}")
@@ -48,7 +48,7 @@ def fail(message: str, code: int = EXIT_ERROR) -> NoReturn:
 
 @contextmanager
 def one_line_errors() -> Iterator[None]:
-    """Turn the errors that are the user's to mend into one line and exit 3; anything else is a defect, for `main` to report."""
+    """Turn errors that the user can fix into one line and exit 3; anything else is a defect, which `main` reports."""
     from touchstone.ops.reports.writing import Stopped
     from touchstone.scorers.base import ConfigError
 

@@ -1,4 +1,4 @@
-"""What the commands on the result store share."""
+"""Shared by the commands on the result store."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

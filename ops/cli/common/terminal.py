@@ -1,4 +1,4 @@
-"""What may be done to a report that a person reads on a terminal, and not to one that a program reads."""
+"""Terminal features for reports: colour and line width, only where a person reads them."""
 
 import os
 import sys
@@ -13,7 +13,7 @@ def is_read_by_a_person(output: Path | None) -> bool:
 
 
 def width_of(output: Path | None) -> int | None:
-    """The cells of a line of that terminal; None where lines are not to be broken."""
+    """Width of that terminal in cells; None where lines must not be broken."""
     from shutil import get_terminal_size
 
     return get_terminal_size().columns if is_read_by_a_person(output) else None
