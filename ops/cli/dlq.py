@@ -279,7 +279,7 @@ def _content(record: "Record", payload: bool) -> dict[str, Any]:
 
 def _safe(text: str) -> str:
     """Text without control characters."""
-    from touchstone.ops.reports.text import visible
+    from touchstone.scorers.reporting.words import visible
 
     return visible(text)
 

@@ -63,7 +63,7 @@ def _checks(settings: "Settings | None") -> "list[Check]":
 
 def _print(checks: "list[Check]") -> None:
     """A line per check, and what to do beneath the ones that need it."""
-    from touchstone.ops.reports.text import visible
+    from touchstone.scorers.reporting.words import visible
 
     words = {"good": "ok  ", "note": "note", "bad": "BAD "}
     width = max(len(check.area) for check in checks)

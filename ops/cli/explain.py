@@ -114,7 +114,7 @@ class Readings:
 
 def _lines(record: dict[str, Any]) -> Iterator[str]:
     """One record for people."""
-    from touchstone.ops.reports.text import visible
+    from touchstone.scorers.reporting.words import visible
 
     parts = [f"{record['bytes']:,} bytes", f"format {record['format'] or 'unread'}"]
     if record["kind"]:

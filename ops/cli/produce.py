@@ -94,7 +94,7 @@ def _counted(events: "Iterator[Outgoing]") -> "Iterator[Outgoing]":
 
 def _report(sent: "Sent", checked: "Checked", seconds: float, as_json: bool) -> None:
     """Print what was sent, and where."""
-    from touchstone.ops.reports.text import counted, visible
+    from touchstone.scorers.reporting.words import counted, visible
 
     topics = sorted({topic for topic, _ in sent.acknowledged})
     by_topic = {topic: {part: count for (name, part), count in sorted(sent.acknowledged.items()) if name == topic} for topic in topics}

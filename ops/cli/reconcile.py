@@ -61,7 +61,7 @@ def reconcile(
 
 def _lines(outcome: "Reconciliation") -> list[str]:
     """The account for people: a table, what is wrong, the verdict."""
-    from touchstone.ops.reports.text import counted
+    from touchstone.scorers.reporting.words import counted
 
     titles = ("partition", "consumed", "scored", "skipped", "shed", "dead", "in flight", "empty", "holes")
     rows = [titles, *(_row(account) for account in outcome.partitions)]
@@ -100,7 +100,7 @@ def _row(account: "PartitionAccount") -> tuple[str, ...]:
 
 def _remarks(account: "PartitionAccount") -> list[str]:
     """Reasons behind the counts, then holes, differences and notes with their offsets."""
-    from touchstone.ops.reports.text import counted
+    from touchstone.scorers.reporting.words import counted
     from touchstone.streams.account.intervals import show, size
 
     where = f"{account.topic}[{account.partition}]"

@@ -121,7 +121,7 @@ async def _watch(settings: "Settings", view: View) -> None:
 
 def line(sighting: "Sighting", *, several: bool = False) -> str:
     """A sighting for people, safe for a terminal."""
-    from touchstone.ops.reports.text import visible
+    from touchstone.scorers.reporting.words import visible
 
     place = f"{sighting.topic}[{sighting.partition}] {sighting.offset}" if several else f"[{sighting.partition}] {sighting.offset}"
     return visible(f"{sighting.at:%H:%M:%S}  {place}  {sighting.text}")

@@ -25,7 +25,7 @@ def create(config: ConfigOption = None, bootstrap: BootstrapOption = None, as_js
     Example: touchstone topics create --bootstrap localhost:9092
     """
     from touchstone.ops.cli.common.running import run
-    from touchstone.ops.reports.text import counted
+    from touchstone.scorers.reporting.words import counted
     from touchstone.streams.topics.provision import create_topics
 
     made = run(create_topics(settings_from(config, bootstrap)))

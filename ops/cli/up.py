@@ -193,6 +193,6 @@ def _greet(live: "Live", plan: "Plan", seconds: float) -> None:
 
 def _show(line: "LogLine") -> None:
     """A child's line, safe for a terminal."""
-    from touchstone.ops.reports.text import visible
+    from touchstone.scorers.reporting.words import visible
 
     _tell(visible(f"[{line.child}] {line.text}"))

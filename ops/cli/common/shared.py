@@ -35,7 +35,7 @@ def until_read_no_more() -> Iterator[None]:
 
 def one_line(message: str) -> str:
     """A message as one line without control characters, whatever it names."""
-    from touchstone.ops.reports.text import visible
+    from touchstone.scorers.reporting.words import visible
 
     return visible(f"touchstone: {message}")
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from touchstone.ops.reports.text import counted, visible
+from touchstone.scorers.reporting.words import counted, visible
 
 DIFFERENCES_SHOWN_MAX = 20
 

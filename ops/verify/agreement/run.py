@@ -9,10 +9,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from touchstone.ops.reports.text import visible
 from touchstone.ops.verify.agreement import hl7v2 as agreement_hl7v2
 from touchstone.ops.verify.agreement import recorded as fhir_agreement
 from touchstone.scorers.base import ConfigError
+from touchstone.scorers.reporting.words import visible
 
 FHIR_PARTS = {
     "official cases": "fhir/fhir-test-cases/validator/manifest.json",
