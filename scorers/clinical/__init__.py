@@ -22,7 +22,7 @@ METRICS = ("overall", "format", "terminology", *(f"{form}_{name}" for form in ("
 
 
 def build(settings: ClinicalSettings) -> ClinicalScorer:
-    """Open what the settings name; tables load when they are first needed. Raises `ConfigError`."""
+    """Build the scorer of the settings; tables load when they are first needed. Raises `ConfigError`."""
     from touchstone.scorers.clinical.scorer import ClinicalScorer
 
     return ClinicalScorer(settings)
@@ -31,7 +31,7 @@ def build(settings: ClinicalSettings) -> ClinicalScorer:
 def validate_document(content: bytes | str | dict[str, Any], form: ClinicalFormat | None = None, settings: ClinicalSettings | None = None) -> Validated:
     """Validate one FHIR R4 or HL7 v2 document: findings, rules fired, what was not checked, scores 0–100, label.
 
-    The format is looked for where it is not given. To validate many, keep one `touchstone.scorers.clinical.documents.DocumentValidator`.
+    The format is detected where it is not given. To validate many, keep one `touchstone.scorers.clinical.documents.DocumentValidator`.
     Never raises for what the document holds; raises `ConfigError` for settings that cannot be used.
     """
     from touchstone.scorers.clinical.documents import DocumentValidator

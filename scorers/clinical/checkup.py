@@ -1,4 +1,4 @@
-"""What `touchstone doctor` looks at for the clinical suite: FHIR packages and profiles, code tables, and whether terminology servers answer."""
+"""The `touchstone doctor` checks of the clinical suite: FHIR packages and profiles, code tables, and whether terminology servers answer."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -9,7 +9,7 @@ from touchstone.scorers.clinical.settings import DOCUMENT_NAME, ClinicalSettings
 if TYPE_CHECKING:
     from touchstone.scorers.clinical.checks.terminology_server import TerminologyServer
 
-#: Nobody waits longer for a doctor, whatever patience the settings have with a server.
+#: Longest wait for a server, whatever its timeout in the settings: a person is waiting.
 _TIMEOUT_S = 5.0
 #: One code of each system that servers are asked for most; nothing of a patient.
 _PROBES = (
@@ -49,7 +49,7 @@ def _packages(settings: ClinicalSettings) -> Check:
 
 
 def _terminology(settings: TerminologySettings) -> Iterator[Check]:
-    """Code tables that were read, and what each configured server says to a code of each system."""
+    """Code tables that were read, and each configured server's answer to a code of each system."""
     from touchstone.scorers.clinical.checks.terminology_server import TerminologyServer, umls_server
     from touchstone.scorers.clinical.documents import server_token
 

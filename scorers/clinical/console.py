@@ -18,11 +18,11 @@ RULE_CELLS: Final = 60
 #: Findings of one file that are shown without --verbose.
 FINDINGS_SHOWN_MAX: Final = 20
 _MARKS: Final[dict[Label, str]] = {"Pass": "✓", "Warn": "!", "Review": "!", "Fail": "✗", "unscored": "-"}
-#: Profiles that were claimed or asked for and not at hand, as far as they are named without --verbose.
+#: Unavailable profiles (claimed or asked for) that are named without --verbose.
 _PROFILES_SHOWN_MAX: Final = 5
 _RED, _YELLOW, _GREEN, _DIM, _BOLD = "31", "33", "32", "2", "1"
 _PAINTED: Final = re.compile(r"\x1b\[[0-9;]*m")
-#: Narrower terminals are left to break lines themselves.
+#: Narrower terminals break lines themselves.
 WIDTH_MIN: Final = 40
 _LABEL_COLOURS: Final[dict[Label, str]] = {"Pass": _GREEN, "Warn": _YELLOW, "Review": _YELLOW, "Fail": _RED, "unscored": _DIM}
 _SEVERITY_COLOURS: Final[dict[Severity, str]] = {"critical": _RED, "major": _YELLOW, "minor": _DIM, "info": _DIM}
@@ -96,7 +96,7 @@ class _Console:
             yield f"  Without: {', '.join(entry.components_missing)}"
 
     def _findings(self, entry: ClinicalEntry) -> Iterator[str]:
-        """Findings by severity; the gravest ones only."""
+        """Findings by severity; the most severe ones only."""
         grave = [finding for finding in entry.findings if finding.severity != "info"]
         shown = sorted(grave, key=lambda finding: SEVERITIES.index(finding.severity))[:FINDINGS_SHOWN_MAX]
         if shown:
@@ -111,7 +111,7 @@ class _Console:
                     yield f"      Suggestion: {visible(finding.suggestion)}"
         if rest := len(grave) + entry.findings_dropped - len(shown):
             yield f"  and {rest} more; --verbose and the JSON report show them, up to the bound of one file"
-        # A profile that nobody could check is what a gate must not keep to itself.
+        # A gate must show a profile that could not be checked.
         profiles = [skipped for skipped in entry.not_checked if skipped.check.startswith("profile ")]
         for skipped in profiles[:_PROFILES_SHOWN_MAX]:
             yield f"Not checked: {visible(skipped.check)}: {visible(skipped.reason)}"
@@ -119,7 +119,7 @@ class _Console:
             yield f"Not checked: {others}{' more' if profiles else ''}; --verbose lists what, and why"
 
     def _details(self, entry: ClinicalEntry) -> Iterator[str]:
-        """Every check with its findings, then what fired and what did not."""
+        """Every check with its findings, then the rules that fired and what was not checked."""
         from touchstone.scorers.clinical.checks.scores import WARN_MIN
 
         told: set[int] = set()

@@ -1,4 +1,4 @@
-"""One document of any format: which format it is, what its validator found, and how it scores."""
+"""Validates one document of any format: detects the format, runs its validator and scores the findings."""
 
 from __future__ import annotations
 
@@ -32,21 +32,21 @@ _HL7V2_HEADERS: Final = (b"MSH", b"FHS", b"BHS")
 _UTF16_MARKS: Final = (b"\xff\xfe", b"\xfe\xff")
 _FHIR_NAMESPACE: Final = b"http://hl7.org/fhir"
 _CDA_NAMESPACE: Final = b"urn:hl7-org:v3"
-#: What nests, and strings and comments as a whole: braces inside of them do not count.
+#: Brackets that nest, and whole strings and comments: braces inside them do not count.
 _JSON_TOKENS: Final = re.compile(rb'(?P<member>"resourceType"\s*:)|"(?:[^"\\]|\\.)*"|//[^\n]*|/\*.*?\*/|[{}\[\]]', re.DOTALL)
-#: What makes an HL7 v2 message other than the version's definition of it; the remaining checks are of its content.
+#: Checks whose findings mean that an HL7 v2 message departs from its version; the remaining checks are of its content.
 _HL7V2_CONFORMANCE: Final = frozenset({"structure", "data_types", "valuesets", "observations", "profile"})
-#: Of the checks of content, what breaks a data type all the same: a date or time that is none.
+#: Checks of content that break a data type nevertheless: a malformed date or time.
 _HL7V2_MALFORMED: Final = frozenset({"datetimes.malformed", "datetimes.calendar"})
-#: What our specification asks for and no version of HL7 v2 requires: a patient's identifier with its authority, a name with some part.
+#: Requirements of the specification beyond every version of HL7 v2: a patient's identifier with its authority, a name with some part.
 _HL7V2_BEYOND: Final = frozenset({"data_types.cx-authority", "data_types.xpn-name"})
-#: What says that a document, or a part of it (a line of NDJSON, a message of a batch), could not be read; what can be is validated all the same.
+#: Codes for a document, or a part of it (a line of NDJSON, a message of a batch), that could not be read; the rest is still validated.
 _UNREAD: Final = frozenset({"fhir.json.syntax", "fhir.json.encoding", "fhir.json.object", "structure.field-separator", "structure.encoding-characters"})
 
 
 @dataclass(frozen=True, slots=True)
 class Validated:
-    """What was found in one document.
+    """The findings of one document.
 
     `format`: None where none was recognised. `valid`: whether the document keeps every rule of its standard that a conformant one must
     keep, whatever its score; None where no rule was applied. `readable`: False where it, or a part of it, could not be read.
@@ -60,7 +60,7 @@ class Validated:
 
 
 def sniff(data: bytes) -> ClinicalFormat | None:
-    """The format of a document, from its first 64 KiB; None where it looks like none of them."""
+    """The format of a document, from its first 64 KiB; None where it is not recognised."""
     head = _head(data)
     if head.startswith(_HL7V2_HEADERS):
         return "hl7v2"
@@ -119,7 +119,7 @@ class DocumentValidator:
         return self._source is not None and not isinstance(self._source, CodeTables)
 
     def validate(self, content: bytes | str | dict[str, Any], form: ClinicalFormat | None = None, *, at: datetime | None = None) -> Validated:
-        """Validate one document; its format is looked for where it is not given. `at`: the moment from which the future is judged.
+        """Validate one document; its format is detected where it is not given. `at`: the moment from which the future is judged.
 
         Never raises for what a document holds. May block, where a terminology server is configured.
         """
@@ -142,7 +142,7 @@ class DocumentValidator:
 
 
 def _clamped(at: datetime) -> datetime:
-    """A moment from which days can be counted in both directions: whoever writes a trace's time may write any."""
+    """A moment from which days can be counted in both directions: a trace's time may be any."""
     return at if YEAR_MIN <= at.year <= YEAR_MAX else at.replace(year=min(max(at.year, YEAR_MIN), YEAR_MAX), month=1, day=1)
 
 
@@ -155,12 +155,12 @@ def as_bytes(content: bytes | str | dict[str, Any]) -> bytes:
     try:
         return json.dumps(content, separators=(",", ":")).encode()
     except (RecursionError, TypeError, ValueError):
-        # Nested deeper than can be written, or of values that JSON has not: no validator can read that either, and each says so.
+        # Nested deeper than can be written, or with values that JSON does not have: each validator reports that as unreadable.
         return b"{" * 1_025
 
 
 def membership_source(settings: TerminologySettings) -> MembershipSource | None:
-    """The configured sources as one: tables first, for they cost nothing. Raises `ConfigError`."""
+    """The configured sources as one: tables first, because they cost nothing. Raises `ConfigError`."""
     sources: list[MembershipSource] = []
     files: tuple[tuple[Any, Layout, str], ...] = (
         (settings.rxnorm, "rxnorm", RXNORM.url),
@@ -189,7 +189,7 @@ def membership_source(settings: TerminologySettings) -> MembershipSource | None:
 
 @contextmanager
 def _naming(setting: str) -> Iterator[None]:
-    """Say which setting it is that cannot be used."""
+    """Name the setting that cannot be used."""
     try:
         yield
     except ConfigError as error:
@@ -226,7 +226,7 @@ def _options(settings: ClinicalSettings, source: MembershipSource | None) -> fhi
 
 
 def _check_packages(options: fhir.Options) -> None:
-    """Refuse packages and profiles that were asked for and would check nothing: a gate with a mistyped one would pass for ever."""
+    """Refuse packages and profiles that were asked for and would check nothing: a gate with a mistyped one would always pass."""
     for path in options.packages:
         if not path.exists():
             raise ConfigError(f"fhir.packages: {path} does not exist; name a folder or .tgz file with a FHIR package")
@@ -242,7 +242,7 @@ def _check_packages(options: fhir.Options) -> None:
 
 
 def _judged(form: ClinicalFormat, report: Report, conforms: Callable[[Report], bool]) -> Validated:
-    """Scores and verdict of a report. Means hide single faults: what could not be read is Fail, what is not valid or holds a critical finding Warn at best."""
+    """Scores and verdict of a report. Means hide single faults: an unreadable document is Fail, an invalid one or one with a critical finding at best Warn."""
     valid = conforms(report) if is_validated(report) else None
     scores = score_report(report)
     readable = not any(code in _UNREAD and severity == "critical" for code, severity in report.counts())
@@ -254,6 +254,6 @@ def _judged(form: ClinicalFormat, report: Report, conforms: Callable[[Report], b
 
 
 def _conforms(report: Report) -> bool:
-    """Whether an HL7 v2 document breaks nothing that its version or declared profile requires."""
+    """Whether an HL7 v2 document meets all requirements of its version and declared profile."""
     broken = {code for code, severity in report.counts() if severity in GRAVE} - _HL7V2_BEYOND
     return not any(code in _HL7V2_MALFORMED or code.partition(".")[0] in _HL7V2_CONFORMANCE for code in broken)

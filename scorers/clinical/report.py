@@ -1,4 +1,4 @@
-"""What a check or a validator says: findings, how many rules fired, and what was not checked."""
+"""The report of a check or validator: findings, how many rules fired, and what was not checked."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 
 from touchstone.schemas.result import Finding, NotChecked, Severity
 
-#: A document with more findings than this is told about the first ones and how many there were.
+#: Findings that are kept of one document; the rest is counted.
 FINDINGS_MAX = 500
 GRAVE: frozenset[Severity] = frozenset({"critical", "major"})
 
@@ -21,24 +21,24 @@ def now_utc() -> datetime:
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What checks may know of their surroundings. `now`: the clock, injectable. `quote`: findings may show the value they are about."""
+    """The surroundings of a check. `now`: the clock, injectable. `quote`: findings may show the value they are about."""
 
     now: Callable[[], datetime] = now_utc
     quote: bool = False
 
     def finding(self, severity: Severity, code: str, path: str, message: str, *, suggestion: str | None = None, value: object = None) -> Finding:
-        """One finding. `message` and `suggestion` are ours and hold nothing of the payload; `value` is shown only where the settings ask for it."""
+        """One finding. `message` and `suggestion` hold nothing of the payload; `value` is shown only where the settings ask for it."""
         shown = f"{message}: {str(value)[:200]!r}" if self.quote and value is not None else message
         return Finding(severity=severity, code=code, path=path, message=shown, suggestion=suggestion)
 
 
 @dataclass(slots=True)
 class Report:
-    """What one validator found in one document.
+    """The findings of one validator in one document.
 
     `rules_fired`: group of rules → how many times one of them was evaluated; all zero means that nothing was validated, which is
     never a pass. `beyond`: findings that were counted and not kept, by code and severity; scores and verdicts go by `counts`, which
-    holds them too, so that a bound on what is told never decides what is judged.
+    holds them too, so that a bound on the findings kept never changes the verdict.
     """
 
     findings: list[Finding] = field(default_factory=list)
@@ -63,10 +63,10 @@ class Report:
         return Counter((finding.code, finding.severity) for finding in self.findings) + self.beyond
 
     def add(self, *found: Finding) -> None:
-        """Keep findings, up to the bound; beyond it a grave finding takes the place of a milder one. What two rules say in the same words counts once."""
+        """Keep findings, up to the bound; beyond it a severe finding replaces a milder one. Equal findings of two rules count once."""
         for finding in found:
             told = (finding.severity, finding.code, finding.path, finding.message)
-            # A name that cannot be shown stands as ? in a path, so that two such paths may be of two places.
+            # A name that cannot be shown is ? in a path, so two equal paths may be of two places.
             if told in self._told and "?" not in finding.path:
                 continue
             if len(self.findings) < FINDINGS_MAX:
@@ -87,7 +87,7 @@ class Report:
         """The place of the last information, else of the last minor finding."""
         places = {finding.severity: place for place, finding in enumerate(self.findings)}
         found = places.get("info", places.get("minor"))
-        # Only grave ones come in, so this stays as it is, and need not be asked again.
+        # Only severe ones come in, so this answer stays the same.
         self._all_grave = found is None
         return found
 

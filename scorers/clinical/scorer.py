@@ -1,4 +1,4 @@
-"""The clinical suite, asked of one trace."""
+"""The scorer of the clinical suite: one trace to one scorecard."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from touchstone.scorers.clinical.documents import DocumentValidator
 from touchstone.scorers.clinical.settings import ClinicalSettings
 from touchstone.scorers.clinical.traces import judge_trace
 
-#: Characters that are validated within about 5 ms; what is larger, and what may wait for a terminology server, goes to a thread.
+#: Characters that are validated within about 5 ms; larger traces, and those that may wait for a terminology server, go to a thread.
 INLINE_CHARS: Final = 4_096
-#: What makes the tables load before the first case waits for them.
+#: Small documents that make the tables load before the first case.
 _FIRST_FHIR: Final = '{"resourceType":"Observation","status":"final","code":{"coding":[{"system":"http://loinc.org","code":"8867-4"}]},"valueQuantity":{"value":72,"unit":"/min","system":"http://unitsofmeasure.org","code":"/min"}}'
 _FIRST_HL7V2: Final = "MSH|^~\\&|A|B|C|D|20240101120000+0000||ADT^A01^ADT_A01|1|P|2.5.1\rEVN||20240101120000+0000\rPID|1||1^^^A&1.2.3&ISO||Doe^Jo\rPV1|1|I\r"
 
@@ -27,7 +27,7 @@ class ClinicalScorer:
         self._validator = DocumentValidator(settings)
 
     def warm(self) -> None:
-        """Load the tables of both formats and the reader of units; about a second, which a command on one file need not wait."""
+        """Load the tables of both formats and the reader of units; it takes about a second, which a command on one file does not need."""
         for content in (_FIRST_FHIR, _FIRST_HL7V2):
             self._validator.validate(content)
 
@@ -53,7 +53,7 @@ class ClinicalScorer:
 
 
 def _chars(case: ProductionTrace) -> int:
-    """How much there is to validate; a document that came as an object counts as large."""
+    """Characters to validate; a document that came as an object counts as large."""
     total = 0
     for form in ("fhir", "hl7v2", "ccda"):
         output = case.outputs.of(form)

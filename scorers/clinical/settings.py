@@ -1,4 +1,4 @@
-"""The settings of the clinical suite: formats, terminology, FHIR packages and profiles, limits, and how they become one."""
+"""The settings of the clinical suite: formats, terminology, FHIR packages and profiles, limits, and how they are merged."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PROFILES_MAX = 64
 
 
 def _a_list(value: Any) -> Any:
-    """Refuse what is no list, in the words of whoever writes the document."""
+    """Refuse a value that is not a list, with an example of the JSON."""
     if not isinstance(value, list | tuple):
         raise ValueError('write a list, for example ["…"]')  # noqa: TRY004  # pydantic takes ValueError for a fault of the value
     return value
@@ -35,7 +35,7 @@ Seconds = Annotated[float, Field(gt=0, le=86_400 * 365, allow_inf_nan=False)]
 
 
 class TerminologySettings(Section):
-    """Where membership in code systems is asked beyond the shipped tables; with none of these, it is `not_checked`."""
+    """Sources of membership in code systems beyond the shipped tables; without any, it is `not_checked`."""
 
     url: str | None = Field(None, description="base URL of a FHIR terminology server that supports CodeSystem/$validate-code")
     token: SecretStr | None = Field(None, description="bearer token for it")
@@ -53,7 +53,7 @@ class TerminologySettings(Section):
 
     @model_validator(mode="after")
     def _one_token(self) -> Self:
-        """Refuse two tokens, and a token for nobody."""
+        """Refuse two tokens, and a token without a server."""
         if self.token is not None and self.token_file is not None:
             raise ValueError("token and token_file are both set; keep one")
         if self.url is None and (self.token is not None or self.token_file is not None):
@@ -62,7 +62,7 @@ class TerminologySettings(Section):
 
 
 class FhirSettings(Section):
-    """How FHIR is read: see docs/fhir.md for what each option means."""
+    """Options of FHIR validation; docs/fhir.md explains them."""
 
     packages: Paths = Field((), max_length=PACKAGES_MAX, description="FHIR packages: folders, .tgz files, single definitions")
     installed_packages: bool = Field(True, description="also look in ~/.fhir/packages")
@@ -74,7 +74,7 @@ class FhirSettings(Section):
 
 
 class Limits(Section):
-    """Bounds of one result. What lies beyond is counted in `details`."""
+    """Bounds of one result. The rest is counted in `details`."""
 
     findings_max: Annotated[int, Field(ge=1, le=500)] = Field(200, description="findings reported per document, the most severe first")
     not_checked_max: Annotated[int, Field(ge=1, le=200)] = Field(100, description="rules listed as not checked, per document")
@@ -92,14 +92,14 @@ class ClinicalSettings(Section):
     @field_validator("formats")
     @classmethod
     def _some_format(cls, formats: tuple[ClinicalFormat, ...]) -> tuple[ClinicalFormat, ...]:
-        # Not by a length on the field, which would count only what is valid and tell one mistake twice.
+        # Not by a length on the field, which would count only valid items and report one mistake twice.
         if not formats:
             raise ValueError("name at least one format")
         return formats
 
 
 def _text(path: str) -> str:
-    """What stands in a file that a variable names."""
+    """The text of a file that a variable names."""
     return Path(path).expanduser().read_text(encoding="utf-8")
 
 
@@ -108,9 +108,9 @@ resolve = Resolver(ClinicalSettings, ENV_PREFIX, DOCUMENT_NAME, VARIABLES, _text
 
 
 def fingerprint(settings: ClinicalSettings) -> dict[str, Any]:
-    """The part that changes scores: not credentials, patience, or what results show.
+    """The part that changes scores: not credentials, timeouts, or the texts that results show.
 
-    Tables and packages are named by their content where it is on this machine, so that a path never enters and a new release always does.
+    Tables and packages are represented by a digest of their content, so that a path never changes it and a new release always does.
     """
     terminology, fhir = settings.terminology, settings.fhir
     return {
@@ -127,7 +127,7 @@ def fingerprint(settings: ClinicalSettings) -> dict[str, Any]:
 
 
 def _digest(path: Path) -> str:
-    """What names the content of a file or of a package's folder; "absent" where there is none, which building the scorer then tells."""
+    """A digest of a file's or package folder's content; "absent" where there is none, which building the scorer then reports."""
     path = path.expanduser()
     manifest = next((at for at in (path, path / "package.json", path / "package" / "package.json") if at.is_file()), None)
     if manifest is None:

@@ -1,4 +1,4 @@
-"""One trace of a synthetic patient → one scorecard: its documents validated, scored, and told together."""
+"""One trace of a synthetic patient → one scorecard: its documents validated, scored and summarised."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from touchstone.scorers.clinical.entries import in_order
 from touchstone.scorers.clinical.settings import ClinicalSettings, Limits
 
 _GRAVEST_FIRST: Final = {"critical": 0, "major": 1, "minor": 2, "info": 3}
-#: A trace may hold a thousand documents, and its result must stay an event: so many findings, documents and rules are told of it, whatever it holds.
+#: A trace may hold a thousand documents, and its result must fit one event: these bound the findings, documents and rules in it.
 FINDINGS_MAX: Final = 500
 DOCUMENTS_MAX: Final = 100
 NOT_CHECKED_MAX: Final = 200
@@ -26,7 +26,7 @@ def judge_trace(trace: ProductionTrace, validator: DocumentValidator, settings: 
 
     `values`, each 0–100: `format` and `terminology` of the trace (means over the documents that have them), `overall` of these two,
     weighted, and the same of each format: `<format>_overall`, `<format>_format`, `<format>_terminology`.
-    Paths begin with where the document stands (`outputs.fhir/Patient.gender`). What lies in the future is judged from the trace's own
+    Paths begin with the document's place (`outputs.fhir/Patient.gender`). Dates in the future are judged from the trace's own
     time, so that a replay gives the same findings. Never raises for what a trace holds; blocks where a terminology server is configured.
     """
     found: dict[ClinicalFormat, list[tuple[str, Validated]]] = {}
@@ -74,7 +74,7 @@ def judge_trace(trace: ProductionTrace, validator: DocumentValidator, settings: 
 
 
 def _validated(content: str | bytes | dict[str, Any], form: ClinicalFormat, validator: DocumentValidator, trace: ProductionTrace) -> Validated:
-    """One document. Its format is what the trace says, save where it is plainly another's."""
+    """One document. Its format is the one the trace names, unless the content is plainly of another."""
     data = as_bytes(content)
     looks_like = sniff(data)
     validated = validator.validate(data, form, at=_moment(trace))
@@ -138,7 +138,7 @@ def _not_checked(every: Iterable[tuple[str, Validated]], limits: Limits) -> Iter
 
 
 def _told(place: str, one: Validated, limits: Limits) -> dict[str, Any]:
-    """What the details say of one document."""
+    """The details of one document."""
     scores, report = one.scores, one.report
     dropped = report.dropped + max(0, len(report.findings) - limits.findings_max)
     return {
@@ -154,12 +154,12 @@ def _told(place: str, one: Validated, limits: Limits) -> dict[str, Any]:
 
 
 def _attributes(trace: ProductionTrace) -> dict[str, str | int | float | bool | None]:
-    """What results can be grouped by."""
+    """The attributes by which results can be grouped."""
     return {"trace_id": trace.trace_id, "source": trace.source, "test_case_id": trace.test_case_id, "day": _day(trace)}
 
 
 def _day(trace: ProductionTrace) -> str | None:
-    """The day of the trace in UTC, by which a stream without named batches is reported."""
+    """The day of the trace in UTC, which groups the reports of a stream without named batches."""
     moment = _moment(trace)
     try:
         return None if moment is None else moment.astimezone(UTC).date().isoformat()

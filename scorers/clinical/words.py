@@ -17,14 +17,14 @@ ABSENT: Final = "–"
 
 
 def score_text(score: float | None) -> str:
-    """A score to one place, cut off rather than rounded: what is below a threshold must not read as if it reached it."""
+    """A score to one place, cut off rather than rounded: a score below a threshold must not read as if it reached it."""
     if score is None:
         return ABSENT
     return f"{math.floor(score * 10 + 1e-6) / 10:.1f}".removesuffix(".0")
 
 
 def format_text(entry: ClinicalEntry) -> str:
-    """What the file is."""
+    """The format of the file."""
     return NO_FORMAT if entry.format is None else FORMAT_NAMES[entry.format]
 
 

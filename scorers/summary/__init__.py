@@ -57,7 +57,7 @@ def score_summary(
 
 
 def _scorer(settings: SummarySettings, engines: Engines | None) -> SummaryLossScorer:
-    """A scorer over given or new engines. What can be wrong is found before models are loaded."""
+    """A scorer over given or new engines. Faulty settings are found before models are loaded."""
     if absent := [name for name in NEEDED if find_spec(name) is None]:
         raise ConfigError(f"summary_loss: no module {absent[0]!r} here; install touchstone-stream[nli,summary]")
     from touchstone.scorers.engines.opening import open_engines
@@ -76,7 +76,7 @@ def _scorer(settings: SummarySettings, engines: Engines | None) -> SummaryLossSc
 
 
 def complete(record: dict[str, Any], _: Place) -> dict[str, Any]:
-    """The record itself. Raises `ValueError` for one that says no kind and has no summary: nothing else is required of a summary."""
+    """The record itself. Raises `ValueError` for one without `kind` and without a summary: nothing else is required."""
     if record.get("kind") is None and not SummaryCase.signature <= record.keys():
         raise ValueError("is not a summary; leave it out, or write kind `summary` and `generated`")
     return record

@@ -1,4 +1,4 @@
-"""What Loss V3 says of many summaries: the batch report, its verdict, its view and its event."""
+"""Loss V3 over many summaries: the batch report, its verdict, its view and its event."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ COLUMNS = (
 )
 #: Values of which more is better, unlike a loss.
 HIGHER_IS_BETTER = frozenset({"recall", "precision", "coverage", "order", "cosine"})
-#: A mean is a sum of floats: what differs by less than this from the gate meets it.
+#: A mean is a sum of floats: a difference below this still meets the gate.
 ROUNDING = 1e-9
-#: How many of the highest losses are listed where nobody says.
+#: How many of the highest losses are listed by default.
 WORST = 5
 REASONS_SHOWN_MAX = 3
 NO_CATEGORY = "uncategorised"
@@ -91,7 +91,7 @@ def report(entries: Iterable[ScoreResult | Problem], facts: RunFacts) -> LossRep
 
 
 def group(result: ScoreResult) -> Group | None:
-    """The batch that the producer names; else the model's summaries of one day, which a stream has without anybody naming batches."""
+    """The batch that the producer names; else the model's summaries of one day, for streams without named batches."""
     batch = result.correlation.get("batch_id")
     concern = result.correlation.get("concern_id") or result.attributes.get("model") or "summaries"
     if batch is None:
@@ -219,7 +219,7 @@ _NUMERIC = frozenset(range(3, 3 + len(COLUMNS)))
 
 
 def name_of(event_id: str, case_id: str | None) -> str:
-    """What people call a case: the event's own id, for a gold has many summaries; where that is a UUID, its gold and the id's beginning."""
+    """The name of a case: the event's own id, because a gold has many summaries; where that is a UUID, its gold and the id's beginning."""
     return f"{case_id or 'event'} {event_id[:8]}" if _UUID.fullmatch(event_id) else event_id
 
 

@@ -1,4 +1,4 @@
-"""Phases 2 to 4 of Loss V3: which texts need vectors, which pairs are asked, and the components that follow from the answers. Pure."""
+"""Phases 2 to 4 of Loss V3: the texts that need vectors, the pairs to ask, and the components computed from the answers. Pure."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ def match_entities(prepared: Prepared, vectors: Vectors, settings: SummarySettin
 
 @dataclass(slots=True)
 class Components:
-    """Every number of a case. `values`: the specification's, loss first; the rest is what they were made of."""
+    """Every number of a case. `values`: the specification's, loss first; the rest are their inputs."""
 
     values: dict[str, float]
     losses: dict[str, float]
@@ -158,7 +158,7 @@ def weigh(
 ) -> Components:
     """Aggregate (§5, phase 4). Components without anything to ask for (no entities, no outline) are left out of `losses`."""
     fact_support = support_of(asked.facts, probabilities, vectors, calibration)
-    # Words tell whether a statement is present, not whether it is true: precision stays the model's own.
+    # Words show whether a statement is present, not whether it is true: precision stays the model's own.
     sentence_support = support_of(asked.sentences, probabilities, vectors, None)
     contradiction = asked.sentences.contradiction(probabilities)
     faithful = facts.faithfulness(sentence_support, contradiction, settings.precision)

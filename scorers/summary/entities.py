@@ -10,11 +10,11 @@ from typing import NamedTuple
 from rapidfuzz import fuzz, process
 
 _IDEOGRAPH = r"\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
-#: A word, or one ideograph or kana (those scripts write no blanks). A possessive "s" is a word of its own, so that it is no part of a name.
+#: A word, or one ideograph or kana (those scripts write no blanks). A possessive "s" is a word of its own, so that it is not part of a name.
 _WORD = re.compile(rf"[{_IDEOGRAPH}]|[^\W{_IDEOGRAPH}]+(?:(?!['’]s\b)[.'’&+/-]+[^\W{_IDEOGRAPH}]+)*")
 #: The best mentions of one entity in one text whose contexts are compared.
 MENTIONS_MAX = 6
-#: Words of an entity beyond which it is no name but a sentence; it is compared all the same, by its own count only.
+#: Words of an entity beyond which it is a sentence, not a name; it is still compared, by its own count only.
 LONG_WORDS = 30
 #: Beyond these it is sought word for word: every run of so many words of a text is more than memory holds, for each length anew.
 FUZZY_WORDS_MAX = 60
@@ -56,7 +56,7 @@ def fold(text: str) -> str:
 
 
 def mentions(entity: str, text: Words, threshold: float) -> list[Mention]:
-    """Where a text has something like the entity: spans of about as many words whose ratio is above the threshold, the likest first."""
+    """Where a text has something like the entity: spans of about as many words whose ratio is above the threshold, the most similar first."""
     places = [match.span() for match in _WORD.finditer(entity)]
     if not places:
         return []

@@ -7,8 +7,8 @@ import numpy as np
 
 from touchstone.scorers.summary.facts import Matrix
 
-#: Windows whose support lies this close to the best are equally good; the shortest and earliest of them then tells the place. So a longer window
-#: around the telling sentence, which supports as much, does not move a point forward, and rounding on another device moves none.
+#: Windows whose support lies this close to the best are equally good; the shortest and earliest of them then gives the place. So a longer window
+#: around the relevant sentence, which supports as much, does not move a point forward, and rounding on another device moves none.
 TIE = 0.01
 
 

@@ -21,7 +21,7 @@ _EXPLAINED = {
 
 
 def load_golds(path: Path) -> Mapping[str, GoldStandardDatum]:
-    """Every gold of a file by its source id. Raises `ConfigError` that names line, field and what is expected; the gold's text is left out."""
+    """Every gold of a file by its source id. Raises `ConfigError` that names line, field and the expected value, without the gold's text."""
     try:
         text = path.expanduser().read_text(encoding="utf-8-sig")
     except UnicodeDecodeError:

@@ -16,10 +16,10 @@ MESSAGES = {
 }
 #: Objects inside objects: deeper ones are left out of the text.
 DEPTH_MAX = 32
-#: Below this index findings of one rule are named; the rest would say the same.
+#: Below this index findings of one rule are listed; the rest would be the same.
 FINDINGS_MAX = 20
 
-#: Only so much of a last line is looked at for how it ends: the searches below take the square of what they are given.
+#: Characters of a last line that are checked for its end: the searches below take quadratic time.
 TAIL_CHARS = 400
 
 _FENCE_OPENING = re.compile(r"```[\w+-]*[ \t]*\r?")
@@ -42,30 +42,30 @@ _WITHOUT_STOP = re.compile(r"[\u0e00-\u0eff]$")
 
 
 class Breach(NamedTuple):
-    """A hard fail. `sentence`: its index, None where the rule speaks of the whole."""
+    """A hard fail. `sentence`: its index, None where the rule concerns the whole text."""
 
     rule: str
     sentence: int | None = None
 
     @property
     def path(self) -> str:
-        """Where to look."""
+        """The place of the breach."""
         return "generated" if self.sentence is None else f"generated.sentences[{self.sentence}]"
 
 
 class Unreadable(Exception):
-    """Structured output that is none."""
+    """Structured output that cannot be parsed."""
 
 
 class Generation(NamedTuple):
-    """The text that is scored. `leaves`: it is the strings of a structure, which end as items do."""
+    """The text that is scored. `leaves`: it consists of the strings of a structure, which end as list items do."""
 
     text: str
     leaves: bool = False
 
 
 def read_generation(generated: str, structured_output_requested: bool) -> Generation:
-    """The text of a generation: what one enclosing code fence holds, or of JSON its text. Raises `Unreadable`.
+    """The text of a generation: the content of one enclosing code fence, or the text inside JSON. Raises `Unreadable`.
 
     Of JSON: a string is the text; of an object with a string `summary`, that; else every string in it, in order, one per line.
     """
@@ -84,7 +84,7 @@ def read_generation(generated: str, structured_output_requested: bool) -> Genera
 
 
 def _unfenced(generated: str) -> str:
-    """What one enclosing code fence holds; a text without one as it is. Takes time in proportion to the text."""
+    """The content of one enclosing code fence; a text without one unchanged. Takes linear time."""
     opening, newline, rest = generated.strip().partition("\n")
     if not newline or not rest.endswith("```") or not _FENCE_OPENING.fullmatch(opening):
         return generated
@@ -93,7 +93,7 @@ def _unfenced(generated: str) -> str:
 
 
 def breaches(generation: Generation, spans: Sequence[Span]) -> list[Breach]:
-    """The hard fails of a text, in its order; nothing of a text that keeps the rules."""
+    """The hard fails of a text, in its order; none for a text that keeps the rules."""
     text = generation.text
     found = [Breach(META_COMMENTARY, index) for index, span in enumerate(spans) if is_commentary(text[span.start : span.end])]
     found = found[:FINDINGS_MAX]
@@ -129,7 +129,7 @@ def ends_whole(text: str) -> bool:
 
 
 def _last_line(text: str) -> str:
-    """The last line that says something: not the end of a code fence, nor a ruler."""
+    """The last line with content: not the end of a code fence, nor a rule."""
     for line in reversed(text.splitlines()):
         if line.strip(" \t`~-_*=|"):
             return line
@@ -186,5 +186,5 @@ def _leaves(value: Any, depth: int) -> Iterator[str]:
 
 
 def _refuse(constant: str) -> NoReturn:
-    """NaN and infinities are no JSON."""
+    """Refuse NaN and infinities, which are not JSON."""
     raise ValueError(constant)

@@ -1,4 +1,4 @@
-"""Phase 1 of Loss V3 and what the later ones need: the text, its sentences and windows, hard fails, entities found by their letters."""
+"""Phase 1 of Loss V3: prepares the text, its sentences and windows, hard fails, and entities found by spelling."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -51,7 +51,7 @@ class Split:
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A case that can be scored, or that failed hard (`breaches`; the rest is then not looked at)."""
+    """A case that can be scored, or that failed hard (`breaches`; the rest is then not used)."""
 
     datum: GoldStandardDatum
     generated: Split

@@ -1,4 +1,4 @@
-"""What a scorecard of Loss V3 tells beside its numbers: ids and indices; texts only where the settings say `quote`."""
+"""Details of a Loss V3 scorecard: ids and indices; texts only where the settings allow it (`quote`)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from touchstone.scorers.summary.sentences import Window
     from touchstone.scorers.summary.settings import SummarySettings
 
-#: A number in the details is for reading.
+#: Decimal places of numbers in the details.
 DIGITS = 4
 
 

@@ -1,4 +1,4 @@
-"""Loss V3, asked of one case: guardrails first and alone, then vectors, then one NLI round, then the weighted sum (§5)."""
+"""Scores one case by Loss V3: guardrails first and alone, then vectors, then one NLI round, then the weighted sum (§5)."""
 
 from __future__ import annotations
 
@@ -48,11 +48,11 @@ class SummaryLossScorer:
         return VERSION
 
     def readings(self) -> Iterable[Reading]:
-        """What the engines count."""
+        """The engines' current readings."""
         return self._engines.readings()
 
     async def close(self) -> None:
-        """Let the engines finish and go."""
+        """Close the engines after the work in flight."""
         await self._engines.close()
 
     async def score(self, case: SummaryCase) -> Scorecard:
@@ -105,7 +105,7 @@ class SummaryLossScorer:
         )
 
     def _not_checked(self, prepared: Prepared) -> tuple[NotChecked, ...]:
-        """What was measured with another ruler than the gold's."""
+        """Parts that were measured with another tokenizer than the gold's."""
         if same_tokenizer(prepared.datum.entry.tokenizer, self._engines.embedder.model):
             return ()
         return (NotChecked(check="length.tokenizer", reason="the gold's tokenizer is not available; the embedder's counted the generated text"),)
@@ -132,12 +132,12 @@ class SummaryLossScorer:
         )
 
     def _models(self) -> dict[str, str]:
-        """What answers."""
+        """The models that answer."""
         return {"nli": self._engines.nli.model, "embedder": self._engines.embedder.model}
 
 
 def _attributes(case: SummaryCase, datum: GoldStandardDatum | None) -> dict[str, str | int | float | bool | None]:
-    """What results are grouped by."""
+    """The attributes by which results are grouped."""
     return {
         "source_id": datum.entry.source_id if datum is not None else case.gold_ref,
         "category": datum.entry.category if datum is not None else None,

@@ -1,4 +1,4 @@
-"""Semantic similarity (Loss V3 §3.D): how near the generated summary and the gold narrative lie as a whole."""
+"""Semantic similarity (Loss V3 §3.D): how close the generated summary and the gold narrative are as a whole."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,5 +11,5 @@ def cosine(one: NDArray[np.float32], other: NDArray[np.float32]) -> float:
 
 
 def semantic_loss(similarity: float) -> float:
-    """L_semantic = min(1, 1 − cos): what points away counts no more than what has nothing in common."""
+    """L_semantic = min(1, 1 − cos): opposite vectors count no more than orthogonal ones."""
     return min(1.0, max(0.0, 1.0 - similarity))

@@ -1,4 +1,4 @@
-"""Sentences as offsets into a text, and sliding windows of them. The splitting is pysbd's, what it gets wrong in clinical text is mended here."""
+"""Sentences as offsets into a text, and sliding windows of them. pysbd splits the text; its errors in clinical text are corrected here."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def _boundaries(text: str, block: Span) -> list[int]:
 
 
 def _joined(text: str, before: Span, after: Span) -> bool:
-    """Whether the boundary between two spans is none."""
+    """Whether two spans belong to the same sentence."""
     gap = text[before.end : after.start]
     if _BREAK.search(gap):
         return False
@@ -145,7 +145,7 @@ def _joined(text: str, before: Span, after: Span) -> bool:
 
 
 def _trimmed(text: str, start: int, end: int) -> Span | None:
-    """A span without the white space around it; None where there is nothing else."""
+    """A span without the white space around it; None where nothing else is left."""
     part = text[start:end]
     bare = part.strip()
     if not bare:

@@ -45,7 +45,7 @@ class Thresholds(Section):
 
 
 class Labels(Section):
-    """Our labels, which the specification has not: Pass up to the first bound, Review up to the second, else Fail."""
+    """Bounds of the labels, which Touchstone adds to the specification: Pass up to the first, Review up to the second, else Fail."""
 
     pass_loss_max: Share = 0.35
     review_loss_max: Share = 0.55
@@ -89,7 +89,7 @@ class Compression(Section):
 
 
 class Limits(Section):
-    """Beyond these a case is not scored, and says so."""
+    """Bounds of a case; beyond them it is unscored, with a failure."""
 
     generated_chars_max: Annotated[int, Field(ge=1, le=1_000_000)] = 60_000
     gold_chars_max: Annotated[int, Field(ge=1, le=1_000_000)] = 60_000
@@ -150,12 +150,12 @@ def fingerprint(settings: SummarySettings) -> dict[str, Any]:
 
 
 def _named(model: str, revision: str | None, *, calibrated: bool | None = None) -> str:
-    """What names a model: `default`, a hub name, or a folder's name, with the digest of its weights where they lie here."""
+    """The name of a model: `default`, a hub name, or a folder's name, with the digest of its weights where they lie here."""
     from touchstone.scorers.engines.weights import DEFAULT_ADAPTER
 
     folder = Path(model).expanduser()
     if model == "default":
-        # The embedder's default comes with a package and has one content; the adapter is ours and may be trained again.
+        # The embedder's default comes with a package and has one content; the adapter is Touchstone's own and may be retrained.
         if calibrated is None:
             return model
         tail = f"+{_digest(DEFAULT_ADAPTER / 'calibration.json')}" if calibrated else ""
@@ -167,7 +167,7 @@ def _named(model: str, revision: str | None, *, calibrated: bool | None = None) 
 
 @lru_cache(maxsize=16)
 def _weights_digest(folder: Path) -> str:
-    """Twelve hex digits that name a folder's model; `absent` where it cannot be read (building it will say so)."""
+    """Twelve hex digits that name a folder's model; `absent` where it cannot be read (building it reports that)."""
     from touchstone.scorers.engines.weights import digest_of
 
     try:
@@ -177,7 +177,7 @@ def _weights_digest(folder: Path) -> str:
 
 
 def _digest(path: Path) -> str:
-    """Twelve hex digits that name a file's content; `absent` where it cannot be read (building will say so)."""
+    """Twelve hex digits that name a file's content; `absent` where it cannot be read (building reports that)."""
     try:
         return sha256(path.read_bytes()).hexdigest()[:12]
     except OSError:

@@ -1,4 +1,4 @@
-"""What counts as support of a statement: the model's entailment, or a calibrated combination of it with words and vectors."""
+"""Support of a statement: the model's entailment, or a calibrated combination of it with words and vectors."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import ArrayLike, NDArray
 
-#: What a combination may use of a pair.
+#: Features of a pair that a combination may use.
 FEATURES = ("entailment", "entailment_logit", "contradiction", "containment", "cosine")
 #: Probabilities are kept this far from 0 and 1 before their logit, which has no value there.
 EDGE = 1e-4

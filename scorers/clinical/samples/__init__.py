@@ -1,4 +1,4 @@
-"""Samples of the clinical suite, written for this project: invented patients as traces, and what each was written for."""
+"""Samples of the clinical suite, written for this project: invented patients as traces, and the expected outcome of each."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -14,7 +14,7 @@ TRACES: Final = Path(__file__).parent / "traces"
 
 
 def samples() -> Samples:
-    """The traces, one synthetic patient each. Without the reader of units some of their faults are told as not checked."""
+    """The traces, one synthetic patient each. Without the reader of units some of their faults are listed as not checked."""
     return Samples((TRACES,), unexpected=unexpected, requires={"ucumvert": "clinical"})
 
 
@@ -24,13 +24,13 @@ def paths() -> tuple[Path, ...]:
 
 
 def expected() -> dict[str, dict[str, Any]]:
-    """Trace id → what is expected of it: its `label`, `valid` per document, and `codes` that must be found, graver than info; with none, none may be."""
+    """Trace id → what is expected of it: its `label`, `valid` per document, and `codes` that must be found, above info; an empty list: none may be found."""
     document: dict[str, dict[str, Any]] = json.loads(_EXPECTED.read_text(encoding="utf-8"))
     return document
 
 
 def unexpected(results: Sequence[ScoreResult]) -> list[str]:
-    """What the samples did not get that they were written for."""
+    """The expectations that the samples did not meet."""
     by_trace = {result.case_id: result for result in results}
     return [problem for trace_id, wanted in expected().items() for problem in _unmet(trace_id, by_trace.get(trace_id), wanted)]
 

@@ -1,4 +1,4 @@
-"""Samples of Loss V3, written for this project: generated summaries, most with a `gold_ref` into `golds`, and what each was written for."""
+"""Samples of Loss V3, written for this project: generated summaries, most with a `gold_ref` into `golds`, and the expected outcome of each."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -11,10 +11,10 @@ from touchstone.scorers.summary.batch import HIGHER_IS_BETTER
 
 _HERE = Path(__file__).parent
 GOLDS = _HERE / "golds" / "summaries.jsonl"
-#: In float32 scores do not depend on what shares a batch; bfloat16 is quicker and differs in the third decimal.
+#: In float32 scores do not depend on the other texts of a batch; bfloat16 is faster and differs in the third decimal.
 ENVIRONMENT = {"SUMMARY_LOSS_GOLD": str(GOLDS), "SUMMARY_LOSS_ENGINES_DTYPE": "float32"}
 TOLERANCE = 1e-3
-#: By how much a sample that was made worse must be worse.
+#: Least difference by which a worsened sample must be worse.
 WORSE_BY = 0.01
 
 
@@ -25,7 +25,7 @@ def samples() -> Samples:
 
 
 def expected() -> dict[str, dict[str, Any]]:
-    """Event id of each generated summary → what is expected of it.
+    """Event id of each generated summary → its expected outcome.
 
     `good`: scored, without a hard fail. `worse_than`, `in`: the values that are worse than another sample's of the same gold. `rule`: the
     hard fail. `unscored`: the named outcome.
@@ -35,7 +35,7 @@ def expected() -> dict[str, dict[str, Any]]:
 
 
 def unexpected(results: Sequence[ScoreResult]) -> list[str]:
-    """What the samples did not get that they were written for."""
+    """The expectations that the samples did not meet."""
     return unmet({result.event_id: result for result in results}, expected())
 
 
