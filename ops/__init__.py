@@ -1,1 +1,1 @@
-"""What people and machines operate: commands, store, reporters, brokers, benchmarks, chaos."""
+"""Operation: commands, store, reports, brokers, benchmarks and chaos tests."""

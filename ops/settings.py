@@ -1,4 +1,4 @@
-"""The house's settings from four layers: command line > environment > touchstone.toml > defaults."""
+"""Touchstone's settings from four layers: command line > environment > touchstone.toml > defaults."""
 
 import difflib
 import os
@@ -17,10 +17,10 @@ PREFIX = "TOUCHSTONE_"
 #: Variables that are read elsewhere, or by people's tools, and are therefore not settings. TOUCHSTONE_DATA is the tests'.
 NOT_SETTINGS = frozenset({"TOUCHSTONE_CONFIG", "TOUCHSTONE_DATA", "TOUCHSTONE_DEBUG"})
 KAFKA_PREFIX = "KAFKA_"
-#: The customary names beside our own; TOUCHSTONE_KAFKA_… wins over KAFKA_….
+#: The customary names besides Touchstone's own; TOUCHSTONE_KAFKA_… wins over KAFKA_….
 CUSTOMARY: dict[str, Key] = {f"{KAFKA_PREFIX}{field.upper()}": ("kafka", field) for field in KafkaSettings.model_fields}
 VARIABLES: dict[str, Key] = {**variables(Settings, PREFIX), **CUSTOMARY}
-#: How alike a KAFKA_ name must be to one of ours to be taken for a typing mistake: below it stand the brokers' own names.
+#: How similar a KAFKA_ name must be to a known one to count as a typing mistake; the brokers' own names are below it.
 ALIKE_MIN = 0.9
 
 
@@ -35,14 +35,14 @@ def load_settings(overrides: Mapping[str, Any] | None = None, *, env: Mapping[st
 
 
 def origins(overrides: Mapping[str, Any] | None = None, *, env: Mapping[str, str] | None = None, document: Path | None = None) -> dict[Key, str]:
-    """Who set each key that is not at its default; arguments as for `load_settings`."""
+    """The source of each key that is not at its default; arguments as for `load_settings`."""
     return merged(_layers(overrides, os.environ if env is None else env, document))[1]
 
 
 def suspicious(env: Mapping[str, str]) -> list[str]:
-    """One line for each KAFKA_ variable that is not read but is nearly one of ours.
+    """One line for each KAFKA_ variable that is not read but is similar to a known one.
 
-    No error: KAFKA_ names belong to other tools too.
+    It is not an error, because other tools use KAFKA_ names too.
     """
     ours = [*CUSTOMARY, *in_files(Settings, CUSTOMARY)]
     endings = {name.removeprefix(KAFKA_PREFIX): name for name in ours}

@@ -16,7 +16,7 @@ from touchstone.scorers.registry import known_signatures, load_suite, suite_entr
 from touchstone.streams.intake.scoring import PlannedSuite, RunningSuite
 from touchstone.streams.wire.codec import Codec
 
-#: How many slices a suite's bounded window is cut into: a result waits for its slice, so slices of dear cases are small.
+#: How many slices a suite's bounded window is cut into: a result waits for its slice, so slices of slow cases are small.
 SLICES = 16
 
 

@@ -1,1 +1,1 @@
-"""Files to cases to results, for any suite."""
+"""Scores files with any suite: from files to cases to results."""

@@ -1,4 +1,4 @@
-"""The Python call: one case, or one document, through a suite; the same result that a worker or a command on files gives."""
+"""The Python call: scores one case or document with a suite, with the same result as a worker or a command on files."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from touchstone.scorers.identity import event_id
 from touchstone.scorers.registry import load_suite
 from touchstone.scorers.scoring import Scoring
 
-#: What a result of a Python call says of where its case lies.
+#: The place of a case in the result of a Python call.
 CALLER = "python"
 
 
@@ -38,8 +38,8 @@ def score(suite: str | Suite | Scoring, case: Case | Mapping[str, Any] | str | b
     """Score one case and wait for it; not to be called in a running event loop (use `ascore` there).
 
     `case`: a case, a record as an event would carry it, or, for suites that read documents, a document as text or bytes. `suite`: a name, a `Suite`,
-    or what `open_suite` gave, which spares opening it anew. Raises `ValueError` for what is no case of the suite (nothing of it is quoted),
-    `ConfigError`, `Unavailable`. What the scorer itself cannot do is in the result: label `unscored`, with a failure.
+    or the result of `open_suite`, which saves opening it again. Raises `ValueError` for anything that is not a case of the suite (nothing of it is quoted),
+    `ConfigError`, `Unavailable`. A scorer's own failure is in the result: label `unscored`, with a failure.
     """
     return asyncio.run(ascore(suite, case, settings=settings))
 
@@ -59,7 +59,7 @@ def _case(case: Case | Mapping[str, Any] | str | bytes, scoring: Scoring) -> tup
     """The valid case and its event id. Raises `ValueError`."""
     suite = scoring.suite
     if isinstance(case, Case):
-        # Only what was given: defaults are no part of what a record holds.
+        # Only the given fields: defaults are not part of a record.
         return case, case.id or event_id(type(case), case.model_dump(mode="json", by_alias=True, exclude_unset=True))
     record = dict(case) if isinstance(case, Mapping) else _record(case, scoring)
     model = model_of(record, suite)

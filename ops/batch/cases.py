@@ -1,4 +1,4 @@
-"""Records → valid cases, each with its event id and its place. What is no case is a problem, in its place."""
+"""Records → valid cases, each with its event id and its place. A record that is not a case becomes a problem in its place."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ class BatchCase:
 
 
 def model_of(record: Mapping[str, Any], suite: Suite) -> type[Case] | None:
-    """The model of a record's kind; of one that says none, by keys that only one kind has, else the suite's only kind."""
+    """The model of a record's kind; of a record without one, by keys that only one kind has, else the suite's only kind."""
     kind = record.get("kind")
     if kind is not None:
         return suite.cases.get(kind) if isinstance(kind, str) else None
@@ -39,7 +39,7 @@ def model_of(record: Mapping[str, Any], suite: Suite) -> type[Case] | None:
 
 
 def completed(record: dict[str, Any], model: type[Case], source: Source, suite: Suite) -> dict[str, Any]:
-    """A record with what its place says of it, its kind and its id. Raises `ValueError` that says what is wrong with it."""
+    """A record completed from its place, with its kind and its id. Raises `ValueError` that says what is wrong with it."""
     whole = dict(record) if suite.complete is None else suite.complete(dict(record), source.place)
     if whole.get("kind") is None:
         whole["kind"] = model.model_fields["kind"].default
@@ -62,7 +62,7 @@ def _correlate(record: dict[str, Any], model: type[Case]) -> None:
 
 
 def cases_of(source: Source, suite: Suite, settings: Any, admit: Admit | None = None) -> Iterator[BatchCase | Problem | None]:
-    """Every case of a source, and in its place every problem; None for a record that `admit` does not let in."""
+    """Every case of a source, and in its place every problem; None for a record that `admit` refuses."""
     for one in records_of(suite, source, settings):
         if isinstance(one, Problem):
             yield one

@@ -33,7 +33,7 @@ def find_batches(data_dir: Path, concern: str | None, pattern: str) -> list[Sour
 
 
 def _listed(directory: Path) -> list[Path]:
-    """What lies in a directory, in name order, hidden files left out. Raises `ConfigError` where it cannot be read."""
+    """The entries of a directory, in name order, without hidden files. Raises `ConfigError` where it cannot be read."""
     try:
         return sorted(path for path in directory.iterdir() if not path.name.startswith("."))
     except OSError as error:

@@ -1,4 +1,4 @@
-"""Files → events to send: read twice, so that nothing is sent unless everything can be, and nothing is held in memory.
+"""Files → events to send: read twice, so that nothing is sent unless everything can be, and no events are held in memory.
 
 The first pass checks every event as a worker would read it and counts batches; the second one completes and encodes.
 """
@@ -24,7 +24,7 @@ from touchstone.scorers.base import ConfigError, Suite
 from touchstone.streams.topics.produce import Envelope, Outgoing, encode_event
 from touchstone.streams.wire.codec import Codec, Header, Reject
 
-#: Batches of more cases get no size: counting distinct ids is what it takes, and that takes memory.
+#: Batches of more cases get no size: that needs a count of distinct ids, which takes memory.
 BATCH_CASES_MAX = 1_000_000
 PROBLEMS_SHOWN_MAX = 5
 
@@ -51,7 +51,7 @@ class Probe:
 
 @dataclass(slots=True)
 class Checked:
-    """What the first pass found. `sizes`: batch → cases, for batches that declare none and are whole in these files."""
+    """The result of the first pass. `sizes`: batch → cases, for batches that declare none and are whole in these files."""
 
     events: int = 0
     topics: set[str] = field(default_factory=set)
@@ -121,7 +121,7 @@ class Outgoings:
         return checked
 
     def events(self) -> Iterator[Outgoing]:
-        """The same events, completed and encoded. Raises `ConfigError` where a file is not what it was a moment ago."""
+        """The same events, completed and encoded. Raises `ConfigError` where a file has changed since the first pass."""
         for source, entry in self._entries():
             if isinstance(entry, Problem):
                 raise ConfigError(f"{self._where(source, entry.source)} has changed while it was read")
@@ -145,7 +145,7 @@ class Outgoings:
                 yield source, Problem(source=FileRef(file=source.file), what=str(error), kind="unreadable")
 
     def _completed(self, record: dict[str, Any], source: Source) -> dict[str, Any]:
-        """A record with its kind, its id, and what its place says of it; one of a kind that no suite here scores as it was written. Raises `ValueError`."""
+        """A record completed with its kind, its id and its place; a record of a kind that no suite here scores stays unchanged. Raises `ValueError`."""
         owner = self._owner(record)
         return dict(record) if owner is None else completed(record, owner[1], source, owner[0])
 
@@ -180,7 +180,7 @@ def _is_resource(record: Mapping[str, Any]) -> bool:
 
 
 def raw_lines(paths: Sequence[Path], names: dict[Path, str], topic: str) -> Iterator[Outgoing]:
-    """Every line of the files as the bytes that it is, unchecked; for trying out what a broken producer would send."""
+    """Every line of the files as unchanged, unchecked bytes, to try out a broken producer."""
     for path in paths:
         with path.open("rb") as stream:
             for number, line in enumerate(stream, 1):
@@ -190,7 +190,7 @@ def raw_lines(paths: Sequence[Path], names: dict[Path, str], topic: str) -> Iter
 def event_files(paths: Sequence[Path], names: Mapping[Path, str] | None = None) -> list[Source]:
     """Files, and folders of them: batch files themselves, or one folder per concern. Raises `ConfigError`.
 
-    `names`: of `twice_readable`; a copy of standard input has a name that says nothing of its cases.
+    `names`: of `twice_readable`; the name of a copy of standard input says nothing about its cases.
     """
     copies = names or {}
     return [Source(source.path) if source.path in copies else source for source in find_sources(paths, any_file=False)]
@@ -198,7 +198,7 @@ def event_files(paths: Sequence[Path], names: Mapping[Path, str] | None = None) 
 
 @contextmanager
 def twice_readable(paths: Sequence[Path]) -> Iterator[tuple[list[Path], dict[Path, str]]]:
-    """Paths that can be read twice, and what to call them: standard input and pipes are copied to private temporary files."""
+    """Paths that can be read twice, and their names in messages: standard input and pipes are copied to private temporary files."""
     with ExitStack() as stack:
         found: list[Path] = []
         names: dict[Path, str] = {}

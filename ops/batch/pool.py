@@ -1,4 +1,4 @@
-"""Sources scored in several processes; the same entries in the same order. A lost process costs at most the file that it was lost over."""
+"""Sources scored in several processes; the same entries in the same order. A lost process costs at most the file that it was scoring."""
 
 import asyncio
 import os
@@ -35,7 +35,7 @@ _Answer = Future[Judged] | Judged
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """What a process needs to score: everything here travels to it."""
+    """Everything that a process needs to score; it is sent to each process."""
 
     suite: str
     settings: Any
@@ -79,7 +79,7 @@ def in_processes(sources: Iterable[Source], scoring: Scoring, work: Work, jobs: 
 
 
 def _chunks(sources: Iterable[Source]) -> Iterator[Chunk]:
-    """Small files together, for handing one over costs more than scoring it; large ones alone, so that no process waits for another at the end."""
+    """Small files together, because handing one over costs more than scoring it; large ones alone, so that no process waits for another at the end."""
     chunk: Chunk = []
     size = 0
     for source in sources:
@@ -116,7 +116,7 @@ def _first(waiting: deque[tuple[Chunk, _Answer]], pool: "_Pool") -> Judged:
 
 
 def _alone(source: Source, pool: "_Pool") -> Judged:
-    """One file with no other under way, so that a process that is lost now was lost over it."""
+    """One file with no other under way, so that a process that is lost now was scoring it."""
     if pool.is_broken:
         pool.renew()
     try:
@@ -131,7 +131,7 @@ def _is_done(future: Future[Judged]) -> bool:
 
 
 class _Pool:
-    """Processes, each with a scorer of its own; they ignore Ctrl-C, which is this process's to answer, and end with it."""
+    """Processes, each with a scorer of its own; they ignore Ctrl-C, which this process handles, and end with it."""
 
     def __init__(self, work: Work, jobs: int) -> None:
         self._work, self._jobs = work, jobs
@@ -142,7 +142,7 @@ class _Pool:
         try:
             return self._pool.submit(_score_here, chunk)
         except BrokenProcessPool as error:
-            # Told where the result is asked for, as when the process is lost later.
+            # Reported where the result is asked for, as when the process is lost later.
             broken: Future[Judged] = Future()
             broken.set_exception(error)
             self.is_broken = True
@@ -166,7 +166,7 @@ _here: tuple[Scoring, Admit | None] | None = None
 
 
 def _open_scorer(work: Work, parent: int) -> None:
-    """Make a process ready. It has nothing but this module to keep its scorer in."""
+    """Make a process ready. Its scorer is kept in this module."""
     global _here  # noqa: PLW0603  # a process of a pool is initialised this way or not at all
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     end_with_parent(parent)

@@ -1,6 +1,6 @@
 """One source → its records, each with its place: case JSON in every shape that producers write, or a document that the suite reads.
 
-Case JSON is one object, an array, JSON lines, or `{"batch_id": …, "concern_id": …, "cases": […]}`; which of them is seen from the content.
+Case JSON is one object, an array, JSON lines, or `{"batch_id": …, "concern_id": …, "cases": […]}`; the content decides which.
 JSON lines are never held as a whole. A problem never ends the reading of other records.
 """
 
@@ -45,9 +45,9 @@ def read_source(source: Source, suite: Suite, settings: Any) -> Iterator[Record 
 
 
 def _read_document(stream: BinaryIO, source: Source, suite: Suite, settings: Any) -> Iterator[Record | Problem]:
-    """A whole document for the suite to read; case JSON where it does not know it. What its reader raises costs this document only."""
+    """A whole document for the suite to read; case JSON where it does not know it. An exception of its reader affects this document only."""
     assert suite.read is not None
-    # Of a file that is known to be too large no more is read than what tells its format.
+    # Of a file that is known to be too large only the beginning is read, to detect its format.
     is_cut = source.size() > DOCUMENT_BYTES_MAX
     data = stream.read(_HEAD_BYTES if is_cut else DOCUMENT_BYTES_MAX + 1)
     is_cut = is_cut or len(data) > DOCUMENT_BYTES_MAX
@@ -68,7 +68,7 @@ def _read_document(stream: BinaryIO, source: Source, suite: Suite, settings: Any
 
 
 def _too_large(place: FileRef, is_named: bool, first: Found | Problem | None) -> Problem:
-    """The problem that a file beyond the bounds is: its beginning tells what it is, and whether it counts."""
+    """The problem that a file beyond the bounds is: its beginning shows its format, and whether it counts."""
     if isinstance(first, Problem):
         return first.model_copy(update={"what": _TOO_LARGE})
     return Problem(source=place, what=_TOO_LARGE, kind="unknown" if is_named or first is not None else "passed_over")
@@ -97,7 +97,7 @@ def read_values(stream: BinaryIO, source: Source) -> Iterator[Record | Problem]:
 
 
 def _whole(stream: BinaryIO, begun: bytes) -> bytearray:
-    """The rest of a document that may be one, piece by piece: it is held once, and what is neither object nor array is not held at all."""
+    """The rest of a document that may be one, piece by piece: it is held once, and anything but an object or array is not held at all."""
     data = bytearray(begun)
     if begun.lstrip()[:1] in (b"{", b"["):
         while len(data) <= JSON_BYTES_MAX and (piece := stream.read(_PIECE_BYTES)):
@@ -106,7 +106,7 @@ def _whole(stream: BinaryIO, begun: bytes) -> bytearray:
 
 
 def _says_lines(source: Source) -> bool:
-    """Whether the file's name says JSON lines, packed or not."""
+    """Whether the file's name is that of JSON lines, compressed or not."""
     return source.path != STANDARD_INPUT and any(suffix in _LINE_SUFFIXES for suffix in source.path.suffixes[-2:])
 
 

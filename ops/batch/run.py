@@ -1,4 +1,4 @@
-"""One run, whatever the suite: sources → cases → results → report. Every command that scores files is a front of this."""
+"""One run, whatever the suite: sources → cases → results → report. Every command that scores files uses it."""
 
 import asyncio
 import time
@@ -21,7 +21,7 @@ from touchstone.streams.process.garbage_collection import calm_collector
 
 @dataclass(slots=True)
 class Run:
-    """One run. `asked`: what the caller chose by name, for the report. `on_result`: called with each result, in order; what it raises ends the run.
+    """One run. `asked`: what the caller chose by name, for the report. `on_result`: called with each result, in order; an exception of it ends the run.
 
     `on_source`: called with the number of sources that were begun, and `on_case` with the number of cases that were scored. `admit`: which
     records are wanted.
@@ -44,7 +44,7 @@ class Run:
     def score(self, sources: Iterable[Source]) -> RunFacts:
         """Score every case of the sources into `entries`, each event id once, in order. Raises `ConfigError` where the scorer cannot be built."""
         begun = time.perf_counter()
-        # Here too with several processes: a setting that is wrong is one clear line of this one.
+        # Here too with several processes, so that a wrong setting is one clear line.
         scoring = Scoring(self.suite, self.settings)
         counted = self._counted(sources)
         if self.jobs > 1:
@@ -87,14 +87,14 @@ class Run:
                     yield case
 
     def _take(self, entry: ScoreResult | Problem | None) -> None:
-        """An entry of another process, which does not know what the others have met."""
+        """An entry of another process, which does not know the events of the others."""
         if entry is None:
             self.passed_over += 1
         elif isinstance(entry, Problem) or self._is_new(entry.event_id, place_of(entry.source)):
             self._keep(entry)
 
     def _is_new(self, event_id: str, where: str) -> bool:
-        """Note an event; False where it was met before, unless the suite tells of every file."""
+        """Note an event; False where it was met before, unless the suite reports every file."""
         if self.suite.by_file:
             return True
         if event_id in self._seen:

@@ -1,7 +1,7 @@
-"""Where cases come from: files, folders, patterns, standard input; packed or not; opened one at a time, within bounds.
+"""Where cases come from: files, folders, patterns, standard input; compressed or not; opened one at a time, within bounds.
 
 A folder is walked in name order. Hidden files are left out. A link is followed only where it leads to a file inside the folder; no linked
-folder is entered, so that links in a circle lead nowhere. What is passed over is told, not lost.
+folder is entered, so that a loop of links does no harm. Entries that are passed over are reported.
 """
 
 import errno
@@ -50,7 +50,7 @@ _NOWHERE: Final = Place()
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A file to read (`-`: standard input). `named`: on the command line, not found in a folder. `place`: what its path says of its cases.
+    """A file to read (`-`: standard input). `named`: on the command line, not found in a folder. `place`: the names in its path, which complete its cases.
 
     `problem`, `passed_over`: why it is not read.
     """
@@ -67,7 +67,7 @@ class Source:
         return os.fsencode(self.path).decode("utf-8", "backslashreplace")
 
     def size(self) -> int:
-        """Its bytes, where that can be told before it is read; else 0."""
+        """Its size in bytes, where that is known before it is read; else 0."""
         if self.path == STANDARD_INPUT or self.passed_over or self.problem:
             return 0
         try:

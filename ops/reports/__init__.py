@@ -1,1 +1,1 @@
-"""Every report in every format, written from what its suite shows of it; and where reports go."""
+"""Writes any report in any format, from its suite's view, to its destination."""

@@ -1,4 +1,4 @@
-"""Charts as inline SVG: a bar of labels and histograms, with their numbers in words for those who do not see them."""
+"""Charts as inline SVG: a bar of labels and histograms, with their numbers as text for screen readers."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -11,7 +11,7 @@ _TONES: Final = {"Pass": "pass", "Review": "review", "Warn": "review", "Fail": "
 #: Of a histogram, in its own units: the page scales it.
 _WIDTH, _HEIGHT, _LEFT, _RIGHT, _TOP, _BOTTOM = 320, 150, 34, 8, 10, 32
 _BAR_GAP: Final = 1.0
-#: A bin with a case is seen, however many the others have.
+#: Least height of a bin with a case, so that it can be seen.
 _BAR_HEIGHT_MIN: Final = 1.5
 _TICKS_MAX: Final = 4
 

@@ -1,4 +1,4 @@
-"""Any report for a terminal. Colour, tables and line breaks are rich's; without colour and width it is plain text, the same wherever it goes."""
+"""Any report for a terminal. rich draws colour, tables and line breaks; without colour and width it is plain text, the same everywhere."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from io import StringIO
@@ -36,7 +36,7 @@ def console_pieces(view: View, options: LayoutOptions) -> Iterator[str]:
 
 
 def _blocks(view: View, options: LayoutOptions) -> Iterator[RenderableType]:
-    """What is drawn, in order."""
+    """The blocks, in order."""
     yield _text(view.title, "bold")
     yield _text(origin(view), "dim")
     yield from (_text(fact, "dim") for fact in view.facts)
@@ -57,7 +57,7 @@ def _blocks(view: View, options: LayoutOptions) -> Iterator[RenderableType]:
 
 
 def _cases(view: View, options: LayoutOptions) -> Iterator[RenderableType]:
-    """The table of cases; with `verbose` what was found in each of them."""
+    """The table of cases; with `verbose` the findings of each."""
 
     def row(case: CaseView) -> tuple[list[Text], list[RenderableType]]:
         style = _STATUSES[case.status]
@@ -78,7 +78,7 @@ def _cases(view: View, options: LayoutOptions) -> Iterator[RenderableType]:
 
 
 def _details(case: CaseView, style: str) -> Iterator[RenderableType]:
-    """What was found in one case, and its details; nothing where there is nothing."""
+    """The findings of one case and its details, if any."""
     lines = [*(visible(line) for line in case.details), *finding_lines(case, FINDINGS_MAX, with_info=True)]
     if lines:
         yield Text(" ").join((_text(case.label.upper(), style), _text(case.name, "bold"), _text(case.summary)))
@@ -116,24 +116,24 @@ def _lines(pairs: Sequence[tuple[str, str]], most: int, style: str, total: int =
 
 
 def _titled(title: str, *blocks: RenderableType) -> Iterator[RenderableType]:
-    """An empty line, a heading, and what stands under it."""
+    """An empty line, a heading, and its content."""
     yield Text()
     yield _text(title, "bold")
     yield from blocks
 
 
 def _text(text: str, style: str = "") -> Text:
-    """Text as it is: no markup, and nothing that a terminal acts upon."""
+    """Text as it is: no markup and no control characters."""
     return Text(visible(text), style=style)
 
 
 def _drawn(block: RenderableType, options: LayoutOptions) -> str:
-    """A block as text. The options say everything that rich would else ask the environment for."""
+    """A block as text. The options set everything that rich would otherwise read from the environment."""
     stream = StringIO()
     console = Console(
         file=stream,
         width=options.width or _UNBROKEN_CELLS,
-        height=100,  # with a width and a height rich asks nobody for them
+        height=100,  # with a width and a height rich does not ask the terminal
         color_system="standard" if options.colour else None,
         force_terminal=options.colour,
         no_color=not options.colour,
@@ -144,5 +144,5 @@ def _drawn(block: RenderableType, options: LayoutOptions) -> str:
         emoji=False,
     )
     console.print(block, soft_wrap=options.width is None and isinstance(block, Text))
-    # Cells are filled up with spaces, which a file has no use for.
+    # Cells are padded with spaces, which a file does not need.
     return "".join(f"{line.rstrip(' ')}\n" for line in stream.getvalue().splitlines())

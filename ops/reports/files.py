@@ -1,4 +1,4 @@
-"""Where reports go: names that cannot leave their directory, checks before the work, writes that are whole or not there."""
+"""Report files: names that cannot leave their directory, checks before the work, and atomic writes."""
 
 import contextlib
 import io
@@ -62,7 +62,7 @@ def write_whole(path: Path, report: str | IO[bytes]) -> None:
             with contextlib.suppress(OSError):
                 beside.unlink()
             raise
-    except (OSError, RuntimeError) as error:  # RuntimeError: links that lead in a circle
+    except (OSError, RuntimeError) as error:  # RuntimeError: a loop of links
         reason = getattr(error, "strerror", None) or "its links form a loop"
         raise ConfigError(f"{path}: cannot be written ({reason}); check --output and free space") from None
 

@@ -1,4 +1,4 @@
-"""Any report as one HTML file that needs nothing else: no network, no font, no library, and a policy that would refuse them."""
+"""Any report as one self-contained HTML file: no network, font or library, and a content policy that refuses them."""
 
 import base64
 import hashlib
@@ -19,7 +19,7 @@ PASSED_OVER_MAX: Final = 200
 _PAGE: Final = Path(__file__).with_name("page")
 _VERDICT_TONES: Final = {0: "pass", 1: "fail", 2: "review"}
 _STATE_TONES: Final = {"good": "pass", "middling": "review", "bad": "fail"}
-#: Colour alone says nothing to many.
+#: Marks beside the colours, which not everyone can distinguish.
 _STATE_MARKS: Final = {"good": "✓", "middling": "!", "bad": "✗"}
 
 
@@ -43,7 +43,7 @@ def html_pieces(view: View, options: LayoutOptions) -> Iterator[str]:
 
 
 def _head(view: View, options: LayoutOptions) -> Iterator[str]:
-    """What stands before the body. The policy lets the page's own style and script run and nothing else, not even text that looks like one."""
+    """The part before the body. The policy allows the page's own style and script and nothing else, not even text that looks like one."""
     style, script = ((_PAGE / name).read_text(encoding="utf-8") for name in ("page.css", "page.js"))
     policy = f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; base-uri 'none'; form-action 'none'"
     yield f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
@@ -151,7 +151,7 @@ def _numeric(column: int, numeric: frozenset[int]) -> str:
 
 
 def _cases(view: View, options: LayoutOptions, found: Survey) -> Iterator[str]:
-    """The table of cases, bounded; what is left out is said above it."""
+    """The table of cases, bounded; a line above it says what is left out."""
     if not found.wanted:
         return
     name, listed = plural(view.noun), min(found.wanted, CASES_MAX)
@@ -165,7 +165,7 @@ def _cases(view: View, options: LayoutOptions, found: Survey) -> Iterator[str]:
 
 
 def _problems(anchor: str, title: str, problems: Sequence[tuple[str, str]], most: int, total: int = 0) -> Iterator[str]:
-    """What got no score: where it lies, and what is wrong with it."""
+    """The inputs without a score: where they are, and what is wrong with them."""
     if not problems:
         return
     total = max(total, len(problems))

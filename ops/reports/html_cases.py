@@ -11,7 +11,7 @@ from touchstone.schemas.result import Finding
 from touchstone.scorers.reporting.view import CaseView, View
 from touchstone.scorers.reporting.words import counted
 
-#: What a browser sorts and searches without a pause, in a file of a few megabytes.
+#: Rows that a browser sorts and searches without a pause, in a file of a few megabytes.
 CASES_MAX: Final = 5_000
 #: Findings that unfold under the rows: of one case, and of all.
 FINDINGS_MAX: Final = 20
@@ -25,7 +25,7 @@ _PLACES_ALL_MAX: Final = 10_000
 PASSED_OVER_MAX: Final = 200
 
 _TONES: Final = {"pass": "pass", "review": "review", "fail": "fail", "unscored": "unscored", "error": "fail", "passed_over": "other"}
-#: What needs a look first, sorts first.
+#: Cases that need attention sort first.
 _RANKS: Final = {"error": 0, "fail": 1, "unscored": 2, "review": 3, "pass": 4, "passed_over": 5}
 _SEVERITY_TONES: Final = {"critical": "fail", "major": "review", "minor": "other", "info": "other"}
 
@@ -44,7 +44,7 @@ class Code:
 
 @dataclass(slots=True)
 class Survey:
-    """What one reading of the cases tells. `wanted`: cases that are to be listed; `striking`: those of them that did not pass."""
+    """The result of one reading of the cases. `wanted`: cases that are to be listed; `striking`: those of them that did not pass."""
 
     wanted: int = 0
     striking: int = 0
@@ -86,7 +86,7 @@ def survey(view: View, only: frozenset[str]) -> Survey:
 
 
 def code_groups(view: View, found: Survey) -> Iterator[str]:
-    """Every code with its cases, the most frequent first; many of them unfold, so that they do not stand before the cases."""
+    """Every code with its cases, the most frequent first; long lists are collapsed, so that they do not hide the cases."""
     ordered = sorted(found.codes.items(), key=lambda item: (-item[1].cases, item[1].rank, item[0]))
     listed = ordered[:CODES_MAX]
     yield '<div class="codes">\n'
@@ -119,7 +119,7 @@ def _code(view: View, found: Survey, name: str, code: Code) -> Iterator[str]:
 
 
 def case_rows(view: View, only: frozenset[str], found: Survey) -> Iterator[str]:
-    """A body of the table for each case: its row, and what unfolds under it. In order; of too many, those that did not pass first."""
+    """A body of the table for each case: its row, and the details that unfold under it. In order; of too many, those that did not pass first."""
     listed: Iterable[CaseView] = _listed(view, only)
     if found.wanted > CASES_MAX:
         listed = chain((case for case in listed if needs_attention(case)), (case for case in _listed(view, only) if not needs_attention(case)))
@@ -157,7 +157,7 @@ def _case(view: View, case: CaseView, number: int, findings: list[Finding]) -> s
 
 
 def _more(view: View, case: CaseView, findings: list[Finding]) -> str:
-    """What unfolds under a row; empty where the row says it all."""
+    """The details that unfold under a row; empty where there are none."""
     lines = [f"<li>{shown(line)}</li>" for line in case.details[:FINDINGS_MAX]]
     for finding in findings:
         chip = f'<span class="chip tone-{_SEVERITY_TONES[finding.severity]}">{finding.severity}</span>'

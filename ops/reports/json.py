@@ -1,4 +1,4 @@
-"""Any report as JSON: what it comes to first, then every result as it stands on the results topic."""
+"""Any report as JSON: the summary first, then every result as on the results topic."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, fields
@@ -29,7 +29,7 @@ def json_pieces(suite: Suite, report: Any, options: LayoutOptions) -> Iterator[s
 
 
 def _head(report: SuiteReport, verdict: Verdict) -> dict[str, Any]:
-    """The report without its results, in its own field names. What differs between two runs over the same results is left out, but for the time."""
+    """The report without its results, in its own field names. Everything that differs between two runs over the same results is left out, except the time."""
     facts, labels = report.facts, report.labels
     return {
         "suite": facts.suite.name,
@@ -56,7 +56,7 @@ def _head(report: SuiteReport, verdict: Verdict) -> dict[str, Any]:
 
 
 def _view_head(view: View, verdict: Verdict) -> dict[str, Any]:
-    """The same of a report of an unknown type, as far as its view tells."""
+    """The same for a report of an unknown type, from its view."""
     return {
         "suite": view.suite,
         "suite_version": view.suite_version,
@@ -75,7 +75,7 @@ def _view_head(view: View, verdict: Verdict) -> dict[str, Any]:
 
 
 def _case(case: CaseView) -> dict[str, Any]:
-    """A case of a view, without its cells: they are its other fields once more."""
+    """A case of a view, without its cells: they repeat its other fields."""
     document = {one.name: getattr(case, one.name) for one in fields(case) if one.name != "cells"}
     return {**document, "details": list(case.details), "findings": [finding.model_dump(mode="json") for finding in case.findings]}
 

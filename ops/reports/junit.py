@@ -1,7 +1,7 @@
 """Any report as JUnit XML, which every CI system reads: a suite per group of cases, a test per case.
 
 Fail is a failure. Review and Warn are `skipped` with their reason, because JUnit has no third verdict and a failure would make them and Fail
-one; so is what was passed over. What could not be scored or read is an error.
+one; so is a case that was passed over. A case that could not be scored or read is an error.
 """
 
 import sqlite3
@@ -17,7 +17,7 @@ from touchstone.scorers.reporting.words import visible
 FINDINGS_MAX: Final = 50
 _NOT_READ: Final = "not read"
 
-#: The element that says how a case came out; a pass has none.
+#: The element for the outcome of a case; a pass has none.
 _ELEMENTS: Final = {"fail": "failure", "review": "skipped", "passed_over": "skipped", "unscored": "error", "error": "error"}
 _TOTALS: Final = "COUNT(*), SUM(element = 'error'), SUM(element = 'failure'), SUM(element = 'skipped'), SUM(seconds)"
 
@@ -70,7 +70,7 @@ def _tests(view: View) -> Iterator[tuple[str, str, float, str]]:
 
 
 def _message(case: CaseView) -> str:
-    """What a CI system shows first: the scores, and what keeps the case from passing."""
+    """The text that a CI system shows first: the scores, and why the case does not pass."""
     said = "; ".join(filter(None, (case.summary, case.why)))
     return f"{case.label}: {said}" if case.status == "review" else said
 
@@ -88,7 +88,7 @@ def _test(name: str, class_name: str, seconds: float, body: str) -> str:
 
 
 def _element(name: str, message: str, kind: str, lines: Iterable[str]) -> str:
-    """How a test came out."""
+    """The element of a test's outcome."""
     text = escape("\n".join(lines))
     head = f"\t\t\t<{name} message={_quoted(message)} type={_quoted(kind)}"
     return f"{head}>{text}</{name}>\n" if text else f"{head}/>\n"

@@ -12,9 +12,9 @@ FORMATS: Final = tuple(SUFFIXES)
 
 
 def lay_out(suite: Suite, report: Any, format: str, options: LayoutOptions) -> Iterator[str]:
-    """The report as pieces of text; joined, they end with a newline. Raises `ValueError` for a format that there is not.
+    """The report as pieces of text; joined, they end with a newline. Raises `ValueError` for an unknown format.
 
-    `report`: what `suite.report` returned. Memory does not grow with the number of cases, unless the suite's own layout lets it.
+    `report`: what `suite.report` returned. Memory does not grow with the number of cases, unless the suite's own layout makes it.
     """
     if format not in SUFFIXES:
         raise ValueError(f"unknown report format {format!r}; known: {', '.join(FORMATS)}")

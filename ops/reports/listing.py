@@ -1,4 +1,4 @@
-"""What a report lists of its cases: the columns of its table, and a bounded choice among many."""
+"""The list of cases in a report: the columns of its table, and a bounded choice among many."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -37,7 +37,7 @@ def grave(case: CaseView) -> list[Finding]:
 
 
 def told(finding: Finding) -> str:
-    """Where, what, and what to do, in one line that no terminal acts upon."""
+    """Where, what, and what to do, in one line without control characters."""
     place = f"{visible(finding.path)}: " if finding.path else ""
     hint = f" ({visible(finding.suggestion)})" if finding.suggestion else ""
     return f"{place}{visible(finding.message) or visible(finding.code)}{hint}"
@@ -63,7 +63,7 @@ class Listed(Generic[Row]):
     passed_over_count: int = 0
 
     def title(self, noun: str) -> str:
-        """What the table holds, in words; says so where that is not all."""
+        """The title of the table, which says where it is not complete."""
         plural = counted(2, noun).partition(" ")[2].capitalize()
         if len(self.rows) == self.wanted:
             return f"{plural} that did not pass" if self.only_not_passed else plural
@@ -74,7 +74,7 @@ class Listed(Generic[Row]):
 def choose(view: View, most: int, only: frozenset[str], row: Callable[[CaseView], Row], *, passed_over_most: int) -> Listed[Row]:
     """Rows of all cases where these are few, else of those that did not pass; `most` of either. Reads the cases once.
 
-    `only`: statuses that are listed; empty: every one. What was passed over is told apart, unless it is asked for.
+    `only`: statuses that are listed; empty: every one. Cases that were passed over are listed apart, unless they are asked for.
     """
     every: Listed[Row] = Listed()
     striking: Listed[Row] = Listed(only_not_passed=True, passed_over=every.passed_over)
@@ -91,7 +91,7 @@ def choose(view: View, most: int, only: frozenset[str], row: Callable[[CaseView]
                 made = row(case) if made is None else made
                 listed.rows.append(made)
     striking.passed_over_count = every.passed_over_count
-    # Whoever asks for some statuses gets the first of them, and not others.
+    # With some statuses asked for, the first cases of these are listed and no others.
     return every if only or every.wanted <= most else striking
 
 
@@ -111,5 +111,5 @@ def passed_over(view: View) -> list[tuple[str, str]]:
 
 
 def origin(view: View) -> str:
-    """By what the cases were scored, and when, in one line."""
+    """Suite, version, configuration and time of the report, in one line."""
     return f"suite {view.suite} {view.suite_version}, configuration {view.config_digest}, generated {view.generated_at}"

@@ -9,19 +9,19 @@ from touchstone.schemas.result import Finding
 from touchstone.scorers.reporting.view import CaseView, LayoutOptions, View
 from touchstone.scorers.reporting.words import counted, visible
 
-#: A job summary has a size limit: so many rows of cases, so many cases with their findings, so many findings of each.
+#: A job summary has a size limit: bounds of the rows of cases, of the cases with findings, and of the findings of each.
 CASES_MAX: Final = 1_000
 CASES_DETAILED_MAX: Final = 50
 FINDINGS_MAX: Final = 20
 PASSED_OVER_MAX: Final = 100
 
 _SPECIAL: Final = re.compile(r"([\\`*_{}\[\]<>()#+!|~&$@:-])")
-#: What markdown makes a link of without any markup.
+#: Text that markdown turns into a link without any markup.
 _BARE_LINK: Final = re.compile(r"\b(www)\.", re.IGNORECASE)
 
 
 def escaped(text: str) -> str:
-    """Text that markdown shows as it is: no markup, link, mention, HTML or cell border comes out of it."""
+    """Text that markdown shows as it is: it produces no markup, link, mention, HTML or cell border."""
     return _BARE_LINK.sub(r"\1\\.", _SPECIAL.sub(r"\\\1", visible(text)))
 
 
@@ -48,7 +48,7 @@ def _sentence(text: str) -> str:
 
 
 def _cases(view: View, options: LayoutOptions) -> Iterator[str]:
-    """The table of cases, the findings of some, and what was passed over."""
+    """The table of cases, the findings of some, and the cases that were passed over."""
     details: list[str] = []
     more = 0
 

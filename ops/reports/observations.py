@@ -33,7 +33,7 @@ class JsonLinesObserver:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        """Flush and close. Where the work has failed already, its error is the one to tell."""
+        """Flush and close. Where the work has failed already, its error is the one reported."""
         try:
             self._stream.close()
         except OSError as failed:

@@ -1,4 +1,4 @@
-"""Reports on their way out: whole or not at all, to a file or to standard output, whatever signal comes and whoever stops reading."""
+"""Writes reports whole or not at all, to a file or to standard output, even when a signal comes or the reader stops."""
 
 import signal
 import sys
@@ -15,7 +15,7 @@ from touchstone.scorers.base import ConfigError
 STANDARD_OUTPUT: Final = Path("-")
 EXIT_STOPPED: Final = 130  # what shells expect of a program that Ctrl-C ended
 EXIT_TERMINATED: Final = 143  # and of one that SIGTERM ended
-#: Of a report, so much is held in memory; the rest lies in a temporary file that has no name.
+#: Bytes of a report that are held in memory; beyond them it is in a temporary file without a name.
 _SPOOL_BYTES: Final = 8 * 1024 * 1024
 _CHUNK_BYTES: Final = 1024 * 1024
 
@@ -41,7 +41,7 @@ def stoppable() -> Iterator[None]:
     def end(number: int, _: object) -> NoReturn:
         raise Stopped(EXIT_TERMINATED if number == signal.SIGTERM else EXIT_STOPPED)
 
-    # SIGINT too: asyncio would take Python's own handler for a wish to cancel, which a run that never waits does not hear.
+    # SIGINT too: asyncio replaces Python's own handler by a cancellation, which a run that never waits does not receive.
     before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
     taken = [number for number, handler in before.items() if number == signal.SIGTERM or handler is signal.default_int_handler]
     for number in taken:
@@ -66,9 +66,9 @@ def check_output(output: Path | None) -> None:
 
 
 def write_report(pieces: Iterable[str], output: Path | None) -> bool:
-    """Write a report that was made whole; no half of one is left where making it fails. None and `-` are standard output.
+    """Write a report once it is complete; a failure leaves no partial one. None and `-` are standard output.
 
-    False where nobody read it to the end (`head`, a pager that was left): the verdict, and so the exit code, are the same. Raises
+    False where the reader stopped early (`head`, a closed pager): the verdict, and so the exit code, are the same. Raises
     `ConfigError` where it cannot be written.
     """
     with SpooledTemporaryFile(_SPOOL_BYTES) as spool:
@@ -91,7 +91,7 @@ def _to_standard_output(report: IO[bytes]) -> bool:
             sys.stdout.buffer.write(chunk)
         sys.stdout.buffer.flush()
     except BrokenPipeError:
-        # Else what the command still prints fails as the interpreter ends, and that ends with a code of its own.
+        # Otherwise later output fails as the interpreter ends, which changes the exit code.
         sys.stdout = None
         return False
     except OSError as error:

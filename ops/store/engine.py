@@ -20,7 +20,7 @@ CONNECT_TIMEOUT_S = 10
 _CREATE_LOCK = 7_263_114
 
 
-#: What waiting servers say, and the words for it that quote nothing: psycopg's own text may carry values of the URL.
+#: Driver messages, and texts for them that quote nothing: psycopg's own may carry values of the URL.
 _REASONS = (
     "Connection refused",
     "No route to host",
@@ -54,7 +54,7 @@ def parse(url: str) -> URL:
 
 
 def shown(url: str) -> str:
-    """A store URL fit for eyes: no password, and no query, which can carry one."""
+    """A store URL for display: without its password, and without its query, which can carry one."""
     try:
         return parse(url).set(query={}).render_as_string(hide_password=True)
     except ConfigError:
@@ -123,7 +123,7 @@ def reading(engine: Engine) -> Iterator[Connection]:
 
 @contextmanager
 def translated() -> Iterator[None]:
-    """Database errors that waiting can mend as `StoreUnavailable`, a damaged file as `StoreRefused`; a defect of ours stays what it is."""
+    """Database errors that waiting can resolve as `StoreUnavailable`, a damaged file as `StoreRefused`; a defect stays as it is."""
     try:
         yield
     except PoolTimeoutError:
@@ -145,7 +145,7 @@ def _code(error: DBAPIError) -> str:
 
 
 def _reason(engine: Engine, error: DBAPIError) -> str:
-    """Why a database cannot be opened, without the text that may quote our URL."""
+    """Why a database cannot be opened, without the text that may quote the URL."""
     told = str(error.orig).strip().partition("\n")[0]
     if engine.dialect.name == "sqlite":
         return told  # fixed texts, which quote nothing
@@ -154,7 +154,7 @@ def _reason(engine: Engine, error: DBAPIError) -> str:
 
 
 def integrity(engine: Engine) -> None:
-    """Read a whole SQLite file and check its pages. Raises `StoreRefused` for a damaged one; other databases see to it themselves."""
+    """Read a whole SQLite file and check its pages. Raises `StoreRefused` for a damaged one; other databases check themselves."""
     if engine.dialect.name == "sqlite":
         with reading(engine) as connection:
             if connection.execute(text("PRAGMA quick_check(1)")).scalar() != "ok":
@@ -164,7 +164,7 @@ def integrity(engine: Engine) -> None:
 def prepare(engine: Engine, *, create: bool) -> None:
     """Make the tables where there are none (`create`), and check their version.
 
-    Raises `StoreRefused` for a store that is not there, not ours or newer than this program; `ConfigError` where it cannot
+    Raises `StoreRefused` for a store that is missing, of another program or newer than this program; `ConfigError` where it cannot
     be reached or opened.
     """
     where = shown(engine.url.render_as_string(hide_password=False))
@@ -191,7 +191,7 @@ def prepare(engine: Engine, *, create: bool) -> None:
 
 
 def _check_file(engine: Engine, create: bool) -> None:
-    """SQLite makes a file on sight and says little where it cannot; look first."""
+    """Check the path first: SQLite creates missing files, and its own errors say little."""
     if engine.dialect.name != "sqlite":
         return
     path = Path(str(engine.url.database))

@@ -22,7 +22,7 @@ _KEYS_PER_QUERY_MAX = 400
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Which results to report. `batch`: a name or a pattern. None elsewhere: whatever there is, the newest configuration first.
+    """Which results to report. `batch`: a name or a pattern. None elsewhere: no restriction, the newest configuration first.
 
     `one_concern`: a report of this suite is of one concern, so one must be chosen where the store holds several.
     """

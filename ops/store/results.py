@@ -59,7 +59,7 @@ class ResultStore:
             return applied
 
     def _move_positions(self, connection: Connection, projection: Projection) -> None:
-        """The fence: positions move only from where this projector has read on."""
+        """The fence: positions move only from where this projector read last."""
         for partition, reached in sorted(projection.reached.items()):
             expected = projection.expected[partition]
             here = (positions.c.topic == projection.topic, positions.c.partition == partition)
@@ -74,7 +74,7 @@ class ResultStore:
                 raise self._fenced(projection.topic, partition)
 
     def _fenced(self, topic: str, partition: int) -> StoreRefused:
-        """The error of the projector that came second."""
+        """The error of the second of two projectors."""
         where = shown(self.engine.url.render_as_string(hide_password=False))
         return StoreRefused(
             f"another projector writes to the store {where}: it moved the position of {topic} partition {partition}; "
@@ -82,7 +82,7 @@ class ResultStore:
         )
 
     def due(self, now: float, limit: int) -> list[BatchState]:
-        """Batches that may have something to report, longest waiting first."""
+        """Batches that may be due for a report, longest waiting first."""
         with reading(self.engine) as connection:
             query = select(batches).where(batches.c.due_at <= now).order_by(batches.c.due_at, batches.c.report_id).limit(limit)
             return [state_of(row) for row in connection.execute(query)]

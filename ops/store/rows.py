@@ -1,4 +1,4 @@
-"""Rows of the tables as what they mean, and back."""
+"""Converts rows of the tables to objects and back."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any

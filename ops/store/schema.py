@@ -40,7 +40,7 @@ results = Table(
     Index("touchstone_results_source", "suite", "suite_version", "source_topic", "source_partition", "source_offset"),
 )
 
-#: Where an event id was met again: every source position of a result id but the one in its row.
+#: Repeats of an event id: every source position of a result id but the one in its row.
 repeats = Table(
     "touchstone_repeats",
     metadata,
@@ -75,7 +75,7 @@ positions = Table(
     Column("next_offset", BigInteger, nullable=False),
 )
 
-#: Reporting state of every batch; `due_at` (seconds since the epoch) is empty where only a new case can bring news.
+#: Reporting state of every batch; `due_at` (seconds since the epoch) is empty where only a new case can change the report.
 batches = Table(
     "touchstone_batches",
     metadata,

@@ -1,4 +1,4 @@
-"""What a transaction does with results: which row wins, and which batches have news. One writer, fenced by the caller."""
+"""Writes the results of a transaction: decides which row wins and which batches change. One writer, fenced by the caller."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -16,7 +16,7 @@ _LOOKUP_IDS_MAX = 500
 
 @dataclass(slots=True)
 class _Known:
-    """A result id as it is in the table, or will be after this transaction. `row`: what has to be written whole."""
+    """A result id as it is in the table, or will be after this transaction. `row`: the row to write as a whole."""
 
     source: Position
     content: str
@@ -28,7 +28,7 @@ class _Known:
 
 @dataclass(slots=True)
 class _Writes:
-    """What the results of one transaction come to."""
+    """The writes of one transaction."""
 
     known: dict[str, _Known]
     repeats: set[tuple[ResultRow, Position]] = field(default_factory=set)
@@ -40,7 +40,7 @@ class _Writes:
 
 
 def write_results(connection: Connection, rows: Sequence[ResultRow]) -> tuple[Applied, set[BatchKey]]:
-    """Write results in topic order. Returns what was done, and the batches whose content changed.
+    """Write results in topic order. Returns the counts, and the batches whose content changed.
 
     The lowest source position of a result id has the row, in whatever order they arrive; the others are repeats. The same
     position again is a replay and changes nothing, not even the time of scoring.
@@ -72,7 +72,7 @@ def _lookup(connection: Connection, ids: set[str]) -> dict[str, _Known]:
 
 
 def _decide(row: ResultRow, writes: _Writes) -> None:
-    """One result against what is known of its id."""
+    """Decide one result by what is known of its id."""
     known = writes.known.get(row.result_id)
     if known is None:
         writes.known[row.result_id] = _Known(row.source, row.content, row.batch, row, in_table=False)
@@ -86,7 +86,7 @@ def _decide(row: ResultRow, writes: _Writes) -> None:
     else:
         writes.repeats.add((row, known.source))
         if row.content == known.content:
-            # Only the position moves: no report may change because an event was met twice.
+            # Only the position moves: no report may change because of a repeated event.
             known.row = known.row and replace(known.row, source=row.source)
             known.moved = True
             writes.repeated += 1
@@ -99,7 +99,7 @@ def _decide(row: ResultRow, writes: _Writes) -> None:
 
 
 def _mark(writes: _Writes, batch: BatchKey | None) -> None:
-    """A batch has news."""
+    """Mark a batch as changed."""
     if batch is not None:
         writes.changed.add(batch)
 
