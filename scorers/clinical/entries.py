@@ -1,7 +1,7 @@
 """Results and problems of a run → an entry per file; results from a topic are an entry each.
 
 A file of several traces has the means of their scores and the worst of their labels; the paths of its findings begin with the trace
-(`trace[2]/outputs.fhir/Patient.gender`, from 0). A loose document is told as what it is: nothing says that it was scored as a trace.
+(`trace[2]/outputs.fhir/Patient.gender`, from 0). A loose document is shown as a document: nothing shows that it was scored as a trace.
 """
 
 import re
@@ -16,7 +16,7 @@ from touchstone.scorers.base import ConfigError
 from touchstone.scorers.clinical.reading import ONLY, UNRECOGNISED, trace_id_of
 from touchstone.scorers.clinical.settings import ClinicalSettings
 
-#: Findings of one file that are told; the rest is counted.
+#: Findings of one file that are listed; the rest is counted.
 FINDINGS_MAX: Final = 1_000
 NOTHING_SCORED: Final = ("format", "terminology", "clinical")
 _GRAVEST_FIRST: Final = {"critical": 0, "major": 1, "minor": 2, "info": 3}
@@ -133,7 +133,7 @@ def _inside(finding: Finding, place: str) -> Finding:
 
 
 def _defect(result: ScoreResult) -> str | None:
-    """What to say of a result that is a defect of ours; None of any other."""
+    """The message for a result that is a defect of the validator; None for any other."""
     return next((f"the validator failed ({failure.code})" for failure in result.failures if failure.kind == "scorer_error"), None)
 
 
@@ -182,7 +182,7 @@ class _Merged:
         self._leave_out(result.not_checked)
         if result.failures:
             self._leave_out([NotChecked(check="outputs", reason=self._why_nothing(result))])
-        # Of a trace without a document, the formats that it has and nobody asked for are all that is told as not checked.
+        # Of a trace without a document, the formats that it has and nobody asked for are all that is listed as not checked.
         others = any(skipped.check in CLINICAL_FORMATS and skipped.check not in self._settings.formats for skipped in result.not_checked)
         self._only_others = self._only_others and bool(result.failures) and others
         self._valid.add(result.details.get("valid"))

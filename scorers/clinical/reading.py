@@ -25,9 +25,9 @@ UNKNOWN: Final = "recognised neither as FHIR, nor as HL7 v2, nor as C-CDA, nor a
 #: How compressed files and archives begin that are not unpacked while they are read.
 _PACKED: Final = {b"PK\x03\x04": "zip", b"BZh": "bzip2", b"\xfd7zXZ\x00": "xz", b"7z\xbc\xaf\x27\x1c": "7z"}
 _COMPRESSED: Final = "compressed ({}): unpack it, and validate what it holds"
-#: Everything that is said of content in which nothing is recognised.
+#: The only finding for content in which nothing is recognised.
 UNRECOGNISED: Final = frozenset({UNKNOWN, *(_COMPRESSED.format(name) for name in _PACKED.values())})
-#: Faults of one trace's fields that are told.
+#: Faults of one trace's fields that are listed.
 FAULTS_MAX: Final = 5
 _FIELDS: Final = frozenset(field_names(ProductionTrace))
 _SHAPE: Final = 'should be {"content": …}, with the document, or a list of documents, under that key'
@@ -37,7 +37,7 @@ _NAME_KEPT: Final = 200
 
 
 def read(document: Document, settings: Any) -> Iterable[Found | Problem]:
-    """The traces of a file, and a problem in the place of each that is none. Every file is ours to judge, so this never gives None."""
+    """The traces of a file, and a problem in place of each invalid one. The suite judges every file, so this never returns None."""
     from touchstone.scorers.clinical.documents import sniff
 
     data = document.data
@@ -122,7 +122,7 @@ def _traces(document: Document) -> Iterator[Found | Problem]:
 
 
 def _values(data: bytes) -> Iterator[tuple[str, Any]]:
-    """Each value with its place; a critical finding in its stead where it is no JSON object."""
+    """Each value with its place; a critical finding instead where it is not a JSON object."""
     import orjson
 
     try:
@@ -161,7 +161,7 @@ def _faults(value: dict[str, Any]) -> tuple[Finding, ...]:
     try:
         validate_case(ProductionTrace, value)
     except ValidationError as error:
-        # JSON has no bytes, so that is no way to mend one.
+        # JSON has no bytes, so that advice would not help.
         items = [item for item in error.errors(include_input=False, include_url=False, include_context=False) if item["type"] != "bytes_type"]
         return tuple(_fault(item) for item in items[:FAULTS_MAX])
     return ()

@@ -1,4 +1,4 @@
-"""What the clinical suite says of many results: an entry per file, what they come to, the verdict, the view, the event and the layouts of its own."""
+"""The clinical suite over many results: an entry per file, their summary, the verdict, the view, the event and the suite's own layouts."""
 
 import math
 from collections import Counter
@@ -45,7 +45,7 @@ _STATUS: Mapping[str, Any] = {"Pass": "pass", "Warn": "review", "Review": "revie
 
 @dataclass(frozen=True, slots=True)
 class ClinicalReport:
-    """What files or traces come to. `noun`: what they are. `labels`, `means`: of the results, so that they are the same from files and from a topic.
+    """The report on files or traces. `noun`: the word for them. `labels`, `means`: of the results, so that they are the same from files and from a topic.
 
     `not_validated`: of those that count and were not validated, the first ones and why; `not_validated_more`: how many more there are.
     """
@@ -213,7 +213,7 @@ def verdict(report: ClinicalReport, gate: Gate | None = None) -> Verdict:
 
 
 def verdict_on(summary: ClinicalSummary, noun: str = "file", gate: Gate | None = None) -> Verdict:
-    """The verdict on what files come to."""
+    """The verdict on the counts of files."""
     files = counted(summary.total, noun)
     rest = f"; {counted(summary.passed_over, noun)} of no known or wanted format passed over" if summary.passed_over else ""
     if summary.problems:
@@ -233,7 +233,7 @@ def verdict_on(summary: ClinicalSummary, noun: str = "file", gate: Gate | None =
 
 
 def event(tally: Tally | ClinicalReport) -> dict[str, Any]:
-    """What a report event carries of a batch of traces: counts, with Warn apart, and mean scores (0–100)."""
+    """The content of a report event for a batch of traces: counts, with Warn apart, and mean scores (0–100)."""
     labels = tally.labels
     return {
         "summary": {
@@ -250,7 +250,7 @@ def event(tally: Tally | ClinicalReport) -> dict[str, Any]:
 
 
 def group(result: ScoreResult) -> Group | None:
-    """The batch that the producer names; else the traces of one source and one day, which a stream has without anybody naming batches."""
+    """The batch that the producer names; else the traces of one source and one day, for streams without named batches."""
     batch = result.correlation.get("batch_id") or result.attributes.get("day")
     if not isinstance(batch, str):
         return None

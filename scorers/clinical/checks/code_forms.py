@@ -1,4 +1,4 @@
-"""The form of codes: what can be told of a code without knowing its code system's content."""
+"""The form of codes: what can be checked of a code without its code system's content."""
 
 from __future__ import annotations
 

@@ -111,7 +111,7 @@ def check_ccda(
 
 
 def check_period(start: Moment | Malformed | None, end: Moment | Malformed | None, path: str, context: Context) -> list[Finding]:
-    """An end that certainly lies before its start is major; what cannot be read is told elsewhere."""
+    """An end that certainly lies before its start is major; an unreadable end is reported elsewhere."""
     if not isinstance(start, Moment) or not isinstance(end, Moment) or not start.certainly_after(end):
         return []
     return [context.finding("major", "datetimes.period-order", path, "Period ends before it starts")]

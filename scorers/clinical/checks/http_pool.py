@@ -1,7 +1,7 @@
 """GET requests to one address over connections that are kept open, each bounded in time and size as a whole.
 
-httpx bounds the wait for the next bytes, not the wait for an answer: a server that drips its headers would hold a thread for ever. So the
-network layer under its pool is ours here, and gives every read and write what is left of the request's time.
+httpx bounds the wait for the next bytes, not the wait for an answer: a server that drips its headers would hold a thread forever. So the
+network layer under its pool is replaced here, and gives every read and write what is left of the request's time.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _FAILED: Final = (httpcore.NetworkError, httpcore.ProtocolError, httpx.HTTPError
 
 
 class HttpPool:
-    """A client of one address, safe to share between threads; its connections are closed once nobody holds it.
+    """A client of one address, safe to share between threads; its connections are closed once it is no longer referenced.
 
     It follows no redirect, keeps no cookie, asks for no compression, and takes neither proxies nor credentials from the environment or
     `.netrc`. Certificates are checked against the system's store. `timeout_s`: for a whole request, the search for the host's address

@@ -13,7 +13,7 @@ Precision = Literal["year", "month", "day", "hour", "minute", "second"]
 #: Coarse to fine; a time is compared at the coarser of two.
 PRECISIONS: Final[tuple[Precision, ...]] = ("year", "month", "day", "hour", "minute", "second")
 FhirKind = Literal["date", "dateTime", "instant", "time"]
-#: Longer text is no time in any of the formats.
+#: Longer text is not a time in any of the formats.
 MOMENT_LENGTH_MAX: Final = 48
 MOMENTS_CACHED: Final = 4_096
 
@@ -93,7 +93,7 @@ class Moment:
 
 @dataclass(frozen=True, slots=True)
 class Malformed:
-    """Why a text is no point in time. `calendar`: the form is right, but no such day or time exists."""
+    """Why a text is not a point in time. `calendar`: the form is right, but no such day or time exists."""
 
     problem: str
     calendar: bool = False

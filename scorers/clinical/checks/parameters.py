@@ -35,7 +35,7 @@ class Band:
 @dataclass(frozen=True, slots=True)
 class Parameter:
     """One clinical parameter. `codes`: its LOINC codes; `molar`: grams per mole; `charge`: charges per ion, None where
-    equivalents have no meaning; `special`: unit → scale and offset that lead into `unit`; `only_unit`: nobody measures it in another.
+    equivalents have no meaning; `special`: unit → scale and offset that lead into `unit`; `only_unit`: it is never measured in another.
     """
 
     key: str

@@ -148,7 +148,7 @@ def check_reference_range(
 
 
 def convert(number: float, unit: str | None, parameter: Parameter, loinc: str | None = None) -> float | None:
-    """The number in the parameter's unit, by UCUM, by molar mass, or by the table's special lines; None where there is no way.
+    """The number in the parameter's unit, by UCUM, by molar mass, or by the table's special lines; None where it cannot be converted.
 
     Without a unit only pure numbers (INR, pH, scores) and what has but one unit (heart rate, BMI) have one. A unit that is written wrong is read as
     what it was meant for.

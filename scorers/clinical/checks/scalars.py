@@ -6,7 +6,7 @@ import math
 from decimal import Decimal
 from typing import Final, Literal
 
-#: What a question of membership is answered with; a table that is absent is no "no".
+#: Answers to a question of membership; a missing table does not mean "no".
 Membership = Literal["member", "not_member", "not_checked"]
 
 #: No number of a document needs more characters than this; longer text is not read as one.
@@ -21,7 +21,7 @@ def text_of(value: object, length_max: int) -> str | None:
 
 
 def number_of(value: object) -> float | None:
-    """A value as a float: infinite where it is too large for one, None where it is no number (a truth value is none)."""
+    """A value as a float: infinite where it is too large for one, None where it is not a number (a truth value is not one)."""
     if isinstance(value, bool):
         return None
     if isinstance(value, str):
@@ -49,5 +49,5 @@ def shown(value: object) -> object:
 
 
 def plain(number: float) -> str:
-    """A number of one of our tables, without a needless `.0`."""
+    """A number of Touchstone's tables, without a needless `.0`."""
     return f"{number:g}"

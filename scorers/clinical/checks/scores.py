@@ -88,7 +88,7 @@ def check_score(counts: Mapping[Severity, int]) -> float:
 
 
 def check_of(code: str) -> str | None:
-    """The check that a finding of this code belongs to, by the first part of its code that is no format's name (`fhir.primitives.date` → data_types)."""
+    """The check that a finding of this code belongs to, by the first part of its code that is not a format's name (`fhir.primitives.date` → data_types)."""
     first, _, rest = code.partition(".")
     group = rest.partition(".")[0] if first in FORMATS and rest else first
     return CHECK_OF_GROUP.get(group, group)

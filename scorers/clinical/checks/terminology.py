@@ -74,7 +74,7 @@ class MembershipSource(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class CodeCheck:
-    """What was found of one code. `reason` says why membership was not checked; `system` is None where the system is none of ours."""
+    """What was found of one code. `reason` says why membership was not checked; `system` is None where the system is not a known one."""
 
     findings: tuple[Finding, ...] = ()
     membership: Membership = "not_checked"
@@ -95,7 +95,7 @@ def code_system(name: object) -> CodeSystem | None:
 
 
 def check_code(system: object, code: object, path: str, context: Context, *, source: MembershipSource | None = None) -> CodeCheck:
-    """The form of a code, then its membership. A bad form is major (a slip of case or dot minor), as is a code that is no member."""
+    """The form of a code, then its membership. A bad form is major (a slip of case or dot minor), as is a code that is not a member."""
     known = code_system(system)
     text = text_of(code, code_forms.CODE_LENGTH_MAX)
     if known is None:

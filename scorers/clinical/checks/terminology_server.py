@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 UMLS_BASE_URL: Final = "https://cts.nlm.nih.gov/fhir"
 ANSWER_BYTES_MAX: Final = 1_048_576
 _LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
-#: The reason given for every code of a system that the server has not.
+#: The reason given for every code of a system that the server does not have.
 UNKNOWN_SYSTEM: Final = "the terminology server does not know this code system"
 #: Answers that say something of the server or of us, not of the question.
 _SERVER_FAULTS: Final = frozenset({401, 403, 407, 408, 429})
@@ -35,7 +35,7 @@ Answer = tuple[Membership, str | None]
 
 
 class _FaultError(Exception):
-    """The server could not be asked; `args[0]` is a reason of ours."""
+    """The server could not be asked; `args[0]` is a fixed text."""
 
 
 class TerminologyServer:

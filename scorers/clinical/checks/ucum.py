@@ -46,7 +46,7 @@ def preload() -> None:
 def suggest_unit(unit: str, loinc: str | None = None) -> str | None:
     """A valid UCUM unit for one that is written wrong or, beside a LOINC code, misread; None where we know none.
 
-    The suggestion always comes whole from our tables, so it can be shown where the unit itself may not.
+    The suggestion always comes whole from Touchstone's tables, so it can be shown where the unit itself may not.
     """
     if len(unit) > UNIT_LENGTH_MAX:
         return None
@@ -81,7 +81,7 @@ def fits_property(unit: str, loinc: str) -> bool:
 def check_unit(unit: object, path: str, context: Context, *, loinc: str | None = None, system: str | None = None) -> list[Finding]:
     """What is wrong with a unit. `loinc`: the observation's code; `system`: the coding system that the document names for the unit.
 
-    An empty unit says nothing. Without the reader, only units that our tables know to be wrong are found (callers name `NOT_INSTALLED`).
+    An empty unit is not checked. Without the reader, only units that the tables list as wrong are found (callers name `NOT_INSTALLED`).
     """
     if unit is None or unit == "":
         return []
@@ -146,7 +146,7 @@ def _wrong_dimension(unit: str, loinc: str, path: str, context: Context) -> Find
 
 
 def _instead(suggested: str, unit: str) -> str:
-    """Advice that names the unit found only where that spelling stands in our own tables."""
+    """Advice that names the unit found only where that spelling is in the tables."""
     table = _table()
     if unit in table.corrections or unit in table.misread:
         return f"Use '{suggested}' instead of '{unit}'"
@@ -156,7 +156,7 @@ def _instead(suggested: str, unit: str) -> str:
 
 
 def _with_capital_litre(unit: str) -> str:
-    """The unit with L for l wherever that is the same unit; a unit with an annotation is left alone, for its text is not ours to repeat."""
+    """The unit with L for l wherever that is the same unit; a unit with an annotation is left alone, because its text must not be repeated."""
     if "{" in unit or "l" not in unit:
         return unit
     changed = _LITRE.sub(r"\1L", unit)

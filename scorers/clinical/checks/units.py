@@ -13,7 +13,7 @@ from functools import lru_cache
 from importlib.util import find_spec
 from typing import Any, Final
 
-#: Longer text is no unit; the longest of UCUM's own examples has 30 characters.
+#: Longer text is not a unit; the longest of UCUM's own examples has 30 characters.
 UNIT_LENGTH_MAX: Final = 128
 UNITS_CACHED: Final = 4096
 _DEPTH_MAX: Final = 6

@@ -1,7 +1,7 @@
 """Value sets: is a code one of those that an element may hold? (specification, Priority 3).
 
 The sets that the specification names ship in `tables/value_sets.json`. A format that knows more of them (the required bindings of
-FHIR) hands a `Lookup`, which is asked first; a set that nobody knows is *not checked*, never a fault.
+FHIR) hands a `Lookup`, which is asked first; an unknown set is *not checked*, never a fault.
 """
 
 from __future__ import annotations

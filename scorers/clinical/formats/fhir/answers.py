@@ -27,7 +27,7 @@ TYPES = {
     "reference": {"Reference"},
     "quantity": {"Quantity"},
 }
-#: A pattern comes with a definition, perhaps with the document itself, and Python's matcher can be made to run for ever: only patterns
+#: A pattern comes with a definition, perhaps with the document itself, and Python's matcher can be made to run forever: only patterns
 #: without groups and with few repetitions are tried, on short texts.
 _PATTERN_CHARS_MAX = 200
 _REPEATS_MAX = 3
@@ -112,7 +112,7 @@ class Answer:
         return offered | ({"String"} if kind == "open-choice" else set())
 
     def _permitted(self, value: tuple[str, Any], place: Place) -> None:
-        """The options or the value set of the item, where it has one; what is written in freely where that is open is nobody's business."""
+        """The options or the value set of the item, where it has one; free text is not checked where it is allowed."""
         kind = self._item.get("type")
         if kind == "open-choice" and value[0] == "String":
             return

@@ -13,7 +13,7 @@ _SHA1_BYTES = 20
 
 
 def check_attachments(document: Document) -> None:
-    """Check every Attachment of a document that carries its data and says something of it."""
+    """Check every Attachment of a document that carries its data and describes it."""
     for value, place, _ in document.typed.get("Attachment", ()):
         data = value.get("data")
         if isinstance(data, str) and not {"size", "hash"}.isdisjoint(value):
@@ -31,7 +31,7 @@ def _check(document: Document, value: dict[str, Any], data: str, place: Place) -
     if digest is None:
         return
     if len(digest) != _SHA1_BYTES:
-        # An official example has it in hexadecimal digits: told, not held against the document.
+        # An official example has it in hexadecimal digits: reported, but not counted against the document.
         document.say("minor", "fhir.structure.attachment-hash", (place, "hash", None), "a hash is SHA-1 in base64: this is of another length")
     elif digest != hashlib.sha1(content, usedforsecurity=False).digest():
         document.say("major", "fhir.structure.attachment-hash", (place, "hash", None), "the hash is not that of the data")

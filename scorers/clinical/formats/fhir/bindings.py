@@ -11,23 +11,23 @@ from touchstone.schemas.result import Severity
 from touchstone.scorers.clinical.formats.fhir.document import Document, Place
 from touchstone.scorers.clinical.formats.fhir.tables import Field, definitions
 
-#: Codes that a message names; longer lists are told by their number.
+#: Codes that a message names; of longer lists only the number is given.
 NAMED_MAX = 24
 #: R4 lets json, xml and ttl stand for the MIME types of its own formats.
 _MIME = re.compile(r"[A-Za-z0-9!#$&^_.+\-]+/[A-Za-z0-9!#$&^_.+\-*]+(\s*;.*)?|json|xml|ttl")
 _CURRENCY = re.compile(r"[A-Z]{3}")
-#: Value sets over code systems that the definitions do not hold, of which the form can be told.
+#: Value sets over code systems that the definitions do not hold, whose form can be checked.
 _FORMS = {
     "http://hl7.org/fhir/ValueSet/mimetypes": (_MIME, "a MIME type such as text/plain"),
     "http://hl7.org/fhir/ValueSet/currencies": (_CURRENCY, "an ISO 4217 code of three capital letters"),
 }
-#: The specification tells these as minor; they are required bindings all the same.
+#: The specification rates these as minor; they are required bindings nevertheless.
 _STATUS_ELEMENTS = frozenset({"clinicalStatus", "verificationStatus"})
 
 
 @dataclass(slots=True)
 class Binding:
-    """One required binding. `systems`: system → codes, or None where membership cannot be told. `codes`: all codes, for elements that are a bare code."""
+    """One required binding. `systems`: system → codes, or None where membership cannot be decided. `codes`: all codes, for elements that are a bare code."""
 
     value_set: str
     systems: dict[str, frozenset[str]] | None

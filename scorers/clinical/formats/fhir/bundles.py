@@ -69,7 +69,7 @@ def _entries(document: Document, bundle: Frame) -> None:
         elif parts is not None and parts[1] != frame.type and not optional:
             document.say("major", "fhir.bundle.full-url", (place, "fullUrl", None), "a fullUrl that looks like a server's must name the resource's type")
         elif parts is not None and parts[2] != identity and not optional:
-            # SHALL in R4, but broken by an official example: told, not held against the document.
+            # SHALL in R4, but broken by an official example: reported, but not counted against the document.
             document.say(
                 "minor", "fhir.bundle.full-url-id", (place, "fullUrl", None), "a fullUrl that looks like a server's should end in the resource's type and id"
             )
@@ -108,7 +108,7 @@ def _linked(document: Document, bundle: Frame, resolver: Resolver, kind: str) ->
     """The first entry's own references must be in the Bundle, and every entry must be linked with it in some direction."""
     head = "Composition" if kind == "document" else "MessageHeader"
     if not bundle.entries or bundle.entries[0].type != head or bundle.entries[0].entry_index != 0:
-        return  # bdl-11 and bdl-12 tell it.
+        return  # bdl-11 and bdl-12 report it.
     first = bundle.entries[0]
     parts = _COMPOSITION_PARTS if kind == "document" else ("focus",)
     for value, place, _ in first.references:

@@ -41,7 +41,7 @@ def check_codings(document: Document, installed: Systems, member: Membership) ->
             if key in told:
                 continue
         except TypeError:
-            continue  # A list or object where text belongs: the structure rules told it.
+            continue  # A list or object where text belongs: the structure rules reported it.
         if _coding(document, coding, place, defined):
             if sum(len(part) for part in key if isinstance(part, str)) > _SETTLED_CHARS_MAX:
                 continue
@@ -138,7 +138,7 @@ def _canonical(document: Document, value: str, place: Place, targets: tuple[str,
     if value.startswith("#"):
         return
     if not is_absolute(value):
-        # Dozens of official examples name a resource of the same server this way: told, not held against the document.
+        # Dozens of official examples name a resource of the same server this way: reported, but not counted against the document.
         level: Severity = "minor" if relative_type(value) else "major"
         document.say(level, "fhir.canonicals.relative", place, "a canonical URL must be absolute, or a fragment that names a contained resource")
         return

@@ -14,13 +14,13 @@ _PRIMITIVE_BASES = {"code": "string", "id": "string", "markdown": "string", "can
     "positiveInt": "integer",
     "unsignedInt": "integer",
 }
-#: Contexts that name an interface, or all of something: not told apart by the table.
+#: Contexts that name an interface, or all of something: which the table does not distinguish.
 _WIDE = frozenset({"Element", "Base", "*", "CanonicalResource", "MetadataResource", "ElementDefinition"})
 _EXTENSIONS = frozenset({"extension", "modifierExtension"})
 
 
 def in_context(known: dict[str, Any], place: Place, frame: Frame, names: tuple[str, ...], document: Document) -> bool:
-    """Return whether an extension may stand where it stands; true also where that cannot be told. `names`: the keys from the resource down to it."""
+    """Return whether an extension may stand where it stands; true also where that cannot be decided. `names`: the keys from the resource down to it."""
     contexts = known["contexts"]
     if contexts and not _allowed(contexts, place, frame, names):
         return False

@@ -16,7 +16,7 @@ from touchstone.scorers.clinical.report import Context, Report
 Place = tuple[Any, str, int | None]
 
 _NAME = re.compile(r"[A-Za-z0-9_\-]{1,64}")
-#: Rules whose breach is told as minor (the specification says so) and yet makes a resource invalid.
+#: Rules whose breach is minor by the specification and yet makes a resource invalid.
 BREAKING_MINOR = frozenset({"fhir.bindings.status", "fhir.identifiers.system"})
 
 
@@ -83,11 +83,11 @@ class Document:
     members: int = 0
 
     def named(self, name: str) -> str:
-        """Return a member's name to be shown: what is no name of an R4 element is text of the payload, and shown only where that may be quoted."""
+        """Return a member's name to be shown: anything but a name of an R4 element is text of the payload, and shown only where that may be quoted."""
         return shown_name(name) if self.context.quote or name.removeprefix("_") in element_names() else "?"
 
     def say(self, severity: Severity, code: str, place: Place | None, message: str, *, suggestion: str | None = None, value: object = None) -> None:
-        """Tell one finding, or count it where many of its kind were told."""
+        """Report one finding, or count it where many of its kind were reported."""
         self.said[code, severity] += 1
         if self.said[code, severity] > PER_CODE_MAX:
             self.report.drop(code, severity)
@@ -95,7 +95,7 @@ class Document:
         self.report.add(self.context.finding(severity, code, shown_place(place), message, suggestion=suggestion, value=value))
 
     def skip(self, check: str, reason: str) -> None:
-        """Name a rule that was not applied, once; a document can name any number of things that nobody knows, so the list is bounded."""
+        """Name a rule that was not applied, once; a document can name any number of unknown things, so the list is bounded."""
         if (check, reason) not in self.skipped and len(self.skipped) < NOT_CHECKED_MAX:
             self.skipped.add((check, reason))
             self.report.skip(check, reason)

@@ -87,7 +87,7 @@ class Engine:
         return _BY_FORM.get(name) or self._good.setdefault(name, set()).__contains__
 
     def remember(self, name: str, value: str) -> None:
-        """Keep a text that was found good of a type, unless such texts are told by their form."""
+        """Keep a text that was found good of a type, unless such texts are recognised by their form."""
         good = self._good.get(name)
         if good is None or len(value) > GOOD_CHARS_MAX:
             return

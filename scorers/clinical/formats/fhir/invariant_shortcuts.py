@@ -1,4 +1,4 @@
-"""Invariants that real documents evaluate most: a look in Python that tells where one surely holds, without its expression.
+"""Shortcuts in Python for the invariants that real documents evaluate most: they find where one surely holds, without its expression.
 
 A test holds each against its FHIRPath expression.
 """
@@ -11,7 +11,7 @@ from typing import Any, Final
 from touchstone.scorers.clinical.formats.fhir.fhirpath import Undecided
 from touchstone.scorers.clinical.formats.fhir.fhirpath.values import compare_times
 
-#: Takes the object that a rule is of, and the resource around it. True: it holds; false: its expression decides; None: nothing can tell.
+#: Takes the object that a rule is of, and the resource around it. True: it holds; false: its expression decides; None: it cannot be decided.
 Look = Callable[[Any, dict[str, Any]], bool | None]
 _REQUESTS: Final = frozenset({"batch", "transaction", "history"})
 _RESPONSES: Final = frozenset({"batch-response", "transaction-response", "history"})

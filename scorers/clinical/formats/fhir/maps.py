@@ -10,7 +10,7 @@ from touchstone.scorers.clinical.formats.fhir.tables import code_systems
 
 #: What is known of a code system by its URL: all its codes or None, and whether it is a supplement; None where nothing is known.
 Systems = Callable[[Any], tuple[frozenset[str] | None, bool] | None]
-#: Whether a code of a system is in a value set by canonical URL; None where that cannot be told.
+#: Whether a code of a system is in a value set by canonical URL; None where that cannot be decided.
 Membership = Callable[[str, str | None, str], bool | None]
 
 

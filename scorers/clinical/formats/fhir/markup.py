@@ -1,4 +1,4 @@
-"""Narrative XHTML, scanned once from left to right, with a word for everything that is the matter (R4: narrative.html, txt-1, txt-2).
+"""Narrative XHTML, scanned once from left to right, with a code for every fault (R4: narrative.html, txt-1, txt-2).
 
 No parser with entities is involved, so nothing can be expanded: a document type is refused where it is met, and an entity is one of XML's five or a number.
 """
@@ -18,7 +18,7 @@ TOKEN = re.compile(
     r"<!--(?P<comment>.*?)-->|<!\[CDATA\[(?P<data>.*?)\]\]>|<(?P<close>/?)(?P<name>[A-Za-z][\w:.\-]*+)(?P<rest>(?:[^<>\"']|\"[^\"<]*\"|'[^'<]*')*+)>", re.DOTALL
 )
 _ATTRIBUTE = re.compile(r"\s++([A-Za-z_:][\w:.\-]*+)\s*+=\s*+(?:\"([^\"<]*)\"|'([^'<]*)')")
-#: Schemes of what is no place that a link could lead to; characters that a URL has not.
+#: Schemes that a link must not have; characters that a URL must not have.
 _NO_PLACE = re.compile(r"\s*(urn|cid):", re.IGNORECASE)
 _NO_URL = re.compile(r"(?!data:).*[\s\"]", re.DOTALL)
 _ACTIVE = re.compile(r"\s*(javascript|vbscript|data\s*:\s*text/html)\b", re.IGNORECASE)

@@ -37,7 +37,7 @@ _NO_KINDS: Final = frozenset[type]()
 class Step:
     """What to do with one member.
 
-    `accepts` and `accepts_item` tell a text that is known to be right as its value or in its list; `plain`: JSON types whose every value is right.
+    `accepts` and `accepts_item` recognise a text that is known to be right as its value or in its list; `plain`: JSON types whose every value is right.
     `below`: the plans of objects that are its value or in its list; `one` and `each` are the same where such an object asks for no more than a walk:
     it neither stands `beside` a primitive nor has a binding. `resource`: the field, where its value is a resource. `many`: the element repeats.
     """

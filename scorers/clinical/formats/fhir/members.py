@@ -1,4 +1,4 @@
-"""What is said of single members: problems of their names, values of primitives, invariants. Nothing here goes deeper into a document."""
+"""Checks of single members: their names, values of primitives, invariants. Nothing here goes deeper into a document."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Leaves:
             if code != UNKNOWN:
                 self._say(severity, code, (place, name, None) if name else place, message)
                 continue
-            # The name is the payload's. A slip of an element of this type gets a suggestion: sought only where it will be told.
+            # The name is the payload's. A slip of an element of this type gets a suggestion: sought only where it will be reported.
             wanted = self._document.said[code, severity] < PER_CODE_MAX and len(name) <= _NAME_CHARS_MAX
             near = get_close_matches(name.removeprefix("_"), of.fields, 1, _LIKENESS) if wanted else []
             shown = shown_name(name) if near else self._document.named(name)

@@ -1,4 +1,4 @@
-"""A glance at a narrative: whether it is good, told by its tags, for most narratives are made of the same few; what is not gets a thorough scan."""
+"""A quick check of a narrative by its tags, because most narratives are made of the same few; any other gets a thorough scan."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ class People:
                 self._only[id(frame.bundle)] = None if id(frame.bundle) in self._only else frame
 
     def of(self, frame: Frame) -> tuple[Moment | None, Sex | None]:
-        """The birth and sex of the patient of an observation; None where they, or whose it is, cannot be told."""
+        """The birth and sex of the patient of an observation; None where they, or the patient, are not known."""
         subject = frame.resource.get("subject")
         reference = subject.get("reference") if isinstance(subject, dict) else None
         found = self._resolver.anywhere(frame, reference) if isinstance(reference, str) else None

@@ -29,7 +29,7 @@ _ID = re.compile(r"[A-Za-z0-9\-.]{1,64}")
 _OID = re.compile(r"urn:oid:[0-2](\.(0|[1-9][0-9]*))+")
 _UUID = re.compile(r"urn:uuid:[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 _SPACE = re.compile(r"\s")
-#: Good dates and times of the common form, on days that every month has: told at a glance. What they do not match is checked in full.
+#: Good dates and times of the common form, on days that every month has: a match is enough. Any other text is checked in full.
 _DAY = r"(?!0000)\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])"
 _MOMENT = r"T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{1,9})?(?:Z|[+-](?:0\d|1[0-3]):[0-5]\d)"
 is_plain_date = re.compile(_DAY, re.ASCII).fullmatch

@@ -80,7 +80,7 @@ class _Broken(NamedTuple):
 
 
 def _lines(data: bytes) -> list[Parsed | _Broken]:
-    """Return the lines of NDJSON; none where the data is no such thing: its first line is a whole object, or each line begins one and some are whole."""
+    """Return the lines of NDJSON; none where the data is not NDJSON: its first line is a whole object, or each line begins one and some are whole."""
     if data.count(b"\n") > LINES_MAX:
         return []
     lines = [(number, line) for number, line in enumerate(data.split(b"\n"), 1) if line.strip()]

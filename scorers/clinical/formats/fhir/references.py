@@ -28,7 +28,7 @@ def is_absolute(url: str) -> bool:
 
 
 def rest_parts(url: str) -> tuple[str, str, str] | None:
-    """Return (base, type, id) of a RESTful URL of a FHIR resource, or None where it is no such thing."""
+    """Return (base, type, id) of a RESTful URL of a FHIR resource, or None for any other text."""
     match = _REST.fullmatch(url)
     if match is None or match[2] not in definitions().resources:
         return None
@@ -36,7 +36,7 @@ def rest_parts(url: str) -> tuple[str, str, str] | None:
 
 
 def relative_type(reference: str) -> str | None:
-    """Return the type of a reference of the form Type/id, or None where it is no such thing."""
+    """Return the type of a reference of the form Type/id, or None for any other text."""
     match = _RELATIVE.fullmatch(reference)
     return match[1] if match is not None and match[1] in definitions().resources else None
 
@@ -157,7 +157,7 @@ def _surely_good(document: Document, entries: dict[str, list[Frame]] | None, val
 
 
 def check_identifiers(document: Document) -> None:
-    """The system of an Identifier is an absolute URI: as minor as the specification tells it, and not valid R4 all the same."""
+    """The system of an Identifier is an absolute URI: a breach is minor by the specification, and not valid R4 nevertheless."""
     for value, place, _ in document.typed.get("Identifier", ()):
         system = value.get("system")
         if isinstance(system, str) and not is_absolute(system):
@@ -179,16 +179,16 @@ def _reference(document: Document, resolver: Resolver, frame: Frame, value: dict
         seen = resolver.anywhere(frame, reference) is not None or document.options.rest_references
     if target is None:
         return
-    if isinstance(stated, str) and stated != target:  # Reference.type: only types beyond FHIR's own are told by their URL
+    if isinstance(stated, str) and stated != target:  # Reference.type: only types beyond FHIR's own are given by their URL
         document.say("major", "fhir.references.type", place, "the type stated beside the reference differs from the type it points to")
     if found is not None and found.targets and "Resource" not in found.targets and target not in found.targets:
         allowed = ", ".join(found.targets) if len(found.targets) < 12 else f"{len(found.targets)} types"
-        # Of a resource that is not in the document only the name of its type is known: told, not held against it.
+        # Of a resource that is not in the document only the name of its type is known: reported, but not counted against it.
         document.say("major" if seen else "minor", "fhir.references.target", place, f"a reference to {target} is not allowed here; allowed: {allowed}")
 
 
 def _outside(document: Document, resolver: Resolver, frame: Frame, reference: str, place: Place) -> str | None:
-    """Check a reference that is no fragment; return the type that it points to, as far as that is known."""
+    """Check a reference that is not a fragment; return the type that it points to, as far as that is known."""
     resources = definitions().resources
     hit = resolver.in_bundle(frame, reference)
     if hit is not None:
@@ -205,7 +205,7 @@ def _outside(document: Document, resolver: Resolver, frame: Frame, reference: st
     if is_absolute(reference):
         if _URN.match(reference) and frame.root.bundle is not None and not _lax(frame):
             document.say("minor", "fhir.references.urn", place, "no entry of the Bundle has this URN as its fullUrl")
-        return None  # What stands at another address is not ours to say, whatever its URL looks like.
+        return None  # What is at another address is not known, whatever its URL looks like.
     match = _RELATIVE.fullmatch(reference)
     if match is None or match[1] not in resources:
         # R4 gives the form and a pattern; the official validator lets others pass, for a server may have resources of its own.

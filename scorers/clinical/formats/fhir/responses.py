@@ -1,6 +1,6 @@
 """QuestionnaireResponses against their Questionnaires: items known and in their place, answers there, as many as may be (R4: questionnaireresponse.html).
 
-The Questionnaire is sought in the response (contained), in the document, and in the packages at hand; where it is not found, that is told as not checked.
+The Questionnaire is sought in the response (contained), in the document, and in the packages at hand; where it is not found, that is reported as not checked.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class Response:
             at: Place = (place, "item", index)
             link = item.get("linkId")
             if not isinstance(link, str):
-                continue  # The structure rules told it.
+                continue  # The structure rules reported it.
             if link not in order:
                 known = link in self._defined
                 self._say(at, "this item is in another place of the Questionnaire" if known else "the Questionnaire has no item with this linkId")
@@ -143,7 +143,7 @@ class Response:
             self._say(at, "one of these answers excludes all others")
 
     def _enabled(self, wanted: dict[str, Any], chain: tuple[int, ...]) -> bool | None:
-        """Return whether an item is enabled; None where that cannot be told."""
+        """Return whether an item is enabled; None where that cannot be decided."""
         conditions = dicts(wanted.get("enableWhen"))
         if not conditions:
             return True

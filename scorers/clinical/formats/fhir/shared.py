@@ -19,7 +19,7 @@ from touchstone.scorers.clinical.formats.fhir.references import Resolver
 from touchstone.scorers.clinical.formats.fhir.tables import code_systems
 
 _QUANTITIES = ("Quantity", "Age", "Duration")
-#: Elements that tell of what has happened: ahead of the clock they are a slip. Plans and appointments lie ahead.
+#: Elements about past events: a later date is a slip. Plans and appointments may be in the future.
 _PAST = {
     "birthDate": "date",
     "deceasedDateTime": "dateTime",
@@ -90,7 +90,7 @@ def _identifiers(document: Document) -> None:
         document.report.fired("identifiers")
         path = shown_place(place)
         found = identifiers.check_fhir_identifier(value, path, document.context)
-        # A system without a scheme is no valid FHIR, and told as such.
+        # A system without a scheme is not valid FHIR, and is reported as such.
         _tell(document, [one for one in found if one.code != "identifiers.uri-scheme" or one.path != f"{path}.system"])
     for frame in document.frames:
         meta = frame.resource.get("meta")

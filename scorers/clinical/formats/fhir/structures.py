@@ -26,7 +26,7 @@ def elements(frame: Frame, part: str) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def fields_at(path: str) -> list[Field] | None:
-    """Return the members that a path below a type means: one, or one per type of a choice; empty where there is none, None where it cannot be told."""
+    """Return the members that a path below a type means: one, or one per type of a choice; empty where there is none, None where it cannot be decided."""
     table = definitions()
     root, *names = path.split(".")
     holder: Type | None = table.types.get(root)
@@ -98,7 +98,7 @@ def _narrows(document: Document, element: dict[str, Any], base: list[Field], pla
 
 
 def _is_place(expression: str) -> bool:
-    """Return whether an extension's context names something of R4; true where that cannot be told."""
+    """Return whether an extension's context names something of R4; true where that cannot be decided."""
     table = definitions()
     root = expression.split(".", maxsplit=1)[0]
     if root not in table.types and root not in table.primitives and root not in {"CanonicalResource", "MetadataResource", "Base", "*"}:

@@ -23,7 +23,7 @@ OWN_RULES = frozenset({"dom-2", "dom-3", "dom-4", "dom-5", "dom-6", "ref-1", "tx
 
 @dataclass(slots=True)
 class Invariant:
-    """One invariant: its key, severity (error or warning), what it asks for, and the compiled expression. `look`: tells where it surely holds."""
+    """One invariant: its key, severity (error or warning), what it asks for, and the compiled expression. `look`: finds where it surely holds."""
 
     key: str
     severity: str
@@ -33,13 +33,13 @@ class Invariant:
     look: Look | None = None
 
     def holds(self, item: Any, around: Surroundings) -> bool | None:
-        """Return whether the invariant holds for an item; None where the document alone cannot tell."""
+        """Return whether the invariant holds for an item; None where the document alone does not decide it."""
         try:
             return truth(self.run(item, around))
         except (Undecided, FhirPathError, RecursionError):
             return None
         except (TypeError, ValueError, OverflowError, AttributeError, IndexError, ZeroDivisionError):
-            return None  # Values of a wrong type are told by the structure rules.
+            return None  # The structure rules report values of a wrong type.
 
 
 @dataclass(slots=True)

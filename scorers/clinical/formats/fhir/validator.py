@@ -79,7 +79,7 @@ def _validate_value(value: Any, text: bytes | None, document: Document, number: 
 
 
 def _rules(document: Document) -> None:
-    """Everything that needs more than one object in view. A rule that fails is told as not checked; the others still run."""
+    """Everything that needs more than one object in view. A rule that fails is reported as not checked; the others still run."""
     resolver = Resolver(document)
     at_hand = library(document.options.packages, document.options.installed_packages)
     rules: dict[str, Callable[[], None]] = {
@@ -104,5 +104,5 @@ def _rules(document: Document) -> None:
             rule()
         except Exception as error:  # noqa: BLE001 - a rule of ours that fails must not cost the others, nor the caller
             document.skip(name, f"the rule failed: {type(error).__name__}")
-            # A defect of ours is no fault of the document, and yet no pass: not all of it was looked at.
+            # A defect of the validator is not a fault of the document, and yet not a pass: not all of it was checked.
             document.say("critical", "internal.rule", None, f"The rules of {name} failed ({type(error).__name__}); not all was checked")

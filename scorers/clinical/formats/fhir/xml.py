@@ -1,6 +1,6 @@
 """FHIR XML → the members that FHIR JSON would have (R4, xml.html), so that one set of rules judges both.
 
-What only XML can get wrong is told here: namespaces, text between elements, attributes that FHIR has not, the order of elements. No document type is
+Faults of XML alone are reported here: namespaces, text between elements, attributes that FHIR does not have, the order of elements. No document type is
 taken, no entity is expanded, nothing is fetched.
 """
 
@@ -40,7 +40,7 @@ def read_xml(data: bytes, document: Document) -> dict[str, Any] | None:
         return None
     from lxml import etree
 
-    # Looked for first: the parser tells an entity in a document type as a fault of syntax.
+    # Looked for first: the parser reports an entity in a document type as a fault of syntax.
     if _DOCTYPE.match(data):
         document.say("critical", "fhir.xml.doctype", None, _NO_DOCTYPE)
         return None
@@ -119,7 +119,7 @@ class _Reader:
             self._member(name, children, of.fields.get(name) if of is not None else None, into, place, depth)
 
     def _name(self, child: Any, of: Type | None, place: Place) -> str | None:
-        """The member that a child is; None where it is no element of FHIR's."""
+        """The member that a child is; None where it is not an element of FHIR."""
         if not isinstance(child.tag, str):  # an entity reference
             self._say("entity", place, "an entity reference: FHIR XML has none beyond XML's own")
             return None
@@ -150,7 +150,7 @@ class _Reader:
     def _member(self, name: str, children: list[Any], field: Field | None, into: dict[str, Any], place: Place, depth: int) -> None:
         """One member: all the children of a name."""
         many = field.many if field is not None else len(children) > 1
-        # More than one where one may be: the list that it becomes is then told by the rules of structure.
+        # More than one where one may be: the list that it becomes is then reported by the rules of structure.
         is_list = many or len(children) > 1
         values: list[Any] = []
         beside: list[Any] = []
@@ -213,7 +213,7 @@ def _namespace(element: Any) -> str:
 
 
 def _typed(text: str, kind: str) -> Any:
-    """A value as JSON would hold it; what is not of its type stays text, which the rules of primitives then tell."""
+    """A value as JSON would hold it; what is not of its type stays text, which the rules of primitives then report."""
     if kind == "boolean":
         return _BOOLEANS.get(text, text)
     if kind in _INTEGERS and _INTEGER.fullmatch(text):

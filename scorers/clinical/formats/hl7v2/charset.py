@@ -1,4 +1,4 @@
-"""Bytes to text, by MSH-18 (HL7 table 0211), with a fallback that is always told."""
+"""Bytes to text, by MSH-18 (HL7 table 0211), with a fallback that is always reported."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def _fallback(data: bytes) -> str:
 
 
 def _wide(data: bytes) -> str | None:
-    """The codec of two-byte text without a mark, told by its first letter."""
+    """The codec of two-byte text without a mark, recognised by its first letter."""
     head = data[:_MARK_LENGTH].lstrip(b"\x0b")
     if len(head) >= 4 and head[1] == 0 and head[3] == 0:
         return "utf-16-le"

@@ -1,4 +1,4 @@
-"""The codes of a document with their coding systems, for whoever checks terminology."""
+"""The codes of a document with their coding systems, for the terminology checks."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ SEQUENCE_NUMBERS = frozenset(str(number) for number in range(1_000))
 #: Positions with rules of their own (`header.py`), and the value that another field types.
 OWN_RULES = frozenset({("MSH", 1), ("MSH", 2), ("FHS", 1), ("FHS", 2), ("BHS", 1), ("BHS", 2)})
 
-#: Required fields whose absence `header.py` tells, with what follows from it.
+#: Required fields whose absence `header.py` reports, with its consequences.
 TOLD_ELSEWHERE = OWN_RULES | {("MSH", 9), ("MSH", 12)}
 #: Tables of MSH-9.3 and MSH-12, which `header.py` holds the message against.
 TOLD_BY_HEADER = frozenset({"HL70104", "HL70354"})
@@ -52,7 +52,7 @@ class Checker:
         self.learners: dict[str, Learner] = {}
         # What is asked is never empty: `len` accepts anything.
         self.accepts: list[Callable[[str], object]] = [len] * (self.size + 1)
-        #: Coded fields that were looked at carefully: what is to be said of a value.
+        #: Cache of coded fields that were checked in full: the finding for a value.
         self.faults: dict[int, Callable[[str], tuple[Problem, ...]] | None] = {}
         for position in range(1, self.size + 1):
             self.accepts[position] = self._later(position)

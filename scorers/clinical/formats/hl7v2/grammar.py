@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 #: Leaves of the grammar that stand for any segment.
 WILDCARDS = frozenset({"ANYHL7SEGMENT", "ANYZSEGMENT"})
-#: Segments the standard allows anywhere: local ones are told apart by their Z; these continue or annotate.
+#: Segments the standard allows anywhere: local ones are recognised by their Z; these continue or annotate.
 ANYWHERE = frozenset({"ADD", "DSC"})
 #: Notes and continuations: some structures require them, and no sender without anything to note can keep that.
 NEVER_REQUIRED = frozenset({"NTE", "DSC", "ADD"})

@@ -70,7 +70,7 @@ def check_header(header: Segment, version: Version, notes: Notes) -> None:
 
 
 class _Claim(NamedTuple):
-    """What MSH-9 says in a version: the structure, and what is to be noted of it."""
+    """The meaning of MSH-9 in a version: the structure, and the findings about it."""
 
     structure: Structure | None
     problems: tuple[Problem, ...]

@@ -34,9 +34,9 @@ ESCAPED = {"|": "\\F\\", "^": "\\S\\", "~": "\\R\\", "\\": "\\E\\", "&": "\\T\\"
 
 @dataclass(slots=True)
 class Segment:
-    """One segment. `fields[n]` is field n as HL7 counts (MSH-1 is the field separator); `name` is `?` for a line that is no segment.
+    """One segment. `fields[n]` is field n as HL7 counts (MSH-1 is the field separator); `name` is `?` for a line that is not a segment.
 
-    `raw`: the line as it is written, where its delimiters are the usual ones or it is no segment. `is_typed`: OBX-5 was found to be of
+    `raw`: the line as it is written, where its delimiters are the usual ones or it is not a segment. `is_typed`: OBX-5 was found to be of
     the type that OBX-2 names.
     """
 

@@ -15,7 +15,7 @@ from touchstone.scorers.clinical.formats.hl7v2.notes import Notes
 #: OBX-7 as an interval: `3.5-5.5`, `3.5 - 5.5`, `-2 to 2`.
 INTERVAL = re.compile(r"\s*([+-]?\d{1,12}(?:\.\d{1,12})?)\s*(?:-|–|to)\s*([+-]?\d{1,12}(?:\.\d{1,12})?)\s*", re.ASCII)
 NUMBER = re.compile(r"[+-]?(?:\d{1,20}(?:\.\d{0,20})?|\.\d{1,20})", re.ASCII)
-#: What is longer than NUMBER is no measurement.
+#: Text longer than NUMBER is not a measurement.
 DIGITS_MAX = 20
 LONG_NUMBER = re.compile(r"[+-]?(?:\d++(?:\.\d*+)?|\.\d++)", re.ASCII)
 DAY = re.compile(r"\d{8}", re.ASCII)

@@ -22,7 +22,7 @@ class Problem(NamedTuple):
 
 @lru_cache(maxsize=8_192)
 def _finding(severity: Severity, code: str, path: str, message: str, suggestion: str | None) -> Finding:
-    """One finding that shows nothing of the payload: the same few are told of many messages."""
+    """One finding that shows nothing of the payload: the same few are reported of many messages."""
     return Finding(severity=severity, code=code, path=path, message=message, suggestion=suggestion)
 
 

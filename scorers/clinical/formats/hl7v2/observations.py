@@ -141,14 +141,14 @@ class Observations:
             self.notes.add("major", "observations.type-missing", f"{segment.path}-2", "The value type is required where OBX-5 holds a value")
             return
         if kind == "ED" and not segment.component(5, 5):
-            # A placeholder without its data is met in the wild; plain text is no encapsulated data at all.
+            # A placeholder without its data occurs in practice; plain text is not encapsulated data at all.
             severity: Severity = "minor" if "^" in value else "major"
             self.notes.add(severity, "observations.type-mismatch", f"{segment.path}-5", "OBX-2 says ED, and ED.5 (Data) is missing")
         version = self.version
         if kind not in version.datatypes and kind not in PRIMITIVES:
             version = load(TYPES_FROM)
             if kind not in version.datatypes:
-                return  # OBX-2's own check tells that there is no such type
+                return  # OBX-2's own check reports that there is no such type
         if compiled(version.name, kind, None, repeats=True).fullmatch(value):
             if kind == "SN" and segment.component(5, 1) not in COMPARATORS:
                 text = "SN.1 is none of >, <, >=, <=, = and <>"
@@ -182,7 +182,7 @@ class Observations:
                 check_value(version, element, repetition, where, self.notes, coded_severity="major")
 
     def _twice(self, segments: list[Segment]) -> None:
-        """Observations of one group that have the same identifier: OBX-4 must tell them apart."""
+        """Observations of one group that have the same identifier: OBX-4 must distinguish them."""
         told: dict[tuple[str, str], Segment] = {}
         for segment in segments:
             key = (segment.field(4), segment.field(14))
@@ -219,7 +219,7 @@ def check_bound(version: Version, segment: Segment, position: int, table: str, s
         if (codes is not None and code in codes) or known.matches(code) or code in shared.codes(table):
             continue
         if severity == "minor" and system == table and codes is not None:
-            continue  # the field's own check has told that the code is not in the table it names
+            continue  # the field's own check has reported that the code is not in the table it names
         path = f"{segment.path}-{position}" + (f"[{index}]" if "~" in value else "")
         suggestion = f"Valid values: {coded.examples(version, table, 40)}"
         notes.add(severity, "valuesets.code", path, f"Invalid code (HL7 table {table[3:]})", suggestion=suggestion, value=code)

@@ -81,13 +81,13 @@ NOT_CARRIED = NotChecked(check="hl7v2.profile", reason="the profile that MSH-21 
 
 
 def declared(header: Segment) -> Profile | None:
-    """The first profile of ours that MSH-21 names."""
+    """The first known profile that MSH-21 names."""
     value = header.field(DECLARED_IN)
     return _named[value] if value else None
 
 
 def _profile_of(value: str) -> Profile | None:
-    """The first profile of ours that the text of MSH-21 names."""
+    """The first known profile that the text of MSH-21 names."""
     header = Segment("MSH", [*[""] * DECLARED_IN, value], 1)
     ids = [(*text.split("^", 3), "", "")[:3] for _, text in repetitions(header, DECLARED_IN)]
     return next((profile for profile in PROFILES if any(name in profile.names or oid in profile.ids for name, _, oid in ids)), None)

@@ -26,7 +26,7 @@ def time(value: str, path: str, context: Context, *, zone: Zone = "none") -> lis
 
 @lru_cache(maxsize=4_096)
 def zone_missing(path: str, zone: Zone) -> list[Finding]:
-    """What is said of any time of a past day that lacks its offset, where nothing of the time itself is shown."""
+    """The finding for a time of a past day without its offset, where nothing of the time itself is shown."""
     return time("20000101120000", path, Context(), zone=zone)
 
 
@@ -58,7 +58,7 @@ def unit(unit_written: str, path: str, notes: Notes, *, loinc: str | None, syste
 
 @lru_cache(maxsize=2_048)
 def _line(loinc: str, unit: str) -> tuple[Parameter, float, float] | None:
-    """The parameter of a LOINC code, and the scale and offset that lead a unit into the parameter's; None where there is no way."""
+    """The parameter of a LOINC code, and the scale and offset that lead a unit into the parameter's; None where it cannot be converted."""
     from touchstone.scorers.clinical.checks.parameters import find_parameter
     from touchstone.scorers.clinical.checks.plausibility import convert
 
@@ -108,7 +108,7 @@ def _not_judged(reason: str) -> NotChecked:
 
 @lru_cache(maxsize=2_048)
 def _without_ranges(loinc: str) -> NotChecked | None:
-    """What is said of every value of a LOINC code that has no ranges; None where it has some."""
+    """The finding for every value of a LOINC code that has no ranges; None where it has some."""
     from touchstone.scorers.clinical.checks.plausibility import judge_value
 
     judged = judge_value("0", "", Context(), loinc=loinc)

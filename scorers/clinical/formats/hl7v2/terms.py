@@ -32,7 +32,7 @@ NULL = '""'
 
 @lru_cache(maxsize=2_048)
 def coded_positions(version: str, name: str, value_type: str) -> tuple[int, ...]:
-    """The coded fields of a segment, OBX-5 among them where OBX-2 says so. OBX-6 is the business of the units."""
+    """The coded fields of a segment, OBX-5 among them where OBX-2 says so. The unit checks look at OBX-6."""
     return tuple(
         element.position
         for element in load(version).segments.get(name, ())
@@ -62,9 +62,9 @@ def _remembered(name: str, code: str) -> NotChecked | None:
 
 
 class _Written(NamedTuple):
-    """What a coded value holds: (system, code) of the systems that may be ours, each with what is to be said of it without a source (None: look at it).
+    """The content of a coded value: (system, code) of the systems that may be known, each with its finding without a source (None: check it).
 
-    `is_other`: it names systems that are not ours. `needs_reading`: it repeats or is escaped.
+    `is_other`: it names other systems. `needs_reading`: it repeats or is escaped.
     """
 
     codes: tuple[tuple[tuple[str, str], NotChecked | None], ...] = ()
@@ -87,7 +87,7 @@ def _written(value: str) -> _Written:
     for code, system in ((0, 2), (3, 5)):
         if len(parts) > system and parts[system] and parts[code]:
             key = parts[system], parts[code]
-            # Most coding systems are none of ours: they cost one look-up.
+            # Most coding systems are not known ones: they cost one look-up.
             if len(key[0]) <= _REMEMBERED_LENGTH_MAX and _system(key[0]) is None:
                 is_other = True
             elif max(map(len, key)) <= _REMEMBERED_LENGTH_MAX and key[1] != NULL:

@@ -46,7 +46,7 @@ def check_times(segment: Segment, notes: Notes, past: str) -> int:
         if "^" in value or "~" in value:
             value = segment.component(position, 1)
         if WELL_FORMED.fullmatch(value) is None:
-            continue  # the data type's own check tells what is malformed
+            continue  # the data type's own check reports what is malformed
         checked += 1
         day = value[:_DAY_LENGTH]
         has_zone = zone == "none" or len(value) <= _DAY_LENGTH or value[-5] in "+-"

@@ -160,7 +160,7 @@ def _note_fault(fault: Fault, segments: list[Segment], structure: str, version: 
 
 
 def _where(segment: Segment) -> str:
-    """The path of a segment, if its name is one of HL7's; any other may be a word of the payload, and only its line is told."""
+    """The path of a segment, if its name is one of HL7's; any other may be text of the payload, and only its line is given."""
     return segment.path if segment.name in load(VERSIONS[-1]).segments else f"line {segment.line}"
 
 

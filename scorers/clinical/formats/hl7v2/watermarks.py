@@ -19,7 +19,7 @@ _HINTS: Final = ("synthe", "simulated", "fictitious", "test")
 
 
 def check_marks(message: Message, notes: Notes) -> None:
-    """Tell, for information, where nothing says that a message is no real patient's."""
+    """Report, for information, a message without a mark that it is not a real patient's."""
     notes.report.fired("watermarks")
     if message.segments[0].component(11, 1) in _NOT_PRODUCTION:
         return
@@ -31,7 +31,7 @@ def check_marks(message: Message, notes: Notes) -> None:
 
 
 def _says(text: str) -> bool:
-    """Whether a text says that what it is about is no real patient's."""
+    """Whether a text says that its subject is not a real patient."""
     begun = text[:_CHARS_MAX]
     lowered = begun.lower()
     return (not begun.isascii() or any(hint in lowered for hint in _HINTS)) and _SAYS.search(begun) is not None

@@ -37,7 +37,7 @@ def _pattern(text: str) -> re.Pattern[str]:
 
 
 def has_type(item: Any, wanted: str) -> bool:
-    """Return whether an item looks like a type; Undecided where its look does not tell."""
+    """Return whether an item looks like a type; Undecided where its form is ambiguous."""
     value = plain(item)
     name = wanted[0].lower() + wanted[1:]
     if isinstance(value, dict):

@@ -34,7 +34,7 @@ def operation(operator: str, left: Compiled, right: Compiled) -> Compiled:
 
 
 def boolean(collection: list[Any]) -> bool | None:
-    """Return the truth of a collection where a boolean is wanted: none for an empty one, true for what is no boolean."""
+    """Return the truth of a collection where a boolean is wanted: none for an empty one, true for a single item that is not a boolean."""
     if not collection:
         return None
     first = plain(collection[0])

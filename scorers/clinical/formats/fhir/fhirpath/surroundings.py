@@ -17,7 +17,7 @@ class Surroundings:
     """What variables mean while one invariant is evaluated.
 
     `resolve`: reference string → resource, or None where it is not in the document. `kind`: the type of the context, where its choice element's
-    name tells it. `steps`: how many items were visited so far.
+    name gives it. `steps`: how many items were visited so far.
     """
 
     resource: Any

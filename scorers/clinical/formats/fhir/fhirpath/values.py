@@ -20,7 +20,7 @@ DESCENDANTS_MAX = 2_000_000
 
 
 class Undecided(Exception):
-    """The value cannot be told from the document: an ambiguous comparison, an outside resource, a terminology question."""
+    """The value cannot be decided from the document: an ambiguous comparison, an outside resource, a terminology question."""
 
 
 @dataclass(frozen=True, slots=True)

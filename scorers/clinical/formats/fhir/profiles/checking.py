@@ -230,7 +230,7 @@ class Checker(Slicing):
             self._document.say("major", "fhir.profiles.choice", place, "conforms to none of the profiles of which one is asked for here")
 
     def _conforms(self, frame: Frame, url: str) -> bool:
-        """Return whether a resource conforms to a profile; true also for a base type of its own, and where it cannot be told."""
+        """Return whether a resource conforms to a profile; true also for a base type of its own, and where it cannot be decided."""
         if is_base(url):
             return url.partition("|")[0].removeprefix(BASE) in {frame.type, "Resource", "DomainResource"}
         profile = self.find(url)
@@ -244,7 +244,7 @@ class Checker(Slicing):
             return True
         document, outer, supported, fired, extensions = self._document, self._frame, self._supported, self._fired, self._extensions
         self._document, self._frame, self._supported = Document(Report(), document.context, document.options), frame, {}
-        self._extensions = set()  # what a trial has checked, it has not told
+        self._extensions = set()  # what a trial has checked, it has not reported
         self._nested += 1
         try:
             self._against(profile, value, place, self._nested)
@@ -262,7 +262,7 @@ class Checker(Slicing):
             self._supported[id(rule)] = (*known[:2], True)
 
     def finish(self) -> None:
-        """Count what was checked, and tell the must-support elements that appear nowhere in the document."""
+        """Count what was checked, and report the must-support elements that appear nowhere in the document."""
         if self._fired:
             self._document.report.fired("profiles", self._fired)
         for url, path, seen in sorted(self._supported.values()):

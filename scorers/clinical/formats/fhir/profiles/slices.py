@@ -71,7 +71,7 @@ class Slicing(Statements):
         return None if None in verdicts or True not in verdicts else True
 
     def _mark(self, cut: Constraint, value: Any, at: Place, kind: str, path: str) -> bool | str | None:
-        """Return whether one discriminator takes an occurrence into a slice; OPEN where the slice states nothing there, None where it cannot be told."""
+        """Return whether one discriminator takes an occurrence into a slice; OPEN where the slice states nothing there, None where it cannot be decided."""
         if cut.name in {"extension", "modifierExtension"} and path == "url":
             urls = [profile.partition("|")[0] for _, profiles, _ in cut.types for profile in profiles]
             wanted = cut.children["url"].fixed if "url" in cut.children and not urls else urls[0] if urls else None

@@ -34,7 +34,7 @@ class Statements(ABC):
 
     @abstractmethod
     def _conforms(self, frame: Frame, url: str) -> bool:
-        """Return whether a resource conforms to a profile; true also where it cannot be told."""
+        """Return whether a resource conforms to a profile; true also where it cannot be decided."""
 
     def _bounds(self, rule: Constraint, value: Any, place: Place) -> None:
         held = plain(value)
@@ -85,7 +85,7 @@ class Statements(ABC):
         actual = found.type if found is not None else parts[1] if parts is not None else None
         if actual is not None and "Resource" not in allowed and actual not in allowed:
             told = ", ".join(sorted(allowed))
-            # Of a resource that is not in the document only the name of its type is known: told, not held against it.
+            # Of a resource that is not in the document only the name of its type is known: reported, but not counted against it.
             level: Severity = "major" if found is not None or self._document.options.rest_references else "minor"
             self._document.say(level, "fhir.profiles.target", place, f"the profile does not allow a reference to {actual}; allowed: {told}")
         elif found is not None and reference.startswith("#") and not any(self._conforms(found, target) for target in targets):

@@ -21,7 +21,7 @@ _PART_DEPTH = 2
 
 @dataclass(slots=True)
 class Constraint:
-    """One element of a profile. `slices` constrain some of its occurrences; `marks` are the discriminators that tell which.
+    """One element of a profile. `slices` constrain some of its occurrences; `marks` are the discriminators that select them.
 
     `ceiling`: the value set that no code may leave, however weak the binding; `low`, `high`, `length`: bounds of the value.
     """

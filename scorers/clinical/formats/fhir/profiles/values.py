@@ -22,7 +22,7 @@ class ValueSets:
         self._expanded = Memory(lambda canonical: self._expand(canonical, 0), KEPT_MAX, URL_CHARS_MAX)
 
     def holds(self, canonical: str, system: str | None, code: str) -> bool | None:
-        """Return whether a code is in a value set; None where that cannot be told. `system` None: the element is a bare code."""
+        """Return whether a code is in a value set; None where that cannot be decided. `system` None: the element is a bare code."""
         return _among(self._expanded[canonical], system, code)
 
     def holds_in(self, definition: Json, system: str | None, code: str) -> bool | None:
