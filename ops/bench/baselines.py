@@ -108,7 +108,7 @@ def main() -> None:
 
     kind, bootstrap, group, source, target, count = sys.argv[1:]
     logging.getLogger("aiokafka").setLevel(logging.WARNING)
-    gc.set_threshold(50_000, 20, 100)  # as the worker does, so that the collector is no part of the comparison
+    gc.set_threshold(50_000, 20, 100)  # as the worker does, so that the collector is not part of the comparison
     loop = confluent_loop if kind == "confluent" else aiokafka_loop
     uvloop.run(loop(bootstrap, group, source, target, int(count)))
 

@@ -1,6 +1,6 @@
 """`make bench-clinical`: HL7 v2 and FHIR validation over their baselines, the suite over its validators, memory on a 50 MB Bundle.
 
-Workloads are ours: generated messages, and Bundles generated from the sample traces' resources; `--data DIR` (a folder with `hl7v2/` and
+Workloads are built in: generated messages, and Bundles generated from the sample traces' resources; `--data DIR` (a folder with `hl7v2/` and
 `fhir/synthea/`) measures real documents instead. Ratios of CPU time, the contenders by turns in one process; memory in a process of its own.
 """
 

@@ -1,7 +1,7 @@
-"""FHIR validation speed: MB/s of ours, everything on, over fhir.resources (pydantic) on the same bytes.
+"""FHIR validation speed: MB/s of Touchstone, everything on, over fhir.resources (pydantic) on the same bytes.
 
 `python -m touchstone.ops.bench.fhir FILE|DIR… [--rounds N] [--memory MB]`. The baseline is a development dependency: `pip install fhir.resources`; where it is
-absent only our own figure is printed. User CPU time of this process is measured over the resources that the baseline accepts, alternating the two, and
+absent only Touchstone's figure is printed. User CPU time of this process is measured over the resources that the baseline accepts, alternating the two, and
 the best round of each counts: other work on the machine only ever makes a round slower. No document is validated twice: each time its UUIDs and times of
 day are others, so that nothing is gained by values that were met before and would not be met again. `--memory MB` validates one Bundle of that size and
 tells the peak.
@@ -25,7 +25,7 @@ import orjson
 from touchstone.scorers.clinical.formats.fhir import Options, is_valid, validate
 from touchstone.streams.process.garbage_collection import calm_collector
 
-#: What the baseline does too: structure, primitives, bindings; ours adds invariants, references, Bundles, narrative, extensions and profiles.
+#: What the baseline does too: structure, primitives, bindings; Touchstone adds invariants, references, Bundles, narrative, extensions and profiles.
 FORMAT_ONLY = Options(clinical=False, marks=False, installed_packages=False)
 EVERYTHING = Options(installed_packages=False)
 #: Bytes of one round: fewer would be over before the clock has moved enough.
@@ -42,7 +42,7 @@ def read(paths: list[Path]) -> list[bytes]:
 
 
 def baseline() -> Callable[[bytes, str], Any] | None:
-    """Return the baseline, which is told the type of the resource; None where fhir.resources is not installed."""
+    """Return the baseline, which is given the type of the resource; None where fhir.resources is not installed."""
     try:
         lookup = importlib.import_module("fhir.resources.R4B").get_fhir_model_class
     except ImportError:
@@ -147,7 +147,7 @@ def quietest(contenders: dict[str, Callable[[bytes, str], Any]], texts: list[byt
 
 
 def _best(contenders: dict[str, Callable[[bytes, str], Any]], workload: Workload, rounds: int) -> dict[str, float]:
-    """Return the best rate of each contender, and ours over the baseline."""
+    """Return the best rate of each contender, and Touchstone's over the baseline."""
     best = dict.fromkeys(contenders, 0.0)
     for _ in range(rounds):
         for name, act in contenders.items():

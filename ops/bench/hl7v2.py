@@ -1,6 +1,6 @@
 """`python -m touchstone.ops.bench.hl7v2 [--data DIR]`: full HL7 v2 validation beside hl7apy and beside bare splits of the same messages.
 
-Without DIR, the messages are ours: results, admissions, orders and appointments of several versions, each different. Contenders run in
+Without DIR, the messages are built in: results, admissions, orders and appointments of several versions, each different. Contenders run in
 turn, in processor time, and the ratios are medians over rounds, so that a busy machine hurts all alike. No pass is over the same
 messages as another: control ids, people, identifiers, times and numbers are others each time, so that nothing is gained by having seen a
 message before; codes stay, as they do between the messages of one sender.
@@ -28,7 +28,7 @@ PASSES_BEFORE = 12
 #: hl7apy takes about a tenth of a second per message.
 SLOW_MESSAGES_MAX = 60
 SLOW_ROUNDS = 2
-#: Passes of ours in a turn beside hl7apy: a single one would take some hundredths of a second.
+#: Passes of Touchstone in a turn beside hl7apy: a single one would take some hundredths of a second.
 QUICK_PASSES = 10
 VERSIONS = ("2.3.1", "2.4", "2.5", "2.5.1", "2.6")
 NAMES = ("Winter", "Lindqvist", "Okafor", "Moreau", "Castellan", "Petrov", "Amsel", "Brandt")
@@ -102,7 +102,7 @@ def varied(data: bytes, rng: random.Random) -> bytes:
 
 
 def messages_of(folder: Path | None, count: int) -> list[bytes]:
-    """Single messages: those of a folder, or ours."""
+    """Single messages: those of a folder, or the built-in ones."""
     if folder is None:
         rng = random.Random(7)  # a repeatable workload
         return [sample(rng, number) for number in range(count)]
@@ -149,7 +149,7 @@ def ours(data: bytes) -> object:
 
 
 def measure(messages: list[bytes]) -> dict[str, float]:
-    """Messages per second of each contender, and ours over the others."""
+    """Messages per second of each contender, and Touchstone's over the others."""
     few = messages[:: max(1, len(messages) // SLOW_MESSAGES_MAX)][:SLOW_MESSAGES_MAX]
     rng = random.Random(11)
 

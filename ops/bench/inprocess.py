@@ -40,7 +40,7 @@ class Record:
 
 
 class Acknowledged:
-    """A publisher whose broker acknowledges at once, so that only our own part is measured."""
+    """A publisher whose broker acknowledges at once, so that only Touchstone's part is measured."""
 
     async def publish(self, topic: str, partition: int, messages: Sequence[Message]) -> None:
         """Nothing to wait for."""

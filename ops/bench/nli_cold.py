@@ -16,7 +16,7 @@ TIMEOUT_S = 300.0
 
 @dataclass(frozen=True, slots=True)
 class Cold:
-    """Seconds of each step: interpreter and our own modules, the models' libraries, weights, warm-up, the first case; and all of it."""
+    """Seconds of each step: interpreter and Touchstone's modules, the models' libraries, weights, warm-up, the first case; and all of it."""
 
     start_s: float
     libraries_s: float

@@ -1,4 +1,4 @@
-"""The GPU part of `make bench-nli`: what share of the computed ceiling the NLI engine reaches. Says so where there is no GPU, and ends well."""
+"""The GPU part of `make bench-nli`: what share of the computed ceiling the NLI engine reaches. Without a GPU it prints a line and exits 0."""
 
 from __future__ import annotations
 

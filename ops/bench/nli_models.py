@@ -64,7 +64,7 @@ def _words(settings: EngineSettings) -> Path:
 
 
 class CrossEncoderContender:
-    """`CrossEncoder.predict` as people call it, with its answers in our order of columns."""
+    """`CrossEncoder.predict` as people call it, with its answers in Touchstone's order of columns."""
 
     def __init__(self, merged: Merged, device: str, dtype: str) -> None:
         import torch

@@ -103,9 +103,9 @@ class Contest:
     asked: list[Pairs] = field(default_factory=list)
 
     async def run(self, make: Callable[[int, str], list[dict[str, Any]]], count: int, repeats: int, seed: str) -> Rates:
-        """Repeat the race, each time over events of which nobody has seen a sentence."""
+        """Repeat the race, each time over events with unseen sentences."""
         rates = Rates(events=count)
-        # A small event first, uncounted: what is made on first use is nobody's speed.
+        # A small event first, uncounted: first-use initialisation must not count.
         await self._race(Rates(), note_events(1, f"{seed}-warm"), 0)
         for turn in range(repeats):
             await self._race(rates, make(count, f"{seed}-{turn}"), turn)

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 INTERVAL_S = 0.005
-#: Path fragment → name in the table; the first that fits the innermost frame of ours or theirs wins.
+#: Path fragment → name in the table; the first that fits the innermost frame of Touchstone or a library wins.
 OWNERS = (
     ("/faust/", "faust"),
     ("/mode/", "mode"),
@@ -45,7 +45,7 @@ def owner_of(frame: object) -> str:
 
 
 def sample(stop: threading.Event, counts: Counter[str], busy: threading.Event) -> None:
-    """Look at every other thread while the worker is busy, until told to stop."""
+    """Look at every other thread while the worker is busy, until asked to stop."""
     own = threading.get_ident()
     while not stop.wait(INTERVAL_S):
         if not busy.is_set():
@@ -75,7 +75,7 @@ def main() -> None:
     finished, limit = WorkerMetrics.finished, int(sys.argv[3])
 
     def watched(metrics: WorkerMetrics, outcomes: Mapping[tuple[str, str], int]) -> None:
-        """Sample from the first outcome on, until the backlog runs dry: an idle worker tells nothing."""
+        """Sample from the first outcome on, until the backlog runs dry: an idle worker shows nothing."""
         finished(metrics, outcomes)
         done = metrics.totals()["scored"]
         (busy.set if done < limit else busy.clear)()

@@ -56,7 +56,7 @@ class _Server(ThreadingHTTPServer):
     request_queue_size = 128
 
     def handle_error(self, *_: object) -> None:
-        """A client that goes away is no news."""
+        """Ignore a client that disconnects."""
 
 
 def serve(pipe: Connection, certificate: str) -> None:

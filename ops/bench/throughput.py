@@ -80,7 +80,7 @@ async def run_contender(contender: str, bootstrap: str, count: int, tag: str) ->
 
 
 def read_cpu_s(pid: int) -> float:
-    """User and system seconds of a running process; 0 where it has just ended or the platform does not tell."""
+    """User and system seconds of a running process; 0 where it has just ended or the platform does not report it."""
     import psutil
 
     try:

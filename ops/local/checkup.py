@@ -1,4 +1,4 @@
-"""The checks behind `touchstone doctor`: what is configured, reachable and missing, and how to mend it."""
+"""The checks behind `touchstone doctor`: what is configured, reachable and missing, and how to fix it."""
 
 import os
 import platform

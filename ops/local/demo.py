@@ -21,7 +21,6 @@ from touchstone.ops.local.up import Live, LogLine, Plan
 from touchstone.ops.reports.console import console_pieces
 from touchstone.ops.reports.files import check_directory, report_path, write_whole
 from touchstone.ops.reports.layouts import lay_out
-from touchstone.ops.reports.text import counted, visible
 from touchstone.ops.store.results import ResultStore
 from touchstone.schemas.result import ScoreResult
 from touchstone.schemas.settings.house import Settings
@@ -29,6 +28,7 @@ from touchstone.scorers.base import ConfigError
 from touchstone.scorers.identity import config_digest
 from touchstone.scorers.registry import usable_suites
 from touchstone.scorers.reporting import LayoutOptions
+from touchstone.scorers.reporting.words import counted, visible
 from touchstone.streams.account.reconcile import Reconciliation
 from touchstone.streams.account.reconcile_topics import Question, reconcile
 from touchstone.streams.topics.produce import send_events
@@ -40,7 +40,7 @@ ARRIVAL_TIMEOUT_S = 600.0
 SETTLED_TIMEOUT_S = 15.0
 SETTLED_POLL_S = 0.3
 FINAL_TIMEOUT_S = 60.0
-#: A batch whose size nobody declares is final after so long without a case; nobody wants to watch for minutes.
+#: A batch whose size nobody declares is final after so long without a case; a short time, because someone is watching.
 QUIET_S = 3.0
 #: A longer report is shown as a table of its cases alone; the files that are left behind hold all of it.
 LINES_SHOWN_MAX = 60

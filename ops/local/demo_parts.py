@@ -18,7 +18,7 @@ from touchstone.scorers.registry import load_suite, suite_entry_points
 from touchstone.scorers.reporting import CaseView, RunFacts, View
 from touchstone.scorers.reporting.equality import differences
 
-#: Differences of one suite that are told.
+#: Differences of one suite that are listed.
 TOLD_MAX = 8
 
 

@@ -1,6 +1,6 @@
-"""Which extras are installed, and whether what they bring works: each is tried in a process of its own.
+"""Finds the installed extras and whether they work: each is tried in a process of its own.
 
-A package that is there may still not work: a version that another one cannot use, a native library that does not load. Only trying tells.
+An installed package may still not work: another package cannot use its version, or a native library does not load. Only a trial shows that.
 """
 
 import re
@@ -12,7 +12,7 @@ from importlib.metadata import PackageNotFoundError, requires, version
 
 from touchstone.scorers.base import Check
 
-#: Beyond this an extra is reported as not tried to its end; a cold disk is no fault.
+#: Beyond this an extra is reported as not tried to its end; a cold disk is not a fault.
 TRY_TIMEOUT_S = 8.0
 _REASON_LENGTH_MAX = 200
 
@@ -61,7 +61,7 @@ def check_extras(extras: dict[str, Extra] | None = None, timeout_s: float = TRY_
 
 
 def _missing(name: str, extra: Extra) -> list[str]:
-    """Packages of an extra that are not installed: those that our own metadata names, else those that are shown."""
+    """Packages of an extra that are not installed: those that Touchstone's metadata names, else those that are shown."""
     marked = re.compile(rf"""^([A-Za-z0-9._-]+).*;.*extra == ['"]{name}['"]""")
     try:
         wanted = [found[1] for found in map(marked.match, requires("touchstone-stream") or []) if found]
@@ -80,7 +80,7 @@ def _start(program: str) -> subprocess.Popen[str]:
 
 
 def _tried(name: str, extra: Extra, child: subprocess.Popen[str], timeout_s: float) -> Check:
-    """Wait for one trial and tell how it ended."""
+    """Wait for one trial and report how it ended."""
     versions = ", ".join(f"{package} {_version(package)}" for package in extra.shown)
     with child:
         try:
@@ -91,7 +91,7 @@ def _tried(name: str, extra: Extra, child: subprocess.Popen[str], timeout_s: flo
     if child.returncode == 0:
         return Check("extras", "good", f"extra {name} works: {versions}")
     lines = told.strip().splitlines()
-    # A traceback ends with its reason; a process that was killed says nothing.
+    # A traceback ends with its reason; a process that was killed leaves none.
     reason = next((line for line in reversed(lines) if re.match(r"[A-Za-z_][\w.]*(:|$)", line)), f"it ended with {child.returncode}")
     return Check("extras", "bad", f"extra {name}: {versions} do not work: {reason[:_REASON_LENGTH_MAX]}", f"install touchstone-stream[{name}] again")
 

@@ -46,7 +46,7 @@ class LogLine:
 
     @property
     def level(self) -> str:
-        """The log level; what is no log event is worth reading."""
+        """The log level; a line that is not a log event counts as an error."""
         return str(self.fields.get("level", "error"))
 
 
@@ -309,6 +309,6 @@ def stop_on_signals(stop: asyncio.Event, live: Live) -> None:
         stop.set()
 
     for number in (signal.SIGINT, *ENDING):
-        # Whoever starts this with nohup has the terminal's end ignored, and means it.
+        # nohup ignores SIGHUP on purpose, so it stays ignored.
         if signal.getsignal(number) != signal.SIG_IGN:
             loop.add_signal_handler(number, asked, number)

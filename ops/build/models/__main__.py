@@ -13,7 +13,7 @@ from touchstone.ops.build.models.mixture import Terms, phases
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Parse, train, write. Returns the exit code: 0, or 3 with one line that says what to mend."""
+    """Parse, train, write. Returns the exit code: 0, or 3 with one line that says what to fix."""
     parser = argparse.ArgumentParser(prog="python -m touchstone.ops.build.models", description=__doc__)
     parser.add_argument("--data", type=Path, required=True, help="folder of <set>.jsonl.gz files")
     parser.add_argument("--out", type=Path, required=True, help="folder for checkpoints and the adapter")

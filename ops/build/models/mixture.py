@@ -25,7 +25,7 @@ class Source:
     """How one set is used: at most `cap` rows in the first phase and `late` in the second, under `terms`.
 
     `terms` is `stated` where the repository or the set names a licence that permits use and redistribution of derived weights,
-    `literature` where only the paper names one, `none` where nobody does.
+    `literature` where only the paper names one, `none` where there is no source.
     """
 
     name: str

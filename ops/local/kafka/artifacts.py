@@ -31,7 +31,7 @@ class Distribution:
 
 
 def missing() -> str | None:
-    """Why Kafka cannot run here, in one line with how to mend it; None where it can."""
+    """Why Kafka cannot run here, in one line with how to fix it; None where it can."""
     try:
         find_java()
         if not libs_folder().is_dir():
@@ -68,7 +68,7 @@ def find_java() -> str:
 
 
 def java_version(answer: str) -> int | None:
-    """The feature release that `java -version` tells (`"1.8.0_392"` is 8), None where it tells none."""
+    """The feature release in the output of `java -version` (`"1.8.0_392"` is 8); None where there is none."""
     match = re.search(r'version "(?:1\.)?(\d+)', answer)
     return int(match.group(1)) if match else None
 

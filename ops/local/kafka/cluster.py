@@ -96,7 +96,7 @@ class KafkaCluster:
         try:
             self.data_dir.mkdir(parents=True, exist_ok=True)
             if len(down) == len(self.nodes):
-                # Nobody runs, so nobody depends on the old ports, which others may have taken meanwhile.
+                # No node runs, so none depends on the old ports, which other programs may have taken meanwhile.
                 self._assign_ports()
                 self._configure()
             self._format([node for node in down if not node.is_formatted()])

@@ -19,7 +19,7 @@ _NODE_JVM = (
     "-XX:+UseSerialGC",
     "-XX:MaxDirectMemorySize=256m",
     "-XX:ReservedCodeCacheSize=64m",
-    # A thread keeps a direct buffer as large as the largest record it ever sent, unless told otherwise.
+    # A thread keeps a direct buffer as large as the largest record it ever sent, unless configured otherwise.
     "-Djdk.nio.maxCachedBufferSize=1048576",
 )
 
@@ -107,7 +107,7 @@ class Node:
         return is_running(self.pid, str(self.properties_file))
 
     def is_ready(self) -> bool:
-        """Whether it has told, since its last start here, that it serves."""
+        """Whether it has logged, since its last start here, that it serves."""
         if not self.log_file.exists():
             return False
         with self.log_file.open("rb") as log:

@@ -12,7 +12,7 @@ from touchstone.ops.verify.fhir_validator.client import Issue
 
 @dataclass(frozen=True, slots=True)
 class Aside:
-    """Errors of the official validator that say only that something was not at hand. `known`: our code where we have it at hand, and find the same."""
+    """Errors of the official validator that say only that something was not available. `known`: Touchstone's code where it has the thing and finds the same."""
 
     reason: str
     codes: frozenset[str]
@@ -76,7 +76,7 @@ OPEN_COMPARISON = "comparison that the values leave open"
 
 
 def set_aside(issue: Issue, ours: Collection[str] = ()) -> str | None:
-    """Why an error does not count against a document, None where it does. `ours`: the codes of our errors, for we may know what it was not given."""
+    """Why an error does not count against a document, None where it does. `ours`: the codes of Touchstone's errors, which may know more."""
     for rule in ASIDE:
         if rule.known in ours:
             continue
@@ -88,7 +88,7 @@ def set_aside(issue: Issue, ours: Collection[str] = ()) -> str | None:
 def explanations(official: Sequence[str], ours: Sequence[str], left_open: Collection[str] = ()) -> list[str]:
     """The classes of a difference in verdict, from the error codes of the side that has any; empty where one of them is in no class.
 
-    `left_open`: what our report names as not checked.
+    `left_open`: what Touchstone's report names as not checked.
     """
     side, codes = ("official", official) if official else ("ours", ours)
     classes = [_class(side, code, left_open) for code in codes]

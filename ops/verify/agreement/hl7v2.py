@@ -1,7 +1,7 @@
-"""How far the HL7 v2 validator agrees with messages whose file names tell what is wrong with them, and whether it reads samples whole.
+"""Measures how far the HL7 v2 validator agrees with messages whose file names state their fault, and whether it reads samples whole.
 
 A name is read word by word: `NO_MSH3`, `PID5_ERROR`, `WITH_PID22.1_NO_PID22.3`, `OBX2CWE_OBX5ST`, `DUPLICATE_OBX1`, `TWO_OBX_WITH_SAME_OBX3…`
-name a place and what is wrong there; `VALID` says that nothing is. A name that says neither is told as unread, never guessed.
+name a place and what is wrong there; `VALID` says that nothing is. A name that says neither is reported as unread, never guessed.
 """
 
 import re
@@ -35,7 +35,7 @@ _TABLES = "2.8.2"
 
 @dataclass(frozen=True, slots=True)
 class Promise:
-    """What a file's name says: valid; or a fault, perhaps at a segment, perhaps at a field of it, told with one of these severities."""
+    """What a file's name says: valid; or a fault, perhaps at a segment, perhaps at a field of it, reported with one of these severities."""
 
     valid: bool = False
     segment: str | None = None
@@ -43,7 +43,7 @@ class Promise:
     severities: frozenset[str] = GRAVE
 
     def keeps(self, finding: Finding) -> bool:
-        """Whether a finding is the promised one. A segment that is absent is told at another, by a finding of the structure."""
+        """Whether a finding is the promised one. A segment that is absent is reported at another, by a finding of the structure."""
         if self.valid or finding.severity not in self.severities:
             return False
         if self.segment is None or (self.field is None and finding.code.startswith("structure.")):
@@ -67,9 +67,9 @@ def read_name(name: str) -> Promise | None:
     twice = [place for verb, word in pairs if verb in _TWICE and (place := _place(word))]
     typed = [(found[1], int(found[2])) for word in words if (found := _TYPED.fullmatch(word)) and _is_segment(found[1])]
     wrong = [place for pair in pairs for word, verb in (pair, pair[::-1]) if verb in _WRONG and (place := _place(word))]
-    if twice and _UNLIKE.intersection(words):  # SAME_OBX3_DIFFERENT_OBX4: told apart as they should be
+    if twice and _UNLIKE.intersection(words):  # SAME_OBX3_DIFFERENT_OBX4: distinguished as they should be
         return Promise(valid=True)
-    if twice:  # two segments are told apart by all their fields: any of them may be named
+    if twice:  # two segments are distinguished by all their fields: any of them may be named
         return Promise(segment=twice[0][0])
     if absent:  # WITH_PID22.1_NO_PID22.3: the last is what lacks
         return Promise(segment=absent[-1][0], field=absent[-1][1])
@@ -95,7 +95,7 @@ def _is_segment(word: str) -> bool:
 
 
 def labelled(files: list[Path]) -> dict[str, Any]:
-    """Agreement with the names of files. `elsewhere`: grave findings at other places than the promised one, which is no disagreement."""
+    """Agreement with the names of files. `elsewhere`: severe findings at other places than the promised one, which is not a disagreement."""
     table, unread, elsewhere = Tally(), [], 0
     validator = DocumentValidator()
     for path in files:

@@ -14,7 +14,7 @@ from typing import Any
 from touchstone.ops.verify.agreement.faults import FAULTS
 from touchstone.ops.verify.agreement.invariants import Spot, broken, spots
 
-#: Resources above this many bytes are not mutated: one change in a large Bundle costs seconds and tells no more.
+#: Resources above this many bytes are not mutated: one change in a large Bundle costs seconds and shows nothing more.
 SOURCE_BYTES_MAX = 64 * 1024
 _TRIES = 200
 _DATE = re.compile(r"\d{4}-\d\d(-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)?)?)?")

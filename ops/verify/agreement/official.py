@@ -1,4 +1,4 @@
-"""The official validator's own test cases: the options and packages of each, the verdict recorded for it, and how far ours agrees."""
+"""The official validator's own test cases: the options and packages of each, the verdict recorded for it, and how far Touchstone's agrees."""
 
 from __future__ import annotations
 

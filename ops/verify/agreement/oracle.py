@@ -1,4 +1,4 @@
-"""Where our FHIR validator and the official one differ: document by document, and over seeded mutations of the same documents.
+"""Differences between Touchstone's FHIR validator and the official one: document by document, and over seeded mutations of the same documents.
 
 Both are set alike (docs/agreement.md): extensions without a definition are accepted, example URLs may appear, references are answered by the
 document itself, displays are warnings, no terminology server. What the official validator calls an error only because it was not given
@@ -21,13 +21,13 @@ from touchstone.scorers.clinical.formats.fhir import Options, validate
 from touchstone.scorers.clinical.formats.fhir.document import breaking
 from touchstone.scorers.clinical.report import Context
 
-#: As the official validator is set; the shared clinical checks are no part of what it does.
+#: As the official validator is set; it does not do the shared clinical checks.
 OPTIONS = Options(extensions="any", references="document", example_urls=True, displays="warning", installed_packages=False, clinical=False, marks=False)
 DIFFERENCES_MAX = 200
 
 
 class Oracle(Protocol):
-    """Whoever knows the right verdict."""
+    """A source of the right verdict."""
 
     def validate(self, resource: bytes) -> Outcome:
         """The verdict on one resource. Raises `NoVerdict` where it fails on this one, `OracleLost` where it is gone."""
@@ -36,7 +36,7 @@ class Oracle(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """An error that only one side tells. `text` is the validator's own and may quote the document."""
+    """An error that only one side reports. `text` is the validator's own and may quote the document."""
 
     side: str
     severity: str
@@ -68,7 +68,7 @@ class Comparison:
 
 
 def compare(name: str, document: bytes, oracle: Oracle, *, warnings: bool = False) -> Comparison:
-    """Ask both, and match what they say by place. `warnings`: list those, too; they are no part of a verdict."""
+    """Ask both, and match what they say by place. `warnings`: list those, too; they do not count towards a verdict."""
     report = validate(document, Context(quote=True), OPTIONS)
     outcome = oracle.validate(document)
     aside: Counter[str] = Counter()
@@ -90,7 +90,7 @@ def compare(name: str, document: bytes, oracle: Oracle, *, warnings: bool = Fals
 
 
 def _differences(document: bytes, theirs: list[Issue], ours: list[Finding]) -> list[Difference]:
-    """What one side tells at a place where the other tells nothing."""
+    """The errors that one side reports at a place where the other reports none."""
     places = Places(document)
     where_theirs = {places.of_official(issue.location) for issue in theirs}
     where_ours = {places.plain(finding.path) for finding in ours}
@@ -109,9 +109,9 @@ def _differences(document: bytes, theirs: list[Issue], ours: list[Finding]) -> l
 
 @dataclass(slots=True)
 class Count:
-    """Same and different verdicts. A false alarm is a document that only ours calls invalid; missed: one that only the official one does.
+    """Same and different verdicts. A false alarm is a document that only Touchstone calls invalid; missed: one that only the official one does.
 
-    `undecided`: documents on which the official validator itself failed; they are no cases.
+    `undecided`: documents on which the official validator itself failed; they are not cases.
     """
 
     cases: int = 0

@@ -1,6 +1,6 @@
 """Places in FHIR documents, as the two validators write them, made comparable.
 
-The official one writes `Bundle.entry[5].resource/*Observation/o1*/.value.ofType(Quantity).code`, ours `Observation[2].valueQuantity.code`: a
+The official one writes `Bundle.entry[5].resource/*Observation/o1*/.value.ofType(Quantity).code`, Touchstone's `Observation[2].valueQuantity.code`: a
 resource of a Bundle by its type and its number among those of its type, and without a number where it is the only Patient.
 """
 
@@ -31,7 +31,7 @@ class Places:
             self._entries[number] = "Patient" if name == "Patient" and types.count("Patient") == 1 else f"{name}[{index}]"
 
     def of_official(self, location: str) -> str:
-        """An official place in our terms."""
+        """An official place in Touchstone's notation."""
         place = _TYPED.sub(lambda found: found[1].upper() + found[2], _NOTE.sub("", location)).removeprefix("(document)")
         found = _ENTRY.match(place)
         if found is not None and int(found[1]) in self._entries:
@@ -45,7 +45,7 @@ class Places:
 
     @staticmethod
     def near(place: str, others: Collection[str]) -> bool:
-        """Whether another place is the same, its parent or its child: the two tell a missing element at different ends."""
+        """Whether another place is the same, its parent or its child: the two report a missing element at different ends."""
         return place in others or _parent(place) in others or any(_parent(other) == place for other in others)
 
 

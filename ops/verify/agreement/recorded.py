@@ -81,7 +81,7 @@ def _keys(definition: dict[str, Any]) -> set[str]:
 
 
 def npis(folder: Path) -> dict[str, Any]:
-    """Return of how many files with NPIs the malformed ones are told. Synthea's are too short or fail their check digit."""
+    """Return in how many files with NPIs the malformed ones are reported. Synthea's are too short or fail their check digit."""
     found: dict[str, Any] = {"files": 0, "flagged": 0, "identifiers": 0, "malformed": 0, "unflagged": []}
     for path in sorted(folder.glob("*.json")):
         numbers = NPI.findall(path.read_bytes())
@@ -98,7 +98,7 @@ def npis(folder: Path) -> dict[str, Any]:
 
 
 def is_malformed_npi(number: str) -> bool:
-    """Return whether a number is no NPI: ten digits whose Luhn sum, with 80840 before them, ends in 0. Written apart from the check that it judges."""
+    """Return whether a number is not an NPI: ten digits whose Luhn sum, with 80840 before them, ends in 0. Written apart from the check that it judges."""
     if re.fullmatch(r"[0-9]{10}", number) is None:
         return True
     digits = [int(digit) for digit in reversed("80840" + number)]
@@ -112,7 +112,7 @@ def us_core_package(folder: Path) -> Path | None:
 
 
 def measure(folder: Path, say: Callable[[str], None] = lambda _: None) -> dict[str, Any]:
-    """Return every tally that the folder has data for. `say` is told what is being measured."""
+    """Return every tally that the folder has data for. `say` is called with what is being measured."""
     found: dict[str, Any] = {}
     official = folder / "fhir-test-cases" / "validator"
     if (official / "manifest.json").is_file():

@@ -1,4 +1,4 @@
-"""How far our verdicts agree with labelled files: a folder of recorded verdicts and labels, format by format.
+"""Measures how far Touchstone's verdicts agree with labelled files: a folder of recorded verdicts and labels, format by format.
 
 The folder is laid out as `fhir/{fhir-test-cases/validator, r4-examples, synthea, us-core-invariants, primitives}`, `hl7v2/` and `packages/`
 (docs/agreement.md); parts that are absent are left out, and named.

@@ -52,7 +52,7 @@ def _documents(path: Path, name: str) -> Iterator[Source]:
 
 
 def _of_value(text: bytes, name: str) -> Iterator[Source]:
-    """A resource, or the FHIR outputs of a trace or of a list of traces. What is neither is no FHIR document; what is no JSON may be a broken one."""
+    """A resource, or the FHIR outputs of a trace or of a list of traces. Anything else is not a FHIR document; text that is not JSON may be a broken one."""
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):

@@ -21,7 +21,7 @@ class Tally:
     disagreements: list[dict[str, Any]] = field(default_factory=list)
 
     def count(self, name: str, expected: bool, report: Report, told: str = "", ours: bool | None = None) -> None:
-        """Count one file. `ours`: our verdict, where it is not the validity of the whole."""
+        """Count one file. `ours`: Touchstone's verdict, where it is not the validity of the whole."""
         ours = is_valid(report) if ours is None else ours
         self.cases += 1
         self.valid += expected

@@ -30,7 +30,7 @@ class Sample:
 
 
 class Observer(threading.Thread):
-    """Samples until told to stop; a broker that is down gives no sample."""
+    """Samples until asked to stop; a broker that is down gives no sample."""
 
     def __init__(self, field: Field) -> None:
         super().__init__(name="observer", daemon=True)
@@ -78,5 +78,5 @@ class Observer(threading.Thread):
 
     @property
     def regressions(self) -> int:
-        """How often a committed offset went backwards: allowed (events replay), but told."""
+        """How often a committed offset went backwards: allowed (events replay), but reported."""
         return sum(any(now < before for before, now in zip(one.committed, two.committed, strict=True)) for one, two in pairwise(self.samples))

@@ -102,7 +102,7 @@ class Child:
 class Fleet:
     """The workers of one run, and the projector.
 
-    `troubles`: what they did that nobody asked them for. `may_restart`: a worker may ask for a new start; `restarts` counts.
+    `troubles`: what they did unasked. `may_restart`: a worker may ask for a new start; `restarts` counts.
     """
 
     def __init__(self, runner: str, suite: str, environment: dict[str, str], folder: Path, slots: int, may_restart: bool = False) -> None:

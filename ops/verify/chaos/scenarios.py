@@ -229,7 +229,7 @@ def freeze_worker(stage: Stage) -> None:
 
 _SMALL_STEPS = {"TOUCHSTONE_WORKER_WINDOW_RECORDS": "256", "TOUCHSTONE_WORKER_SLICE_RECORDS": "8"}
 
-#: Events without a result of their own are told by the ledger, whose writing fails in other ways than that of results.
+#: Events without a result of their own are recorded by the ledger, whose writing fails in other ways than that of results.
 _LEDGER = Poison(0.01, ("not_utf8", "wrong_schema", "empty"))
 _EVERY_FORM = Poison(0.01, tuple(POISON))
 

@@ -16,7 +16,7 @@ _BROKEN = frozenset({"error", "fatal"})
 
 
 class OracleLost(ConfigError):
-    """The official validator does not answer, or answers what is no OperationOutcome; the message is one line for the user."""
+    """The official validator does not answer, or its answer is not an OperationOutcome; the message is one line for the user."""
 
 
 class NoVerdict(ConfigError):

@@ -1,4 +1,4 @@
-"""The official validator as a process of ours: started on loopback, waited for, stopped by its process id."""
+"""The official validator as a child process: started on loopback, waited for, stopped by its process id."""
 
 import subprocess
 import tempfile
@@ -63,7 +63,7 @@ class FhirValidator:
         home = Path(self._folder.name)
         make_home(home, packages | known)
         with (home / "log").open("wb") as log:
-            # Its standard input is ours: when this program goes, the pipe closes and the JVM ends itself.
+            # Its standard input is a pipe of this program: when this program goes, the pipe closes and the JVM ends itself.
             self._process = subprocess.Popen(
                 validator.command(home, str(self.port), *known, memory_mb=MEMORY_MB),
                 stdin=subprocess.PIPE,
@@ -74,7 +74,7 @@ class FhirValidator:
             )
         wait_until(lambda: self._is_ready() or not self.pid, self._start_timeout_s, interval_s=0.1)
         if self.pid and self._is_ready():
-            (home / "log").unlink()  # what it logs from here on may quote what it validates, and nobody reads it
+            (home / "log").unlink()  # its log from here on may quote what it validates, and is not read
             return self.client
         why = f"is not ready after {self._start_timeout_s:g} s" if self.pid else "ended at once"
         words = self._last_words()
@@ -113,6 +113,6 @@ class FhirValidator:
         return READY_LINE in self._log()
 
     def _last_words(self) -> str:
-        """The first line of its log that tells of an error. Nothing was validated yet, so it quotes no payload."""
+        """The first line of its log about an error. Nothing was validated yet, so it quotes no payload."""
         lines = self._log().decode(errors="replace").splitlines()
         return next((line for line in lines if "rror" in line or "xception" in line), lines[-1] if lines else "it wrote nothing").strip()[:300]

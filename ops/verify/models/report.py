@@ -58,7 +58,7 @@ async def measured(
         "support": support if support in named else PLAIN.name,
         "sample": size,
         "premises_max": PREMISES_MAX,
-        # Three ways can only be told by the model itself, whatever supports a statement.
+        # Only the model itself distinguishes three answers, whatever supports a statement.
         "sets": named[PLAIN.name] | named.get(support, {}),
         "supports": named,
         "floors": {each.name: found[each.name] for each in FLOORS},
@@ -77,5 +77,5 @@ def _calibrated(*, default_model: bool) -> list[Support]:
     def combined(answer: Answer) -> Vector:
         return calibration.support(answer.entailment, answer.contradiction, answer.containment, answer.cosine)
 
-    # As the scorer has it: words tell whether something is present, only the model whether it is true.
+    # As the scorer has it: words show whether something is present, only the model whether it is true.
     return [Support("nli+lexical", combined, _entailment, contradicts=True)]

@@ -62,7 +62,7 @@ Split = Callable[[str], list[str]]
 
 
 def rows(path: Path) -> Iterator[dict[str, Any]]:
-    """The rows of a set. Raises `ConfigError` with file and line for one that is no JSON object."""
+    """The rows of a set. Raises `ConfigError` with file and line for one that is not a JSON object."""
     for number, line in enumerate(_lines(path), 1):
         if not line.strip():
             continue
@@ -171,7 +171,7 @@ class Units(LabelledSet):
 
 
 class Recalls(Units):
-    """REALSumm, summary by summary: does our recall follow the human one?"""
+    """REALSumm, summary by summary: whether Touchstone's recall follows the human one."""
 
     prefix = "realsumm_docs"
 

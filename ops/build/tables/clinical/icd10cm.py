@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
-#: Letter, digit, digit or letter; then up to four more. Chapters ("1") and blocks ("A00-A09") are no codes.
+#: Letter, digit, digit or letter; then up to four more. Chapters ("1") and blocks ("A00-A09") are not codes.
 _CODE: Final = re.compile(r"[A-Z][0-9][0-9A-Z][0-9A-Z]{0,4}")
 _EDITION: Final = re.compile(r"code-list-([A-Za-z]+-[0-9]{4})\.txt")
 

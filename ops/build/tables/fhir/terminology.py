@@ -49,7 +49,7 @@ def expand_value_sets(package: dict[str, list[Json]], urls: set[str]) -> Json:
     return {url: _expand(sets.get(url), systems) for url in sorted(urls)}
 
 
-#: Systems whose codes value sets of ours may list: HL7's own and UCUM's; excerpts of other bodies' standards are left out.
+#: Systems whose codes the value sets here may list: HL7's own and UCUM's; excerpts of other bodies' standards are left out.
 _LISTED = ("http://hl7.org/fhir/", "http://terminology.hl7.org/", "http://unitsofmeasure.org", "urn:ietf:bcp:47")
 
 

@@ -1,6 +1,6 @@
 """`python -m touchstone.ops.build.tables.hl7v2 [FOLDER]` writes one compressed table per HL7 version, the shared code tables, and their licence.
 
-The sources are the Python dictionaries that hl7apy 1.3.5 generated from HL7's own XSDs. What they say wrong is mended here, in one
+The sources are the Python dictionaries that hl7apy 1.3.5 generated from HL7's own XSDs. Their errors are corrected here, in one
 place, each with its reason; nothing at run time imports hl7apy.
 """
 
