@@ -21,6 +21,7 @@ from touchstone.ops.store.results import ResultStore
 from touchstone.schemas.ledger import LedgerRecord
 from touchstone.schemas.result import ScoreResult
 from touchstone.schemas.settings.house import KafkaSettings, ProjectorSettings, Settings, WorkerSettings
+from touchstone.scorers.registry import usable_suites
 from touchstone.streams.account.intervals import Interval
 from touchstone.streams.account.projection import AccountKey
 from touchstone.streams.account.projector import Projector
@@ -60,7 +61,7 @@ def store(tmp_path: Path) -> Any:
 @contextlib.asynccontextmanager
 async def projecting(settings: Settings, store: ResultStore) -> AsyncIterator[Projector]:
     """A projector that runs while the block does, and stops in order."""
-    running = Projector(settings, store)
+    running = Projector(settings, store, suites=usable_suites())
     stop = asyncio.Event()
     task = asyncio.create_task(running.run(stop))
     try:
@@ -126,6 +127,23 @@ async def test_results_become_rows_outcomes_and_a_final_report(settings: Setting
     assert document["timestamp"] == "2026-01-02T03:04:08Z"
     assert headers["ce_type"] == b"safe:v0:result"
     assert store.account(ACCOUNT).intervals == (Interval(0, 3, "scored"), Interval(4, 5, "dead", "not_json"))
+
+
+async def test_batches_of_every_suite_are_reported_under_its_own_type(settings: Settings, store: ResultStore) -> None:
+    size = {"batch_id": "b1", "concern_id": "C", "batch_size": "1"}
+    versions = {"safe_v0": "0.1", "summary_loss": "3.0", "clinical": "1.0", "theirs": "2.1"}
+    plain = [result(event=name, offset=number, suite=name, version=version, size=1) for number, (name, version) in enumerate(versions.items())]
+    await produce(settings, [each.model_copy(update={"correlation": size}) for each in plain])
+    sent: list[tuple[dict[str, Any], dict[str, bytes]]] = []
+    async with reports_of(settings) as more, projecting(settings, store):
+
+        async def all_are_there() -> bool:
+            sent.extend(await more())
+            return len(sent) >= len(versions)
+
+        await until(all_are_there)
+    assert {headers["ce_type"] for _, headers in sent} == {b"safe:v0:result", b"summary_loss:v3:result", b"clinical:v1:result", b"theirs:v2:result"}
+    assert all(document["final"] and document["summary"]["total_cases"] == 1 for document, _ in sent)
 
 
 async def test_restarts_replays_and_repeats_send_no_further_report(settings: Settings, store: ResultStore) -> None:
