@@ -13,7 +13,7 @@ _STRING_OR_COMMENT = re.compile(r'"(?:[^"\\]+|\\.)*"?|//[^\n]*', re.DOTALL)
 
 
 def read_document(path: Path) -> dict[str, Any]:
-    """Read one JSON object. Raises `ConfigError` with the file, the line and how to mend it."""
+    """Read one JSON object. Raises `ConfigError` with the file, the line and how to fix it."""
     try:
         document = json.loads(without_comments(read_text(path)), object_pairs_hook=_unique)
     except json.JSONDecodeError as error:
@@ -33,7 +33,7 @@ def read_document_if_present(path: Path) -> dict[str, Any] | None:
 
 
 def read_text(path: Path, mend: str = "check the path and its permissions") -> str:
-    """The text of a file that a person wrote. Raises `ConfigError`; `mend`: what to do where it cannot be read."""
+    """The text of a configuration file. Raises `ConfigError`; `mend`: what to do where it cannot be read."""
     try:
         with path.open("rb") as stream:
             data = stream.read(DOCUMENT_BYTES_MAX + 1)

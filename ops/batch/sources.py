@@ -231,7 +231,7 @@ def _raw(source: Source) -> Iterator[Any]:
         finally:
             reader.detach()
         return
-    # A pipe that took a file's place in a folder must not hold up the run for ever.
+    # A pipe that took a file's place in a folder must not hold up the run forever.
     stream = source.path.open("rb") if source.named else os.fdopen(os.open(source.path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb")
     with stream:
         yield stream

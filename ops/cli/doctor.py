@@ -1,4 +1,4 @@
-"""`touchstone doctor`: what is there, what is missing, and how to mend it."""
+"""`touchstone doctor`: what is installed and reachable, what is missing, and how to fix it."""
 
 import json
 from dataclasses import asdict
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from touchstone.scorers.base import Check
 
 EXIT_MEND = 1
-#: Areas whose faults are in what somebody wrote, not in what is running.
+#: Areas whose faults are in files and variables, not in running services.
 CONFIGURED = {"settings", "suites"}
 
 
@@ -22,7 +22,7 @@ CONFIGURED = {"settings", "suites"}
 def doctor(as_json: JsonOption = False, config: ConfigOption = None, bootstrap: BootstrapOption = None) -> None:
     """Check this installation, the settings, Kafka and the result store; say what to do about each fault.
 
-    Exit codes: 0 all that is needed is there, 1 something needs mending, 3 the settings themselves are broken.
+    Exit codes: 0 all that is needed is there, 1 something must be fixed, 3 the settings themselves are invalid.
 
     Example: touchstone doctor --bootstrap localhost:9092
     """
@@ -34,7 +34,7 @@ def doctor(as_json: JsonOption = False, config: ConfigOption = None, bootstrap: 
         settings = None  # its line is on standard error already; the rest is still worth knowing
     checks = _checks(settings)
     if settings is None:
-        checks.insert(0, Check("settings", "bad", "the settings are broken (see the line above)", "mend them; Kafka and the store were not looked at"))
+        checks.insert(0, Check("settings", "bad", "the settings are invalid (see the line above)", "correct them; Kafka and the store were not checked"))
     with until_read_no_more():
         if as_json:
             typer.echo(json.dumps([asdict(check) for check in checks], indent=2))
@@ -72,4 +72,4 @@ def _print(checks: "list[Check]") -> None:
         if check.mend:
             typer.echo(visible(f"{'':<4}  {'':<{width}}  -> {check.mend}"))
     count = sum(check.state == "bad" for check in checks)
-    typer.echo(f"{count} to mend" if count else "nothing to mend", err=True)
+    typer.echo(f"{count} to fix" if count else "nothing to fix", err=True)

@@ -46,7 +46,7 @@ def check_suites(found: list[Suite]) -> Iterator[Check]:
             suite = load_suite(name)
             suite_settings(suite)
         except ConfigError as error:
-            yield Check("suites", "bad", f"{name}: {error}", "mend what the message names")
+            yield Check("suites", "bad", f"{name}: {error}", "fix what the message names")
         else:
             found.append(suite)
             reason = why_not_here(name)
@@ -61,7 +61,7 @@ async def check_kafka(settings: Settings, suites: list[Suite]) -> list[Check]:
     try:
         facts = await probe(settings, {suite.name: settings.topics.inputs(suite.topics) for suite in suites})
     except ConfigError as error:
-        return [Check("kafka", "bad", str(error), "start a broker (touchstone kafka start, docker compose up) or mend the settings named")]
+        return [Check("kafka", "bad", str(error), "start a broker (touchstone kafka start, docker compose up) or correct the settings named")]
     kafka = settings.kafka
     checks = [Check("kafka", "good", f"{kafka.bootstrap_servers} answers ({kafka.security_protocol}, {facts.brokers} broker{_s(facts.brokers)})")]
     missing = [name for name in settings.topics.all_names() if name not in facts.partitions]
@@ -89,7 +89,7 @@ def check_store(settings: Settings) -> Iterator[Check]:
     url = settings.store.url.get_secret_value()
     place = Path(url.removeprefix("sqlite:///"))
     if url.startswith("sqlite:///") and not place.exists() and place.parent.is_dir() and os.access(place.parent, os.W_OK):
-        yield Check("store", "note", f"{shown(url)} is not there yet", "`touchstone projector` makes it")
+        yield Check("store", "note", f"{shown(url)} is not there yet", "`touchstone projector` creates it")
         return
     try:
         store = ResultStore.open(url)
@@ -100,7 +100,7 @@ def check_store(settings: Settings) -> Iterator[Check]:
     except StoreRefused as error:
         yield Check("store", "note" if "no results yet" in str(error) else "bad", str(error))
     except (ConfigError, StoreUnavailable) as error:
-        yield Check("store", "bad", str(error), "mend store.url, or start its database")
+        yield Check("store", "bad", str(error), "correct store.url, or start its database")
     else:
         yield Check("store", "good", f"{shown(url)}, schema version {SCHEMA_VERSION}")
 
@@ -126,7 +126,7 @@ def check_docker() -> Check:
     except (OSError, subprocess.TimeoutExpired):
         server = ""
     if not server:
-        return Check("docker", "note", f"{docker} is there, and no daemon answers it", "start it, or see DOCKER_HOST; needed for docker compose only")
+        return Check("docker", "note", f"{docker} is installed, but no daemon answers", "start it, or see DOCKER_HOST; needed for docker compose only")
     return Check("docker", "good", f"Docker {server[:40]} answers")
 
 
@@ -150,7 +150,7 @@ def check_suite(suite: Suite) -> Iterator[Check]:
     try:
         yield from suite.doctor(suite_settings(suite))
     except Exception as error:  # noqa: BLE001 -- one package's mistake must not cost the rest of the checks; its text may quote anything
-        yield Check("suites", "bad", f"{suite.name}: its own check ended with {type(error).__name__}", "report it to whoever wrote the suite")
+        yield Check("suites", "bad", f"{suite.name}: its own check failed with {type(error).__name__}", "report it to the suite's author")
 
 
 def _s(count: int) -> str:

@@ -197,7 +197,7 @@ class Live:
                 raise ConfigError(failed.result())
             if not ready.done():
                 late = [child.name for child in self.children if not child.ready.is_set()]
-                raise ConfigError(f"{', '.join(late)} did not come up within {READY_TIMEOUT_S:g} s")
+                raise ConfigError(f"{', '.join(late)} did not start within {READY_TIMEOUT_S:g} s")
         finally:
             for task in (ready, failed):
                 task.cancel()

@@ -101,7 +101,7 @@ class WorkerMetrics(Collector):
                 self._in_flight -= count
 
     def released(self, count: int) -> None:
-        """Records in flight were given back by a rebalance; whoever owns the partition consumes them again."""
+        """Records in flight were given back by a rebalance; the partition's new owner consumes them again."""
         with self._lock:
             self._released += count
             self._in_flight -= count

@@ -164,7 +164,7 @@ class _Line:
         self._producer = producer
 
     async def close(self) -> None:
-        """Disconnect, within a bound: without a broker the client would wait for ever."""
+        """Disconnect, within a bound: without a broker the client would wait forever."""
         producer, self._producer = self._producer, None
         if producer is not None:
             await close_client(producer.stop)

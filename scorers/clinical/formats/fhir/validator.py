@@ -102,7 +102,7 @@ def _rules(document: Document) -> None:
     for name, rule in rules.items():
         try:
             rule()
-        except Exception as error:  # noqa: BLE001 - a rule of ours that fails must not cost the others, nor the caller
+        except Exception as error:  # noqa: BLE001 - a rule that fails must not stop the others, nor the caller
             document.skip(name, f"the rule failed: {type(error).__name__}")
             # A defect of the validator is not a fault of the document, and yet not a pass: not all of it was checked.
             document.say("critical", "internal.rule", None, f"The rules of {name} failed ({type(error).__name__}); not all was checked")
