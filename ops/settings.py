@@ -49,7 +49,7 @@ def suspicious(env: Mapping[str, str]) -> list[str]:
     lines = []
     for name in sorted(name for name in env if name.startswith(KAFKA_PREFIX) and name not in ours):
         near = difflib.get_close_matches(name.removeprefix(KAFKA_PREFIX), endings, n=1, cutoff=ALIKE_MIN)
-        # A path is no secret, so there is no KAFKA_SSL_CAFILE_FILE.
+        # A path is not a secret, so there is no KAFKA_SSL_CAFILE_FILE.
         stem = [plain] if (plain := name.removesuffix(IN_A_FILE)) in CUSTOMARY else []
         if meant := stem or [endings[ending] for ending in near]:
             lines.append(f"{name}: unknown variable; did you mean {meant[0]}?")

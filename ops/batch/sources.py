@@ -89,7 +89,7 @@ class UnreadableError(Exception):
 
 
 def find_sources(paths: Sequence[Path], *, any_file: bool, hint: str = "", missing_is_error: bool = True) -> Iterator[Source]:
-    """The files of the paths in order, found as they are asked for; a pattern (`*`, `?`, `[…]`) that is no file's name stands for its matches.
+    """The files of the paths in order, found as they are asked for; a pattern (`*`, `?`, `[…]`) that is not a file's name stands for its matches.
 
     `any_file`: in folders, take files of any name, for a suite that reads documents. `hint`: what to do about a folder that holds none.
     Raises `ConfigError` for a path that is not there, unless `missing_is_error` is false: then it is a source with a problem.

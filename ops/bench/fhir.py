@@ -4,7 +4,7 @@
 absent only Touchstone's figure is printed. User CPU time of this process is measured over the resources that the baseline accepts, alternating the two, and
 the best round of each counts: other work on the machine only ever makes a round slower. No document is validated twice: each time its UUIDs and times of
 day are others, so that nothing is gained by values that were met before and would not be met again. `--memory MB` validates one Bundle of that size and
-tells the peak.
+prints the peak.
 """
 
 from __future__ import annotations
@@ -184,7 +184,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m touchstone.ops.bench.fhir", description="FHIR validation speed over fhir.resources.")
     parser.add_argument("paths", type=Path, nargs="+", help="JSON resources, or folders that hold some")
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--memory", type=int, metavar="MB", help="also validate one Bundle of this size and tell the peak memory")
+    parser.add_argument("--memory", type=int, metavar="MB", help="also validate one Bundle of this size and print the peak memory")
     parser.add_argument("--memory-only", action="store_true", help="leave the speed out, so that the baseline's memory does not count")
     options = parser.parse_args(arguments)
     texts = read(options.paths)

@@ -142,7 +142,7 @@ def _seconds(result: ScoreResult) -> float:
 
 
 class _Merged:
-    """What the traces of one file come to."""
+    """The merged entry of the traces of one file."""
 
     def __init__(self, file: str, settings: ClinicalSettings) -> None:
         self._file, self._settings = file, settings

@@ -112,7 +112,7 @@ class Template:
 
 
 def template_of(tokenizer: Any, *, pair: bool) -> Template:
-    """Read the template off a probe. Raises: ConfigError when its parts cannot be told apart."""
+    """Read the template off a probe. Raises: ConfigError when its parts cannot be distinguished."""
     probe = tokenizer("a", "b") if pair else tokenizer("a")
     ids, owners = probe["input_ids"], probe.sequence_ids(0)
     parts: list[tuple[int | None, list[int]]] = []

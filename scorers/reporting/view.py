@@ -20,7 +20,7 @@ class Group:
 
     concern_id: str
     batch_id: str
-    #: How many cases the batch has, where its producer says so.
+    #: How many cases the batch has, where its producer declares it.
     size: int | None = None
 
 

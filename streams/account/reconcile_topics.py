@@ -22,7 +22,7 @@ from touchstone.streams.wire.closing import close_client
 
 #: A hole is looked up record by record, but a hole of this size needs no further proof.
 HOLE_RECORDS_MAX = 100_000
-#: As many offsets past the committed one are looked up, to tell events in flight from offsets without a record.
+#: As many offsets past the committed one are looked up, to distinguish events in flight from offsets without a record.
 TAIL_RECORDS_MAX = 1_000
 POLL_MS = 500
 CATCH_UP_POLL_S = 0.25
@@ -194,7 +194,7 @@ async def _present(consumer: AIOKafkaConsumer, part: TopicPartition, candidates:
 async def _waiting(consumer: AIOKafkaConsumer, facts: PartitionFacts) -> int | None:
     """Records from the committed offset on, where few enough offsets are left to look.
 
-    The last offset of a transactional producer is a marker that nobody ever consumes; it is not an event in flight.
+    The last offset of a transactional producer is a marker that is never consumed; it is not an event in flight.
     """
     low, high = max(facts.settled, facts.start), facts.end
     if not 0 < high - low <= TAIL_RECORDS_MAX or facts.settled < facts.start:

@@ -66,7 +66,7 @@ class _FaustRecord:
 
 
 class _Silent(faust.Monitor):  # type: ignore[misc]
-    """Faust's own statistics, off: they are computed per event, in units that contradict their names, and nobody reads them."""
+    """Faust's own statistics, off: they are computed per event, in units that contradict their names, and they are never read."""
 
     def on_message_in(self, *args: Any, **kwargs: Any) -> None:
         """Nothing."""
@@ -141,11 +141,11 @@ class _Consumer(PromptRace, AIOKafkaConsumer):  # type: ignore[misc]
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._starts: dict[TP, int] = {}
-        #: What aiokafka raised for a batch that nobody can read; Faust's fetcher ends of it without a word to its app.
+        #: The error that aiokafka raised for an unreadable batch; Faust's fetcher ends with it and does not report it to its app.
         self.unreadable: str | None = None
 
     async def _getmany(self, active_partitions: set[TP] | None, timeout: float) -> Any:  # noqa: ASYNC109 -- inherited signature
-        """As inherited; a batch that cannot be read is told with its partition."""
+        """As inherited; an unreadable batch is reported with its partition."""
         try:
             return await super()._getmany(active_partitions, timeout)
         except UNREADABLE as error:
@@ -205,7 +205,7 @@ class FaustFeed:
             self.flush()
             await intake.room()
         message = event.message
-        # Faust counts the generation up only when the next assignment is there; until then its number is no fence.
+        # Faust counts the generation up only when the next assignment is there; until then its number does not fence.
         if self.closed or self.fenced or message.generation_id != self._app.consumer_generation_id:
             return  # of an assignment that has ended: the partition's new owner consumes it
         partition = (message.topic, message.partition)
@@ -388,7 +388,7 @@ async def _run(job: Job, app: faust.App) -> None:
         await settler.end(worker.commit_timeout_s)
         feed.forget()
         job.on_revoked()
-        half_started = not starting.done()  # its tasks and its thread are then stopped by nobody
+        half_started = not starting.done()  # nothing else stops its tasks and its thread then
         starting.cancel()
         stopping = asyncio.create_task(app.stop())
         _, late = await asyncio.wait({starting, stopping}, timeout=worker.commit_timeout_s)

@@ -1,4 +1,4 @@
-"""Reading a topic for people: without a consumer group, so that nobody's offsets move."""
+"""Reads topics for people, without a consumer group, so that no committed offsets move."""
 
 import asyncio
 import contextlib

@@ -101,7 +101,7 @@ async def _create(admin: AIOKafkaAdminClient, topics: TopicSettings, missing: Se
         wanted.append(new)
     cluster = await admin.describe_cluster()
     if cluster["controller_id"] not in {broker["node_id"] for broker in cluster["brokers"]}:
-        # The embedded broker has no controller and no CreateTopics; it makes a topic when somebody asks for its metadata.
+        # The embedded broker has no controller and no CreateTopics; it creates a topic when a client asks for its metadata.
         await admin.describe_topics(list(missing))
         return "created_by_broker"
     response = await admin.create_topics(wanted)

@@ -1,6 +1,6 @@
 """The invariants of US Core, known without its package: by the profile that a resource claims, or the one asked for.
 
-A package at hand says what its version says. These rules stand in where none is, and add what later versions say (told as minor: the version that is
+A package at hand says what its version says. These rules stand in where none is, and add what later versions say (reported as minor: the version that is
 installed does not ask for it). Expressions are those of US Core 3.1.1 to 8.0.0 (HL7, CC0-1.0), read as `fhirpath.repairs` reads them.
 """
 
