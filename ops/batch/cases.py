@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from typing import Any
 
 from pydantic import ValidationError
@@ -25,6 +26,22 @@ class BatchCase:
     case: Case
     event_id: str
     source: FileRef
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Whether a case is asked for, by its concern and batch. One without a usable name is, so that validation can say what is missing."""
+
+    concern: str | None = None
+    pattern: str = "*"
+
+    def __call__(self, record: Mapping[str, Any]) -> bool:
+        """Judge a completed record."""
+        given = record.get("correlation")
+        named = {**(given if isinstance(given, Mapping) else {}), **{key: record[key] for key in ("concern_id", "batch_id") if key in record}}
+        concern, batch = named.get("concern_id"), named.get("batch_id")
+        fits = self.concern is None or not isinstance(concern, str) or concern == self.concern
+        return fits and (not isinstance(batch, str) or fnmatchcase(batch, self.pattern))
 
 
 def model_of(record: Mapping[str, Any], suite: Suite) -> type[Case] | None:

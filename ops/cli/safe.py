@@ -2,8 +2,6 @@
 
 import os
 from contextlib import nullcontext
-from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,7 +11,7 @@ from touchstone.ops.cli import app
 from touchstone.ops.cli.common.shared import fail, one_line_errors
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from touchstone.ops.batch.sources import Source
     from touchstone.scorers.safe.settings import SafeSettings
@@ -57,20 +55,6 @@ OnlyOption = Annotated[str | None, typer.Option("--only", help="Console: list on
 JobsOption = Annotated[int, typer.Option("--jobs", "-j", min=1, max=64, help="Number of processes to score in.")]
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """Whether a case of a named file is asked for, by its concern and batch. A case without a usable id is, so that validation can name what is missing."""
-
-    concern: str | None
-    pattern: str
-
-    def __call__(self, record: "Mapping[str, Any]") -> bool:
-        """Judge a record."""
-        concern, batch = record.get("concern_id"), record.get("batch_id")
-        fits = self.concern is None or not isinstance(concern, str) or concern == self.concern
-        return fits and (not isinstance(batch, str) or fnmatchcase(batch, self.pattern))
-
-
 @safe_app.callback()
 def safe() -> None:
     """SAFE v0: score batches of cases against their own expectations."""  # keeps `score` a subcommand while it is the only one
@@ -100,6 +84,7 @@ def score(
 
     Example: touchstone safe score batch.jsonl --format json --output report.json
     """
+    from touchstone.ops.batch.cases import Wanted
     from touchstone.ops.batch.run import Run
     from touchstone.ops.cli.common.scoring import end_with, run_files, tell_problems, write_in
     from touchstone.scorers.reporting import Gate

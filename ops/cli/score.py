@@ -28,6 +28,8 @@ def score(
     allow_unscored: Annotated[bool, typer.Option("--allow-unscored", help="Report cases that cannot be scored without failing.")] = False,
     jobs: Annotated[int, typer.Option("--jobs", "-j", min=1, max=64, help="Number of processes to score in.")] = 1,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Console: list every finding of every case.")] = False,
+    concern: Annotated[str | None, typer.Option("--concern", help="Score only the cases of this concern.", show_default=False)] = None,
+    batch: Annotated[str, typer.Option("--batch", help="Score only these batches: a name, or a pattern such as 'I25_batch_*' (quote it).")] = "*",
     config: SuiteConfigOption = None,
 ) -> None:
     """Score files with a suite and report them, as its worker scores events.
@@ -37,6 +39,7 @@ def score(
 
     Example: touchstone score safe_v0 batches/ --format html --output report.html
     """
+    from touchstone.ops.batch.cases import Wanted
     from touchstone.ops.batch.run import Run
     from touchstone.ops.batch.sources import find_sources
     from touchstone.ops.cli.common.scoring import end_with, paths_of, run_files, tell_problems, write_in
@@ -51,7 +54,7 @@ def score(
         settings = suite_settings_for_files(loaded, config)
         check_output(output)
         sources = list(find_sources(paths_of(files), any_file=loaded.read is not None, hint="name the files", missing_is_error=loaded.read is None))
-        run = Run(loaded, settings, jobs)
+        run = Run(loaded, settings, jobs, asked={"concern_id": concern, "batch_id": batch}, admit=Wanted(concern, batch))
         report, _ = run_files(run, lambda: iter(sources), "cases scored")
         if not len(run.entries):
             raise ConfigError("no case to score: the files hold none; check the paths")

@@ -51,9 +51,10 @@ def _blocks(view: View, options: LayoutOptions) -> Iterator[RenderableType]:
     yield from _cases(view, options)
     if problems := not_read(view):
         yield from _titled(f"Not read: {len(problems)}", _lines(problems, PROBLEMS_MAX, "red"))
-    verdict = options.verdict
-    yield Text()
-    yield Text(": ").join((_text(verdict.word, _VERDICTS.get(verdict.exit_code, "bold red")), _text(verdict.reason)))
+    if options.width is None:
+        # On a terminal the command's own last line says it, right below.
+        yield Text()
+        yield Text(": ").join((_text(options.verdict.word, _VERDICTS.get(options.verdict.exit_code, "bold red")), _text(options.verdict.reason)))
 
 
 def _cases(view: View, options: LayoutOptions) -> Iterator[RenderableType]:

@@ -18,6 +18,9 @@ from touchstone.streams.wire.dead_letter import EXCEPTION, MESSAGE, OFFSET, PART
 
 #: What a result line shows of `values`; --json shows the rest.
 VALUES_SHOWN_MAX = 4
+#: Counts of a report that a line shows in their own place, or not at all; and what another is called on it.
+_COUNTED = frozenset({"total_cases", "overall_pass_rate", "pass", "review", "fail"})
+_SPOKEN = {"unscored": "not scored"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,9 +141,11 @@ def _report(kind: str, document: Mapping[str, Any], suite: str) -> Seen:
     """A batch report."""
     summary = document["summary"]
     state = "final" if document.get("final") else "so far"
-    counts = f"{summary['total_cases']} cases: {summary['pass']} pass, {summary['review']} review, {summary['fail']} fail"
-    counts += f", {summary['warn']} warn" if summary.get("warn") else ""
-    counts += f", {summary['unscored']} not scored" if summary.get("unscored") else ""
+    total = int(summary["total_cases"])
+    shown = [f"{summary[name]} {name}" for name in ("pass", "review", "fail")]
+    # What else a suite counts is shown where there is any.
+    shown += [f"{count} {_SPOKEN.get(name, name)}" for name, count in summary.items() if name not in _COUNTED and count]
+    counts = f"{total} case{'' if total == 1 else 's'}: {', '.join(shown)}"
     return "report", f"{kind}  {document['concern_id']}/{document['batch_id']}  {counts} ({state})", suite, None, dict(document)
 
 

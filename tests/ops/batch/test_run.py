@@ -13,9 +13,9 @@ import pytest
 
 from tests.ops.batch.files import ONE, QUOTING, TWO, lines
 from tests.scorers.safe.cases import record
+from touchstone.ops.batch.cases import Wanted
 from touchstone.ops.batch.run import Run
 from touchstone.ops.batch.sources import Source, find_sources
-from touchstone.ops.cli.safe import Wanted
 from touchstone.schemas.result import Problem, ScoreResult, place_of
 from touchstone.scorers.base import ConfigError
 from touchstone.scorers.reporting.report import Entry
