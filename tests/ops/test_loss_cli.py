@@ -15,7 +15,7 @@ from tests.ops.loss_cases import CANARY, TableScorer, card, gold, hard_fail, res
 from touchstone.schemas.reports.summary import LossReport
 from touchstone.schemas.result import Scorecard
 from touchstone.scorers.summary import SUITE
-from touchstone.scorers.summary.samples import GOLDS, expected, unmet
+from touchstone.scorers.summary.samples import GOLDS, expected, samples, unmet
 
 Run = Callable[..., Ran]
 MIXED: dict[str, Scorecard] = {"a": card(0.1), "b": card(0.5, "Review"), "c": hard_fail("truncated")}
@@ -167,8 +167,8 @@ def test_one_case_that_brings_its_gold_is_reason_enough_to_score(run: Run) -> No
 
 @pytest.mark.slow
 def test_the_samples_get_what_they_were_written_for(tmp_path: Path) -> None:
-    folder = GOLDS.parents[1]
-    command = [sys.executable, "-m", "touchstone.ops.cli", "loss", "score", str(folder), "--gold", str(GOLDS), "--format", "json"]
+    files = [str(path) for path in samples().paths]
+    command = [sys.executable, "-m", "touchstone.ops.cli", "loss", "score", *files, "--gold", str(GOLDS), "--format", "json"]
     ran = subprocess.run(command, capture_output=True, text=True, check=False, timeout=110, cwd=tmp_path, env=_environment())
     report = LossReport.model_validate_json(ran.stdout)
     results = {one.event_id: result(one.event_id, one) for one in report.results}

@@ -13,8 +13,7 @@ from touchstone.schemas.case import SafeCase
 from touchstone.schemas.reports.safe import SafeV0BatchReport, SafeV0JsonReport
 from touchstone.schemas.result import Failure, FileRef, Problem, ScoreResult
 from touchstone.scorers.base import ConfigError
-from touchstone.scorers.reporting import RunFacts
-from touchstone.scorers.reporting import Gate, LayoutOptions, Tally
+from touchstone.scorers.reporting import Gate, LayoutOptions, RunFacts, Tally
 from touchstone.scorers.reporting.report import LabelCounts
 from touchstone.scorers.safe import SUITE
 from touchstone.scorers.safe.reporting import SafeReport
