@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from touchstone.ops.cli import app
-from touchstone.ops.cli.common.shared import ConfigOption, settings_from
+from touchstone.ops.cli.common.shared import ConfigOption, settings_from, until_read_no_more
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Sequence
@@ -69,4 +69,5 @@ async def _ended_in_order(work: "Coroutine[Any, Any, Sequence[str]]") -> int:
 
 def _say(text: str) -> None:
     """A line at once, as bytes: neither a pipe nor the terminal's encoding may hold the demo up."""
-    typer.echo(text.encode())
+    with until_read_no_more():
+        typer.echo(text.encode())

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from touchstone.ops.cli import app
-from touchstone.ops.cli.common.shared import EXIT_ERROR, BootstrapOption, ConfigOption, JsonOption, fail, one_line_errors, settings_from
+from touchstone.ops.cli.common.shared import EXIT_ERROR, BootstrapOption, ConfigOption, JsonOption, fail, one_line_errors, settings_from, until_read_no_more
 
 if TYPE_CHECKING:
     from touchstone.schemas.settings.house import Settings
@@ -205,7 +205,8 @@ def _settle(
         if not as_json:
             also = f" (and {', '.join(f'{other.id} of {other.suite}' for other in step.also)}: the same event)" if step.also else ""
             source = f"{letter.source_topic}[{letter.source_partition}] {letter.source_offset}"
-            typer.echo(_safe(f"{letter.id}  {letter.code}  {source}  {word}{'' if step.refused else also}"))
+            with until_read_no_more():  # the steps that are left are taken all the same
+                typer.echo(_safe(f"{letter.id}  {letter.code}  {source}  {word}{'' if step.refused else also}"))
 
     run(_take_steps(settings, resolution, ids, admitted, redrives_max, dry_run, said))
     refused = sum(entry["refused"] is not None for entry in done)

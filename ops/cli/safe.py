@@ -151,7 +151,7 @@ def _observed(run: Any, path: Path | None) -> Any:
     """Record each result (§8.1), where that is asked for."""
     if path is None:
         return nullcontext()
-    from touchstone.ops.reports.observations import JsonLinesObserver
+    from touchstone.ops.cli.common.observations import JsonLinesObserver
     from touchstone.scorers.safe.observation import observe_result
 
     observer = JsonLinesObserver(path)

@@ -51,11 +51,9 @@ def run_files(run: "Run", sources: "Callable[[], Iterator[Source]]", what: str) 
 
 def tell_problems(run: "Run") -> None:
     """Print on standard error what was not scored and which events were repeated."""
-    from touchstone.schemas.result import Problem
-
     shown = rest = 0
-    for entry in run.entries:
-        if not isinstance(entry, Problem) or entry.kind == "passed_over":
+    for entry in run.entries.problems():
+        if entry.kind == "passed_over":
             continue
         if shown < PROBLEMS_SHOWN_MAX:
             shown += 1
