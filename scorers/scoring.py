@@ -40,29 +40,31 @@ class Scoring:
         begun = time.perf_counter()
         card = await self._card(case)
         spent_ms = round((time.perf_counter() - begun) * 1000, 3)
-        # The scorecard was validated when it was made and all else comes from Touchstone: validating it again would cost more than a cheap suite's scoring.
-        return ScoreResult.model_construct(
-            result_id=self._ids.of(event_id),
-            event_id=event_id,
-            case_id=case.case_id,
-            kind=case.kind,
-            suite=self.suite.name,
-            suite_version=self.suite.version,
-            config_digest=self.digest,
-            outcome="scored",
-            label=card.label,
-            values=card.values,
-            findings=card.findings,
-            failures=card.failures,
-            components_missing=card.components_missing,
-            not_checked=card.not_checked,
-            details=card.details,
-            attributes=card.attributes,
-            models=card.models,
-            correlation=case.correlation,
-            source=source,
-            scored_at=datetime.now(UTC),
-            duration_ms={"score": spent_ms},
+        # The scorecard was validated when it was made and all else is ours: validating it again would cost more than a cheap suite's scoring.
+        return ScoreResult.of_valid(
+            {
+                "result_id": self._ids.of(event_id),
+                "event_id": event_id,
+                "case_id": case.case_id,
+                "kind": case.kind,
+                "suite": self.suite.name,
+                "suite_version": self.suite.version,
+                "config_digest": self.digest,
+                "outcome": "scored",
+                "label": card.label,
+                "values": card.values,
+                "findings": card.findings,
+                "failures": card.failures,
+                "components_missing": card.components_missing,
+                "not_checked": card.not_checked,
+                "details": card.details,
+                "attributes": card.attributes,
+                "models": card.models,
+                "correlation": case.correlation,
+                "source": source,
+                "scored_at": datetime.now(UTC),
+                "duration_ms": {"score": spent_ms},
+            }
         )
 
     async def _card(self, case: Case) -> Scorecard:

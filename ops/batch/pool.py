@@ -13,10 +13,10 @@ from typing import Any, Final
 
 from touchstone.ops.batch.cases import Admit, cases_of
 from touchstone.ops.batch.executor import scored
-from touchstone.ops.batch.sources import STANDARD_INPUT, Source
+from touchstone.ops.batch.packing import Packed, packed
+from touchstone.ops.batch.sources import Source
 from touchstone.schemas.result import FileRef, Problem
 from touchstone.scorers.registry import load_suite
-from touchstone.scorers.reporting.report import Entry
 from touchstone.scorers.scoring import Scoring
 from touchstone.streams.process.garbage_collection import calm_collector
 from touchstone.streams.process.parent import end_with_parent
@@ -28,8 +28,8 @@ CHUNK_FILES_MAX: Final = 32
 CHUNK_BYTES: Final = 262_144
 _LOST: Final = "the process that scored it was lost (out of memory?); try it alone"
 Chunk = list[Source]
-#: Entries of a chunk; None stands for a record that was not asked for.
-Judged = list[Entry | None]
+#: Entries of a chunk, packed: the process that asked need not read them to keep them. None stands for a record that was not asked for.
+Judged = list[Packed | None]
 _Answer = Future[Judged] | Judged
 
 
@@ -56,19 +56,19 @@ async def score_sources(chunk: Iterable[Source], scoring: Scoring, admit: Admit 
                 else:
                     yield case
 
-    entries.extend([entry async for entry in scored(cases(), scoring)])
+    entries.extend([packed(entry) async for entry in scored(cases(), scoring)])
     entries.extend([None] * passed_over)
     return entries
 
 
-def in_processes(sources: Iterable[Source], scoring: Scoring, work: Work, jobs: int) -> Iterator[Entry | None]:
+def in_processes(sources: Iterable[Source], scoring: Scoring, work: Work, jobs: int) -> Iterator[Packed | None]:
     """Every entry in order, with a bounded number of files under way."""
     pool = _Pool(work, jobs)
     waiting: deque[tuple[Chunk, _Answer]] = deque()
     try:
         for chunk in _chunks(sources):
             # Standard input is this process's own.
-            own = chunk[0].path == STANDARD_INPUT
+            own = chunk[0].is_standard_input
             waiting.append((chunk, asyncio.run(score_sources(chunk, scoring, work.admit)) if own else pool.submit(chunk)))
             if len(waiting) > jobs * AHEAD_PER_JOB:
                 yield from _first(waiting, pool)
@@ -83,7 +83,7 @@ def _chunks(sources: Iterable[Source]) -> Iterator[Chunk]:
     chunk: Chunk = []
     size = 0
     for source in sources:
-        if source.path == STANDARD_INPUT:
+        if source.is_standard_input:
             if chunk:
                 yield chunk
             yield [source]
@@ -123,7 +123,7 @@ def _alone(source: Source, pool: "_Pool") -> Judged:
         return pool.submit([source]).result()
     except BrokenProcessPool:
         pool.renew()
-        return [Problem(source=FileRef(file=source.file), what=_LOST, kind="unreadable")]
+        return [packed(Problem(source=FileRef(file=source.file), what=_LOST, kind="unreadable"))]
 
 
 def _is_done(future: Future[Judged]) -> bool:

@@ -12,7 +12,7 @@ from typing import Any, BinaryIO, Final
 
 import orjson
 
-from touchstone.ops.batch.sources import STANDARD_INPUT, Source, UnreadableError, opened
+from touchstone.ops.batch.sources import Source, UnreadableError, opened
 from touchstone.schemas.result import FileRef, Problem
 from touchstone.scorers.base import Document, Found, Suite
 
@@ -48,23 +48,32 @@ def _read_document(stream: BinaryIO, source: Source, suite: Suite, settings: Any
     """A whole document for the suite to read; case JSON where it does not know it. An exception of its reader affects this document only."""
     assert suite.read is not None
     # Of a file that is known to be too large only the beginning is read, to detect its format.
-    is_cut = source.size() > DOCUMENT_BYTES_MAX
-    data = stream.read(_HEAD_BYTES if is_cut else DOCUMENT_BYTES_MAX + 1)
+    size, file = source.size(), source.file
+    is_cut = size > DOCUMENT_BYTES_MAX
+    data = stream.read(_HEAD_BYTES) if is_cut else _whole_document(stream, size)
     is_cut = is_cut or len(data) > DOCUMENT_BYTES_MAX
-    place = FileRef(file=source.file)
     try:
-        found = suite.read(Document(source.file, data[:_HEAD_BYTES] if is_cut else data, source.named, is_cut), settings)
+        found = suite.read(Document(file, data[:_HEAD_BYTES] if is_cut else data, source.named, is_cut), settings)
         if is_cut:
-            yield _too_large(place, source.named, None if found is None else next(iter(found), None))
+            yield _too_large(FileRef(file=file), source.named, None if found is None else next(iter(found), None))
         elif found is not None:
             del data
             for one in found:
-                yield one if isinstance(one, Problem) else (FileRef(file=source.file, place=one.place), dict(one.record))
+                yield one if isinstance(one, Problem) else (FileRef(file=file, place=one.place), dict(one.record))
     except Exception as error:  # noqa: BLE001  # a defect of the reader, whose message may quote the document
-        yield Problem(source=place, what=f"the reader of {suite.name} failed ({type(error).__name__} at {_line_of(error)})", kind="unreadable")
+        yield Problem(source=FileRef(file=file), what=f"the reader of {suite.name} failed ({type(error).__name__} at {_line_of(error)})", kind="unreadable")
         return
     if found is None and not is_cut:
         yield from read_values(io.BytesIO(data), source)
+
+
+def _whole_document(stream: BinaryIO, size: int) -> bytes:
+    """A document, as far as its bound and a byte beyond. `size`: its bytes on disk; 0 where they are not known."""
+    if not 0 < size < _PIECE_BYTES:
+        return stream.read(DOCUMENT_BYTES_MAX + 1)
+    # Memory is set aside for all that is asked for, which for many small files would cost more than reading them.
+    data = stream.read(size + 1)
+    return data if len(data) <= size else data + stream.read(DOCUMENT_BYTES_MAX + 1 - len(data))
 
 
 def _too_large(place: FileRef, is_named: bool, first: Found | Problem | None) -> Problem:
@@ -107,7 +116,7 @@ def _whole(stream: BinaryIO, begun: bytes) -> bytearray:
 
 def _says_lines(source: Source) -> bool:
     """Whether the file's name is that of JSON lines, compressed or not."""
-    return source.path != STANDARD_INPUT and any(suffix in _LINE_SUFFIXES for suffix in source.path.suffixes[-2:])
+    return not source.is_standard_input and any(suffix in _LINE_SUFFIXES for suffix in source.path.suffixes[-2:])
 
 
 def _lines(stream: BinaryIO, name: str, number: int, line: bytes) -> Iterator[Record | Problem]:

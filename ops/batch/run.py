@@ -10,6 +10,7 @@ from typing import Any
 from touchstone.ops.batch.cases import Admit, BatchCase, cases_of
 from touchstone.ops.batch.entries import Entries
 from touchstone.ops.batch.executor import scored
+from touchstone.ops.batch.packing import Packed, packed, unpacked
 from touchstone.ops.batch.pool import Work, in_processes
 from touchstone.ops.batch.sources import Source
 from touchstone.schemas.result import Problem, ScoreResult, place_of
@@ -73,7 +74,7 @@ class Run:
         """In this process."""
         try:
             async for entry in scored(self._cases(sources), scoring):
-                self._keep(entry)
+                self._keep(packed(entry), entry)
         finally:
             await scoring.close()
 
@@ -83,30 +84,36 @@ class Run:
             for case in cases_of(source, self.suite, self.settings, self.admit):
                 if case is None:
                     self.passed_over += 1
-                elif isinstance(case, Problem) or self._is_new(case.event_id, place_of(case.source)):
+                elif isinstance(case, Problem) or self._is_new(case.event_id):
                     yield case
+                else:
+                    self.repeated.append(place_of(case.source))
 
-    def _take(self, entry: ScoreResult | Problem | None) -> None:
+    def _take(self, entry: Packed | None) -> None:
         """An entry of another process, which does not know the events of the others."""
         if entry is None:
             self.passed_over += 1
-        elif isinstance(entry, Problem) or self._is_new(entry.event_id, place_of(entry.source)):
-            self._keep(entry)
+        elif entry.event_id is None or self._is_new(entry.event_id):
+            self._keep(entry, None)
+        else:
+            self.repeated.append(place_of(unpacked(entry.line).source))
 
-    def _is_new(self, event_id: str, where: str) -> bool:
+    def _is_new(self, event_id: str) -> bool:
         """Note an event; False where it was met before, unless the suite reports every file."""
         if self.suite.by_file:
             return True
         if event_id in self._seen:
-            self.repeated.append(where)
             return False
         self._seen.add(event_id)
         return True
 
-    def _keep(self, entry: ScoreResult | Problem) -> None:
-        self.entries.add(entry)
-        if isinstance(entry, ScoreResult):
+    def _keep(self, entry: Packed, result: ScoreResult | Problem | None) -> None:
+        """Keep an entry. `result`: what was packed, where it is at hand."""
+        self.entries.add_packed(entry.line)
+        if entry.event_id is not None:
             if self.on_result is not None:
-                self.on_result(entry)
+                whole = unpacked(entry.line) if result is None else result
+                assert isinstance(whole, ScoreResult)
+                self.on_result(whole)
             self._scored += 1
             self.on_case(self._scored)

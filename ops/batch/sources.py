@@ -34,6 +34,8 @@ _ZSTD_WINDOW_MAX: Final = 128 * 1024 * 1024
 #: Packed bytes that are unpacked at a time: they can become 16 MiB (a block is three bytes at least, and 128 KiB at most).
 _ZSTD_STEP_BYTES: Final = 512
 _BUFFER_BYTES: Final = 131_072
+#: Of a file that is not packed; most are smaller, and then one read is all.
+_READ_BYTES: Final = 16_384
 _OUTSIDE: Final = "a link that leads out of the directory is not followed; name it to have it validated"
 _NO_FILE: Final = "neither a file nor a directory"
 _MEND: Final = {
@@ -64,11 +66,18 @@ class Source:
     @property
     def file(self) -> str:
         """The path as it was given; bytes that are not UTF-8 are shown as escapes, so that any program can read the name."""
-        return os.fsencode(self.path).decode("utf-8", "backslashreplace")
+        text = str(self.path)
+        return text if text.isascii() else os.fsencode(text).decode("utf-8", "backslashreplace")
+
+    @property
+    def is_standard_input(self) -> bool:
+        """Whether it is standard input."""
+        # As text: comparing paths takes them apart, for each file again.
+        return str(self.path) == "-"
 
     def size(self) -> int:
         """Its size in bytes, where that is known before it is read; else 0."""
-        if self.path == STANDARD_INPUT or self.passed_over or self.problem:
+        if self.is_standard_input or self.passed_over or self.problem:
             return 0
         try:
             return self.path.stat().st_size
@@ -152,7 +161,7 @@ def is_case_file(path: Path) -> bool:
 def opened(source: Source) -> Iterator[BinaryIO]:
     """The bytes of a source, unpacked as they are read. Raises `UnreadableError`, also from within."""
     try:
-        with _raw(source) as raw:
+        with _standard_input() if source.is_standard_input else _file(source) as raw:
             head = raw.peek(4)[:4]
             if head.startswith(_GZIP):
                 yield cast("BinaryIO", gzip.GzipFile(fileobj=raw, mode="rb"))
@@ -217,24 +226,24 @@ class _Unzstd(io.RawIOBase):
 
 
 @contextmanager
-def _raw(source: Source) -> Iterator[Any]:
-    if source.path == STANDARD_INPUT:
-        if sys.stdin is None:
-            raise OSError(errno.EBADF, "it is closed")
-        given = sys.stdin.buffer
-        if isinstance(given, io.BufferedReader):
-            yield given
-            return
-        reader = io.BufferedReader(cast("io.RawIOBase", given))  # a program that put something in its place
-        try:
-            yield reader
-        finally:
-            reader.detach()
+def _standard_input() -> Iterator[io.BufferedReader]:
+    if sys.stdin is None:
+        raise OSError(errno.EBADF, "it is closed")
+    given = sys.stdin.buffer
+    if isinstance(given, io.BufferedReader):
+        yield given
         return
-    # A pipe that took a file's place in a folder must not hold up the run forever.
-    stream = source.path.open("rb") if source.named else os.fdopen(os.open(source.path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb")
-    with stream:
-        yield stream
+    reader = io.BufferedReader(cast("io.RawIOBase", given))  # a program that put something in its place
+    try:
+        yield reader
+    finally:
+        reader.detach()
+
+
+def _file(source: Source) -> io.BufferedReader:
+    # A pipe that took a file's place in a folder must not hold up the run for ever.
+    flags = os.O_RDONLY | os.O_CLOEXEC | (0 if source.named else os.O_NONBLOCK)
+    return os.fdopen(os.open(source.path, flags), "rb", _READ_BYTES)
 
 
 def walk(root: Path) -> Iterator[Source]:

@@ -129,7 +129,12 @@ def _unscored(file: str, form: Any, outcome: Outcome, check: str, reason: str) -
 
 def _inside(finding: Finding, place: str) -> Finding:
     """A finding with its path in the document alone."""
-    return finding.model_copy(update={"path": finding.path.removeprefix(place).removeprefix("/")})
+    return finding_at(finding, finding.path.removeprefix(place).removeprefix("/"))
+
+
+def finding_at(finding: Finding, path: str) -> Finding:
+    """The same finding at another path."""
+    return Finding.of_valid({**finding.__dict__, "path": path})
 
 
 def _defect(result: ScoreResult) -> str | None:
@@ -233,7 +238,7 @@ class _Merged:
     def _tell(self, prefix: str, findings: Iterable[Finding]) -> None:
         for finding in findings:
             if len(self._findings) < FINDINGS_MAX:
-                self._findings.append(finding.model_copy(update={"path": f"{prefix}{finding.path}"}) if prefix else finding)
+                self._findings.append(finding_at(finding, f"{prefix}{finding.path}") if prefix else finding)
             else:
                 self._dropped += 1
 

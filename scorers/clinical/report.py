@@ -60,7 +60,8 @@ class Report:
 
     def counts(self) -> Counter[tuple[str, Severity]]:
         """How many findings were made of each code and severity, kept or not."""
-        return Counter((finding.code, finding.severity) for finding in self.findings) + self.beyond
+        counted = Counter([(finding.code, finding.severity) for finding in self.findings])
+        return counted + self.beyond if self.beyond else counted
 
     def add(self, *found: Finding) -> None:
         """Keep findings, up to the bound; beyond it a severe finding replaces a milder one. Equal findings of two rules count once."""

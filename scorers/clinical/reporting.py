@@ -332,10 +332,9 @@ def json_pieces(report: ClinicalReport, _: LayoutOptions) -> Iterator[str]:
 
 
 def entry_document(entry: ClinicalEntry) -> dict[str, Any]:
-    """An entry as JSON types. A finding without a suggestion has no such key."""
-    document = entry.model_dump(mode="json")
-    document["findings"] = [finding.model_dump(mode="json", exclude_none=True) for finding in entry.findings]
-    return document
+    """An entry as orjson writes it. A finding without a suggestion has no such key."""
+    findings = [{name: value for name, value in finding.__dict__.items() if value is not None} for finding in entry.findings]
+    return {**entry.__dict__, "findings": findings, "not_checked": [skipped.__dict__ for skipped in entry.not_checked]}
 
 
 LAYOUTS = {"console": console_pieces, "json": json_pieces}

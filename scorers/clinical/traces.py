@@ -10,7 +10,7 @@ from touchstone.schemas.result import Failure, Finding, Label, NotChecked, Score
 from touchstone.schemas.trace import CLINICAL_FORMATS, ClinicalFormat, ProductionTrace
 from touchstone.scorers.clinical.checks.scores import Dimension, has_critical, label_of, overall_score
 from touchstone.scorers.clinical.documents import DocumentValidator, Validated, as_bytes, sniff
-from touchstone.scorers.clinical.entries import in_order
+from touchstone.scorers.clinical.entries import finding_at, in_order
 from touchstone.scorers.clinical.settings import ClinicalSettings, Limits
 
 _GRAVEST_FIRST: Final = {"critical": 0, "major": 1, "minor": 2, "info": 3}
@@ -52,9 +52,10 @@ def judge_trace(trace: ProductionTrace, validator: DocumentValidator, settings: 
             attributes=_attributes(trace),
         )
     validated = [one for _, one in every]
-    values, missing = _values(validated)
+    of_all, missing = _values(validated)
+    values = dict(of_all)
     for form, of_one_format in found.items():
-        of_form, _ = _values([one for _, one in of_one_format])
+        of_form = of_all if len(found) == 1 else _values([one for _, one in of_one_format])[0]
         values |= {f"{form}_{name}": value for name, value in of_form.items()}
     findings = _findings(every, settings.limits)
     return Scorecard(
@@ -119,7 +120,7 @@ def _findings(every: Iterable[tuple[str, Validated]], limits: Limits) -> tuple[F
     told: list[Finding] = []
     for place, one in every:
         gravest_first = sorted(one.report.findings, key=lambda finding: _GRAVEST_FIRST[finding.severity])
-        told += [finding.model_copy(update={"path": f"{place}/{finding.path}".removesuffix("/")}) for finding in gravest_first[: limits.findings_max]]
+        told += [finding_at(finding, f"{place}/{finding.path}".removesuffix("/")) for finding in gravest_first[: limits.findings_max]]
     if len(told) > FINDINGS_MAX:
         kept = sorted(range(len(told)), key=lambda number: _GRAVEST_FIRST[told[number].severity])[:FINDINGS_MAX]
         told = [told[number] for number in sorted(kept)]

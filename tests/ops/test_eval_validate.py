@@ -189,7 +189,7 @@ def test_a_file_that_cannot_be_read_is_told_and_ends_in_an_error(run: Run, monke
     def refuse(source: sources.Source) -> None:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(sources, "_raw", refuse)
+    monkeypatch.setattr(sources, "_file", refuse)
     ran = run({"a.json": GOOD_FHIR})
     assert ran.code == EXIT_ERROR
     assert "touchstone: a.json: cannot be read (Permission denied); check its permissions" in ran.err

@@ -149,7 +149,7 @@ def is_validated(report: Report) -> bool:
 
 def has_critical(report: Report) -> bool:
     """Whether a critical finding was made."""
-    return any(severity == "critical" for _, severity in report.counts())
+    return any(finding.severity == "critical" for finding in report.findings) or any(severity == "critical" for _, severity in report.beyond)
 
 
 def score_report(report: Report, clinical: float | None = None) -> Scores:

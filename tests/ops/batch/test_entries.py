@@ -43,18 +43,18 @@ def kept(wanted: list[Entry]) -> Entries:
     return entries
 
 
-@pytest.mark.parametrize("held", [1, 5, 1_000])
+@pytest.mark.parametrize("held", [1, 2_000, 1_000_000])
 def test_entries_are_what_was_added_in_order_however_often_they_are_read(monkeypatch: pytest.MonkeyPatch, held: int) -> None:
-    monkeypatch.setattr(module, "HELD_MAX", held)
+    monkeypatch.setattr(module, "HELD_BYTES_MAX", held)
     wanted = mixed(50)
     entries = kept(wanted)
     assert len(entries) == 50
     assert list(entries) == list(entries) == wanted
 
 
-@pytest.mark.parametrize("held", [3, 1_000])
+@pytest.mark.parametrize("held", [1_500, 1_000_000])
 def test_two_readers_at_once_do_not_disturb_each_other_nor_what_is_added_meanwhile(monkeypatch: pytest.MonkeyPatch, held: int) -> None:
-    monkeypatch.setattr(module, "HELD_MAX", held)
+    monkeypatch.setattr(module, "HELD_BYTES_MAX", held)
     wanted = mixed(20)
     entries = kept(wanted)
     first, second = iter(entries), iter(entries)
@@ -68,15 +68,29 @@ def test_two_readers_at_once_do_not_disturb_each_other_nor_what_is_added_meanwhi
 
 def test_much_goes_into_a_file_that_has_no_name(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    monkeypatch.setattr(module, "HELD_MAX", 10)
+    monkeypatch.setattr(module, "HELD_BYTES_MAX", 5_000)
     entries = kept(mixed(50))
     assert entries._held == []
     assert list(tmp_path.iterdir()) == []
     assert len(list(entries)) == 50
 
 
-def test_many_findings_count_as_much(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_FINDINGS_HELD_MAX", 30)
-    entries = kept([result(number, findings=20) for number in range(3)])
-    assert entries._held == []
-    assert [len(one.findings) for one in entries] == [20, 20, 20]
+def test_entries_are_held_by_their_size_not_by_their_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "HELD_BYTES_MAX", 5_000)
+    small, large = kept([result(number, findings=0) for number in range(3)]), kept([result(number, findings=60) for number in range(3)])
+    assert (len(small._held), large._held) == (3, [])
+    assert [len(one.findings) for one in large if isinstance(one, ScoreResult)] == [60, 60, 60]
+
+
+def test_entries_of_many_megabytes_are_read_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "HELD_BYTES_MAX", 0)
+    monkeypatch.setattr(module, "_PIECE_BYTES", 100)
+    wanted = mixed(20)
+    assert list(kept(wanted)) == wanted
+
+
+@pytest.mark.parametrize("held", [0, 1_000_000])
+def test_problems_can_be_read_alone(monkeypatch: pytest.MonkeyPatch, held: int) -> None:
+    monkeypatch.setattr(module, "HELD_BYTES_MAX", held)
+    wanted = mixed(30)
+    assert list(kept(wanted).problems()) == [one for one in wanted if isinstance(one, Problem)]
