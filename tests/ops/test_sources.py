@@ -212,7 +212,7 @@ def test_what_the_system_refuses_is_told_without_a_traceback(folder: Path, monke
     def refuse(*_: object, **__: object) -> None:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(Path, "open", refuse)
+    monkeypatch.setattr(os, "open", refuse)
     with pytest.raises(UnreadableError, match="cannot be read \\(Permission denied\\); check its permissions"):
         read(Source(folder / "a.json"))
     monkeypatch.setattr(os, "scandir", refuse)
