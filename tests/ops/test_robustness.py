@@ -1,5 +1,7 @@
 """What goes wrong around a command: streams that are closed or full, files that are damaged, text that a terminal would act upon."""
 
+import contextlib
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -228,3 +230,16 @@ def test_an_expectation_with_a_mark_is_not_blank(text: str) -> None:
 def test_a_weight_out_of_bounds_is_refused(weight: str) -> None:
     with pytest.raises(ConfigError, match=r"SAFE_V0_CR_WEIGHT: weights\.CR"):
         resolve({"SAFE_V0_CR_WEIGHT": weight}, None)
+
+
+def test_a_line_that_nobody_reads_does_not_end_the_demo(monkeypatch: pytest.MonkeyPatch) -> None:
+    from touchstone.ops.cli.demo import _say
+
+    ours, theirs = os.pipe()
+    os.close(ours)
+    gone = os.fdopen(theirs, "w")
+    monkeypatch.setattr(sys, "stdout", gone)
+    _say("one")
+    _say("two")
+    with contextlib.suppress(BrokenPipeError):
+        gone.close()
