@@ -13,7 +13,7 @@ from touchstone.scorers.base import ConfigError
 PROBLEMS_TOLD_MAX = 3
 _EXPLAINED = {
     "missing": "is missing",
-    "string_type": "is no string",
+    "string_type": "is not a string",
     "string_pattern_mismatch": "is blank or holds control characters",
     "too_short": "holds too few items (a gold has 10 to 20 key facts)",
     "too_long": "holds too many items",

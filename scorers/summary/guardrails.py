@@ -12,7 +12,7 @@ META_COMMENTARY, TRUNCATED, JSON = "meta_commentary", "truncated", "json"
 MESSAGES = {
     META_COMMENTARY: "the sentence speaks of the source or of the summary instead of the subject",
     TRUNCATED: "the text ends mid-sentence",
-    JSON: "structured output was requested and this is no JSON",
+    JSON: "structured output was requested and this is not JSON",
 }
 #: Objects inside objects: deeper ones are left out of the text.
 DEPTH_MAX = 32

@@ -71,7 +71,7 @@ def rows(path: Path) -> Iterator[dict[str, Any]]:
         except orjson.JSONDecodeError:
             row = None
         if not isinstance(row, dict):
-            raise ConfigError(f"{path}, line {number}: is no JSON object; write one row a line")
+            raise ConfigError(f"{path}, line {number}: is not a JSON object; write one row a line")
         yield row
 
 
