@@ -233,7 +233,7 @@ def _standard_input() -> Iterator[io.BufferedReader]:
     if isinstance(given, io.BufferedReader):
         yield given
         return
-    reader = io.BufferedReader(cast("io.RawIOBase", given))  # a program that put something in its place
+    reader = cast("io.BufferedReader", io.BufferedReader(cast("io.RawIOBase", given)))  # a program that put something in its place
     try:
         yield reader
     finally:
@@ -243,7 +243,7 @@ def _standard_input() -> Iterator[io.BufferedReader]:
 def _file(source: Source) -> io.BufferedReader:
     # A pipe that took a file's place in a folder must not hold up the run for ever.
     flags = os.O_RDONLY | os.O_CLOEXEC | (0 if source.named else os.O_NONBLOCK)
-    return os.fdopen(os.open(source.path, flags), "rb", _READ_BYTES)
+    return cast("io.BufferedReader", os.fdopen(os.open(source.path, flags), "rb", _READ_BYTES))
 
 
 def walk(root: Path) -> Iterator[Source]:
