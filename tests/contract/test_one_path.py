@@ -56,15 +56,14 @@ def without_models(suite: Suite) -> Suite:
 
 
 def runnable() -> Iterator[Any]:
-    """Every installed suite that can run here, and those that need a model once more with it."""
+    """Every installed suite that can run here."""
     for name in sorted(suite_entry_points()):
         if (reason := why_not_here(name)) is not None:
             yield pytest.param(None, id=name, marks=pytest.mark.skip(reason=reason))
             continue
         suite = load_suite(name)
+        # The model itself is compared live against files in tests/integration/test_summary_suite.py; here it would cost minutes.
         yield pytest.param(without_models(suite), id=name)
-        if "torch" in suite.requires:
-            yield pytest.param(suite, id=f"{name}-with-its-models", marks=(pytest.mark.slow, pytest.mark.timeout(900)))
 
 
 @dataclass
