@@ -1,5 +1,6 @@
 """The two model families: lenient for what arrives, strict and frozen for what leaves."""
 
+from functools import cache
 from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict
@@ -24,7 +25,13 @@ class Outbound(BaseModel):
         """
         made = cls.__new__(cls)
         object.__setattr__(made, "__dict__", fields)
-        object.__setattr__(made, "__pydantic_fields_set__", set(fields))
+        object.__setattr__(made, "__pydantic_fields_set__", _names(cls))
         object.__setattr__(made, "__pydantic_extra__", None)
         object.__setattr__(made, "__pydantic_private__", None)
         return made
+
+
+@cache
+def _names(model: type[BaseModel]) -> set[str]:
+    """The names of a model's fields: one set for all its instances, which are frozen."""
+    return set(model.model_fields)

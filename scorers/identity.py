@@ -36,8 +36,13 @@ def event_id(model: type[Case], record: Mapping[str, Any]) -> str:
     if record.get("id") is not None:
         return str(record["id"])
     fields = model.id_content or tuple(sorted(record.keys() - NOT_CONTENT - set(model.id_names)))
-    content = [_plain(record.get(name)) for name in fields]
-    digest = hashlib.sha256(_written(content[0] if len(content) == 1 else content)).hexdigest()
+    content = [record.get(name) for name in fields]
+    try:
+        written = orjson.dumps(content[0] if len(content) == 1 else content, option=orjson.OPT_SORT_KEYS)
+    except TypeError:
+        content = [_plain(value) for value in content]
+        written = _written(content[0] if len(content) == 1 else content)
+    digest = hashlib.sha256(written).hexdigest()
     names = [record.get(name) for name in model.id_names]
     return deterministic_id(orjson.dumps([model.id_prefix or model.model_fields["kind"].default, *names, digest], option=orjson.OPT_SORT_KEYS).decode())
 

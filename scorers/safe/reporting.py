@@ -129,7 +129,9 @@ def json_pieces(report: SafeReport, _: LayoutOptions) -> Iterator[str]:
         ),
         errors=batch.errors,
     )
-    yield document.model_dump_json(indent=2) + "\n"
+    # Two pieces: the text may be large, and one would be a copy of it.
+    yield document.model_dump_json(indent=2)
+    yield "\n"
 
 
 def console_pieces(report: SafeReport, options: LayoutOptions) -> Iterator[str]:
