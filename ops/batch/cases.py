@@ -60,7 +60,8 @@ def completed(record: dict[str, Any], model: type[Case], source: Source, suite: 
     whole = dict(record) if suite.complete is None else suite.complete(dict(record), source.place)
     if whole.get("kind") is None:
         whole["kind"] = model.model_fields["kind"].default
-    _correlate(whole, model)
+    if "concern_id" in whole or "batch_id" in whole:
+        _correlate(whole, model)
     try:
         whole["id"] = event_id(model, whole)
     except TypeError:  # orjson: an integer past 64 bits, text with half a surrogate pair

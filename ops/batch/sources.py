@@ -25,6 +25,7 @@ STANDARD_INPUT: Final = Path("-")
 #: Endings of files that hold case JSON; in folders, other files are only for suites that read documents.
 CASE_SUFFIXES: Final = (".json", ".jsonl", ".ndjson")
 PACKED_SUFFIXES: Final = (".gz", ".zst")
+_ENDINGS: Final = frozenset({*CASE_SUFFIXES, *PACKED_SUFFIXES})
 #: Folders nested in folders.
 DEPTH_MAX: Final = 64
 _GZIP: Final = b"\x1f\x8b"
@@ -146,9 +147,10 @@ def _expanded(paths: Sequence[Path]) -> Iterator[Path]:
 
 def stem_of(path: Path) -> str:
     """A file's name without its endings: `b1` of `b1.jsonl.gz`."""
-    while path.suffix in (*CASE_SUFFIXES, *PACKED_SUFFIXES):
-        path = path.with_suffix("")
-    return path.name if path.suffix else path.stem
+    name = path.name
+    while (dot := name.rfind(".")) > 0 and name[dot:] in _ENDINGS:
+        name = name[:dot]
+    return name
 
 
 def is_case_file(path: Path) -> bool:

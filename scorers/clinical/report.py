@@ -58,10 +58,13 @@ class Report:
         """How many findings were made."""
         return len(self.findings) + (self.beyond.total() if self.beyond else 0)
 
-    def counts(self) -> Counter[tuple[str, Severity]]:
+    def counts(self) -> dict[tuple[str, Severity], int]:
         """How many findings were made of each code and severity, kept or not."""
-        counted = Counter([(finding.code, finding.severity) for finding in self.findings])
-        return counted + self.beyond if self.beyond else counted
+        counted = dict(self.beyond)
+        for finding in self.findings:
+            which = finding.code, finding.severity
+            counted[which] = counted.get(which, 0) + 1
+        return counted
 
     def add(self, *found: Finding) -> None:
         """Keep findings, up to the bound; beyond it a severe finding replaces a milder one. Equal findings of two rules count once."""

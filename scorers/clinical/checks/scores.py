@@ -7,9 +7,9 @@ no score; that is never a pass.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Final, Literal
 
@@ -84,9 +84,10 @@ class Scores:
 
 def check_score(counts: Mapping[Severity, int]) -> float:
     """100 less the penalties of so many findings of each severity, floored at 0."""
-    return max(0.0, 100.0 - sum(PENALTIES[severity] * times for severity, times in counts.items()))
+    return max(0.0, 100.0 - sum(PENALTIES[severity] * times for severity, times in counts.items())) if counts else 100.0
 
 
+@lru_cache(maxsize=4_096)
 def check_of(code: str) -> str | None:
     """The check that a finding of this code belongs to, by the first part of its code that is not a format's name (`fhir.primitives.date` → data_types)."""
     first, _, rest = code.partition(".")
@@ -96,16 +97,17 @@ def check_of(code: str) -> str | None:
 
 def score_checks(report: Report) -> tuple[CheckScore, ...]:
     """The checks that applied a rule or found something, by name."""
-    fired: Counter[str] = Counter()
+    fired: dict[str, int] = {}
     for group, times in report.rules_fired.items():
         name = CHECK_OF_GROUP.get(group, group)
         if name is not None and times > 0:
-            fired[name] += times
-    found: dict[str, Counter[Severity]] = {name: Counter() for name in fired}
+            fired[name] = fired.get(name, 0) + times
+    found: dict[str, dict[Severity, int]] = {name: {} for name in fired}
     for (code, severity), times in report.counts().items():
         if (name := check_of(code)) is not None:
-            found.setdefault(name, Counter())[severity] += times
-    return tuple(CheckScore(name, check_score(counts), fired[name], counts) for name, counts in sorted(found.items()))
+            counts = found.setdefault(name, {})
+            counts[severity] = counts.get(severity, 0) + times
+    return tuple([CheckScore(name, check_score(found[name]), fired.get(name, 0), found[name]) for name in sorted(found)])
 
 
 def dimension_score(checks: Iterable[CheckScore]) -> float | None:
