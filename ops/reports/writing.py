@@ -73,7 +73,9 @@ def write_report(pieces: Iterable[str], output: Path | None) -> bool:
     """
     with SpooledTemporaryFile(_SPOOL_BYTES) as spool:
         for piece in pieces:
-            spool.write(piece.encode("utf-8"))
+            # A large piece is never there as bytes too, and never in the memory of the spool.
+            for start in range(0, len(piece), _CHUNK_BYTES):
+                spool.write(piece[start : start + _CHUNK_BYTES].encode("utf-8"))
         spool.seek(0)
         if output is None or output == STANDARD_OUTPUT:
             return _to_standard_output(spool)
