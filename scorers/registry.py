@@ -1,6 +1,8 @@
 """Suites by entry point: any package adds one with a line under `touchstone.suites`."""
 
 from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+from traceback import extract_tb
 
 from touchstone.scorers.base import ConfigError, Suite
 
@@ -22,11 +24,19 @@ def load_suite(name: str) -> Suite:
         suite = points[name].load()
     except ImportError as error:
         raise ConfigError(f"suite {name!r} cannot be imported: no module {error.name!r}; install the extra that the suite needs") from error
+    except Exception as error:  # noqa: BLE001 -- one broken package must not stop the other suites, and its message may say anything
+        raise ConfigError(f"suite {name!r} cannot be imported: {type(error).__name__} at {_place(error)}; repair its package, or remove it") from None
     if not isinstance(suite, Suite):
         raise ConfigError(f"entry point {GROUP}:{name} is a {type(suite).__name__}, not a touchstone.scorers.base.Suite")
     if suite.name != name:
         raise ConfigError(f"entry point {GROUP}:{name} names the suite {suite.name!r}; the two must agree")
     return suite
+
+
+def _place(error: Exception) -> str:
+    """File and line of an exception's innermost frame."""
+    frames = extract_tb(error.__traceback__)
+    return f"{Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else "an unknown place"
 
 
 def load_all() -> list[Suite]:

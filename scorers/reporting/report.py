@@ -189,9 +189,10 @@ def distribution(name: str, values: Iterable[float], value_max: float) -> Distri
     numbers = list(values)
     low, high = min([0.0, *numbers]), max([value_max, *numbers])
     counts = [0] * BINS
-    width = (high - low) / BINS or 1.0
+    # Divided before they are subtracted: the range of two finite values may be infinite.
+    width = high / BINS - low / BINS or 1.0
     for value in numbers:
-        counts[min(BINS - 1, int((value - low) / width))] += 1
+        counts[min(BINS - 1, max(0, int(value / width - low / width)))] += 1
     return Distribution(name, low, high, tuple(counts))
 
 

@@ -109,7 +109,7 @@ def payload(state: BatchState, summary: Summary, final: bool, suite: Suite) -> d
 
 def encode_report(state: BatchState, document: Mapping[str, Any], suite: Suite) -> tuple[bytes, bytes, list[Header]]:
     """Key, value and headers of a report event (CloudEvents 1.0, binary mode). A re-emitted report has the same id."""
-    value = json.dumps(document, separators=(",", ":"), ensure_ascii=False).encode()
+    value = json.dumps(document, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
     identity = deterministic_id(json.dumps([state.report_id, document], sort_keys=True, separators=(",", ":")))
     return (
         state.report_id.encode(),

@@ -11,15 +11,17 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 import orjson
+import structlog
 from pydantic import ValidationError
 
 from touchstone.schemas.ledger import LedgerRecord
 from touchstone.schemas.result import ScoreResult, SourceRef
 from touchstone.scorers.base import Suite, default_group
 from touchstone.scorers.identity import deterministic_id
-from touchstone.scorers.reporting import Group
 from touchstone.streams.account.intervals import Interval, runs
 from touchstone.streams.wire.codec import LEDGER_TYPE, RESULT_TYPE, Record
+
+log = structlog.get_logger("touchstone.projector")
 
 #: Bounds of what a column or an index takes; anything past them was not written by a worker.
 TEXT_CHARS_MAX = 512
@@ -167,11 +169,7 @@ def read_result(value: bytes, suites: Mapping[str, Suite] = NO_SUITES) -> Result
     texts = (result.result_id, result.event_id, result.case_id or "", result.kind, result.suite, result.suite_version, result.config_digest)
     _bounded(*texts, result.source.topic)
     _bounded_position(result.source.partition, result.source.offset)
-    suite = suites.get(result.suite)
-    try:
-        group = default_group(result) if suite is None else suite.group(result)
-    except Exception:  # noqa: BLE001 -- a suite that cannot group one result must not hold up the others
-        group = None
+    batch, size = _batch_and_size(result, suites.get(result.suite))
     scores = orjson.dumps(result.values, option=orjson.OPT_SORT_KEYS).decode()
     document = _document(result)
     hasher = hashlib.blake2b(digest_size=16)
@@ -181,8 +179,8 @@ def read_result(value: bytes, suites: Mapping[str, Suite] = NO_SUITES) -> Result
     return ResultRow(
         *(result.result_id, result.event_id, result.case_id, result.kind, result.suite, result.suite_version, result.config_digest),
         label=result.label,
-        batch=batch_of(result, group),
-        batch_size=group.size if group is not None and group.size is not None and 0 < group.size < OFFSET_MAX else None,
+        batch=batch,
+        batch_size=size,
         source=Position(result.source.topic, result.source.partition, result.source.offset),
         scored_at=_in_utc(result.scored_at),
         duration_ms=orjson.dumps(result.duration_ms).decode(),
@@ -233,12 +231,28 @@ def restore(row: ResultRow) -> ScoreResult:
     )
 
 
-def batch_of(result: ScoreResult, group: Group | None) -> BatchKey | None:
-    """The batch a result belongs to, as its suite groups it; None where it belongs to none."""
-    if group is None:
-        return None
-    _bounded(group.concern_id, group.batch_id)
-    return BatchKey(result.suite, result.suite_version, result.config_digest, group.concern_id, group.batch_id)
+def _batch_and_size(result: ScoreResult, suite: Suite | None) -> tuple[BatchKey | None, int | None]:
+    """The batch a result belongs to, as its suite groups it, and its declared size.
+
+    A suite that fails to group a result, or names a batch that no column can hold, puts it into no batch: the result counts all the same.
+    """
+    try:
+        group = default_group(result) if suite is None else suite.group(result)
+        if group is None:
+            return None, None
+        concern, batch, size = group.concern_id, group.batch_id, group.size
+        if not all(isinstance(name, str) and fits(name) for name in (concern, batch)):
+            raise ValueError("a batch is named by two short texts")  # one kind of failure for all of them
+    except Exception as error:  # noqa: BLE001 -- one result's grouping must not hold up the others
+        log.warning("result_not_grouped", suite=result.suite, code=type(error).__name__)
+        return None, None
+    key = BatchKey(result.suite, result.suite_version, result.config_digest, concern, batch)
+    return key, size if type(size) is int and 0 < size < OFFSET_MAX else None
+
+
+def fits(text: str) -> bool:
+    """Whether a text column and its index take a text."""
+    return len(text) <= TEXT_CHARS_MAX and "\0" not in text
 
 
 def read_ledger(value: bytes) -> tuple[AccountKey, list[Interval]]:
@@ -261,7 +275,7 @@ def read_ledger(value: bytes) -> tuple[AccountKey, list[Interval]]:
 
 def _bounded(*texts: str) -> None:
     """Refuse text that a column or its index would refuse in the middle of a transaction."""
-    if any(len(text) > TEXT_CHARS_MAX or "\0" in text for text in texts):
+    if not all(map(fits, texts)):
         raise Unreadable("out_of_bounds")
 
 

@@ -216,11 +216,10 @@ class Projector:
             return emitted, None
         suite = self._suites.get(state.key.suite) or unknown_suite(state.key.suite, state.key.suite_version)
         try:
-            document = payload(state, summary, final, suite)
+            key, value, headers = encode_report(state, payload(state, summary, final, suite), suite)
         except Exception as error:  # noqa: BLE001 -- a suite that cannot tell one batch must not hold up the others
             log.error("report_failed", suite=suite.name, code=type(error).__name__)
             return emitted, None
-        key, value, headers = encode_report(state, document, suite)
         return emitted, await producer.send(self._settings.topics.reports, value=value, key=key, headers=headers)
 
     async def _partitions(self, admin: AIOKafkaAdminClient) -> list[int]:

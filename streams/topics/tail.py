@@ -1,6 +1,7 @@
 """Describes records for someone who watches a topic: ids, codes and numbers, never payload text."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -64,7 +65,8 @@ class Describer:
             return self._seen(record, *_dead(record, headers))
         if record.topic not in self._outputs:
             return self._seen(record, *self._event(record))
-        try:
+        # Another program's record, or one that its suite cannot describe: only its size is shown.
+        with suppress(Exception):
             document = orjson.loads(record.value or b"")
             kind = headers.get("ce_type", "")
             if kind == RESULT_TYPE:
@@ -73,8 +75,6 @@ class Describer:
                 return self._seen(record, *_ledger(document))
             if record.topic != self._results:
                 return self._seen(record, *_report(kind, document, self._reports.get(kind, kind.partition(":")[0])))
-        except (orjson.JSONDecodeError, KeyError, TypeError, ValueError, AttributeError):
-            pass  # another program's record: only its size is shown
         return self._seen(record, "record", f"{len(record.value or b''):,} bytes that are not a Touchstone event", None, None, {})
 
     def _seen(self, record: Record, what: str, text: str, suite: str | None, label: str | None, facts: Mapping[str, Any]) -> Sighting:
@@ -115,7 +115,10 @@ def _result(document: Mapping[str, Any], suite: Suite | None) -> Seen:
 def _name(document: Mapping[str, Any], suite: Suite | None) -> str:
     """What people call the case."""
     event_id, case_id = str(document["event_id"]), document.get("case_id")
-    return suite.call(event_id, case_id) if suite is not None else str(case_id or event_id)
+    with suppress(Exception):
+        if suite is not None:
+            return suite.call(event_id, case_id)
+    return str(case_id or event_id)
 
 
 def _group(document: Mapping[str, Any], suite: Suite | None) -> Group | None:

@@ -1,12 +1,16 @@
 """From records of the results topic to rows and intervals."""
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from tests.streams.results_topic import BEGAN, SOURCE, TOPIC, Stored, ledger, projection, records, result
-from touchstone.schemas.result import Failure
+from touchstone.schemas.result import Failure, ScoreResult
+from touchstone.scorers.base import unknown_suite
+from touchstone.scorers.reporting import Group
 from touchstone.scorers.safe import SUITE
 from touchstone.streams.account.batch_reports import BatchState, encode_report, is_final, payload, summarise
 from touchstone.streams.account.intervals import Interval
@@ -62,7 +66,6 @@ def test_a_record_that_says_nothing_is_counted_and_passed_over(code: str) -> Non
         ({"scored_at": "9999-12-31T23:59:59-14:00"}, "out_of_bounds"),
         ({"values": {"CR": 1.7e308}}, "out_of_bounds"),
         ({"source": {"topic": "t", "partition": 2**40, "offset": 1}}, "out_of_bounds"),
-        ({"attributes": {"concern_id": "x" * 600, "batch_id": "b"}}, "out_of_bounds"),
     ],
 )
 def test_what_a_database_would_refuse_is_refused_before(change: dict[str, object], code: str) -> None:
@@ -70,6 +73,34 @@ def test_what_a_database_would_refuse_is_refused_before(change: dict[str, object
     assert record.value is not None
     document = json.loads(record.value) | change
     assert project(TOPIC, {}, {0: [replace(record, value=json.dumps(document).encode())]}).rejected == {code: 1}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"attributes": {"concern_id": "x" * 600, "batch_id": "b"}},
+        {"attributes": {}, "correlation": {"batch_id": "y" * 600}},
+        {"attributes": {}, "correlation": {"batch_id": "a\u0000b"}},
+    ],
+)
+def test_a_batch_that_no_column_holds_costs_the_batch_and_not_the_result(change: dict[str, object]) -> None:
+    (record,) = records(result())
+    assert record.value is not None
+    told = project(TOPIC, {}, {0: [replace(record, value=json.dumps(json.loads(record.value) | change).encode())]})
+    assert [row.batch for row in told.results] == [None]
+    assert not told.rejected
+    assert told.outcomes
+
+
+@pytest.mark.parametrize(
+    "group", [lambda _: Group("toys", None), lambda _: Group("toys", "top", "5"), lambda _: ("toys", "top"), lambda one: one.attributes["absent"]]
+)
+def test_a_suite_that_groups_wrongly_holds_up_nobody(group: Callable[[ScoreResult], Any]) -> None:
+    (record,) = records(result())
+    suite = replace(unknown_suite("safe_v0", "0.1"), group=group)
+    told = project(TOPIC, {}, {0: [record]}, {"safe_v0": suite})
+    assert len(told.results) == 1
+    assert told.results[0].batch_size is None
 
 
 def test_a_ledger_range_that_runs_backwards_is_refused() -> None:
