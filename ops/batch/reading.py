@@ -8,7 +8,7 @@ import io
 from collections.abc import Iterator
 from pathlib import Path
 from traceback import extract_tb
-from typing import Any, BinaryIO, Final
+from typing import Any, BinaryIO, Final, cast
 
 import orjson
 
@@ -54,8 +54,8 @@ def _read_document(stream: BinaryIO, source: Source, suite: Suite, settings: Any
     is_cut = is_cut or len(data) > DOCUMENT_BYTES_MAX
     try:
         found = suite.read(Document(file, data[:_HEAD_BYTES] if is_cut else data, source.named, is_cut), settings)
-        if is_cut:
-            yield _too_large(FileRef(file=file), source.named, None if found is None else next(iter(found), None))
+        if is_cut and found is not None:
+            yield _too_large(FileRef(file=file), next(iter(found), None))
         elif found is not None:
             del data
             for one in found:
@@ -63,8 +63,34 @@ def _read_document(stream: BinaryIO, source: Source, suite: Suite, settings: Any
     except Exception as error:  # noqa: BLE001  # a defect of the reader, whose message may quote the document
         yield Problem(source=FileRef(file=file), what=f"the reader of {suite.name} failed ({type(error).__name__} at {_line_of(error)})", kind="unreadable")
         return
-    if found is None and not is_cut:
+    if found is not None:
+        return
+    if not is_cut:
         yield from read_values(io.BytesIO(data), source)
+    elif data[:_HEAD_BYTES].removeprefix(_BYTE_ORDER_MARK).lstrip()[:1] in (b"{", b"["):
+        yield from read_values(cast("BinaryIO", io.BufferedReader(_Begun(data, stream), _PIECE_BYTES)), source)
+    else:
+        yield _too_large(FileRef(file=file), None)
+
+
+class _Begun(io.RawIOBase):
+    """A stream whose beginning was read already, from its beginning."""
+
+    def __init__(self, begun: bytes, rest: BinaryIO) -> None:
+        super().__init__()
+        self._begun = memoryview(begun)
+        self._rest = rest
+
+    def readable(self) -> bool:
+        """Yes."""
+        return True
+
+    def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
+        """Fill the buffer, first from what was read."""
+        piece = self._begun[: len(buffer)] if self._begun else self._rest.read(len(buffer))
+        self._begun = self._begun[len(piece) :]
+        buffer[: len(piece)] = piece
+        return len(piece)
 
 
 def _whole_document(stream: BinaryIO, size: int) -> bytes:
@@ -76,11 +102,11 @@ def _whole_document(stream: BinaryIO, size: int) -> bytes:
     return data if len(data) <= size else data + stream.read(DOCUMENT_BYTES_MAX + 1 - len(data))
 
 
-def _too_large(place: FileRef, is_named: bool, first: Found | Problem | None) -> Problem:
-    """The problem that a file beyond the bounds is: its beginning shows its format, and whether it counts."""
+def _too_large(place: FileRef, first: Found | Problem | None) -> Problem:
+    """The problem that a file beyond the bounds is. It counts, wherever it was found, unless the suite passes over its format."""
     if isinstance(first, Problem):
         return first.model_copy(update={"what": _TOO_LARGE})
-    return Problem(source=place, what=_TOO_LARGE, kind="unknown" if is_named or first is not None else "passed_over")
+    return Problem(source=place, what=_TOO_LARGE, kind="unknown")
 
 
 def _line_of(error: Exception) -> str:

@@ -43,15 +43,19 @@ def read(document: Document, settings: Any) -> Iterable[Found | Problem]:
     data = document.data
     if not data or (not data[:_HEAD_BYTES].strip() and data.isspace()):
         return [_problem(document, EMPTY, "unknown")]
-    if not document.is_cut and looks_like_traces(data):
-        return _traces(document)
+    if looks_like_traces(data):
+        # Each trace would need the whole file in memory: the file counts as one that was not read.
+        return [_beyond(document, "trace")] if document.is_cut else _traces(document)
     form = sniff(data)
+    if form is None and document.is_cut and _is_json(data):
+        # JSON whose beginning does not tell what it is, such as a trace with a long first document.
+        return [_beyond(document, None)]
     if form is None:
         packed = next((name for start, name in _PACKED.items() if data.startswith(start)), None)
         what = UNKNOWN if packed is None else _COMPRESSED.format(packed)
         return [_problem(document, what, "unknown" if document.named else "passed_over")]
     if document.is_cut:
-        return [Problem(source=FileRef(file=document.file), what="", kind="unknown", format=form)]
+        return [_beyond(document, form)]
     if form not in settings.formats:
         what = f"not among the formats asked for ({', '.join(settings.formats)})"
         return [Problem(source=FileRef(file=document.file), what=what, kind="passed_over", format=form)]
@@ -73,8 +77,7 @@ def looks_like_traces(data: bytes) -> bool:
     """
     import orjson
 
-    head = data[:64].removeprefix(_BYTE_ORDER_MARK).lstrip()
-    if not head.startswith((b"{", b"[")) or b'"traceId"' not in data or b'"outputs"' not in data:
+    if not _is_json(data) or b'"traceId"' not in data or b'"outputs"' not in data:
         return False
     try:
         document = orjson.loads(data.removeprefix(_BYTE_ORDER_MARK))
@@ -82,6 +85,16 @@ def looks_like_traces(data: bytes) -> bool:
         return True
     values = _batch(document)
     return _is_trace(document) if values is None else all(_is_trace(value) for value in values)
+
+
+def _is_json(data: bytes) -> bool:
+    """Whether this begins like a JSON object or array."""
+    return data[:64].removeprefix(_BYTE_ORDER_MARK).lstrip().startswith((b"{", b"["))
+
+
+def _beyond(document: Document, form: Any) -> Problem:
+    """What a file beyond the bounds is; whoever read its beginning says that it is too large."""
+    return Problem(source=FileRef(file=document.file), what="", kind="unknown", format=form)
 
 
 def _problem(document: Document, what: str, kind: Any) -> Problem:

@@ -215,3 +215,20 @@ def test_a_reader_that_fails_costs_its_document_and_quotes_nothing(tmp_path: Pat
 def test_a_document_beyond_the_bound_is_not_read_further_than_tells_what_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("touchstone.ops.batch.reading.DOCUMENT_BYTES_MAX", 1_000)
     assert through(written(tmp_path / "a.txt", "T:" + "x" * 2_000)) == ["a.txt: larger than 100 MiB: not read"]
+
+
+def test_a_document_beyond_the_bound_counts_wherever_it_was_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("touchstone.ops.batch.reading.DOCUMENT_BYTES_MAX", 1_000)
+    for text in ("T:" + "x" * 2_000, "y" * 2_000):
+        (problem,) = read_source(Source(written(tmp_path / "a.txt", text), named=False), READING, QUOTING)
+        assert isinstance(problem, Problem)
+        assert (problem.kind, problem.what) == ("unknown", "larger than 100 MiB: not read")
+
+
+@pytest.mark.parametrize("suffix", ["", ".gz"])
+def test_case_json_beyond_the_bound_of_documents_is_read_line_by_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str) -> None:
+    monkeypatch.setattr("touchstone.ops.batch.reading.DOCUMENT_BYTES_MAX", 1_000)
+    monkeypatch.setattr("touchstone.ops.batch.reading._HEAD_BYTES", 100)
+    data = "\n".join(json.dumps(ONE | {"test_id": f"T{number}"}) for number in range(50)).encode()
+    path = written(tmp_path / f"a.jsonl{suffix}", PACKED[suffix](data) if suffix else data)
+    assert through(path) == [f"T{number}" for number in range(50)]

@@ -122,6 +122,18 @@ def test_a_file_beyond_the_bound_is_read_no_further_than_its_beginning(tmp_path:
     assert (judged.entry.format, judged.outcome, judged.entry.not_checked[0].reason) == ("hl7v2", "unvalidated", "larger than 100 MiB: not read")
 
 
+@pytest.mark.parametrize("head", [b'{"traceId":"a","outputs":{"fhir":{"content":"', b'[\n{"sessionId":"'])
+def test_traces_beyond_the_bound_in_a_folder_count(tmp_path: Path, head: bytes) -> None:
+    with (tmp_path / "t.jsonl").open("wb") as stream:
+        stream.write(head)
+        stream.truncate(DOCUMENT_BYTES_MAX + 1)
+    report = run_over(tmp_path)[0]
+    (judged,) = report.files
+
+    assert (judged.outcome, judged.entry.not_checked[0].reason) == ("unvalidated", "larger than 100 MiB: not read")
+    assert SUITE.verdict(report, None).exit_code != 0
+
+
 def test_a_file_that_is_met_twice_is_told_twice(tmp_path: Path) -> None:
     for name, content in {"a.json": GOOD_FHIR, "t.json": trace(fhir=GOOD_FHIR), "u.json": trace(fhir=GOOD_FHIR)}.items():
         (tmp_path / name).write_text(text(content))
