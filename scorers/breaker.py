@@ -2,7 +2,11 @@
 
 A stage is identified by the code of the `Unavailable` that reports it. It is down from then on, until a case that it had
 failed is answered, or until no case is left that it has failed. Cases take turns in asking, so one that a stage never answers
-blocks no other case forever.
+blocks no other case forever. A stage that nobody waits for is not known to work: it counts as available, and its delays
+start from the shortest again, only after an answer.
+
+A stage may also begin to hang while it is down. An attempt that times out is one more failed attempt; after a few in a row
+waiting in line would only cost every case its own time limit, so all ask at once, as they do while no stage is down.
 """
 
 import asyncio
@@ -14,6 +18,9 @@ from touchstone.scorers.backoff import Backoff
 from touchstone.scorers.base import Lost, Unavailable
 
 T = TypeVar("T")
+
+#: So many attempts of one case may time out before it fails with the timeout, and so many of one stage in a row before all cases ask at once.
+TIMEOUTS_MAX = 3
 
 
 class BreakerEvents(Protocol):
@@ -28,19 +35,24 @@ class BreakerEvents(Protocol):
         ...
 
     def closed(self, code: str) -> None:
-        """The stage no longer counts as down."""
+        """The stage answers again."""
         ...
 
 
 @dataclass(slots=True, eq=False)
 class _Stage:
-    """A stage that is down. `needed_by`: cases that it has failed. `turn`: held by the case that asks; first come, first served."""
+    """A stage that has gone down and has not been seen to answer since.
+
+    `needed_by`: cases that it has failed and that have no answer yet. `down`: cases take turns in asking it. `turn`: held by
+    the case that asks; first come, first served. `timeouts`: attempts that timed out, in a row.
+    """
 
     code: str
     backoff: Backoff
     needed_by: int = 0
     down: bool = True
     tired: bool = True
+    timeouts: int = 0
     turn: asyncio.Lock = field(default_factory=asyncio.Lock)
 
 
@@ -51,68 +63,106 @@ class Breaker:
         """`backoff`: makes the delays between the attempts of one outage."""
         self._backoff = backoff
         self._events = events
-        self._down: dict[str, _Stage] = {}
+        self._failed: dict[str, _Stage] = {}  # until they answer
+        self._down: dict[str, _Stage] = {}  # those of them for which cases wait
 
     @property
     def is_open(self) -> bool:
         """Whether some stage is down."""
         return bool(self._down)
 
+    @property
+    def is_settled(self) -> bool:
+        """Whether every stage that was ever unavailable has answered since. Until then, cases must be asked with `call`, which notices the answer."""
+        return not self._failed
+
     async def call(self, ask: Callable[[], Awaitable[T]], error: Unavailable | None = None) -> T:
         """Ask until there is an answer, and return it. `error`: the error of a first attempt, where one was made.
 
-        Raises `Lost`, and whatever else `ask` raises that is not `Unavailable`.
+        Raises `Lost`, and whatever else `ask` raises that is not `Unavailable`; `TimeoutError`, while a stage is down, only the third time.
         """
-        needs: _Stage | None = None
+        failed_by: list[_Stage] = []  # the latest last
+        timeouts = 0
         try:
             while True:
                 if error is not None:
-                    needs, error = self._fail(error, needs), None
+                    self._fail(error, failed_by)
+                    error = None
+                needs = failed_by[-1] if failed_by else None
                 stage = needs if needs is not None and needs.down else next(iter(self._down.values()), None)
                 try:
                     if stage is None:
-                        return await ask()
+                        # Nobody is left to be answered by these, so any answer has to do.
+                        left = [one for one in self._failed.values() if not one.needed_by]
+                        answer = await ask()
+                        self._answered([*failed_by, *(one for one in left if not one.needed_by)])
+                        return answer
                     async with stage.turn:
                         if not stage.down:
                             continue  # it answered another case meanwhile: all ask again
                         if stage.tired:
                             await asyncio.sleep(stage.backoff.next_s())
                             stage.tired = False
-                        answer = await ask()
+                        try:
+                            answer = await ask()
+                        except TimeoutError:
+                            timeouts += 1
+                            self._time_out(stage)
+                            if timeouts >= TIMEOUTS_MAX:
+                                raise
+                            continue
                         # The answer to a case that may never have needed the stage proves nothing: the next one asks at once.
-                        if stage is needs:
-                            self._close(stage)
+                        self._answered(failed_by)
                         return answer
                 except Unavailable as told:
                     error = told
         finally:
-            self._leave(needs)
+            self._leave(failed_by)
 
-    def _fail(self, error: Unavailable, needs: _Stage | None) -> _Stage:
-        """Note that a stage has failed a case; return it. Raises `Lost`: waiting would not bring that back."""
-        stage = self._down.get(error.code)
+    def _fail(self, error: Unavailable, failed_by: list[_Stage]) -> None:
+        """Note that a stage has failed a case. Raises `Lost`: waiting would not bring that back."""
+        stage = self._failed.get(error.code)
         if stage is None:
-            stage = self._down[error.code] = _Stage(error.code, self._backoff())
+            stage = self._failed[error.code] = _Stage(error.code, self._backoff())
             self._events.opened(error.code)
+        stage.down = stage.tired = True
+        stage.timeouts = 0
+        self._down.setdefault(error.code, stage)
         self._events.failed(error.code)
         if isinstance(error, Lost):
             raise error
-        stage.tired = True
-        if stage is not needs:
+        # A case stays with every stage that has failed it: the failure of another one does not show that this one answers.
+        if stage in failed_by:
+            failed_by.remove(stage)
+        else:
             stage.needed_by += 1
-            self._leave(needs)
-        return stage
+        failed_by.append(stage)
 
-    def _leave(self, stage: _Stage | None) -> None:
-        """Remove a case from a stage; once the last case has left, the stage no longer counts as down."""
-        if stage is not None:
+    def _time_out(self, stage: _Stage) -> None:
+        """Note an attempt that timed out while the stage was down."""
+        self._events.failed(stage.code)
+        stage.tired = True
+        stage.timeouts += 1
+        if stage.timeouts >= TIMEOUTS_MAX:
+            self._release(stage)
+
+    def _leave(self, failed_by: list[_Stage]) -> None:
+        """Remove a case from its stages; for one that the last case has left nobody has to wait."""
+        for stage in failed_by:
             stage.needed_by -= 1
             if not stage.needed_by:
-                self._close(stage)
+                self._release(stage)
 
-    def _close(self, stage: _Stage) -> None:
-        """Let all cases ask again."""
-        if stage.down:
-            stage.down = False
+    def _release(self, stage: _Stage) -> None:
+        """Let all cases ask again, without a word: whether the stage answers is not known."""
+        stage.down = False
+        if self._down.get(stage.code) is stage:
             del self._down[stage.code]
-            self._events.closed(stage.code)
+
+    def _answered(self, stages: list[_Stage]) -> None:
+        """Note that stages answer again, and let all cases ask."""
+        for stage in stages:
+            if self._failed.get(stage.code) is stage:
+                self._release(stage)
+                del self._failed[stage.code]
+                self._events.closed(stage.code)

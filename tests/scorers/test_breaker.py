@@ -8,7 +8,7 @@ import pytest
 
 from touchstone.scorers.backoff import Backoff
 from touchstone.scorers.base import Lost, Unavailable
-from touchstone.scorers.breaker import Breaker
+from touchstone.scorers.breaker import TIMEOUTS_MAX, Breaker
 
 
 class Seen:
@@ -183,6 +183,99 @@ async def test_a_first_attempt_made_elsewhere_counts_as_one() -> None:
     breaker = make_breaker(seen)
     assert await breaker.call(stage.ask, Unavailable("engine")) == "answer"
     assert (seen.told, stage.calls) == (["down engine", "up engine"], 1)
+
+
+async def test_a_stage_that_begins_to_hang_while_it_is_down_does_not_cost_every_case_its_own_time_limit() -> None:
+    breaker, hangs, attempts = make_breaker(), False, 0
+
+    async def ask() -> None:
+        nonlocal attempts
+        attempts += 1
+        if not hangs:
+            raise Unavailable("judge")
+        async with asyncio.timeout(0.02):
+            await asyncio.Event().wait()
+
+    waiting = [asyncio.create_task(breaker.call(ask)) for _ in range(20)]
+    while not breaker.is_open:  # noqa: ASYNC110 -- what is waited for has no event
+        await asyncio.sleep(0)
+    hangs, attempts = True, 0
+    outcomes = await bounded(asyncio.gather(*waiting, return_exceptions=True))
+    assert [type(one) for one in outcomes[0]] == [TimeoutError] * 20  # type: ignore[attr-defined]
+    # Three in line, and then all at once.
+    assert attempts == TIMEOUTS_MAX + 20
+    assert not breaker.is_open
+
+
+async def test_a_stage_that_hangs_for_a_moment_while_it_is_down_costs_no_case() -> None:
+    seen, replies = Seen(), [Unavailable("judge"), TimeoutError(), TimeoutError(), Unavailable("judge"), TimeoutError()]
+    breaker = make_breaker(seen)
+
+    async def ask() -> str:
+        await asyncio.sleep(0)
+        if replies:
+            raise replies.pop(0)
+        return "answer"
+
+    first = asyncio.create_task(breaker.call(ask))
+    while not breaker.is_open:  # noqa: ASYNC110 -- what is waited for has no event
+        await asyncio.sleep(0)
+    assert await bounded(first, *(breaker.call(ask) for _ in range(9))) == ["answer"] * 10
+    assert (seen.told, seen.failures) == (["down judge", "up judge"], 5)
+
+
+async def test_a_case_that_always_times_out_while_a_stage_is_down_fails_with_the_timeout() -> None:
+    breaker, asked = make_breaker(), 0
+    never = asyncio.create_task(breaker.call(_always("engine")))
+    while not breaker.is_open:  # noqa: ASYNC110 -- what is waited for has no event
+        await asyncio.sleep(0)
+
+    async def hang() -> None:
+        nonlocal asked
+        asked += 1
+        raise TimeoutError
+
+    with pytest.raises(TimeoutError):
+        await bounded(breaker.call(hang))
+    assert asked == TIMEOUTS_MAX
+    assert breaker.is_open
+    never.cancel()
+    await asyncio.wait({never})
+
+
+async def test_the_pauses_grow_while_two_stages_take_turns_in_failing_and_neither_is_called_back_before_an_answer() -> None:
+    seen, pauses, codes = Seen(), [], ["x", "y"] * 5  # type: ignore[var-annotated]
+    breaker = make_breaker(seen, pauses)
+
+    async def ask() -> str:
+        if codes:
+            raise Unavailable(codes.pop(0))
+        return "answer"
+
+    assert await bounded(breaker.call(ask)) == ["answer"]
+    assert pauses == [0.2, 0.2, 0.4, 0.4, 0.8, 0.8, 1.6, 1.6, 3.2, 3.2]
+    assert seen.told[:2] == ["down x", "down y"]
+    assert sorted(seen.told[2:]) == ["up x", "up y"]
+    assert not breaker.is_open
+    assert breaker.is_settled
+
+
+async def test_a_stage_that_nobody_waits_for_is_available_only_after_an_answer() -> None:
+    seen, pauses = Seen(), []  # type: ignore[var-annotated]
+    breaker = make_breaker(seen, pauses)
+    for _ in range(2):
+        gone = asyncio.create_task(breaker.call(_always("engine")))
+        while not breaker.is_open:  # noqa: ASYNC110 -- what is waited for has no event
+            await asyncio.sleep(0)
+        gone.cancel()
+        await asyncio.wait({gone})
+        assert not breaker.is_open
+        assert not breaker.is_settled
+    assert seen.told == ["down engine"]
+    assert pauses == [0.2, 0.4]  # the second outage went on where the first had stopped
+    assert await breaker.call(Stage(0).ask) == "answer"
+    assert seen.told == ["down engine", "up engine"]
+    assert breaker.is_settled
 
 
 def _always(code: str) -> Callable[[], Awaitable[int]]:
