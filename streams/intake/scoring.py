@@ -141,7 +141,7 @@ class SliceScorer:
                 continue
             decoded = clock()
             error: Exception | None = None
-            waits, card = breaker.is_open, None
+            waits, card = not breaker.is_settled, None
             if not waits:
                 try:
                     card = await score(read.case)
@@ -177,15 +177,24 @@ class SliceScorer:
         return decoded - begun, sum(spent_s for _, spent_s in scored), time.perf_counter() - answered
 
     def _add(self, record: Record, read: Read, card: Any, spent_s: float, slice_: Scored, cards: Counter[Any]) -> None:
-        """Add one result event. A return value that is not a scorecard, or that JSON cannot hold, counts as a failure of the scorer."""
+        """Add one result event. A return value that is not a scorecard, or that JSON cannot hold, counts as a failure of the scorer.
+
+        So does a case whose `case_id`, which is the suite's code, raises.
+        """
         duration_ms = {"score": round(spent_s * 1000, 3)}
+        at, case_id = "case_id", None
         try:
+            case_id = read.case.case_id
+            at = "scorecard"
             if not isinstance(card, Scorecard):
                 raise TypeError
-            message = Message(*self._encoder.encode(record, read, card, duration_ms))
-        except (TypeError, ValueError) as error:
-            card = self._failed(f"scorecard_{type(error).__name__}")
-            message = Message(*self._encoder.encode(record, read, card, duration_ms))
+            message = Message(*self._encoder.encode(record, read, card, duration_ms, case_id))
+        except Exception as error:  # noqa: BLE001 -- a defect in one case must cost one event, not the worker
+            print_traceback_if_asked(error)
+            card = self._failed(f"{at}_{type(error).__name__}")
+            # Asked only once: the property might raise again. What is not plain text might be what JSON cannot hold.
+            named = case_id if isinstance(case_id, str) and case_id.isprintable() else None
+            message = Message(*self._encoder.encode(record, read, card, duration_ms, named))
         if message.value is not None and len(message.value) > RESULT_BYTES_MAX:
             message.value = trimmed(message.value)
         slice_.messages.append(message)

@@ -4,6 +4,7 @@ import contextlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from types import EllipsisType
 from typing import Any, Protocol
 
 import orjson
@@ -217,8 +218,10 @@ class ResultEncoder:
         """UUIDv5 of (event, suite, version, configuration)."""
         return self._ids.of(event_id)
 
-    def encode(self, record: Record, read: Read, card: Scorecard, duration_ms: Mapping[str, float]) -> tuple[bytes, bytes, list[Header]]:
-        """Key, value and headers of the result of one case."""
+    def encode(
+        self, record: Record, read: Read, card: Scorecard, duration_ms: Mapping[str, float], case_id: str | EllipsisType | None = ...
+    ) -> tuple[bytes, bytes, list[Header]]:
+        """Key, value and headers of the result of one case. `case_id`: where given, the case's own is not asked for."""
         case = read.case
         result_id = self.result_id(read.event_id)
         scored_at = datetime.now(UTC).isoformat()
@@ -226,7 +229,7 @@ class ResultEncoder:
             {
                 "result_id": result_id,
                 "event_id": read.event_id,
-                "case_id": case.case_id,
+                "case_id": case.case_id if case_id is ... else case_id,
                 "kind": case.kind,
                 "suite": self._suite,
                 "suite_version": self._version,

@@ -83,6 +83,52 @@ async def test_a_scorers_mistake_is_logged_with_file_and_line_and_without_its_me
     assert CANARY not in str(lines)
 
 
+@pytest.mark.parametrize("inline", [True, False])
+async def test_a_case_whose_name_raises_costs_one_failed_result_and_not_the_worker(inline: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = 0
+
+    def case_id(case: SafeCase) -> str:
+        nonlocal asked
+        if case.id != "e1":
+            return "T-1"
+        asked += 1
+        raise IndexError(CANARY)
+
+    monkeypatch.setattr(SafeCase, "case_id", property(case_id))
+    publisher = GatedPublisher()
+    intake, metrics = make_intake(publisher, inline=inline)
+    with capture_logs() as lines:
+        intake.start(("generations", 0), [safe_record(offset) for offset in range(3)])
+        assert await intake.drain(20)
+    results = publisher.values("results")
+    assert [(result["label"], result["case_id"]) for result in results] == [("Pass", "T-1"), ("unscored", None), ("Pass", "T-1")]
+    assert results[1]["failures"][0]["code"] == "case_id_IndexError"
+    assert asked == 1
+    assert (metrics.totals()["scored"], intake.defect.is_set(), CANARY in str(lines)) == (3, False, False)
+
+
+@pytest.mark.parametrize("inline", [True, False])
+async def test_a_stage_whose_cases_were_taken_away_is_reported_as_available_after_the_next_answer(inline: bool) -> None:
+    down = True
+
+    async def score(case: SafeCase) -> Scorecard:
+        if down:
+            raise Unavailable("judge_down")
+        return CARD
+
+    intake, _ = make_intake(GatedPublisher(), StepScorer(score), inline=inline)
+    with capture_logs() as lines:
+        intake.start(("generations", 0), [safe_record(0)])
+        await until(lambda: not intake.available)
+        intake.revoke()
+        await until(lambda: intake.available)
+        assert [line["event"] for line in lines if line["event"].startswith("stage_")] == ["stage_unavailable"]
+        down = False
+        intake.start(("generations", 1), [safe_record(1)])
+        assert await intake.drain(20)
+    assert [line["event"] for line in lines if line["event"].startswith("stage_")] == ["stage_unavailable", "stage_available"]
+
+
 async def test_the_traceback_is_shown_to_a_developer_who_asks_for_it(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     async def score(case: SafeCase) -> Scorecard:
         raise ValueError(CANARY)
