@@ -123,6 +123,16 @@ class WorkerSettings(Section):
     dead_limit_records: Annotated[int, Field(ge=1, le=1_000_000)] = Field(1_000, description="… if there are at least this many")
     dead_window_records: Annotated[int, Field(ge=1, le=10_000_000)] = Field(10_000, description="size of the window: the latest records of the process")
 
+    @model_validator(mode="after")
+    def _dead_limit_can_be_reached(self) -> Self:
+        """Refuse a window that never holds enough records, because that would switch the limit off without a word."""
+        if self.dead_limit_records > self.dead_window_records:
+            raise ValueError(
+                f"dead_limit_records ({self.dead_limit_records}) is larger than dead_window_records ({self.dead_window_records}), so the limit could "
+                "never be reached: lower dead_limit_records or raise dead_window_records (dead_limit off switches the limit off)"
+            )
+        return self
+
 
 class ProjectorSettings(Section):
     """Results → store → reports."""

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 from structlog.testing import capture_logs
 
 from tests.streams.fakes import FakeRecord, GatedPublisher, identity_holds, make_intake, safe_record
@@ -151,6 +152,17 @@ def test_both_share_and_number_must_be_passed(dead: int, reached: bool) -> None:
     one = limit(dead_limit_records=50)
     one.admits(100 - dead, {})
     assert one.admits(dead, {"not_json": dead}) is not reached
+
+
+@pytest.mark.parametrize("settings", [{"dead_window_records": 500}, {"dead_limit_records": 10_001}])
+def test_a_window_too_small_for_the_limit_is_refused(settings: dict[str, int]) -> None:
+    with pytest.raises(ValidationError, match="lower dead_limit_records or raise dead_window_records"):
+        WorkerSettings(**settings)  # type: ignore[arg-type]
+
+
+def test_a_window_as_large_as_the_limit_is_enough_to_reach_it() -> None:
+    one = limit(dead_limit_records=500, dead_window_records=500)
+    assert [one.admits(100, {"not_json": 100}) for _ in range(5)] == [True] * 4 + [False]
 
 
 def test_what_lies_behind_the_window_does_not_count() -> None:
