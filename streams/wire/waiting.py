@@ -16,16 +16,21 @@ log = structlog.get_logger(__name__)
 
 T = TypeVar("T")
 
+#: While it waits, one line this often tells that it is still there.
+REMIND_S = 60.0
+
 
 async def once_reached(
     act: Callable[[], Awaitable[T]], kafka: KafkaSettings, backoff: Backoff, stop: asyncio.Event, on_wait: Callable[[bool], None]
 ) -> T | None:
-    """What `act` returns once the cluster answers; None where `stop` is set first. Logs one line when it waits, one when it continues.
+    """What `act` returns once the cluster answers; None where `stop` is set first. Logs one line when it waits, one
+    when it continues, and a reminder each minute between them.
 
     `on_wait` is called with True when the waiting begins and False when it ends. Raises `ConfigError` for what the user must fix, and
     `Unreachable` after `start_wait_s`, where that is not 0.
     """
     began, waits = time.monotonic(), False
+    told_at = began
     stopped = asyncio.create_task(stop.wait())
     acting: asyncio.Future[T] | None = None
     try:
@@ -43,7 +48,11 @@ async def once_reached(
                 if not waits:
                     waits = True
                     on_wait(True)
+                    told_at = time.monotonic()
                     log.warning("broker_unreachable", bootstrap=kafka.bootstrap_servers, code=_code(error))
+                elif time.monotonic() - told_at >= REMIND_S:
+                    told_at = time.monotonic()
+                    log.warning("broker_still_unreachable", bootstrap=kafka.bootstrap_servers, code=_code(error), seconds=round(spent_s, 1))
                 pause_s = backoff.next_s()
                 if kafka.start_wait_s:
                     pause_s = min(pause_s, kafka.start_wait_s - spent_s)

@@ -1,16 +1,20 @@
 """What a long-running process waits for at its start, and what it does not."""
 
 import asyncio
+import itertools
+import time
 from collections.abc import Callable
 from typing import Any
 
 import pytest
+import structlog
 from aiokafka.errors import KafkaConnectionError, SaslAuthenticationFailed, TopicAuthorizationFailedError
 from structlog.testing import capture_logs
 
 from touchstone.schemas.settings.house import KafkaSettings
 from touchstone.scorers.backoff import Backoff
 from touchstone.scorers.base import ConfigError
+from touchstone.streams.wire import waiting
 from touchstone.streams.wire.clients import Unreachable
 from touchstone.streams.wire.waiting import once_reached
 
@@ -42,6 +46,23 @@ async def test_a_broker_that_comes_back_is_waited_for_with_one_line_for_each_cha
     assert (answer, waits) == ("answer", [True, False])
     assert [line["event"] for line in lines] == ["broker_unreachable", "broker_reached"]
     assert lines[0]["code"] == "KafkaConnectionError"
+
+
+async def test_a_broker_that_stays_away_is_told_again_from_time_to_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(waiting, "REMIND_S", 0.1)
+    stop = asyncio.Event()
+
+    def note(_: Any, __: str, event: dict[str, Any]) -> dict[str, Any]:
+        told.append((time.monotonic(), event["event"]))
+        if len(told) == 4:
+            stop.set()
+        raise structlog.DropEvent
+
+    told: list[tuple[float, str]] = []
+    monkeypatch.setattr(waiting, "log", structlog.wrap_logger(None, processors=[note]))
+    await reach(failing(*[KafkaConnectionError("down")] * 1_000_000), stop=stop)
+    assert [event for _, event in told] == ["broker_unreachable", *["broker_still_unreachable"] * 3]
+    assert all(after - before >= 0.09 for (before, _), (after, _) in itertools.pairwise(told))
 
 
 async def test_a_broker_that_is_there_is_not_worth_a_line() -> None:
