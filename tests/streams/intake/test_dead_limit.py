@@ -157,7 +157,7 @@ def test_both_share_and_number_must_be_passed(dead: int, reached: bool) -> None:
 @pytest.mark.parametrize("settings", [{"dead_window_records": 500}, {"dead_limit_records": 10_001}])
 def test_a_window_too_small_for_the_limit_is_refused(settings: dict[str, int]) -> None:
     with pytest.raises(ValidationError, match="lower dead_limit_records or raise dead_window_records"):
-        WorkerSettings(**settings)  # type: ignore[arg-type]
+        WorkerSettings(**settings)
 
 
 def test_a_window_as_large_as_the_limit_is_enough_to_reach_it() -> None:
