@@ -1,12 +1,13 @@
 """Stored results as entries of a report: the same report as over files, by the same function, for any suite."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
-from sqlalchemy import func, or_, select
+from sqlalchemy import Connection, func, or_, select
 
-from touchstone.ops.store.engine import reading
+from touchstone.ops.store.engine import reading, translated
 from touchstone.ops.store.results import ResultStore
 from touchstone.ops.store.rows import row_of
 from touchstone.ops.store.schema import results
@@ -122,11 +123,27 @@ def _groups(store: ResultStore, suite: str) -> list[tuple[BatchKey, int]]:
 
 
 class StoredEntries:
-    """Chosen results, in the order in which their events lie on their topics; read anew each time, and never held as a whole."""
+    """Chosen results, in the order in which their events lie on their topics; read anew each time, and never held as a whole.
+
+    A report reads them several times. Inside `with`, all passes see the store as it was at the first one, whatever the projector writes meanwhile;
+    outside, each pass sees it as it is then.
+    """
 
     def __init__(self, store: ResultStore, chosen: Chosen) -> None:
         self._store = store
         self._chosen = chosen
+        self._held: Connection | None = None
+        self._holding = ExitStack()
+
+    def __enter__(self) -> "StoredEntries":
+        """Begin the one transaction of all passes. Raises `StoreUnavailable`."""
+        self._held = self._holding.enter_context(reading(self._store.engine))
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """End it."""
+        self._held = None
+        self._holding.close()
 
     def __iter__(self) -> Iterator[ScoreResult]:
         """The result events, as they were. Raises `ConfigError` for a damaged one."""
@@ -138,8 +155,9 @@ class StoredEntries:
             ids = [key.report_id for key in chosen.keys]
             query = query.where(or_(*(results.c.report_id.in_(ids[at : at + _KEYS_PER_QUERY_MAX]) for at in range(0, len(ids), _KEYS_PER_QUERY_MAX))))
         query = query.order_by(results.c.source_topic, results.c.source_partition, results.c.source_offset)
-        with reading(self._store.engine) as connection:
-            for row in connection.execution_options(yield_per=_ROWS_PER_FETCH).execute(query):
+        query = query.execution_options(yield_per=_ROWS_PER_FETCH)
+        with nullcontext(self._held) if self._held is not None else reading(self._store.engine) as connection, translated():
+            for row in connection.execute(query):
                 try:
                     result = restore(row_of(row))
                 except (ValueError, KeyError, TypeError, AttributeError):  # pydantic's and the JSON reader's among them

@@ -156,8 +156,8 @@ def _check_reports(field: Field, plan: Plan, evidence: Evidence, store: ResultSt
         facts = run.score(find_batches(data, CONCERN, batch))
         wanted = suite.report(run.entries, facts).batch
         try:
-            entries = StoredEntries(store, choose(store, Wanted(SUITE, CONCERN, batch, one_concern=True)))
-            stored = suite.report(entries, facts).batch
+            with StoredEntries(store, choose(store, Wanted(SUITE, CONCERN, batch, one_concern=True))) as entries:
+                stored = suite.report(entries, facts).batch
         except ConfigError as error:
             yield f"batch {batch}: {error}"
             continue

@@ -125,6 +125,16 @@ def test_entries_can_be_read_again_and_two_at_once(store: ResultStore) -> None:
     assert [(one.event_id, other.event_id) for one, other in zip(entries, entries, strict=True)] == [(f"e{number}",) * 2 for number in range(5)]
 
 
+def test_every_pass_of_a_report_sees_the_store_as_it_was_at_the_first(store: ResultStore) -> None:
+    first, second = events(records(2), QUOTING)
+    store.apply(projection(first), 1.0)
+    with StoredEntries(store, choose(store, Wanted("safe_v0"))) as entries:
+        assert len(list(entries)) == 1
+        store.apply(projection(second, first=1, expected=1), 2.0)
+        assert len(list(entries)) == 1
+    assert len(list(entries)) == 2
+
+
 def test_a_suite_that_is_not_installed_here_is_reported_like_any_other(store: ResultStore) -> None:
     store.apply(projection(result(suite="theirs"), result(event="b", offset=1, suite="theirs", label="Fail", score=0.25)), 1.0)
     suite = unknown_suite("theirs", "0.1")
