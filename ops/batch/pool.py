@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import pickle
 import signal
 from collections import deque
 from collections.abc import Iterable, Iterator
@@ -13,9 +14,11 @@ from typing import Any, Final
 
 from touchstone.ops.batch.cases import Admit, cases_of
 from touchstone.ops.batch.executor import scored
+from touchstone.ops.batch.mistakes import told
 from touchstone.ops.batch.packing import Packed, packed
 from touchstone.ops.batch.sources import Source
 from touchstone.schemas.result import FileRef, Problem
+from touchstone.scorers.base import ConfigError
 from touchstone.scorers.registry import load_suite
 from touchstone.scorers.scoring import Scoring
 from touchstone.streams.process.garbage_collection import calm_collector
@@ -62,7 +65,7 @@ async def score_sources(chunk: Iterable[Source], scoring: Scoring, admit: Admit 
 
 
 def in_processes(sources: Iterable[Source], scoring: Scoring, work: Work, jobs: int) -> Iterator[Packed | None]:
-    """Every entry in order, with a bounded number of files under way."""
+    """Every entry in order, with a bounded number of files under way. Raises `ConfigError` where the other processes cannot score."""
     pool = _Pool(work, jobs)
     waiting: deque[tuple[Chunk, _Answer]] = deque()
     try:
@@ -134,7 +137,12 @@ class _Pool:
     """Processes, each with a scorer of its own; they ignore Ctrl-C, which this process handles, and end with it."""
 
     def __init__(self, work: Work, jobs: int) -> None:
-        self._work, self._jobs = work, jobs
+        self._jobs = jobs
+        try:
+            self._work = pickle.dumps(work)
+        except Exception as error:  # noqa: BLE001  # whatever the settings' own code raises; its message may quote them
+            what = f"the settings of suite {work.suite} cannot be sent to other processes ({type(error).__name__})"
+            raise ConfigError(f"{what}; score in one process: --jobs 1") from None
         self._pool, self.is_broken = self._opened(), False
 
     def submit(self, chunk: Chunk) -> Future[Judged]:
@@ -162,19 +170,28 @@ class _Pool:
         return ProcessPoolExecutor(self._jobs, mp_context=get_context("spawn"), initializer=_open_scorer, initargs=(self._work, os.getpid()))
 
 
-_here: tuple[Scoring, Admit | None] | None = None
+#: The scorer of this process; or why there is none, which no other process would change.
+_here: tuple[Scoring, Admit | None] | str | None = None
 
 
-def _open_scorer(work: Work, parent: int) -> None:
-    """Make a process ready. Its scorer is kept in this module."""
+def _open_scorer(sent: bytes, parent: int) -> None:
+    """Make a process ready. Its scorer is kept in this module. A failure is told with the first files: raised here, it would only break the pool."""
     global _here  # noqa: PLW0603  # a process of a pool is initialised this way or not at all
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     end_with_parent(parent)
-    _here = Scoring(load_suite(work.suite), work.settings), work.admit
+    try:
+        work: Work = pickle.loads(sent)  # noqa: S301  # from the process that started this one
+        _here = Scoring(load_suite(work.suite), work.settings), work.admit
+    except ConfigError as error:
+        _here = str(error)
+    except Exception as error:  # noqa: BLE001  # a defect of the suite, whose message may quote its settings
+        _here = f"the scorer cannot be built in a process of its own ({told(error)}); score in one process: --jobs 1"
     calm_collector()
 
 
 def _score_here(chunk: Chunk) -> Judged:
     """Some files, in a process of a pool."""
     assert _here is not None
+    if isinstance(_here, str):
+        raise ConfigError(_here)
     return asyncio.run(score_sources(chunk, *_here))

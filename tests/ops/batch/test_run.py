@@ -146,3 +146,32 @@ def test_a_process_that_is_lost_costs_the_file_that_it_was_lost_over(tmp_path: P
     assert told(run) == ["T0", "T1", "2.jsonl: the process that scored it was lost (out of memory?); try it alone", "T3", "T4"]
     (problem,) = [entry for entry in run.entries if isinstance(entry, Problem)]
     assert place_of(problem.source) == str(tmp_path / "2.jsonl")
+
+
+@dataclass(frozen=True)
+class BuiltHereAlone:
+    """Settings that another process refuses, and counts its refusals."""
+
+    process: int
+    log: Path
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        with state["log"].open("a") as stream:
+            stream.write("refused\n")
+        raise RuntimeError("secret-canary")
+
+
+def test_a_scorer_that_other_processes_cannot_build_ends_the_run_with_one_clear_line(tmp_path: Path) -> None:
+    paths = [lines(tmp_path / f"{number}.jsonl", record(f"T{number}")) for number in range(40)]
+    log = tmp_path / "log"
+    suite = replace(SUITE, fingerprint=lambda _: {}, build=lambda _: SUITE.build(QUOTING))
+    with pytest.raises(ConfigError, match=r"cannot be built in a process of its own \(RuntimeError at test_run\.py:\d+\)") as raised:
+        Run(suite, BuiltHereAlone(os.getpid(), log), jobs=2).score(sources(*paths))
+    assert "secret-canary" not in str(raised.value)
+    assert log.read_text().count("refused") <= 2
+
+
+def test_settings_that_cannot_be_sent_to_other_processes_are_one_clear_line(tmp_path: Path) -> None:
+    suite = replace(SUITE, fingerprint=lambda _: {}, build=lambda _: SUITE.build(QUOTING))
+    with pytest.raises(ConfigError, match=r"cannot be sent to other processes.*--jobs 1"):
+        Run(suite, lambda: None, jobs=2).score(sources(lines(tmp_path / "a.jsonl", ONE)))
