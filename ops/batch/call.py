@@ -10,6 +10,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from touchstone.ops.batch.cases import completed, model_of
+from touchstone.ops.batch.mistakes import told
 from touchstone.ops.batch.sources import Source
 from touchstone.ops.suites import suite_settings
 from touchstone.schemas.case import Case, validate_case
@@ -41,7 +42,11 @@ def score(suite: str | Suite | Scoring, case: Case | Mapping[str, Any] | str | b
     or the result of `open_suite`, which saves opening it again. Raises `ValueError` for anything that is not a case of the suite (nothing of it is quoted),
     `ConfigError`, `Unavailable`. A scorer's own failure is in the result: label `unscored`, with a failure.
     """
-    return asyncio.run(ascore(suite, case, settings=settings))
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(ascore(suite, case, settings=settings))
+    raise RuntimeError("use await touchstone.ascore(…) in a running event loop")
 
 
 async def ascore(suite: str | Suite | Scoring, case: Case | Mapping[str, Any] | str | bytes, *, settings: Any = None) -> ScoreResult:
@@ -79,7 +84,10 @@ def _record(document: str | bytes, scoring: Scoring) -> dict[str, Any]:
     if suite.read is None:
         raise ValueError(f"{suite.name} does not read documents; give a record (a dict) or a case")
     data = document.encode("utf-8", "surrogatepass") if isinstance(document, str) else document
-    found = list(suite.read(Document(CALLER, data), scoring.settings) or ())
+    try:
+        found = list(suite.read(Document(CALLER, data), scoring.settings) or ())
+    except Exception as error:  # noqa: BLE001  # a defect of the reader, whose message may quote the document
+        raise ValueError(f"the suite could not read the document ({told(error, suite.read)})") from None
     if len(found) != 1:
         raise ValueError(f"the document holds {len(found)} cases; give one" if found else f"{suite.name} does not recognise this document")
     if isinstance(found[0], Problem):

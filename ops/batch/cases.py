@@ -7,12 +7,13 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from touchstone.ops.batch.mistakes import told
 from touchstone.ops.batch.reading import records_of
 from touchstone.ops.batch.sources import Source
 from touchstone.schemas.case import Case, validate_case
 from touchstone.schemas.faults import explain
 from touchstone.schemas.result import FileRef, Problem
-from touchstone.scorers.base import Suite
+from touchstone.scorers.base import Place, Suite
 from touchstone.scorers.identity import event_id
 
 #: Says of a completed record whether it is asked for; it must travel to other processes, so it is a function or a frozen object.
@@ -57,16 +58,27 @@ def model_of(record: Mapping[str, Any], suite: Suite) -> type[Case] | None:
 
 def completed(record: dict[str, Any], model: type[Case], source: Source, suite: Suite) -> dict[str, Any]:
     """A record completed from its place, with its kind and its id. Raises `ValueError` that says what is wrong with it."""
-    whole = dict(record) if suite.complete is None else suite.complete(dict(record), source.place)
+    whole = dict(record) if suite.complete is None else _completed_by(suite.complete, dict(record), source)
     if whole.get("kind") is None:
         whole["kind"] = model.model_fields["kind"].default
     if "concern_id" in whole or "batch_id" in whole:
         _correlate(whole, model)
     try:
         whole["id"] = event_id(model, whole)
-    except TypeError:  # orjson: an integer past 64 bits, text with half a surrogate pair
+    except (TypeError, RecursionError):  # orjson: an integer past 64 bits, text with half a surrogate pair, too many levels
         raise ValueError("holds a number or text that JSON cannot carry; correct it") from None
     return whole
+
+
+def _completed_by(complete: Callable[[dict[str, Any], Place], dict[str, Any]], record: dict[str, Any], source: Source) -> dict[str, Any]:
+    """A record as the suite completes it. Raises `ValueError`: with the suite's own words, or with the place at which it failed."""
+    try:
+        return complete(record, source.place)
+    except Exception as error:
+        # The subclasses of ValueError are made by libraries, and their texts may quote the record.
+        if type(error) is ValueError:
+            raise
+        raise ValueError(f"the suite failed on it ({told(error, complete)})") from None
 
 
 def _correlate(record: dict[str, Any], model: type[Case]) -> None:

@@ -6,12 +6,11 @@ JSON lines are never held as a whole. A problem never ends the reading of other 
 
 import io
 from collections.abc import Iterator
-from pathlib import Path
-from traceback import extract_tb
 from typing import Any, BinaryIO, Final, cast
 
 import orjson
 
+from touchstone.ops.batch.mistakes import told
 from touchstone.ops.batch.sources import Source, UnreadableError, opened
 from touchstone.schemas.result import FileRef, Problem
 from touchstone.scorers.base import Document, Found, Suite
@@ -61,7 +60,7 @@ def _read_document(stream: BinaryIO, source: Source, suite: Suite, settings: Any
             for one in found:
                 yield one if isinstance(one, Problem) else (FileRef(file=file, place=one.place), dict(one.record))
     except Exception as error:  # noqa: BLE001  # a defect of the reader, whose message may quote the document
-        yield Problem(source=FileRef(file=file), what=f"the reader of {suite.name} failed ({type(error).__name__} at {_line_of(error)})", kind="unreadable")
+        yield Problem(source=FileRef(file=file), what=f"the reader of {suite.name} failed ({told(error, suite.read)})", kind="unreadable")
         return
     if found is not None:
         return
@@ -109,12 +108,6 @@ def _too_large(place: FileRef, first: Found | Problem | None) -> Problem:
     return Problem(source=place, what=_TOO_LARGE, kind="unknown")
 
 
-def _line_of(error: Exception) -> str:
-    """Where an error was raised."""
-    frame = extract_tb(error.__traceback__)[-1]
-    return f"{Path(frame.filename).name}:{frame.lineno}"
-
-
 def read_values(stream: BinaryIO, source: Source) -> Iterator[Record | Problem]:
     """Each JSON value of a stream with its place."""
     name = source.file
@@ -142,7 +135,7 @@ def _whole(stream: BinaryIO, begun: bytes) -> bytearray:
 
 def _says_lines(source: Source) -> bool:
     """Whether the file's name is that of JSON lines, compressed or not."""
-    return not source.is_standard_input and any(suffix in _LINE_SUFFIXES for suffix in source.path.suffixes[-2:])
+    return not source.is_standard_input and any(suffix.lower() in _LINE_SUFFIXES for suffix in source.path.suffixes[-2:])
 
 
 def _lines(stream: BinaryIO, name: str, number: int, line: bytes) -> Iterator[Record | Problem]:

@@ -172,3 +172,20 @@ def test_a_suite_of_several_kinds_tells_them_by_their_keys(tmp_path: Path) -> No
         "summary",
         "kind is not `safe` or `summary`; leave the case out or mend it",
     ]
+
+
+@pytest.mark.parametrize(
+    ("raised", "told"),
+    [(ValueError("names no batch"), "names no batch"), (KeyError("secret-canary"), "the suite failed on it (KeyError at test_cases.py:")],
+)
+def test_a_record_on_which_the_suite_fails_is_a_problem_and_the_others_are_read(tmp_path: Path, raised: Exception, told: str) -> None:
+    def complete(record: dict[str, Any], _: Place) -> dict[str, Any]:
+        if record["test_id"] == "T1":
+            raise raised
+        return record
+
+    (problem, case) = cases_of(Source(lines(tmp_path / "a.jsonl", ONE, TWO)), replace(SAFE, complete=complete), QUOTING)
+    assert isinstance(problem, Problem)
+    assert problem.what.startswith(told)
+    assert "secret-canary" not in problem.what
+    assert isinstance(case, BatchCase)
