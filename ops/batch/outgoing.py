@@ -21,7 +21,7 @@ from touchstone.schemas.case import Case
 from touchstone.schemas.result import FileRef, Problem, place_of
 from touchstone.schemas.settings.house import Settings
 from touchstone.scorers.base import ConfigError, Suite
-from touchstone.streams.topics.produce import Envelope, Outgoing, encode_event
+from touchstone.streams.topics.produce import TOO_DEEP, Envelope, Outgoing, encode_event
 from touchstone.streams.wire.codec import Codec, Header, Reject
 
 #: Batches of more cases get no size: that needs a count of distinct ids, which takes memory.
@@ -99,7 +99,15 @@ class Outgoings:
             except ValueError as error:
                 problems.append(f"{where} {error}")
                 continue
-            step = self._codec.read(Probe(orjson.dumps(record)))
+            try:
+                # In a structured CloudEvent, an event lies one level deeper.
+                value = orjson.dumps(record)
+                if self._way.envelope == "structured":
+                    orjson.dumps({"data": record})
+            except TypeError:
+                problems.append(f"{where}: {TOO_DEEP}")
+                continue
+            step = self._codec.read(Probe(value))
             if isinstance(step, Reject):
                 fault = _NO_EVENT if _is_resource(written) else f"{step.code}{f' at {step.where}' if step.where else ''}"
                 problems.append(f"{where}: {fault}")
@@ -187,13 +195,13 @@ def raw_lines(paths: Sequence[Path], names: dict[Path, str], topic: str) -> Iter
                 yield Outgoing(f"{names.get(path, path)}, line {number}", topic, None, line.removesuffix(b"\n"))
 
 
-def event_files(paths: Sequence[Path], names: Mapping[Path, str] | None = None) -> list[Source]:
+def event_files(paths: Sequence[Path], names: Mapping[Path, str] | None = None, left_out: list[Path] | None = None) -> list[Source]:
     """Files, and folders of them: batch files themselves, or one folder per concern. Raises `ConfigError`.
 
-    `names`: of `twice_readable`; the name of a copy of standard input says nothing about its cases.
+    `names`: of `twice_readable`; the name of a copy of standard input says nothing about its cases. `left_out`: of `find_sources`.
     """
     copies = names or {}
-    return [Source(source.path) if source.path in copies else source for source in find_sources(paths, any_file=False)]
+    return [Source(source.path) if source.path in copies else source for source in find_sources(paths, any_file=False, left_out=left_out)]
 
 
 @contextmanager

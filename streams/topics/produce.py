@@ -46,6 +46,7 @@ TOO_LARGE = (MessageSizeTooLargeError, RecordListTooLargeError)
 #: Errors that waiting does not resolve.
 REFUSED = (TopicAuthorizationFailedError, ClusterAuthorizationFailedError)
 SOURCE = "/touchstone/produce"
+TOO_DEEP = "nested deeper than JSON can be written; leave the case out or flatten it"
 
 Envelope = Literal["none", "binary", "structured"]
 
@@ -74,11 +75,14 @@ class Sent:
 
 
 def encode_event(where: str, topic: str, document: Mapping[str, Any], *, envelope: Envelope, keyed: bool) -> Outgoing:
-    """An event as a record: plain JSON, or a CloudEvent whose attributes come from the event itself, so that a repeat is the same."""
+    """An event as a record: plain JSON, or a CloudEvent whose attributes come from the event itself, so that a repeat is the same.
+
+    Raises `ConfigError` for an event that cannot be written.
+    """
     event_id = document.get("id")
     key = str(event_id).encode() if keyed and event_id is not None else None
     if envelope == "none":
-        return Outgoing(where, topic, key, orjson.dumps(document))
+        return Outgoing(where, topic, key, _written(where, document))
     attributes = {"id": str(event_id) if event_id is not None else "", "source": str(document.get("source") or SOURCE)}
     attributes |= {"specversion": "1.0", "type": f"{EVENT_TYPE_PREFIX}{document.get('kind')}"}
     if isinstance(document.get("timestamp"), str):
@@ -86,10 +90,18 @@ def encode_event(where: str, topic: str, document: Mapping[str, Any], *, envelop
     if not attributes["id"]:
         raise ConfigError(f"{where}: a CloudEvent needs an id; give the event one, or use --cloudevents none")
     if envelope == "structured":
-        value = orjson.dumps(attributes | {"datacontenttype": "application/json", "data": document})
+        value = _written(where, attributes | {"datacontenttype": "application/json", "data": document})
         return Outgoing(where, topic, key, value, (("content-type", b"application/cloudevents+json"),))
     headers = (("content-type", b"application/json"), *((f"ce_{name}", header_text(text)) for name, text in attributes.items()))
-    return Outgoing(where, topic, key, orjson.dumps(document), headers)
+    return Outgoing(where, topic, key, _written(where, document), headers)
+
+
+def _written(where: str, document: Mapping[str, Any]) -> bytes:
+    """A document as JSON. The writer has a limit of 254 levels; the reader has more."""
+    try:
+        return orjson.dumps(document)
+    except TypeError:
+        raise ConfigError(f"{where}: {TOO_DEEP}") from None
 
 
 async def send_events(

@@ -220,3 +220,13 @@ def test_a_file_that_is_cut_off_stops_all(tmp_path: Path) -> None:
     (tmp_path / "b.jsonl.gz").write_bytes(packed[:-20])
     with pytest.raises(ConfigError, match=r"^nothing was sent: .*b\.jsonl\.gz is compressed and cannot be decompressed \(cut off\)"):
         outgoings(tmp_path / "b.jsonl.gz").check()
+
+
+@pytest.mark.parametrize("envelope", ["none", "binary", "structured"])
+def test_a_case_that_is_nested_too_deeply_to_be_written_is_named(tmp_path: Path, envelope: str) -> None:
+    deep: Any = "x"
+    for _ in range(400):
+        deep = [deep]
+    path = write(tmp_path / "b.jsonl", bare_case(1, concern_id="c"), bare_case(2, concern_id="c") | {"deep": deep})
+    with pytest.raises(ConfigError, match=r"b\.jsonl, line 2:? nested deeper than JSON can be written"):
+        outgoings(path, envelope=envelope).check()
