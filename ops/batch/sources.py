@@ -30,6 +30,8 @@ _ENDINGS: Final = frozenset({*CASE_SUFFIXES, *PACKED_SUFFIXES})
 DEPTH_MAX: Final = 64
 _GZIP: Final = b"\x1f\x8b"
 _ZSTD: Final = b"\x28\xb5\x2f\xfd"
+#: A frame that holds no data; parallel compressors begin with one. Its first byte is any from 0x50 to 0x5F.
+_ZSTD_SKIPPED: Final = tuple(bytes([first]) + b"\x2a\x4d\x18" for first in range(0x50, 0x60))
 #: Memory that a packed stream may ask for: zstd's own limit for archives made without long windows.
 _ZSTD_WINDOW_MAX: Final = 128 * 1024 * 1024
 #: Packed bytes that are unpacked at a time: they can become 16 MiB (a block is three bytes at least, and 128 KiB at most).
@@ -98,10 +100,13 @@ class UnreadableError(Exception):
     """A file that cannot be read; its text says why, without the file's name."""
 
 
-def find_sources(paths: Sequence[Path], *, any_file: bool, hint: str = "", missing_is_error: bool = True) -> Iterator[Source]:
+def find_sources(
+    paths: Sequence[Path], *, any_file: bool, hint: str = "", missing_is_error: bool = True, left_out: list[Path] | None = None
+) -> Iterator[Source]:
     """The files of the paths in order, found as they are asked for; a pattern (`*`, `?`, `[…]`) that is not a file's name stands for its matches.
 
     `any_file`: in folders, take files of any name, for a suite that reads documents. `hint`: what to do about a folder that holds none.
+    `left_out`: takes the files in folders that are not case files by their names.
     Raises `ConfigError` for a path that is not there, unless `missing_is_error` is false: then it is a source with a problem.
     """
     check_paths(paths)
@@ -124,6 +129,8 @@ def find_sources(paths: Sequence[Path], *, any_file: bool, hint: str = "", missi
             if any_file or source.problem or is_case_file(source.path):
                 found = True
                 yield source
+            elif left_out is not None:
+                left_out.append(source.path)
         if not found and missing_is_error:
             raise ConfigError(f"{path}: holds no batch file ({', '.join(CASE_SUFFIXES)}){f'; {hint}' if hint else ''}")
 
@@ -148,15 +155,15 @@ def _expanded(paths: Sequence[Path]) -> Iterator[Path]:
 def stem_of(path: Path) -> str:
     """A file's name without its endings: `b1` of `b1.jsonl.gz`."""
     name = path.name
-    while (dot := name.rfind(".")) > 0 and name[dot:] in _ENDINGS:
+    while (dot := name.rfind(".")) > 0 and name[dot:].lower() in _ENDINGS:
         name = name[:dot]
     return name
 
 
 def is_case_file(path: Path) -> bool:
     """Whether a file's name says that it holds case JSON, packed or not."""
-    bare = path.with_suffix("") if path.suffix in PACKED_SUFFIXES else path
-    return bare.suffix in CASE_SUFFIXES
+    bare = path.with_suffix("") if path.suffix.lower() in PACKED_SUFFIXES else path
+    return bare.suffix.lower() in CASE_SUFFIXES
 
 
 @contextmanager
@@ -167,7 +174,7 @@ def opened(source: Source) -> Iterator[BinaryIO]:
             head = raw.peek(4)[:4]
             if head.startswith(_GZIP):
                 yield cast("BinaryIO", gzip.GzipFile(fileobj=raw, mode="rb"))
-            elif head.startswith(_ZSTD):
+            elif head.startswith((_ZSTD, *_ZSTD_SKIPPED)):
                 yield cast("BinaryIO", io.BufferedReader(_Unzstd(raw), _BUFFER_BYTES))
             else:
                 yield raw

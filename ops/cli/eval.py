@@ -67,7 +67,7 @@ def validate(
     """
     from touchstone.ops.batch.run import Run
     from touchstone.ops.batch.sources import find_sources
-    from touchstone.ops.cli.common.scoring import end_with, paths_of, run_files, write_in
+    from touchstone.ops.cli.common.scoring import end_with, judged, paths_of, run_files, write_in
     from touchstone.ops.reports.writing import check_output
     from touchstone.scorers.clinical import SUITE
     from touchstone.scorers.reporting import Gate
@@ -77,7 +77,7 @@ def validate(
         paths = paths_of(files)
         check_output(output)
         report, _ = run_files(Run(SUITE, settings, jobs), lambda: find_sources(paths, any_file=True, missing_is_error=False), "files validated")
-        verdict = SUITE.verdict(report, Gate(min_pass_rate))
+        verdict = judged(SUITE, report, Gate(min_pass_rate))
         write_in(SUITE, report, [(format.value, output)], verdict, verbose=verbose)
     _complain(report)
     end_with(SUITE, verdict)

@@ -70,7 +70,7 @@ def score(
     """
     from touchstone.ops.batch.run import Run
     from touchstone.ops.batch.sources import find_sources
-    from touchstone.ops.cli.common.scoring import end_with, paths_of, run_files, tell_problems, write_in
+    from touchstone.ops.cli.common.scoring import end_with, judged, paths_of, run_files, tell_left_out, tell_problems, write_in
     from touchstone.ops.reports.writing import check_output
     from touchstone.scorers.base import ConfigError
     from touchstone.scorers.reporting import Gate
@@ -79,13 +79,15 @@ def score(
     with one_line_errors():
         check_output(output)
         settings = _settings(config, _overrides(gold, support, evidence, quote))
-        sources = list(find_sources(paths_of(files), any_file=False, hint="name the files that hold summaries"))
+        left_out: list[Path] = []
+        sources = list(find_sources(paths_of(files), any_file=False, hint="name the files that hold summaries", left_out=left_out))
+        tell_left_out(left_out)
         _check_golds(sources, settings)
         run = Run(SUITE, settings, asked={"worst": worst})
         report, _ = run_files(run, lambda: iter(sources), "summaries scored")
         if not len(run.entries):
             raise ConfigError("no case to score: the files hold no summary; check the paths")
-        verdict = SUITE.verdict(report, Gate(max_mean=() if max_mean_loss is None else (("loss", max_mean_loss),), allow_unscored=allow_unscored))
+        verdict = judged(SUITE, report, Gate(max_mean=() if max_mean_loss is None else (("loss", max_mean_loss),), allow_unscored=allow_unscored))
         write_in(SUITE, report, [(format.value, output)], verdict)
     tell_problems(run)
     end_with(SUITE, verdict)

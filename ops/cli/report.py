@@ -38,7 +38,7 @@ def report(
 
     Example: touchstone report --suite clinical --format html --output report.html
     """
-    from touchstone.ops.cli.common.scoring import end_with, write_in
+    from touchstone.ops.cli.common.scoring import end_with, judged, suite_step, write_in
     from touchstone.ops.reports.writing import check_output, stoppable
     from touchstone.ops.store.reports import StoredEntries, Wanted, choose, only_suite
     from touchstone.ops.store.results import ResultStore
@@ -53,10 +53,11 @@ def report(
             loaded = load_suite(suite or only_suite(opened, concern, batch))
             chosen = choose(opened, Wanted(loaded.name, concern, batch, suite_version, config_digest, one_concern=not loaded.mixes_concerns))
             facts = _facts(loaded, chosen, concern, batch)
-            with stoppable():
-                built: Any = loaded.report(StoredEntries(opened, chosen), facts)
-            verdict = loaded.verdict(built, Gate(min_pass_rate))
-            write_in(loaded, built, [(format.value, output)], verdict, verbose=verbose)
+            with StoredEntries(opened, chosen) as entries:
+                with stoppable(), suite_step(loaded, "report"):
+                    built: Any = loaded.report(entries, facts)
+                verdict = judged(loaded, built, Gate(min_pass_rate))
+                write_in(loaded, built, [(format.value, output)], verdict, verbose=verbose)
         finally:
             opened.close()
     end_with(loaded, verdict)

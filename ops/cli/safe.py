@@ -86,7 +86,7 @@ def score(
     """
     from touchstone.ops.batch.cases import Wanted
     from touchstone.ops.batch.run import Run
-    from touchstone.ops.cli.common.scoring import end_with, run_files, tell_problems, write_in
+    from touchstone.ops.cli.common.scoring import end_with, judged, run_files, tell_problems, write_in
     from touchstone.scorers.reporting import Gate
     from touchstone.scorers.safe import SUITE
 
@@ -103,7 +103,7 @@ def score(
         run = Run(SUITE, settings, jobs, asked={"concern_id": concern, "batch_id": batch}, admit=Wanted(concern, batch) if files else None)
         with _observed(run, observations):
             report, facts = run_files(run, lambda: iter(sources), "cases scored")
-        verdict = SUITE.verdict(report, Gate(min_pass_rate))
+        verdict = judged(SUITE, report, Gate(min_pass_rate))
         write_in(
             SUITE, report, destination.places(report.batch.concern_id, facts.generated_at), verdict, verbose=verbose, only=ONLY.get(only or "", frozenset())
         )
@@ -138,13 +138,15 @@ def _sources(files: list[str] | None, concern: str | None, pattern: str, setting
 
     from touchstone.ops.batch.data_directory import find_batches
     from touchstone.ops.batch.sources import find_sources
-    from touchstone.ops.cli.common.scoring import paths_of
+    from touchstone.ops.cli.common.scoring import paths_of, tell_left_out
 
     if not files:
         yield from find_batches(settings.data_dir, concern, pattern)
         return
-    for source in find_sources(paths_of(files), any_file=False, hint="for <concern>/<batch>.json use --data"):
+    left_out: list[Path] = []
+    for source in find_sources(paths_of(files), any_file=False, hint="for <concern>/<batch>.json use --data", left_out=left_out):
         yield source if concern is None else replace(source, place=replace(source.place, folder=concern))
+    tell_left_out(left_out)
 
 
 def _observed(run: Any, path: Path | None) -> Any:

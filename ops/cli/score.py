@@ -42,7 +42,7 @@ def score(
     from touchstone.ops.batch.cases import Wanted
     from touchstone.ops.batch.run import Run
     from touchstone.ops.batch.sources import find_sources
-    from touchstone.ops.cli.common.scoring import end_with, paths_of, run_files, tell_problems, write_in
+    from touchstone.ops.cli.common.scoring import end_with, judged, paths_of, run_files, tell_left_out, tell_problems, write_in
     from touchstone.ops.reports.writing import check_output
     from touchstone.ops.suites import suite_settings_for_files
     from touchstone.scorers.base import ConfigError
@@ -53,12 +53,15 @@ def score(
         loaded = load_suite(suite)
         settings = suite_settings_for_files(loaded, config)
         check_output(output)
-        sources = list(find_sources(paths_of(files), any_file=loaded.read is not None, hint="name the files", missing_is_error=loaded.read is None))
+        left_out: list[Path] = []
+        reads = loaded.read is not None
+        sources = list(find_sources(paths_of(files), any_file=reads, hint="name the files", missing_is_error=not reads, left_out=left_out))
+        tell_left_out(left_out)
         run = Run(loaded, settings, jobs, asked={"concern_id": concern, "batch_id": batch}, admit=Wanted(concern, batch))
         report, _ = run_files(run, lambda: iter(sources), "cases scored")
         if not len(run.entries):
             raise ConfigError("no case to score: the files hold none; check the paths")
-        verdict = loaded.verdict(report, Gate(min_pass_rate, allow_unscored=allow_unscored))
+        verdict = judged(loaded, report, Gate(min_pass_rate, allow_unscored=allow_unscored))
         write_in(loaded, report, [(format.value, output)], verdict, verbose=verbose)
     tell_problems(run)
     end_with(loaded, verdict)

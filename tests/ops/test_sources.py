@@ -8,9 +8,10 @@ import threading
 from pathlib import Path
 
 import pytest
+import zstandard
 
 from touchstone.ops.batch.sources import DEPTH_MAX, STANDARD_INPUT, Source, UnreadableError, find_sources, opened
-from touchstone.scorers.base import ConfigError
+from touchstone.scorers.base import ConfigError, Place
 
 
 @pytest.fixture
@@ -217,3 +218,21 @@ def test_what_the_system_refuses_is_told_without_a_traceback(folder: Path, monke
         read(Source(folder / "a.json"))
     monkeypatch.setattr(os, "scandir", refuse)
     assert told("d") == {"d": "cannot be read (Permission denied); check its permissions"}
+
+
+def test_case_files_in_folders_are_known_by_their_endings_in_any_case_and_the_others_are_told(folder: Path) -> None:
+    for name in ("a.json", "b.JSONL", "c.txt", "d.Ndjson.GZ"):
+        (folder / name).touch()
+    left_out: list[Path] = []
+    sources = list(find_sources([Path("d")], any_file=False, left_out=left_out))
+    assert [(source.file, source.place) for source in sources] == [
+        ("d/a.json", Place(None, "a")), ("d/b.JSONL", Place(None, "b")), ("d/d.Ndjson.GZ", Place(None, "d")),
+    ]  # fmt: skip
+    assert left_out == [Path("d/c.txt")]
+
+
+@pytest.mark.parametrize("first", [0x50, 0x5F])
+def test_a_zstandard_file_may_begin_with_a_frame_that_holds_no_data(folder: Path, first: int) -> None:
+    skipped = bytes([first]) + b"\x2a\x4d\x18" + (4).to_bytes(4, "little") + b"meta"
+    (folder / "a.json.zst").write_bytes(skipped + zstandard.compress(b"[1]") + skipped + zstandard.compress(b"[2]"))
+    assert read(Source(folder / "a.json.zst")) == b"[1][2]"

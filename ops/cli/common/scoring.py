@@ -2,12 +2,13 @@
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import typer
 
-from touchstone.ops.cli.common.shared import one_line
+from touchstone.ops.cli.common.shared import fail, one_line
 
 if TYPE_CHECKING:
     from touchstone.ops.batch.run import Run
@@ -46,7 +47,30 @@ def run_files(run: "Run", sources: "Callable[[], Iterator[Source]]", what: str) 
         run.on_case = lambda count: progress.step(count, begun if total else None)
         with stoppable():
             facts = run.score(sources())
-            return run.suite.report(run.entries, facts), facts
+            with suite_step(run.suite, "report"):
+                return run.suite.report(run.entries, facts), facts
+
+
+@contextmanager
+def suite_step(suite: "Suite", step: str) -> Iterator[None]:
+    """End the command with one line that names the suite where its own code fails; what the user can mend stays what it is."""
+    from touchstone.ops.batch.mistakes import told
+    from touchstone.ops.cli import EXIT_INTERNAL
+    from touchstone.ops.reports.writing import Stopped
+    from touchstone.scorers.base import ConfigError
+    from touchstone.streams.account.store_port import StoreRefused, StoreUnavailable
+    from touchstone.streams.intake.mistakes import print_traceback_if_asked, where_raised
+
+    try:
+        yield
+    except (ConfigError, Stopped, StoreRefused, StoreUnavailable, OSError, typer.Exit):
+        raise
+    except Exception as error:  # a defect of the suite, whose message may quote a payload
+        if where_raised(error, str(getattr(getattr(suite, step), "__module__", ""))) is None:
+            raise  # none of its code took part
+        print_traceback_if_asked(error)
+        debug = "TOUCHSTONE_DEBUG=1 shows the traceback, which may quote payloads"
+        fail(f"suite {suite.name}: {step} failed ({told(error, getattr(suite, step))}); {debug}", EXIT_INTERNAL)
 
 
 def tell_problems(run: "Run") -> None:
@@ -67,6 +91,16 @@ def tell_problems(run: "Run") -> None:
         typer.echo(one_line(f"{count} repeated event id{'s' if count > 1 else ''}, counted once (first repeat: {first})"), err=True)
 
 
+def tell_left_out(left_out: Sequence[Path]) -> None:
+    """Print on standard error that folders held files that are not case files by their names."""
+    from touchstone.ops.batch.sources import CASE_SUFFIXES, PACKED_SUFFIXES
+
+    if left_out:
+        endings = ", ".join((*CASE_SUFFIXES, *PACKED_SUFFIXES))
+        files = "1 file in folders is not a case file" if len(left_out) == 1 else f"{len(left_out)} files in folders are not case files"
+        typer.echo(one_line(f"{files} ({endings}): not read"), err=True)
+
+
 def write_in(
     suite: "Suite", report: Any, formats: Sequence[tuple[str, Path | None]], verdict: "Verdict", *, verbose: bool = False, only: frozenset[str] = frozenset()
 ) -> None:
@@ -78,7 +112,8 @@ def write_in(
 
     for form, output in formats:
         options = LayoutOptions(verdict, verbose=verbose, colour=has_colour(output), width=width_of(output), only=only)
-        write_report(lay_out(suite, report, form, options), output)
+        with suite_step(suite, "view"):
+            write_report(lay_out(suite, report, form, options), output)
         if output is not None and output != STANDARD_OUTPUT:
             typer.echo(visible(f"wrote {output}"), err=True)
 
@@ -91,7 +126,8 @@ def end_with(suite: "Suite", verdict: "Verdict") -> NoReturn:
 
 def judged(suite: "Suite", report: Any, gate: "Gate | None" = None) -> "Verdict":
     """The suite's verdict on its report."""
-    return suite.verdict(report, gate)
+    with suite_step(suite, "verdict"):
+        return suite.verdict(report, gate)
 
 
 def paths_of(files: Sequence[str]) -> list[Path]:
