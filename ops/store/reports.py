@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from typing import Self
 
 from sqlalchemy import Connection, func, or_, select
 
@@ -135,7 +136,7 @@ class StoredEntries:
         self._held: Connection | None = None
         self._holding = ExitStack()
 
-    def __enter__(self) -> "StoredEntries":
+    def __enter__(self) -> Self:
         """Begin the one transaction of all passes. Raises `StoreUnavailable`."""
         self._held = self._holding.enter_context(reading(self._store.engine))
         return self
