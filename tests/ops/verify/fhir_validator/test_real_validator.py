@@ -18,7 +18,7 @@ from touchstone.ops.verify.fhir_validator.server import FhirValidator
 from touchstone.scorers.base import ConfigError
 
 pytestmark = pytest.mark.slow
-SAMPLES = Path(__file__).parents[4] / "ops" / "local" / "samples" / "traces"
+SAMPLES = Path(__file__).parents[4] / "scorers" / "clinical" / "samples" / "traces"
 
 
 def resource(**members: object) -> bytes:
