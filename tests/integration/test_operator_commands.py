@@ -418,7 +418,8 @@ def test_the_demo_adds_up_in_a_dumb_terminal(tmp_path: Path) -> None:
     assert "it closes" in said
     assert "19 scored + 44 skipped" in said
     assert said.count("safe:v0:result") == 5
-    assert said.count("(final)") == 6
+    assert said.count("summary_loss:v3:result") == 2
+    assert said.count("(final)") == 8
     assert said.count("equal to the live ones") == 3
     assert "\nShown: 68 events in" in said
     assert sorted(path.suffix for path in (tmp_path / "reports").iterdir()) == [".json", ".json", ".json", ".md", ".md", ".md"]

@@ -95,7 +95,7 @@ def test_a_node_that_cannot_start_says_why_and_leaves_nothing_running(tmp_path: 
     cluster.stop()
     meta = cluster.nodes[0].data_dir / "meta.properties"
     meta.write_text(meta.read_text().replace("node.id=1", "node.id=7"))
-    with pytest.raises(ConfigError, match=r"Kafka node 1 ended at once: .*server\.log"):
+    with pytest.raises(ConfigError, match=r"Kafka node 1 exited at once: .*server\.log"):
         cluster.start()
     assert cluster.alive() == {1: False}
 
