@@ -31,18 +31,22 @@ class BatchCase:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Whether a case is asked for, by its concern and batch. One without a usable name is, so that validation can say what is missing."""
+    """Whether a case is asked for, by its concern and batch.
+
+    `strict`: a case that names none is not, for kinds that need no name; else it is, so that validation can say what is missing.
+    """
 
     concern: str | None = None
     pattern: str = "*"
+    strict: bool = False
 
     def __call__(self, record: Mapping[str, Any]) -> bool:
         """Judge a completed record."""
         given = record.get("correlation")
         named = {**(given if isinstance(given, Mapping) else {}), **{key: record[key] for key in ("concern_id", "batch_id") if key in record}}
         concern, batch = named.get("concern_id"), named.get("batch_id")
-        fits = self.concern is None or not isinstance(concern, str) or concern == self.concern
-        return fits and (not isinstance(batch, str) or fnmatchcase(batch, self.pattern))
+        fits = self.concern is None or (concern == self.concern if isinstance(concern, str) else not self.strict)
+        return fits and (fnmatchcase(batch, self.pattern) if isinstance(batch, str) else not self.strict or self.pattern == "*")
 
 
 def model_of(record: Mapping[str, Any], suite: Suite) -> type[Case] | None:

@@ -149,7 +149,7 @@ def _lines(stream: BinaryIO, name: str, number: int, line: bytes) -> Iterator[Re
             try:
                 yield from _expanded(orjson.loads(line), name, where)
             except orjson.JSONDecodeError as error:
-                yield Problem(source=FileRef(file=name, place=where), what=f"is not valid JSON ({error.msg}, column {error.colno})")
+                yield Problem(source=FileRef(file=name, place=where), what=_not_json(error))
         number, line = number + 1, stream.readline(LINE_BYTES_MAX)
 
 
@@ -162,7 +162,7 @@ def _document(data: bytearray, name: str) -> Iterator[Record | Problem]:
         document = orjson.loads(data)
     except orjson.JSONDecodeError as error:
         place = FileRef(file=name, place=f"line {error.lineno}")
-        yield Problem(source=place, what=f"is not valid JSON ({error.msg}, column {error.colno})")
+        yield Problem(source=place, what=_not_json(error))
         return
     if isinstance(document, list):
         yield from ((FileRef(file=name, place=f"case {number}"), case) for number, case in enumerate(document, 1))
@@ -183,6 +183,13 @@ def _expanded(value: Any, name: str, where: str) -> Iterator[Record | Problem]:
     for number, case in enumerate(cases, 1):
         place = FileRef(file=name, place=f"{where}, case {number}" if where else f"case {number}")
         yield place, case | {key: text for key, text in handed_down.items() if case.get(key) is None} if isinstance(case, dict) else case
+
+
+def _not_json(error: orjson.JSONDecodeError) -> str:
+    """Why bytes are not JSON; nothing of them is quoted."""
+    if "UTF-8" in error.msg:
+        return "is not UTF-8; save it as UTF-8"
+    return f"is not valid JSON ({error.msg}, column {error.colno})"
 
 
 def records_of(suite: Suite, source: Source, settings: Any) -> Iterator[tuple[FileRef, dict[str, Any]] | Problem]:

@@ -57,10 +57,20 @@ def score(
         reads = loaded.read is not None
         sources = list(find_sources(paths_of(files), any_file=reads, hint="name the files", missing_is_error=not reads, left_out=left_out))
         tell_left_out(left_out)
-        run = Run(loaded, settings, jobs, asked={"concern_id": concern, "batch_id": batch}, admit=Wanted(concern, batch))
+        is_unnamed = not any("batch_id" in model.model_fields for model in loaded.cases.values())
+        run = Run(
+            loaded,
+            settings,
+            jobs,
+            asked={"concern_id": concern, "batch_id": batch},
+            admit=Wanted(concern, batch, strict=is_unnamed),
+        )
         report, _ = run_files(run, lambda: iter(sources), "cases scored")
         if not len(run.entries):
-            raise ConfigError("no case to score: the files hold none; check the paths")
+            chosen = concern is not None or batch != "*"
+            raise ConfigError(
+                f"no case to score: the files hold none{' of that concern and batch; check --concern and --batch' if chosen else '; check the paths'}"
+            )
         verdict = judged(loaded, report, Gate(min_pass_rate, allow_unscored=allow_unscored))
         write_in(loaded, report, [(format.value, output)], verdict, verbose=verbose)
     tell_problems(run)

@@ -67,7 +67,8 @@ class _Console:
         lines += [f"  Passed over: {summary.passed_over} (not among the total)"] if summary.passed_over else []
         lines += [f"  Break a rule of their standard: {summary.invalid}"] if summary.invalid else []
         lines += ["", f"  Pass Rate: {percent(summary.pass_rate)}", f"  Average Score: {score_text(summary.average_score)}{_of_scored(summary)}"]
-        lines += ["", f"  Duration: {summary.duration_s:.1f}s", "", single]
+        # Of results that were scored earlier there is no run to time.
+        lines += ["", *([f"  Duration: {summary.duration_s:.1f}s", ""] if summary.duration_s else []), single]
         return "\n".join(lines) + "\n"
 
     def _joined(self, lines: list[str]) -> str:

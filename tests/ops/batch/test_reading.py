@@ -59,7 +59,7 @@ def test_a_wrapper_hands_its_ids_to_cases_without(tmp_path: Path) -> None:
         ("a.json", "", ["a.json: is empty"]),
         ("a.json", " \n \n", ["a.json: is empty"]),
         ("a.json", "[" * 10_000 + "]" * 10_000, ["a.json, line 1: is not valid JSON"]),
-        ("a.jsonl", b'{"test_id": "\xff\xfe"}', ["a.jsonl, line 1: is not valid JSON"]),
+        ("a.jsonl", b'{"test_id": "\xff\xfe"}', ["a.jsonl, line 1: is not UTF-8; save it as UTF-8"]),
         ("a.jsonl", '{"test_id": "\\ud800"}', ["a.jsonl, line 1: is not valid JSON"]),
         ("a.json", '{"cases": 5}', ["a.json, line 1: has a field `cases` that is not a list"]),
         ("a.json", "secret-canary\nand more", ["a.json, line 1: is not valid JSON"]),
