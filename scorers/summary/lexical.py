@@ -51,11 +51,11 @@ def shares(premises: Sequence[frozenset[str]], hypotheses: Sequence[frozenset[st
 def words(text: str) -> frozenset[str]:
     """The stems of a text's content words; of all its words where none has content."""
     found = [_THOUSANDS.sub("", word) for word in _WORD.findall(unicodedata.normalize("NFKC", text).casefold())]
-    return frozenset(_stem(word) for word in found if word not in STOPWORDS) or frozenset(map(_stem, found))
+    return frozenset(stem(word) for word in found if word not in STOPWORDS) or frozenset(map(stem, found))
 
 
 @lru_cache(maxsize=65_536)
-def _stem(word: str) -> str:
+def stem(word: str) -> str:
     """A word without its inflection; crude, but the same for what a text and a statement of it usually write."""
     if not word[0].isalpha():
         return "percent" if word == "%" else word
@@ -84,8 +84,8 @@ def _without_ending(word: str) -> str:
     if word.endswith("ied") and len(word) > 4:
         return word[:-3] + "y"
     for ending in ("ing", "ed", "ly"):
-        stem = word.removesuffix(ending)
-        if stem != word and len(stem) >= 3 and _VOWEL.search(stem):
-            word = _DOUBLED.sub(r"\1", stem) if ending != "ly" else stem
+        bare = word.removesuffix(ending)
+        if bare != word and len(bare) >= 3 and _VOWEL.search(bare):
+            word = _DOUBLED.sub(r"\1", bare) if ending != "ly" else bare
             break
     return word[:-1] if word.endswith("e") and len(word) > 3 else word
