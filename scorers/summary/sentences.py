@@ -38,6 +38,13 @@ _SELDOM_LAST = re.compile(
 #: A number with its unit, then a full stop: pysbd takes a single letter for an initial.
 _AFTER_UNIT = re.compile(r"(?<=\d )(?:°?[CFKLgmsh]|mg|mL|ml|kg|cm|mm|dL)\. +(?=[A-Z])")
 _BREAK = re.compile(r"\n\s*\n")
+#: Where one element of a tagged text ends and the next begins; tags inside a sentence (emphasis, links) are no boundary.
+_BETWEEN_TAGS = re.compile(r"</(?!(?:b|i|em|strong|u|s|span|a|code|sub|sup|mark|small|q)>)[A-Za-z][\w:.-]{0,40}>\s*(?=<[A-Za-z])")
+#: Nothing is said here: tags alone, or the rule under the head of a table.
+_TAGS_ONLY = re.compile(r"(?:</?[A-Za-z][^<>]{0,100}>\s*)+")
+_RULE = re.compile(r"[|:\s=+-]*[-=]{3}[|:\s=+-]*")
+_SILENT_CHARS = 200
+_HEADING = re.compile(r"#{1,6}\s+\S|(\*\*|__)[^*_\n]{1,100}\1\s*:?$")
 
 
 class Span(NamedTuple):
@@ -112,7 +119,7 @@ def _blocks(text: str) -> Iterator[Span]:
 def _boundaries(text: str, block: Span) -> list[int]:
     """Where sentences begin in a block, its own start first; nothing is lost, since only the places are taken."""
     part = text[block.start : block.end]
-    places = {0, *(match.end() for match in _AFTER_UNIT.finditer(part))}
+    places = {0, *(match.end() for pattern in (_AFTER_UNIT, _BETWEEN_TAGS) for match in pattern.finditer(part))}
     if part.strip():
         places |= set(_segmenter()(part))
     return [block.start + place for place in sorted(places) if place < len(part)]
@@ -125,10 +132,16 @@ def _joined(text: str, before: Span, after: Span) -> bool:
         return False
     first = text[before.start : before.end][-40:] if before.end - before.start > 40 else text[before.start : before.end]
     second = text[after.start : min(after.end, after.start + 40)]
+    if _is_silent(text, before):
+        return not second.startswith("</") or first.startswith("<")
+    if _is_silent(text, after):
+        return second.startswith("</") or not second.startswith("<")
     if not gap:  # an address, a decimal, a word that was cut hard; only full-width stops end a sentence without a blank
+        if first[-1] == ">" and second[0] == "<":
+            return _BETWEEN_TAGS.match(text, before.start + (first.rfind("<") - len(first)) % (before.end - before.start)) is None
         return first[-1] not in _FULL_WIDTH or _CLOSING_ONLY.match(text[after.start : after.end]) is not None
     line_break = "\n" in gap
-    if line_break and _BULLET.match(text, after.start):
+    if line_break and (_BULLET.match(text, after.start) or _stands_alone(text, before, after)):
         return False
     if _MARKER_ONLY.fullmatch(text[before.start : before.end]) and not line_break:
         return True
@@ -142,6 +155,23 @@ def _joined(text: str, before: Span, after: Span) -> bool:
         return not ended or _SELDOM_LAST.search(first) is not None or first[-1] == "."
     # A cut that a block made, or a blank that pysbd took for an end.
     return not ended and not line_break
+
+
+def _is_silent(text: str, span: Span) -> bool:
+    """Whether a span is tags or a rule alone."""
+    if span.end - span.start > _SILENT_CHARS or text[span.start] not in "<|-=:+":
+        return False
+    return (_TAGS_ONLY.fullmatch(text, span.start, span.end) or _RULE.fullmatch(text, span.start, span.end)) is not None
+
+
+def _stands_alone(text: str, before: Span, after: Span) -> bool:
+    """Whether a line break ends what stands before it: after a heading, and between the rows of a table."""
+    begin = max(text.rfind("\n", before.start, before.end) + 1, before.start, before.end - BLOCK_CHARS)
+    if _HEADING.match(text, begin, before.end):
+        return True
+    end = text.find("\n", after.start, min(after.end, after.start + BLOCK_CHARS))
+    line, following = text[begin : before.end], text[after.start : end if end >= 0 else after.end]
+    return any(separator in line and separator in following for separator in ("|", "\t"))
 
 
 def _trimmed(text: str, start: int, end: int) -> Span | None:

@@ -3,7 +3,8 @@ import time
 
 import pytest
 
-from touchstone.scorers.summary.guardrails import Generation, Unreadable, breaches, ends_whole, read_generation
+from touchstone.scorers.summary.endings import ends_whole
+from touchstone.scorers.summary.guardrails import Generation, Unreadable, breaches, read_generation
 from touchstone.scorers.summary.sentences import split
 
 WHOLE = [
@@ -40,6 +41,32 @@ WHOLE = [
     "He is home.  \n\n",
     "„Er ist zu Hause.“",
     "« Il est chez lui. »",
+    "Plan:\n- Seen again on 4 May",
+    "- Vitamin D\n- Vitamin A",
+    "1. Plug it in\n2. Switch it on",
+    "* What the risks are\n* Who to turn to",
+    "- the wheels;\n- the brakes;",
+    "1. bisoprolol\n   2.5 mg at night",
+    "He is home.\n\n## What comes next",
+    "He is home.\n\n**Follow-up**",
+    "Fares fall in May.\n\nSources\n=======",
+    "<summary>He is home</summary>",
+    "<ul><li>the hull</li><li>Switch it on</li></ul>",
+    '<drug name="bisoprolol" dose="2.5 mg"/>',
+    "He is home. <b>Ward: 4B</b>",
+    "drug\tdose\napixaban\t5 mg",
+    "drug | dose\n--- | ---\napixaban | 5 mg",
+    "what, when\nreview, May\nlamp, on",
+    "| what | when |\n| review | on |",
+    "Allergies: none\nFollow-up: 4 May",
+    "He is home.\n\nFollow-up: cardiology clinic, 4 May",
+    "Blood group: A",
+    "He is home and well.\n\nYours sincerely,\nJane Osei\nConsultant Cardiologist",
+    "The river runs\nThe river bends\nAnd all my days\nFlow to the sea",
+    "Run this:\n\n```bash\nmake on\n```",
+    '{"a": ["on"]}',
+    "It was replaced by `while queue`",
+    "All tests pass ✅",
 ]
 CUT = [
     "He went",
@@ -58,6 +85,21 @@ CUT = [
     "drugs, e.g.",
     "彼は帰宅し",
     "He went home. # Notes",
+    "- The hull was painted.\n- The mast was replaced.\n- The sails were torn",
+    "- The patient was",
+    "1. Fill the pan\n2. Heat the",
+    "## Plan\n\nHe will be seen on",
+    "<summary>He was given 5",
+    "<summary>He is home.</summ",
+    "He was given <b>5</b>",
+    "| drug | dose |\n|---|---|\n| apixaban | 5",
+    "drug\tdose\napixaban\t5 mg\nrami",
+    "Diagnosis: asthma\nPlan: He will be seen by the",
+    "Conclusion: fares fall and trains",
+    "He is home.\n\nThe patient",
+    "This text is hard\nwrapped at forty columns\nand goes on and on",
+    "Run this:\n\n```python\nclient.send",
+    '{"a": "He is home.',
 ]
 
 
