@@ -1,0 +1,154 @@
+"""Clauses of a sentence as words with their places, as far as rules about wording need them. Pure, linear, and bounded."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import NamedTuple
+
+from touchstone.scorers.summary.lexical import STOPWORDS, stem
+
+#: What is read of a sentence or unit; a longer one is compared by its beginning.
+CHARS_MAX, CLAUSES_MAX = 1_200, 10
+
+_TOKEN = re.compile(r"\d+(?:[.,:/]\d+)*|(?:[^\W\d_]\.){2,}|[^\W\d_]+(?:['’][^\W\d_]+)*|[;:()—–,%]|\bvs\b")
+_ALWAYS_SPLITS = frozenset({";", ":", "(", ")", "—", "–", "but", "while", "whereas", "although", "though", "which", "who", "whilst", "because", "since", "so"})
+#: These split where a verb stands on both sides; else they join items of a list.
+_MAY_SPLIT = frozenset({",", "and", "or", "nor"})
+_FRONTED = frozenset({"before", "after", "following"})
+_AUXILIARIES = frozenset(
+    "is are was were be been am has have had do does did will would can cannot could may might must shall should won't isn't aren't wasn't weren't hasn't haven't"
+    " hadn't don't doesn't didn't can't couldn't wouldn't shouldn't denies reports shows remains stays becomes gets takes makes says gives lies needs".split()
+)
+#: Verbs that carry little, and people that a clinical note always speaks of; two clauses that share these alone share nothing.
+_LIGHT = frozenset(
+    map(stem, "show reveal report find note describe demonstrate state say also have get make take give become remain now year day time case new".split())
+)
+_IRREGULAR = frozenset(
+    "began rose fell grew went gave took made found held kept left lost met paid ran said saw sent set sold told won wrote built bought brought came chose cut drew"
+    " drove felt fought got knew lay led lent let put read rode shook shot sank spent split spoke spread stood stole struck swept taught thought threw understood"
+    " woke wore withdrew beat broke caught became overturned underwent shut hit hurt".split()
+)
+
+
+class Word(NamedTuple):
+    """One word or mark. `stem`: "" for marks; `content`: whether it says something by itself."""
+
+    start: int
+    end: int
+    text: str
+    fold: str
+    stem: str
+    content: bool
+
+
+@dataclass(frozen=True, slots=False)
+class Clause:
+    """A run of words of one text."""
+
+    words: tuple[Word, ...]
+
+    @cached_property
+    def stems(self) -> frozenset[str]:
+        """Stems of the content words."""
+        return frozenset(word.stem for word in self.words if word.content)
+
+    @cached_property
+    def all_stems(self) -> frozenset[str]:
+        """Stems of all words."""
+        return frozenset(word.stem for word in self.words if word.stem)
+
+    @cached_property
+    def folds(self) -> frozenset[str]:
+        """All words, folded."""
+        return frozenset(word.fold for word in self.words)
+
+    def next_content(self, index: int, count: int = 1) -> list[str]:
+        """Stems of the next `count` content words after a place."""
+        return [word.stem for word in self.words[index + 1 :] if word.content][:count]
+
+    def last_content(self, index: int, count: int = 1) -> list[str]:
+        """Stems of the last `count` content words before a place, the nearest first."""
+        return [word.stem for word in reversed(self.words[:index]) if word.content][:count]
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A sentence in clauses."""
+
+    text: str
+    words: tuple[Word, ...]
+    clauses: tuple[Clause, ...]
+
+
+@lru_cache(maxsize=4_096)
+def read(text: str) -> Reading:
+    """Split a sentence into words and clauses. A sentence of several clauses is also one as a whole, unless it is long."""
+    words = tuple(_words(text[:CHARS_MAX]))
+    pieces = [Clause(piece) for piece in _pieces(words) if any(word.stem for word in piece)][:CLAUSES_MAX]
+    return Reading(text, words, tuple(pieces))
+
+
+def _words(text: str) -> Iterator[Word]:
+    for match in _TOKEN.finditer(text):
+        written = match.group()
+        fold = written.casefold().replace("’", "'")
+        if not written[0].isalnum():
+            yield Word(*match.span(), written, fold, "", content=False)
+            continue
+        root = stem(fold) if fold != "%" else "percent"
+        yield Word(*match.span(), written, fold, root, content=fold not in STOPWORDS and root not in _LIGHT and root != "not")
+
+
+def _pieces(words: Sequence[Word]) -> Iterator[tuple[Word, ...]]:
+    """Cut at marks and conjunctions; at a comma or "and" only between two runs that have a verb each, and not behind "after …"."""
+    piece: list[Word] = []
+    run: list[Word] = []
+    joint: Word | None = None
+    for word in (*words, None):
+        if word is not None and word.fold not in _ALWAYS_SPLITS and word.fold not in _MAY_SPLIT:
+            run.append(word)
+            continue
+        fronted = bool(piece) and piece[0].fold in _FRONTED and joint is not None and joint.fold == ","
+        if piece and (joint is None or joint.fold in _ALWAYS_SPLITS or (_has_verb(piece) and _has_verb(run) and not fronted)):
+            yield tuple(piece)
+            piece = run
+        else:
+            piece = [*piece, *([joint] if joint is not None and piece else []), *run]
+        run = [word] if word is not None and word.fold == "nor" else []  # it negates what follows
+        joint = word
+    if piece:
+        yield tuple(piece)
+
+
+def _has_verb(words: Sequence[Word]) -> bool:
+    return any(
+        word.fold in _AUXILIARIES or word.fold in _IRREGULAR or (word.fold.endswith("ed") and len(word.fold) > 4 and word.fold[-3] not in "e") for word in words
+    )
+
+
+class Overlap(NamedTuple):
+    """What two sets of stems share, and what each has alone."""
+
+    shared: frozenset[str]
+    here: frozenset[str]
+    there: frozenset[str]
+
+    def same_thing(self, strict: float) -> bool:
+        """Whether both speak about the same thing: most of the shorter is shared, and where each says something alone, at least `strict` of it."""
+        shared, here, there = len(self.shared), len(self.here), len(self.there)
+        if not shared:
+            return False
+        least, most = shared + min(here, there), shared + max(here, there)
+        if shared == 1:
+            return most <= 2 and least == 1
+        needed = strict if here and there else 0.6
+        return shared >= needed * least and shared * 3 >= most
+
+
+def overlap(here: frozenset[str], there: frozenset[str]) -> Overlap:
+    """Compare two sets of stems."""
+    shared = here & there
+    return Overlap(shared, here - shared, there - shared)
