@@ -1,0 +1,179 @@
+"""Where a sentence of a summary states another value than the facts and sentences it is about: 100 mg for 10 mg, 1987 for 1978.
+
+Values are compared by what they mean, not as written. A value that a unit bears is right. One that none bears is wrong only where a near unit
+states a value of that kind about the same thing, which the sentence states nowhere else; anything else is merely unsupported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+from touchstone.scorers.summary.differences import Difference, Rule
+from touchstone.scorers.summary.values import arithmetic
+from touchstone.scorers.summary.values.surroundings import Placed, Reading, dosed, look
+from touchstone.scorers.summary.values.value import Value, comparable, same, same_figures
+
+#: Units, the nearest in meaning first, whose values a sentence's may differ from. All units given may bear a value.
+NEAREST = 8
+#: Units that are read at most.
+UNITS_MAX = 64
+#: How surely two values must be about the same thing before they are said to differ.
+SURE = {
+    "number": 2.0,
+    "ordinal": 2.5,
+    "date": 1.5,
+    "clock": 1.5,
+    "age": 1.0,
+    "frequency": 1.0,
+    "quantity": 1.25,
+    "duration": 1.5,
+    "money": 1.25,
+    "percentage": 1.25,
+}
+#: A value that is borne, but by another thing's unit: so much surer must it be about the unit that it differs from.
+SWAPPED = 2.0
+_RULES: dict[str, Rule] = {"ordinal": "number", "age": "number", "frequency": "quantity", "clock": "date"}
+_READINGS_KEPT = 4096
+#: For each unit, each of its values and each value of the sentence: whether they are the same.
+_Alike = Sequence[Sequence[Sequence[bool]]]
+
+
+class _Pair(NamedTuple):
+    """A value of the sentence and one of a unit, and how surely both are about the same thing."""
+
+    sureness: float
+    here: int
+    unit: int
+    there: int
+
+
+def find(sentence: str, units: Sequence[str]) -> list[Difference]:
+    """The values of a sentence that differ from those of the units (facts, sentences of the gold; nearest in meaning first) about the same thing."""
+    stated = _look(sentence)
+    if not stated.values:
+        return []
+    read = [_look(unit) for unit in units[:UNITS_MAX]]
+    commonness = _commonness(read)
+    alike = [[[same(here.value, its.value) for here in stated.values] for its in unit.values] for unit in read]
+    wrong: list[_Pair] = []
+    for here, placed in enumerate(stated.values):
+        wrong.extend(_against(here, placed, stated, read, alike, commonness))
+    return _told(wrong, stated, read)
+
+
+@lru_cache(maxsize=_READINGS_KEPT)
+def _look(text: str) -> Reading:
+    return look(text)
+
+
+def _commonness(read: Sequence[Reading]) -> dict[str, int]:
+    """In how many units each stem stands: what stands in many tells them apart badly."""
+    counts: dict[str, int] = {}
+    for unit in read:
+        for word in unit.stems:
+            counts[word] = counts.get(word, 0) + 1
+    return counts
+
+
+def _against(here: int, placed: Placed, stated: Reading, read: Sequence[Reading], alike: _Alike, commonness: dict[str, int]) -> list[_Pair]:
+    """The pairs of one value of the sentence with values of units that it contradicts, if it does."""
+    value = placed.value
+    if value.weak:
+        return []
+    borne = _borne(here, placed, read, alike, commonness)
+    pairs = []
+    for index, unit in enumerate(read[:NEAREST]):
+        for there, its in enumerate(unit.values):
+            if its.value.weak or any(alike[index][there]) or not comparable(value, its.value):
+                continue
+            pairs.append(_Pair(_sureness(placed, its, commonness) + _nearness(index), here, index, there))
+    if borne is None:
+        pairs = [pair for pair in pairs if pair.sureness >= SURE[value.kind]]
+        return [] if pairs and arithmetic.follows(placed, stated, read[:NEAREST]) else pairs
+    return [pair for pair in pairs if pair.sureness >= SWAPPED + max(borne, 0.0) and borne < 1.0]
+
+
+def _nearness(index: int) -> float:
+    """What it adds to the sureness that a unit is the nearest, or the next."""
+    return (0.5, 0.25)[index] if index < 2 else 0.0
+
+
+def _borne(here: int, placed: Placed, read: Sequence[Reading], alike: _Alike, commonness: dict[str, int]) -> float | None:
+    """How surely the value is about the same thing as one in a unit that is the same; None where no unit has it."""
+    best: float | None = None
+    for index, unit in enumerate(read):
+        for there, its in enumerate(unit.values):
+            equal = alike[index][there][here]
+            if equal or same_figures(placed.value, its.value):
+                sureness = _sureness(placed, its, commonness) + _nearness(index) - (0.0 if equal else 1.0)
+                best = sureness if best is None else max(best, sureness)
+    return best
+
+
+def _sureness(mine: Placed, its: Placed, commonness: dict[str, int]) -> float:
+    """How surely two values are about the same thing: by what they count, and by the words around them."""
+    heads, other = mine.value.heads, its.value.heads
+    score = 0.0
+    if heads & other:
+        score += 2.0
+    elif heads & its.far or other & mine.far:
+        score += 1.0
+    elif heads and other and mine.value.kind in {"number", "ordinal"}:
+        score -= 1.0
+    near = mine.near & its.near
+    half = ((mine.near & its.far) | (mine.far & its.near)) - near
+    far = (mine.far & its.far) - near - half
+    score += min(3.0, sum(_weight(word, commonness) for word in near))
+    score += min(1.5, sum(0.5 * _weight(word, commonness) for word in half))
+    score += min(1.0, sum(0.25 * _weight(word, commonness) for word in far))
+    return score + (0.75 if _slip(mine.value, its.value) else 0.0)
+
+
+def _weight(word: str, commonness: dict[str, int]) -> float:
+    return 1.0 if commonness.get(word, 0) < 3 else 0.5
+
+
+def _slip(mine: Value, its: Value) -> bool:
+    """Whether one figure looks like the other one mistyped: digits exchanged, one changed, a zero more."""
+    if not mine.figures or not its.figures or not mine.figures[0] or not its.figures[0]:
+        return False
+    one, two = (f"{figure:.10g}".replace(".", "").strip("0") for figure in (mine.figures[0], its.figures[0]))
+    if one == two:
+        return True
+    if len(one) != len(two) or len(one) < 2:
+        return False
+    return sorted(one) == sorted(two) or sum(a != b for a, b in zip(one, two, strict=True)) == 1
+
+
+def _told(wrong: list[_Pair], stated: Reading, read: Sequence[Reading]) -> list[Difference]:
+    """One difference for each wrong value, the surest; no value of a unit answers for two."""
+    said: dict[int, Difference] = {}
+    taken: set[tuple[int, int]] = set()
+    for pair in sorted(wrong, key=lambda pair: (-pair.sureness, pair.here, pair.unit, pair.there)):
+        if pair.here in said or (pair.unit, pair.there) in taken:
+            continue
+        taken.add((pair.unit, pair.there))
+        said[pair.here] = _difference(pair, stated, read[pair.unit])
+    return [said[here] for here in sorted(said)]
+
+
+def _difference(pair: _Pair, stated: Reading, unit: Reading) -> Difference:
+    here, there = stated.values[pair.here].value, unit.values[pair.there].value
+    told = there if here.kind == "number" else here
+    rule: Rule = _RULES.get(told.kind) or told.kind  # type: ignore[assignment]
+    clinical = _clinical(here, there, stated, unit)
+    if rule == "number" and (dosed(here) or dosed(there)):
+        rule, clinical = "quantity", True
+    return Difference(rule, (here.start, here.end), (there.start, there.end), pair.unit, clinical)
+
+
+def _clinical(here: Value, there: Value, stated: Reading, unit: Reading) -> bool:
+    """Whether the quantity is one of medicine: by its unit, or by its unit and the words around it."""
+    degree = max(here.clinical, there.clinical)
+    if degree != 1:
+        return degree == 2
+    if here.kind in {"percentage", "frequency"}:
+        return stated.medicinal or unit.medicinal
+    return stated.clinical or unit.clinical

@@ -1,0 +1,17 @@
+"""Stems by which words of two texts are taken for one."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from touchstone.scorers.summary import lexical
+
+#: Stems that agree in so many letters are one word's: withdraw and withdrawal, discharge and discharged.
+PREFIX = 6
+
+
+@lru_cache(maxsize=65_536)
+def stem(word: str) -> str:
+    """The stem of one word, cut to its first letters."""
+    found = next(iter(lexical.words(word)), word)
+    return found[:PREFIX]

@@ -1,0 +1,87 @@
+"""What stands around a value: the words by which two texts show that they speak of the same thing."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from touchstone.scorers.summary.lexical import STOPWORDS
+from touchstone.scorers.summary.values.reading import read
+from touchstone.scorers.summary.values.stems import stem
+from touchstone.scorers.summary.values.tokens import Tokens
+from touchstone.scorers.summary.values.value import Value
+
+_BREAKS = frozenset({",", ";", ":", ".", "(", ")", "!", "?", "and", "but", "while", "whereas", "or", "then", "versus", "with"})
+#: Words that say nothing of what a value is of.
+_EMPTY = frozenset(["per", "cent", "percent", "total", "number", "said", "day", "today", "every", "each", "one", "first", "second", "new", "times", "time"])
+_MEDICINE = frozenset(
+    ["dose", "doses", "dosage", "dosed", "tablet", "tablets", "capsule", "capsules", "injection", "injections", "injected", "infusion", "insulin", "inhaler", "puffs", "drops", "prescribed", "prescription", "medication", "medicine", "medicines", "drug", "antibiotic", "antibiotics", "iv", "orally", "oral", "subcutaneous", "intravenous", "prn", "bid", "tid", "qds", "tds", "mg", "mcg", "μg", "mmol", "mmhg", "bpm", "mmol/l", "potassium", "sodium", "creatinine", "haemoglobin", "hemoglobin", "glucose", "hba1c", "saturation", "saturations", "spo2", "oxygen", "ejection", "platelet", "platelets", "troponin", "lactate", "pulse", "bp", "egfr", "inr", "bilirubin", "albumin", "lvef", "crp", "tsh", "ferritin", "cholesterol", "urea", "calcium", "magnesium", "pressure", "systolic", "diastolic", "aspirin", "warfarin", "heparin", "digoxin", "steroid", "steroids", "vaccine", "vaccination"]
+)
+_SETTING = frozenset(["patient", "patients", "ward", "clinic", "hospital", "admission", "admitted", "discharge", "discharged", "nurse", "doctor", "gp", "febrile", "fever", "surgery", "bedtime"])
+_DRUG = re.compile(
+    r"^[a-z]{2,20}(?:pril|sartan|olol|statin|cillin|mycin|azole|xaban|parin|gliptin|gliflozin|formin|floxacin|dipine|thiazide|semide|mab|tinib|cetamol|profen|oxine|pram|oxetine|solone|sone)$"
+)
+_DOSED = frozenset({"tablet", "capsul", "puff", "drop", "dose", "spray", "patch", "inject", "ampoul", "sachet", "unit"})
+
+
+class Placed(NamedTuple):
+    """A value with the stems around it: `near` in its part of the sentence, `far` in all of it."""
+
+    value: Value
+    near: frozenset[str]
+    far: frozenset[str]
+
+
+class Reading(NamedTuple):
+    """A text that was read: its values, the stems of its content words, the words that show what it is about."""
+
+    values: tuple[Placed, ...]
+    stems: frozenset[str]
+    words: frozenset[str]
+
+    @property
+    def medicinal(self) -> bool:
+        """Whether it speaks of medicines or of what is measured in patients."""
+        return bool(self.words & _MEDICINE) or any(_DRUG.match(word) for word in self.words)
+
+    @property
+    def clinical(self) -> bool:
+        """Whether it speaks of patients or of medicines."""
+        return bool(self.words & _SETTING) or self.medicinal
+
+
+def look(text: str) -> Reading:
+    """Reads a text and the surroundings of each of its values."""
+    tokens, values = read(text)
+    inside = {place for value in values for place in range(value.first, value.after)}
+    content = {place: stem(token.text) for place, token in enumerate(tokens.items) if place not in inside and _tells(token.kind, token.text)}
+    parts = _parts(tokens, inside)
+    stems: dict[int, set[str]] = {}
+    for place, word in content.items():
+        stems.setdefault(parts[place], set()).add(word)
+    everything = frozenset(content.values())
+    placed = []
+    for value in values:
+        part = parts[value.first]
+        near = frozenset(stems.get(part) or stems.get(part - 1) or stems.get(part + 1) or ())
+        placed.append(Placed(value, near, everything))
+    return Reading(tuple(placed), everything, frozenset(token.text for token in tokens.items if token.kind in {"word", "code"}))
+
+
+def dosed(value: Value) -> bool:
+    """Whether a number counts tablets, puffs and the like."""
+    return bool(value.heads & _DOSED - {"unit"})
+
+
+def _tells(kind: str, text: str) -> bool:
+    return kind in {"word", "code"} and text not in STOPWORDS and text not in _EMPTY and len(text) > 1
+
+
+def _parts(tokens: Tokens, inside: set[int]) -> list[int]:
+    """For each token the number of the part of the sentence it stands in; signs and joining words part them."""
+    parts, part = [], 0
+    for place, token in enumerate(tokens.items):
+        if token.text in _BREAKS and place not in inside:
+            part += 1
+        parts.append(part)
+    return parts

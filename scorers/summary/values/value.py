@@ -1,0 +1,153 @@
+"""What a value read from a text is, and when two of them are the same one."""
+
+from __future__ import annotations
+
+import math
+from typing import Literal, NamedTuple
+
+from touchstone.scorers.summary.values.dates import When
+
+Kind = Literal["number", "ordinal", "age", "quantity", "frequency", "date", "clock", "duration", "money", "percentage"]
+Hedge = Literal["", "about", "nearly", "over", "under"]
+
+#: How far "about" reaches, and the same for a fraction in words: "a third" of 31 %.
+ABOUT, ABOUT_FRACTION = 0.055, 0.1
+#: A rounded value may be so far from what it rounds.
+ROUNDED = 0.025
+#: A month has 28 to 31 days: calendars are compared a little loosely.
+CALENDAR = 0.08
+_EXACT = 1e-6
+
+
+class Value(NamedTuple):
+    """One value in a text, at [start, end) and at tokens [first, after).
+
+    `readings`: dimension and amount, the likeliest first, in one unit for each dimension. `figures`: the number as it is written.
+    `whens`: what a date may mean. `span`: the range of which it is an end, in the dimension of its first reading. `heads`: stems of what it counts
+    or labels. `weak`: too slight to be called wrong. `clinical`: 2 always, 1 where the text is clinical.
+    """
+
+    kind: Kind
+    start: int
+    end: int
+    first: int
+    after: int
+    readings: tuple[tuple[str, float], ...] = ()
+    figures: tuple[float, ...] = ()
+    whens: tuple[When, ...] = ()
+    hedge: Hedge = ""
+    span: tuple[float, float] | None = None
+    heads: frozenset[str] = frozenset()
+    weak: bool = False
+    clinical: int = 0
+    words: bool = False
+
+
+def same(here: Value, there: Value) -> bool:
+    """Whether a value says what another one says, as exactly as it claims to."""
+    if here.whens and there.whens and any(mine.agreement(its) for mine in here.whens for its in there.whens):
+        return True
+    for dimension, amount in here.readings:
+        for other, its in there.readings:
+            if dimension == other and (_near(here, amount, there, its) or _covered(here, amount, there) or _covered(there, its, here)):
+                return True
+    return _same_figures(here, there)
+
+
+def comparable(here: Value, there: Value) -> bool:
+    """Whether two values measure the same thing in kind: both masses, both dates that say a part in common, both bare numbers."""
+    if here.whens or there.whens:
+        return any(mine.agreement(its) is not None for mine in here.whens for its in there.whens)
+    mine, its = {dimension for dimension, _ in here.readings}, {dimension for dimension, _ in there.readings}
+    if mine & its:
+        return True
+    if any(one.startswith("money") for one in mine) and any(one.startswith("money") for one in its):
+        return True
+    return (_bare(here) and there.kind in _AS_BARE) or (_bare(there) and here.kind in _AS_BARE)
+
+
+_AS_BARE = frozenset({"quantity", "age", "money", "percentage"})
+_COUNTS = frozenset({"number", "ordinal", "age"})
+
+
+def _bare(value: Value) -> bool:
+    """A number that counts nothing: what it is of is left to the reader."""
+    return value.kind == "number" and not value.heads
+
+
+def _same_figures(here: Value, there: Value) -> bool:
+    """Whether the bare numbers are equal where one of them does not say its unit, or both only count."""
+    if (here.kind in _COUNTS and there.kind in _COUNTS) or (here.kind == "number" and not here.heads) or (there.kind == "number" and not there.heads):
+        return any(math.isclose(mine, its, rel_tol=_EXACT) for mine in here.figures for its in there.figures)
+    return False
+
+
+def same_figures(here: Value, there: Value) -> bool:
+    """Whether the bare numbers are equal, whatever they count."""
+    return any(math.isclose(mine, its, rel_tol=_EXACT, abs_tol=1e-12) for mine in here.figures for its in there.figures)
+
+
+def _covered(point: Value, amount: float, ranged: Value) -> bool:
+    """Whether a single value lies in the range that the other one ends: "a week" in "5 to 10 days"."""
+    return point.span is None and ranged.span is not None and ranged.span[0] * (1 - _EXACT) <= amount <= ranged.span[1] * (1 + _EXACT)
+
+
+def _near(here: Value, mine: float, there: Value, its: float) -> bool:
+    """Whether two amounts of one dimension are equal, as far as their hedges and their rounding let them."""
+    if math.isclose(mine, its, rel_tol=_EXACT, abs_tol=1e-12):
+        return True
+    if (
+        here.kind in {"duration", "frequency"}
+        and there.kind == here.kind
+        and _scale(here, mine) != _scale(there, its)
+        and abs(mine - its) <= CALENDAR * max(mine, its)
+    ):
+        return True
+    return _reaches(here, mine, its) or _reaches(there, its, mine) or _rounds(here, mine, its) or _rounds(there, its, mine)
+
+
+def _scale(value: Value, amount: float) -> float:
+    """How many of the compared unit the written unit is."""
+    return round(amount / value.figures[0], 9) if value.figures and value.figures[0] else 0.0
+
+
+def _reaches(hedged: Value, amount: float, other: float) -> bool:
+    """Whether "about", "nearly", "over" or "under" the amount may be the other one."""
+    low, high = _reach(hedged, amount)
+    return min(low, high) <= other <= max(low, high)
+
+
+def _reach(hedged: Value, amount: float) -> tuple[float, float]:
+    fraction = hedged.words and hedged.kind == "percentage"
+    if not hedged.hedge:
+        reach = 0.04 * amount if fraction else 0.0
+        return amount - reach, amount + reach
+    if hedged.hedge == "about":
+        reach = (ABOUT_FRACTION if fraction else ABOUT) * amount
+        return amount - reach, amount + reach
+    if hedged.hedge == "nearly":
+        return 0.88 * amount, 1.01 * amount
+    step = last_place(hedged.figures[0]) / hedged.figures[0] if hedged.figures and hedged.figures[0] else 0.0
+    far = min(0.5, max(0.1, 1.5 * step))
+    return (amount, (1 + far) * amount) if hedged.hedge == "over" else ((1 - far) * amount, amount)
+
+
+def _rounds(short: Value, amount: float, other: float) -> bool:
+    """Whether the amount is the other one rounded to the figures it is written with, two at least: 1,800 for 1,793, 12 % for 11.8 %."""
+    figure = short.figures[0] if short.figures else 0.0
+    if not figure or (short.words and short.kind == "percentage") or short.kind in {"date", "clock", "age", "ordinal", "frequency"}:
+        return False
+    place = last_place(figure)
+    if figure < 10 * place or abs(amount - other) > ROUNDED * abs(other):
+        return False
+    return abs(amount - other) <= 0.501 * place * abs(amount / figure)
+
+
+def last_place(figure: float) -> float:
+    """What one more in the last figure that is not zero is worth: 100 for 1,800, 0.1 for 2.5."""
+    digits = f"{figure:.12g}"
+    if "e" in digits:
+        return 10.0 ** math.floor(math.log10(abs(figure))) if figure else 1.0
+    if "." in digits:
+        return float(10.0 ** -len(digits.split(".")[1]))
+    return float(10.0 ** (len(digits) - len(digits.rstrip("0")))) if figure else 1.0
