@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import permutations
 from typing import NamedTuple
 
 from touchstone.scorers.summary.differences import Difference, Rule
 from touchstone.scorers.summary.values import arithmetic
-from touchstone.scorers.summary.values.surroundings import Placed, Reading, dosed, look
+from touchstone.scorers.summary.values.surroundings import Placed, Reading, dosed, laboratory, look
 from touchstone.scorers.summary.values.value import Value, comparable, same, same_figures
 
 #: Units, the nearest in meaning first, whose values a sentence's may differ from. All units given may bear a value.
@@ -34,6 +35,8 @@ SURE = {
 }
 #: A value that is borne, but by another thing's unit: so much surer must it be about the unit that it differs from.
 SWAPPED = 2.0
+#: How much surer it makes that the units have one value only of its kind.
+ALONE = 0.5
 _RULES: dict[str, Rule] = {"ordinal": "number", "age": "number", "frequency": "quantity", "clock": "date"}
 _READINGS_KEPT = 4096
 #: For each unit, each of its values and each value of the sentence: whether they are the same.
@@ -60,6 +63,8 @@ def find(sentence: str, units: Sequence[str]) -> list[Difference]:
     wrong: list[_Pair] = []
     for here, placed in enumerate(stated.values):
         wrong.extend(_against(here, placed, stated, read, alike, commonness))
+    if len(stated.values) > 1:
+        wrong.extend(_exchanged(stated, read, alike))
     return _told(wrong, stated, read)
 
 
@@ -86,13 +91,38 @@ def _against(here: int, placed: Placed, stated: Reading, read: Sequence[Reading]
     pairs = []
     for index, unit in enumerate(read[:NEAREST]):
         for there, its in enumerate(unit.values):
-            if its.value.weak or any(alike[index][there]) or not comparable(value, its.value):
-                continue
-            pairs.append(_Pair(_sureness(placed, its, commonness) + _nearness(index), here, index, there))
+            if not its.value.weak and not any(alike[index][there]) and comparable(value, its.value):
+                pairs.append(_Pair(_sureness(placed, its, commonness) + _nearness(index), here, index, there))
     if borne is None:
-        pairs = [pair for pair in pairs if pair.sureness >= SURE[value.kind]]
+        alone = ALONE if value.kind not in {"number", "ordinal"} and _one_only(pairs, read) else 0.0
+        pairs = [pair for pair in pairs if pair.sureness + alone >= SURE[value.kind]]
         return [] if pairs and arithmetic.follows(placed, stated, read[:NEAREST]) else pairs
     return [pair for pair in pairs if pair.sureness >= SWAPPED + max(borne, 0.0) and borne < 1.0]
+
+
+def _one_only(pairs: Sequence[_Pair], read: Sequence[Reading]) -> bool:
+    """Whether the values of the units that a value may differ from are all the same one."""
+    values = [read[pair.unit].values[pair.there].value for pair in pairs]
+    return bool(values) and all(same(values[0], other) for other in values[1:])
+
+
+def _exchanged(stated: Reading, read: Sequence[Reading], alike: _Alike) -> list[_Pair]:
+    """The values that a sentence gives to each other's owners: "A won 9, B won 4" of a unit that has it the other way round."""
+    pairs = []
+    for one, two in permutations(range(len(stated.values)), 2):
+        mine, other = stated.values[one], stated.values[two]
+        own, its = mine.near - other.near, other.near - mine.near
+        if not own or not its or mine.value.weak or not comparable(mine.value, other.value) or same(mine.value, other.value):
+            continue
+        bearers = [(index, there) for index, unit in enumerate(read) for there in range(len(unit.values)) if alike[index][there][one]]
+        near = [read[index].values[there].near for index, there in bearers]
+        if not near or any(own & words for words in near) or not any(its & words for words in near):
+            continue
+        for index, unit in enumerate(read[:NEAREST]):
+            for there, owner in enumerate(unit.values):
+                if alike[index][there][two] and own & owner.near and not its & owner.near:
+                    pairs.append(_Pair(SWAPPED + len(own & owner.near), one, index, there))
+    return pairs
 
 
 def _nearness(index: int) -> float:
@@ -106,13 +136,18 @@ def _borne(here: int, placed: Placed, read: Sequence[Reading], alike: _Alike, co
     for index, unit in enumerate(read):
         for there, its in enumerate(unit.values):
             equal = alike[index][there][here]
-            if equal or same_figures(placed.value, its.value):
-                sureness = _sureness(placed, its, commonness) + _nearness(index) - (0.0 if equal else 1.0)
+            if equal or _counts_alike(placed.value, its.value):
+                sureness = _sureness(placed, its, commonness, slips=False) + _nearness(index) - (0.0 if equal else 1.0)
                 best = sureness if best is None else max(best, sureness)
     return best
 
 
-def _sureness(mine: Placed, its: Placed, commonness: dict[str, int]) -> float:
+def _counts_alike(mine: Value, its: Value) -> bool:
+    """Whether the figures are equal where one is a mere count and the other one is measured."""
+    return ("number" in {mine.kind, its.kind}) and same_figures(mine, its) and not comparable(mine, its)
+
+
+def _sureness(mine: Placed, its: Placed, commonness: dict[str, int], *, slips: bool = True) -> float:
     """How surely two values are about the same thing: by what they count, and by the words around them."""
     heads, other = mine.value.heads, its.value.heads
     score = 0.0
@@ -128,7 +163,7 @@ def _sureness(mine: Placed, its: Placed, commonness: dict[str, int]) -> float:
     score += min(3.0, sum(_weight(word, commonness) for word in near))
     score += min(1.5, sum(0.5 * _weight(word, commonness) for word in half))
     score += min(1.0, sum(0.25 * _weight(word, commonness) for word in far))
-    return score + (0.75 if _slip(mine.value, its.value) else 0.0)
+    return score + (0.75 if slips and _slip(mine.value, its.value) else 0.0)
 
 
 def _weight(word: str, commonness: dict[str, int]) -> float:
@@ -164,6 +199,8 @@ def _difference(pair: _Pair, stated: Reading, unit: Reading) -> Difference:
     told = there if here.kind == "number" else here
     rule: Rule = _RULES.get(told.kind) or told.kind  # type: ignore[assignment]
     clinical = _clinical(here, there, stated, unit)
+    if rule in {"number", "percentage"}:
+        clinical = laboratory(stated.values[pair.here]) or laboratory(unit.values[pair.there])
     if rule == "number" and (dosed(here) or dosed(there)):
         rule, clinical = "quantity", True
     return Difference(rule, (here.start, here.end), (there.start, there.end), pair.unit, clinical)
@@ -174,6 +211,6 @@ def _clinical(here: Value, there: Value, stated: Reading, unit: Reading) -> bool
     degree = max(here.clinical, there.clinical)
     if degree != 1:
         return degree == 2
-    if here.kind in {"percentage", "frequency"}:
+    if here.kind == "frequency":
         return stated.medicinal or unit.medicinal
     return stated.clinical or unit.clinical

@@ -4,52 +4,123 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from itertools import combinations, islice
+from itertools import combinations, islice, pairwise
 
-from touchstone.scorers.summary.values.dates import days_between
+from touchstone.scorers.summary.values.dates import MINUTES_A_DAY
 from touchstone.scorers.summary.values.surroundings import Placed, Reading
 from touchstone.scorers.summary.values.units import DAY_S, YEAR_DAYS
 from touchstone.scorers.summary.values.value import Value
 
 #: Pairs of values that are tried.
 PAIRS_MAX = 400
+#: Values of one sort that are combined.
+_VALUES_MAX = 12
+#: Words beside a value that say it was worked out: "16 seats more", "by £40", "in all".
 _CUES = frozenset(
-    ["by", "more", "fewer", "less", "another", "extra", "additional", "other", "others", "rest", "remaining", "remained", "total", "altogether", "combined", "together", "gap", "margin", "difference", "majority", "lead", "between", "increase", "rise", "fall", "drop", "rose", "fell", "grew", "climbed", "cut", "added", "saved", "lost", "gained", "higher", "lower", "over", "under", "up", "down", "left", "further", "sum", "all", "each"]
+    """by more fewer less another extra additional other others rest remaining remained total altogether combined together gap margin difference majority lead
+    increase rise drop cut higher lower further sum all longer shorter earlier later older younger over points""".split()
 )
+#: Words that say so of a sum wherever they stand.
+_WHOLES = frozenset({"total", "altogether", "combined", "together", "all", "overall", "sum"})
+#: How often one of these periods holds another: a price a month and a price a year.
+_RATES = frozenset({12.0, 52.0, 365.0, 7.0, 24.0, 60.0, 30.0, 4.0, 2.0, 3.0})
+_RATE_WORDS = frozenset({"year", "annual", "annually", "yearly", "month", "monthly", "week", "weekly", "day", "daily", "hour", "hourly", "quarter", "each", "per"})
 
 
 def follows(placed: Placed, stated: Reading, read: Sequence[Reading]) -> bool:
     """Whether the value can be worked out from values of the units (and of the sentence itself)."""
     value = placed.value
-    known = [one.value for unit in (stated, *read) for one in unit.values if one.value is not value]
-    if value.kind == "duration" and _between_dates(value, known):
+    texts = [[one.value for one in unit.values if one.value is not value] for unit in (stated, *read)]
+    known = [one for text in texts for one in text]
+    if value.kind in {"date", "clock"}:
+        return _is_later(value, known)
+    if value.kind == "duration" and _between(value, known):
         return True
-    if value.kind == "percentage":
-        return _is_ratio(value, known)
-    if value.kind in {"quantity", "frequency"}:
-        return _is_product(value, stated, read)
-    return value.kind in {"money", "number", "duration", "age"} and bool(stated.words & _CUES) and _is_sum(value, known)
+    if value.kind == "percentage" and _is_ratio(value, known):
+        return True
+    if value.kind in {"quantity", "frequency"} and _is_product(value, stated, read):
+        return True
+    if value.kind == "money" and _is_rate(value, known, stated, read):
+        return True
+    if value.kind == "number" and "of" in placed.beside and _is_rest(value, stated, read):
+        return True
+    together = texts[1:] if value.kind == "number" else [known]
+    if placed.beside & _CUES:
+        return any(_is_sum(value, text) for text in together)
+    return bool(stated.words & _WHOLES) and any(_is_sum(value, text, differences=False) for text in together)
 
 
-def _between_dates(value: Value, known: Sequence[Value]) -> bool:
-    days = value.readings[0][1] / DAY_S if value.readings else 0.0
-    apart = days_between(when for one in known for when in one.whens[:1])
-    if any(abs(days - one) <= max(1.0, 0.08 * one) for one in apart):
+def _days(known: Sequence[Value]) -> list[int]:
+    found = {day for one in known for day in (when.ordinal_day() for when in one.whens[:1]) if day is not None}
+    return sorted(found)[:_VALUES_MAX]
+
+
+def _years(known: Sequence[Value]) -> list[int]:
+    return sorted({when.years[0] for one in known for when in one.whens[:1] if when.years and when.years[0] == when.years[1]})[:_VALUES_MAX]
+
+
+def _spans(known: Sequence[Value]) -> list[float]:
+    return sorted({one.readings[0][1] for one in known if one.kind == "duration" and one.readings})[:_VALUES_MAX]
+
+
+def _clocks(known: Sequence[Value]) -> list[float]:
+    return sorted({minutes for one in known if one.kind == "clock" for _, minutes in one.readings})[:_VALUES_MAX]
+
+
+def _is_later(value: Value, known: Sequence[Value]) -> bool:
+    """Whether a date or time is a stated one and a stated span later, or earlier."""
+    spans = _spans(known)
+    if value.kind == "clock":
+        starts = _clocks(known)
+        return any(
+            abs((start + sign * span / 60 - mine) % MINUTES_A_DAY) < 1 for _, mine in value.readings for start in starts for span in spans for sign in (1, -1)
+        )
+    days, years = _days(known), _years(known)
+    for when in value.whens:
+        day = when.ordinal_day()
+        if day is not None and any(abs(abs(day - start) - span / DAY_S) <= max(0.5, 0.03 * span / DAY_S) for start in days for span in spans):
+            return True
+        year = when.years[0] if when.years and when.day is None else None
+        if year is not None and any(abs(abs(year - start) - span / DAY_S / YEAR_DAYS) < 0.5 for start in years for span in spans if span > 0.5 * YEAR_DAYS * DAY_S):
+            return True
+    return False
+
+
+def _between(value: Value, known: Sequence[Value]) -> bool:
+    """Whether a span lies between two stated dates or times of day."""
+    seconds = value.readings[0][1]
+    days = seconds / DAY_S
+    if any(abs(days - (later - earlier)) <= max(1.0, 0.06 * (later - earlier)) for earlier, later in combinations(_days(known), 2)):
         return True
-    years = [when.years[0] for one in known for when in one.whens[:1] if when.years and when.years[0] == when.years[1]][:12]
-    return any(abs(days / YEAR_DAYS - abs(one - other)) <= 1.0 for one, other in combinations(years, 2) if one != other and days >= 0.9 * YEAR_DAYS)
+    if any(abs(seconds / 60 - (later - earlier)) < 1 for earlier, later in combinations(_clocks(known), 2)):
+        return True
+    return days >= 0.9 * YEAR_DAYS and any(abs(days / YEAR_DAYS - (later - earlier)) <= 0.6 for earlier, later in combinations(_years(known), 2))
 
 
 def _amounts(known: Sequence[Value], dimension: str) -> list[float]:
-    found = {amount for one in known for name, amount in one.readings[:1] if name == dimension}
-    return sorted(found)[:28]
+    return sorted({amount for one in known for name, amount in one.readings[:1] if name == dimension})[: 2 * _VALUES_MAX]
 
 
-def _is_sum(value: Value, known: Sequence[Value]) -> bool:
-    """Whether two known amounts add up to this one, or differ by it."""
+def _is_sum(value: Value, known: Sequence[Value], *, differences: bool = True) -> bool:
+    """Whether two known amounts add up to this one, or differ by it; or all of a text's do."""
+    if not value.readings:
+        return False
     dimension, amount = value.readings[0]
-    pairs = combinations(_amounts(known, dimension), 2)
-    return any(math.isclose(amount, total, rel_tol=1e-6) for one, other in islice(pairs, PAIRS_MAX) for total in (one + other, abs(one - other)))
+    amounts = _amounts(known, dimension)
+    if len(amounts) > 2 and math.isclose(amount, sum(amounts), rel_tol=1e-6):
+        return True
+    pairs = islice(combinations(amounts, 2), PAIRS_MAX)
+    return any(math.isclose(amount, total, rel_tol=1e-6, abs_tol=1e-9) for one, other in pairs for total in (one + other, other - one)[: 1 + differences])
+
+
+def _is_rest(value: Value, stated: Reading, read: Sequence[Reading]) -> bool:
+    """ "Four of the seven", where a unit says three of the seven."""
+    mine = {one.value.figures[0] for one in stated.values if one.value.kind == "number"}
+    for unit in read:
+        counts = [one.value.figures[0] for one in unit.values if one.value.kind == "number"]
+        if any(whole in mine and whole - part == value.figures[0] for whole in counts for part in counts if part != whole):
+            return True
+    return False
 
 
 def _is_ratio(value: Value, known: Sequence[Value]) -> bool:
@@ -69,38 +140,36 @@ def _grown(known: Sequence[Value]) -> Iterator[tuple[float, float]]:
                 yield low, high
 
 
+def _is_rate(value: Value, known: Sequence[Value], stated: Reading, read: Sequence[Reading]) -> bool:
+    """Whether a price is a known one by another period: 950 a month, 11,400 a year."""
+    if not stated.words & _RATE_WORDS or not any(unit.words & _RATE_WORDS for unit in read):
+        return False
+    dimension, amount = value.readings[0]
+    return any(math.isclose(max(amount, other) / min(amount, other), rate, rel_tol=0.01) for other in _amounts(known, dimension) for rate in _RATES if amount and other)
+
+
 def _is_product(value: Value, stated: Reading, read: Sequence[Reading]) -> bool:
     """Whether dose and number make the same in both: two 5 mg tablets and 10 mg, 1 g a day and 500 mg twice daily."""
-    mine = _products(stated)
-    here = {value.readings[0]} if value.kind == "quantity" else set()
+    mine, single = _products(stated), {value.readings[0]} if value.kind == "quantity" else set()
     for unit in read:
-        its = _products(unit)
-        single = {one.value.readings[0] for one in unit.values if one.value.kind == "quantity"}
-        if any(
-            name == other and math.isclose(one, two, rel_tol=1e-6)
-            for name, one in mine | here
-            for other, two in its | single
-            if (name, one) not in here or (other, two) not in single
-        ):
+        its, plain = _products(unit), {one.value.readings[0] for one in unit.values if one.value.kind == "quantity"}
+        if _meet(mine, its) or _meet(mine, plain) or _meet(single, its):
             return True
     return False
 
 
+def _meet(mine: set[tuple[str, float]], its: set[tuple[str, float]]) -> bool:
+    return any(name == other and math.isclose(one, two, rel_tol=1e-6) for name, one in mine for other, two in its)
+
+
 def _products(reading: Reading) -> set[tuple[str, float]]:
-    """Each quantity of a text times each count or frequency that stands close to it."""
+    """Each quantity of a text times the count or frequency that stands beside it."""
     out: set[tuple[str, float]] = set()
-    values = [one.value for one in reading.values][:16]
-    for one, other in zip(values, values[1:], strict=False):
+    for one, other in pairwise([placed.value for placed in reading.values][:_VALUES_MAX]):
         for dose, times in ((one, other), (other, one)):
-            if (
-                (dose.kind == "quantity"
-                and times.kind in {"number", "frequency"}
-                and abs(dose.first - times.after) <= 4)
-                or (dose.kind == "quantity"
-                and times.kind == "frequency")
-            ):
-                name, amount = dose.readings[0]
-                count = times.readings[0][1]
-                if 0 < count <= 24 and not (times.kind == "frequency" and count == 1):
-                    out.add((name, amount * count))
+            if dose.kind != "quantity" or times.kind not in {"number", "frequency"} or not times.readings:
+                continue
+            (name, amount), count = dose.readings[0], times.readings[0][1]
+            if 1 < count <= 24 and 0 <= other.first - one.after <= 3:
+                out.add((name, amount * count))
     return out

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterable
 from typing import NamedTuple
 
 from touchstone.scorers.summary.values.numerals import Numeral, numeral
@@ -23,6 +22,7 @@ _BEFORE_YEAR = _BEFORE_MONTH | frozenset(["year", "around", "about", "circa", "c
 _TENS_OF_YEARS = {"twenties": 20, "thirties": 30, "forties": 40, "fifties": 50, "sixties": 60, "seventies": 70, "eighties": 80, "nineties": 90}
 _YEAR_MIN, _YEAR_MAX = 1000, 2199
 MINUTES_A_DAY, NOON = 1440, 720
+_MINUTES = {"five": 5.0, "ten": 10.0, "twenty": 20.0, "5": 5.0, "10": 10.0, "20": 20.0, "25": 25.0}
 
 
 class When(NamedTuple):
@@ -349,15 +349,17 @@ def _with_point(tokens: Tokens, place: int) -> Clock | None:
 
 
 def _past_the_hour(tokens: Tokens, place: int) -> Clock | None:
-    """Half past nine, a quarter to five, ten past eight."""
+    """Half past nine, a quarter to five, "at twenty to seven"."""
     first = tokens.text(place)
     step = place + (first == "a")
     minutes = {"half": 30.0, "quarter": 15.0}.get(tokens.text(step))
+    if minutes is None and tokens.text(place - 1) in {"at", "by", "until", "since", "around", "about"}:
+        minutes = _MINUTES.get(tokens.text(step))
     sign = tokens.text(step + 1)
     if minutes is None or sign not in {"past", "to"} or (sign == "to" and minutes == 30):
         return None
     found: Numeral | None = numeral(tokens, step + 2)
-    if not found or not 1 <= found.readings[0] <= 12:
+    if not found or not 1 <= found.readings[0] <= 12 or found.form != "cardinal":
         return None
     hour = found.readings[0]
     return _of(hour if sign == "past" else hour - 1 or 12, minutes if sign == "past" else 60 - minutes, *_half_of_day(tokens, found.after))
@@ -383,8 +385,3 @@ def _of(hour: float, minute: float, late: bool | None, after: int, *, exact: boo
     base = hour * 60 + minute
     return Clock((base,) if exact or hour > 12 else (base, (base + NOON) % MINUTES_A_DAY), after)
 
-
-def days_between(dates: Iterable[When]) -> set[int]:
-    """The numbers of days from one of these dates to another, at most the first twelve that are known."""
-    days = [day for day in (when.ordinal_day() for when in dates) if day is not None][:12]
-    return {abs(one - other) for one in days for other in days if one != other}

@@ -100,7 +100,7 @@ def age(tokens: Tokens, place: int, found: Numeral) -> Value | None:
             return _aged(tokens, place, behind + 1, value, span_s)
         if tokens.starts(behind, "of", "age"):
             return _aged(tokens, place, behind + 2, value, span_s)
-        if tokens.text(place - 1) == "aged":
+        if tokens.text(place - 1) == "aged" or (span_s == _YEAR_S and _of_age(tokens, place)):
             return _aged(tokens, place, joint + 1, value, span_s)
         return None
     if tokens.starts(joint, "y", "/", "o") or tokens.starts(joint, "y", "o"):
@@ -108,11 +108,16 @@ def age(tokens: Tokens, place: int, found: Numeral) -> Value | None:
     if tokens.text(joint) in {"yo", "yrs"}:
         return _aged(tokens, place, joint + 1, value, _YEAR_S)
     before = tokens.text(place - 1)
-    if before in {"aged", "age", "ages"} or (before in {"of", "at", "to"} and tokens.text(place - 2) in {"age", "aged"}):
+    if before in {"aged", "age", "ages"} or (before in {"of", "at", "to", "was", "is"} and tokens.text(place - 2) in {"age", "aged"}):
         return _aged(tokens, place, after, value, _YEAR_S)
     between = before == "," and tokens.text(after) == "," and tokens[place - 2].capital and not tokens[place - 2].opens_line and value >= 1
     alone = before == "at" and tokens[place - 1].capital and tokens.text(after) == ","
     return _aged(tokens, place, after, value, _YEAR_S) if (between and value < 111) or alone else None
+
+
+def _of_age(tokens: Tokens, place: int) -> bool:
+    """Whether the words before say that an age follows: "the mean age was 67 years"."""
+    return tokens.text(place - 1) in {"was", "is", "of", ":", "were"} and "age" in {tokens.text(place - 2), tokens.text(place - 3), tokens.text(place - 4)}
 
 
 def _aged(tokens: Tokens, place: int, after: int, value: float, span_s: float) -> Value:

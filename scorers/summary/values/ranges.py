@@ -6,6 +6,8 @@ from touchstone.scorers.summary.values.tokens import Tokens
 from touchstone.scorers.summary.values.value import Value
 
 _JOINS = frozenset({"-", "to", "and", "or", "through", "until", "versus", "v", "against"})
+#: Between these a word may stand that both count: "nine votes to four".
+_OPPOSING = frozenset({"to", "against", "versus"})
 _SPANNING = frozenset({"-", "to", "through", "until"})
 
 
@@ -14,15 +16,16 @@ def joined(tokens: Tokens, values: list[Value]) -> list[Value]:
     out = list(values)
     for index in range(len(out) - 1):
         one, two = out[index], out[index + 1]
-        sign = tokens.text(one.after)
-        if two.first != one.after + 1 or sign not in _JOINS:
+        place = one.after + (tokens.text(one.after + 1) in _OPPOSING and two.first == one.after + 2)
+        sign = tokens.text(place)
+        if two.first != place + 1 or sign not in _JOINS:
             continue
         one = _in_unit_of(one, two)
-        spanning = sign in _SPANNING or (sign == "and" and tokens.text(one.first - 1) == "between")
-        if one.kind == two.kind == "number" and sign in _SPANNING | {"against", "versus", "v"}:
+        spanning = (sign in _SPANNING and tokens.text(one.first - 1) != "from") or (sign == "and" and tokens.text(one.first - 1) == "between")
+        if one.kind == two.kind == "number" and sign in _SPANNING | _OPPOSING | {"v"}:
             shared = one.heads | two.heads
             one, two = one._replace(heads=one.heads or shared), two._replace(heads=two.heads or shared)
-        if spanning and one.readings and two.readings and one.readings[0][0] == two.readings[0][0] and one.readings[0][1] < two.readings[0][1]:
+        if spanning and place == one.after and one.readings and two.readings and one.readings[0][0] == two.readings[0][0] and one.readings[0][1] < two.readings[0][1]:
             ends = (one.readings[0][1], two.readings[0][1])
             if one.kind != "date":
                 one, two = one._replace(span=ends), two._replace(span=ends)

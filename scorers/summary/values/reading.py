@@ -141,7 +141,7 @@ def _numeral(tokens: Tokens, place: int, before: list[Value]) -> list[Value]:
 def _count(tokens: Tokens, place: int, found: Numeral, hedge: Hedge) -> list[Value]:
     """A bare number: how many, which one of a row, or a label such as "room 310"."""
     token, value = tokens[place], found.readings[0]
-    if not found.figures and ((tokens.text(place - 1) in _NO_COUNT and value <= 2) or tokens.text(place - 1) == "no"):
+    if not found.figures and found.form == "cardinal" and value == 1 and tokens.text(place - 1) in _NO_COUNT:
         return []
     end = tokens[found.after - 1].end
     kind = "ordinal" if found.form == "ordinal" else "number"

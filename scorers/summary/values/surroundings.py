@@ -24,12 +24,24 @@ _DRUG = re.compile(
 _DOSED = frozenset({"tablet", "capsul", "puff", "drop", "dose", "spray", "patch", "inject", "ampoul", "sachet", "unit"})
 
 
+#: Words on each side that are taken for a value's own.
+BESIDE = 3
+
+
+_MEASURED = frozenset(
+    stem(word)
+    for word in """inr haemoglobin hemoglobin hba1c saturation saturations saturating spo2 sats oxygen ejection lvef haematocrit hematocrit potassium sodium creatinine glucose
+    egfr troponin lactate crp tsh ferritin platelets urea albumin bilirubin pulse bp systolic diastolic pressure temperature gcs ph""".split()
+)
+
+
 class Placed(NamedTuple):
-    """A value with the stems around it: `near` in its part of the sentence, `far` in all of it."""
+    """A value with the stems around it: `near` in its part of the sentence, `far` in all of it. `beside`: the few words next to it as they are."""
 
     value: Value
     near: frozenset[str]
     far: frozenset[str]
+    beside: frozenset[str]
 
 
 class Reading(NamedTuple):
@@ -64,8 +76,14 @@ def look(text: str) -> Reading:
     for value in values:
         part = parts[value.first]
         near = frozenset(stems.get(part) or stems.get(part - 1) or stems.get(part + 1) or ())
-        placed.append(Placed(value, near, everything))
+        beside = (tokens.text(place) for place in (*range(value.first - BESIDE, value.first), *range(value.after, value.after + BESIDE)))
+        placed.append(Placed(value, near, everything, frozenset(beside)))
     return Reading(tuple(placed), everything, frozenset(token.text for token in tokens.items if token.kind in {"word", "code"}))
+
+
+def laboratory(placed: Placed) -> bool:
+    """Whether a bare number or a share is a result of the laboratory or of the bedside: INR, saturation, ejection fraction."""
+    return bool(placed.near & _MEASURED)
 
 
 def dosed(value: Value) -> bool:

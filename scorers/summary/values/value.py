@@ -15,7 +15,7 @@ ABOUT, ABOUT_FRACTION = 0.055, 0.1
 #: A rounded value may be so far from what it rounds.
 ROUNDED = 0.025
 #: A month has 28 to 31 days: calendars are compared a little loosely.
-CALENDAR = 0.08
+CALENDAR = 0.09
 _EXACT = 1e-6
 
 
@@ -77,8 +77,8 @@ def _bare(value: Value) -> bool:
 
 def _same_figures(here: Value, there: Value) -> bool:
     """Whether the bare numbers are equal where one of them does not say its unit, or both only count."""
-    if (here.kind in _COUNTS and there.kind in _COUNTS) or (here.kind == "number" and not here.heads) or (there.kind == "number" and not there.heads):
-        return any(math.isclose(mine, its, rel_tol=_EXACT) for mine in here.figures for its in there.figures)
+    if (here.kind in _COUNTS and there.kind in _COUNTS) or _bare(here) or _bare(there):
+        return any(_near(here, mine, there, its) for mine in here.figures for its in there.figures)
     return False
 
 
