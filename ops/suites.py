@@ -51,8 +51,8 @@ def why_not_here(name: str) -> str | None:
 
 
 def missing_libraries(requires: Mapping[str, str]) -> str | None:
-    """What to install where modules are missing; None where all are there. `requires`: module → extra that brings it."""
-    missing = {extra for module, extra in requires.items() if find_spec(module) is None}
+    """What to install where modules are missing; None where all are there. `requires`: module, or `a|b` where one of them is enough → extra that brings it."""
+    missing = {extra for modules, extra in requires.items() if all(find_spec(module) is None for module in modules.split("|"))}
     return f"its libraries are missing; install touchstone-stream[{','.join(sorted(missing))}]" if missing else None
 
 

@@ -190,7 +190,7 @@ class Suite:
     skipped. `resolve(env, document)`: its settings, from the process environment and the parsed optional document (`document_name`, looked up
     in the working directory); raises `ConfigError`. `build(settings)`: its scorer; may take seconds, raises `ConfigError` or `Unavailable`.
     `fingerprint(settings)`: the part of the settings that changes scores, as JSON types; by default all of them. `requires`: module that
-    `build` imports → extra that brings it. `title`: its name for people.
+    `build` imports (`a|b`: one of them is enough) → extra that brings it. `title`: its name for people.
 
     **How it is run.** `execution`: `inline` scores cases in a row (each is processor work below a millisecond); `window` scores many together,
     so that the engines' batchers see them; `processes` scores files in a row, and with `--jobs` in several processes. `window_cases`: how many

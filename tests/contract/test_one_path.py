@@ -52,7 +52,7 @@ WAYS = ("worker", "files", "store", "python")
 
 def without_models(suite: Suite) -> Suite:
     """The suite; one that needs a language model, over engines of which each answer is a matter of words."""
-    return replace(suite, build=lexical_engines.build) if "torch" in suite.requires else suite
+    return replace(suite, build=lexical_engines.build) if any("torch" in modules.split("|") for modules in suite.requires) else suite
 
 
 def runnable() -> Iterator[Any]:

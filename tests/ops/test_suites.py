@@ -17,9 +17,16 @@ def without(monkeypatch: pytest.MonkeyPatch, *missing: str) -> None:
 
 
 def test_a_suite_without_its_libraries_names_the_extras_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    without(monkeypatch, "torch", "pysbd")
-    assert suites.why_not_here("summary_loss") == "its libraries are missing; install touchstone-stream[nli,summary]"
+    without(monkeypatch, "onnxruntime", "torch", "pysbd")
+    assert suites.why_not_here("summary_loss") == "its libraries are missing; install touchstone-stream[nli-onnx,summary]"
     assert suites.why_not_here("safe_v0") is None
+
+
+@pytest.mark.parametrize("missing", ["onnxruntime", "torch"])
+def test_one_of_two_libraries_that_do_the_same_is_enough(monkeypatch: pytest.MonkeyPatch, missing: str) -> None:
+    without(monkeypatch, missing)
+    assert suites.missing_libraries({"onnxruntime|torch": "nli-onnx"}) is None
+    assert suites.missing_libraries({"onnxruntime|torch": "nli-onnx", missing: "other"}) == "its libraries are missing; install touchstone-stream[other]"
 
 
 def test_a_suite_with_its_libraries_can_run(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -100,7 +100,7 @@ def test_nothing_that_was_compiled_or_left_over_is_in_the_wheel(members: set[str
 
 
 def test_the_wheel_stays_small(wheel: Path) -> None:
-    assert wheel.stat().st_size < 10 * 1024 * 1024
+    assert wheel.stat().st_size < 30 * 1024 * 1024  # two adapters of up to 15 MB make most of it
 
 
 @dataclass(frozen=True, slots=True)

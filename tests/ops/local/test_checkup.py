@@ -34,6 +34,6 @@ def test_a_suite_s_check_that_fails_to_run_is_one_finding_and_quotes_nothing() -
 
 
 def test_a_suite_whose_libraries_are_missing_is_a_note_that_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("touchstone.ops.suites.find_spec", lambda name: None if name == "torch" else name)
+    monkeypatch.setattr("touchstone.ops.suites.find_spec", lambda name: None if name in {"onnxruntime", "torch"} else name)
     notes = [check.what for check in check_suites([]) if check.state == "note"]
-    assert notes == ["summary_loss 3.0, reads generations; cannot run here: its libraries are missing; install touchstone-stream[nli]"]
+    assert notes == ["summary_loss 3.0, reads generations; cannot run here: its libraries are missing; install touchstone-stream[nli-onnx]"]
