@@ -1,0 +1,20 @@
+"""What a sentence of a summary may get wrong about the units of the gold that it is about: the common currency of the rules that look for it."""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+Rule = Literal["number", "quantity", "date", "duration", "money", "percentage", "name", "negation", "antonym", "laterality", "allergy"]
+
+
+class Difference(NamedTuple):
+    """One thing that differs. `here` and `there`: [start, end) in the sentence and in the unit with the index `unit`.
+
+    `clinical`: a clinical quantity (a dose, a frequency, a measured value), an allergy or a side of the body.
+    """
+
+    rule: Rule
+    here: tuple[int, int]
+    there: tuple[int, int]
+    unit: int
+    clinical: bool = False
