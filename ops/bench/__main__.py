@@ -11,11 +11,11 @@ from pathlib import Path
 
 from touchstone.ops.bench.inprocess import rows_per_second, steps_us
 from touchstone.ops.bench.latency import Latency, Memory, latency, peak_memory
-from touchstone.ops.bench.machine import machine
 from touchstone.ops.bench.throughput import CONTENDERS, Run, environment, run_contender
 from touchstone.ops.bench.workload import GENERATIONS, create_topics, preload
 from touchstone.ops.local.kafka.artifacts import missing
 from touchstone.ops.local.kafka.cluster import KafkaCluster
+from touchstone.ops.verify.machine import machine
 
 PROFILE_S = 8.0
 

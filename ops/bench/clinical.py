@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from touchstone.ops.bench import fhir, hl7v2
-from touchstone.ops.bench.machine import machine
+from touchstone.ops.verify.machine import machine
 from touchstone.schemas.case import validate_case
 from touchstone.schemas.trace import CLINICAL_FORMATS, ProductionTrace
 from touchstone.scorers.clinical import ClinicalSettings, build

@@ -18,7 +18,7 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from touchstone.ops.bench.machine import machine
+from touchstone.ops.verify.machine import machine
 from touchstone.scorers.clinical.formats.hl7v2 import validate
 from touchstone.scorers.clinical.report import Context
 

@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from touchstone.ops.bench import nli_report
-from touchstone.ops.bench.machine import machine
 from touchstone.ops.suites import why_not_here
+from touchstone.ops.verify.machine import machine
 from touchstone.scorers.base import ConfigError
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from tempfile import TemporaryDirectory
 
 import trustme
 
-from touchstone.ops.bench.machine import machine
+from touchstone.ops.verify.machine import machine
 from touchstone.scorers.clinical.checks.terminology_server import TerminologyServer
 
 QUESTIONS, REPEATS = 200, 5

