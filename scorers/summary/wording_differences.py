@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from touchstone.scorers.summary.differences import Difference
-from touchstone.scorers.summary.wording import clinical, names, polarity
+from touchstone.scorers.summary.wording import aligned, clinical, names, polarity
 from touchstone.scorers.summary.wording.clauses import Reading, read
 
 #: Units that are looked at.
@@ -18,13 +18,25 @@ UNITS_MAX = 16
 def find(sentence: str, units: Sequence[str]) -> list[Difference]:
     """Every difference in wording between a sentence and the units it is about, nearest in meaning first; one of each kind a place. Never raises."""
     here, there = read(sentence), [read(unit) for unit in units[:UNITS_MAX]]
-    found: dict[tuple[str, tuple[int, int]], Difference] = {}
+    if any(_said(here, unit) for unit in there):
+        return []
+    found: list[Difference] = []
     for difference in _all(here, there):
-        found.setdefault((difference.rule, difference.here), difference)
-    return list(found.values())
+        if not any(difference.here[0] < other.here[1] and other.here[0] < difference.here[1] for other in found):
+            found.append(difference)
+    return found
+
+
+def _said(sentence: Reading, unit: Reading) -> bool:
+    """Whether the unit says the very words."""
+    mine, theirs = (" ".join(word.fold for word in reading.whole.words) for reading in (sentence, unit))
+    return f" {mine} " in f" {theirs} "
 
 
 def _all(sentence: Reading, units: Sequence[Reading]) -> Iterator[Difference]:
+    known = names.known_names((sentence, *units))
+    of_wholes = {number: names.names(reading.whole, reading.words[0].start if reading.words else 0, known) for number, reading in enumerate((sentence, *units))}
+    yield from aligned.find(sentence, units, of_wholes)
     yield from polarity.find(sentence, units)
     yield from names.find(sentence, units)
     yield from clinical.find(sentence, units)

@@ -20,7 +20,15 @@ accelerate accelerated | decelerate decelerated slow slowed
 improve improved improves improving improvement better | worsen worsened worsens worsening deteriorate deteriorated deterioration worse
 approve approved approves approval accept accepted accepts acceptance adopt adopted endorse endorsed grant granted pass passed allow allowed
  | reject rejected rejects rejection refuse refused dismiss dismissed deny denied veto vetoed
-uphold upheld affirm affirmed | overturn overturned reverse reversed quash quashed
+uphold upheld affirm affirmed | overturn overturned reverse reversed quash quashed dismiss dismissed reject rejected
+advance advanced advancing advances | retreat retreated retreating retreats recede receded receding
+accept accepted accepts accepting | decline declined declines declining
+continue continued continues continuing | stopped discontinue discontinued discontinuing end ended cease ceased
+urgent urgently | routine routinely elective
+clear free | filled full
+switched-on | switched-off
+on | off
+nobody none nothing | everybody everyone everything all
 support supported supports back backed favour favor favoured favored | oppose opposed opposes opposition
 allow allowed allows permit permitted permits legalise legalised legalize legalized authorise authorised authorize authorized
  | ban banned prohibit prohibited prohibits forbid forbidden forbade outlaw outlawed prevent prevented
@@ -81,13 +89,9 @@ upper | lower
 superior | inferior
 inhale inhaled | exhale exhaled
 intravenous intravenously | oral orally
-mother maternal | father paternal
-brother brothers | sister sisters
-son sons | daughter daughters
-husband | wife
-male males men man | female females women woman
-adult adults | child children
 placebo | drug treatment intervention
+male males men man boy boys | female females women woman girl girls
+adult adults | child children
 north northern northward | south southern southward
 east eastern eastward | west western westward
 northeast northeastern | southwest southwestern
@@ -166,6 +170,11 @@ voluntary voluntarily deliberate deliberately intentional intentionally | accide
 sober | drunk intoxicated
 pregnant | nonpregnant
 """
+#: Between these the rest decides: most that is said of the one is not said of the other, so they alone are no conflict.
+PEOPLE = frozenset(
+    "male males men man boy boys female females women woman girl girls adult adults child children teacher teachers student students pupil pupils placebo drug treatment".split()
+    + ["intervention"]
+)
 #: Both clauses must have their two sides in the same order: "A is larger than B" is "B is smaller than A".
 _RELATIONAL_WRITTEN = """before after prior following earlier later sooner more less fewer higher lower larger bigger greater smaller longer shorter older younger newer faster quicker slower
     stronger weaker heavier lighter hotter warmer colder cooler deeper shallower thicker thinner wider narrower harder easier cheaper dearer richer poorer better worse above below beneath north

@@ -18,7 +18,7 @@ _ALWAYS_SPLITS = frozenset({";", ":", "(", ")", "—", "–", "but", "while", "w
 #: These split where a verb stands on both sides; else they join items of a list.
 _MAY_SPLIT = frozenset({",", "and", "or", "nor"})
 _FRONTED = frozenset({"before", "after", "following"})
-_AUXILIARIES = frozenset(
+AUXILIARIES = frozenset(
     "is are was were be been am has have had do does did will would can cannot could may might must shall should won't isn't aren't wasn't weren't hasn't haven't"
     " hadn't don't doesn't didn't can't couldn't wouldn't shouldn't denies reports shows remains stays becomes gets takes makes says gives lies needs".split()
 )
@@ -46,9 +46,10 @@ class Word(NamedTuple):
 
 @dataclass(frozen=True, slots=False)
 class Clause:
-    """A run of words of one text."""
+    """A run of words of one text. `ends`: the mark or conjunction behind it."""
 
     words: tuple[Word, ...]
+    ends: str = ""
 
     @cached_property
     def stems(self) -> frozenset[str]:
@@ -81,14 +82,15 @@ class Reading:
     text: str
     words: tuple[Word, ...]
     clauses: tuple[Clause, ...]
+    whole: Clause
 
 
 @lru_cache(maxsize=4_096)
 def read(text: str) -> Reading:
-    """Split a sentence into words and clauses. A sentence of several clauses is also one as a whole, unless it is long."""
+    """Split a sentence into words and clauses; `whole` has its words without the marks."""
     words = tuple(_words(text[:CHARS_MAX]))
-    pieces = [Clause(piece) for piece in _pieces(words) if any(word.stem for word in piece)][:CLAUSES_MAX]
-    return Reading(text, words, tuple(pieces))
+    pieces = [Clause(piece, ends) for piece, ends in _pieces(words) if any(word.stem for word in piece)][:CLAUSES_MAX]
+    return Reading(text, words, tuple(pieces), Clause(tuple(word for word in words if word.stem)))
 
 
 def _words(text: str) -> Iterator[Word]:
@@ -102,7 +104,7 @@ def _words(text: str) -> Iterator[Word]:
         yield Word(*match.span(), written, fold, root, content=fold not in STOPWORDS and root not in _LIGHT and root != "not")
 
 
-def _pieces(words: Sequence[Word]) -> Iterator[tuple[Word, ...]]:
+def _pieces(words: Sequence[Word]) -> Iterator[tuple[tuple[Word, ...], str]]:
     """Cut at marks and conjunctions; at a comma or "and" only between two runs that have a verb each, and not behind "after …"."""
     piece: list[Word] = []
     run: list[Word] = []
@@ -113,19 +115,19 @@ def _pieces(words: Sequence[Word]) -> Iterator[tuple[Word, ...]]:
             continue
         fronted = bool(piece) and piece[0].fold in _FRONTED and joint is not None and joint.fold == ","
         if piece and (joint is None or joint.fold in _ALWAYS_SPLITS or (_has_verb(piece) and _has_verb(run) and not fronted)):
-            yield tuple(piece)
+            yield tuple(piece), joint.fold if joint is not None else ""
             piece = run
         else:
             piece = [*piece, *([joint] if joint is not None and piece else []), *run]
         run = [word] if word is not None and word.fold == "nor" else []  # it negates what follows
         joint = word
     if piece:
-        yield tuple(piece)
+        yield tuple(piece), ""
 
 
 def _has_verb(words: Sequence[Word]) -> bool:
     return any(
-        word.fold in _AUXILIARIES or word.fold in _IRREGULAR or (word.fold.endswith("ed") and len(word.fold) > 4 and word.fold[-3] not in "e") for word in words
+        word.fold in AUXILIARIES or word.fold in _IRREGULAR or (word.fold.endswith("ed") and len(word.fold) > 4 and word.fold[-3] not in "e") for word in words
     )
 
 

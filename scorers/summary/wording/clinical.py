@@ -9,7 +9,7 @@ from typing import NamedTuple
 from touchstone.scorers.summary.differences import Difference
 from touchstone.scorers.summary.wording.clauses import Clause, Reading, overlap
 from touchstone.scorers.summary.wording.drugs import drug
-from touchstone.scorers.summary.wording.polarity import compare, elsewhere
+from touchstone.scorers.summary.wording.polarity import compare
 
 _SIDES = {"left": "left", "left-sided": "left", "right": "right", "bilateral": "both", "bilaterally": "both", "both": "both"}
 #: Parts of the body by the stem of any word for them.
@@ -55,6 +55,11 @@ def _sides(clause: Clause) -> list[Side]:
         if part is not None:
             found.append(Side(place, side, part))
     return found
+
+
+def body_side(clause: Clause, place: int) -> Side | None:
+    """The side that a word names, None where it names none."""
+    return next((side for side in _sides(clause) if side.place == place), None)
 
 
 def _other_sides(sentence: Reading, units: Sequence[Reading]) -> Iterator[Difference]:
@@ -197,5 +202,3 @@ def _other_allergies(sentence: Reading, units: Sequence[Reading]) -> Iterator[Di
     if mine.none is not None and all_to and none is None:
         yield Difference("allergy", mine.none, all_to[0][1], all_to[0][2], clinical=True)
 
-
-__all__ = ["elsewhere", "find"]

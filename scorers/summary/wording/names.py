@@ -144,10 +144,15 @@ def _initials(name: Name) -> str:
     return "".join(key[0] for key in name.keys)
 
 
+def known_names(everywhere: Sequence[Reading]) -> frozenset[str]:
+    """Words that have a capital where they do not begin a sentence, folded."""
+    return frozenset(word.fold for reading in everywhere for word in reading.words[1:] if word.text[0].isupper())
+
+
 def find(sentence: Reading, units: Sequence[Reading]) -> Iterator[Difference]:
     """Names in another's place, and names that changed places."""
     everywhere = (sentence, *units)
-    known = frozenset(word.fold for reading in everywhere for word in reading.words[1:] if word.text[0].isupper())
+    known = known_names(everywhere)
     of_clause = {id(clause): names(clause, reading.words[0].start, known) for reading in everywhere if reading.words for clause in reading.clauses}
     of_text = [[name for clause in reading.clauses for name in of_clause[id(clause)]] for reading in everywhere]
     for clause in sentence.clauses:
@@ -263,7 +268,7 @@ def _swapped(here: Clause, there: Clause, mine: Sequence[Name], theirs: Sequence
         for second in mine[index + 1 :]:
             one = next((name for name in theirs if same(name, first)), None)
             two = next((name for name in theirs if same(name, second)), None)
-            if one is None or two is None or one is two or same(first, second):
+            if one is None or two is None or one is two or same(first, second) or "drug" in {first.kind, second.kind}:
                 continue
             between, across = _between(here, first, second), _between(there, min(one, two), max(one, two))
             if between is None or across is None or not between[0] & across[0]:
@@ -283,7 +288,7 @@ def _between(clause: Clause, first: Name, second: Name) -> tuple[frozenset[str],
     words = clause.words[first.last + 1 : second.first]
     if len(words) > 6 or any(not word.stem for word in words) or _MUTUAL & {form for word in words for form in (word.fold, word.stem)}:
         return None
-    stems = frozenset(word.stem for word in words if word.content)
+    stems = frozenset(word.stem for word in words if word.content and not word.stem[0].isdigit())
     return (stems, any(word.fold == "by" for word in words)) if stems else None
 
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from typing import NamedTuple
 
 from touchstone.scorers.summary.wording.clauses import Clause
 
-_NOT = frozenset("not no never without cannot none nobody nothing nor neither lacks lacked lacking".split())
+NOT = frozenset("not no never without cannot none nobody nothing nor neither lacks lacked lacking".split())
 _NOBODY = frozenset({"nobody", "none", "nothing"})
 #: Words behind which a negation says less than the opposite, or nothing of the kind ("not only", "no fewer than", "not until").
 _SOFTENED = frozenset(
-    "only all every everyone always necessarily entirely exactly fully quite much many enough too just merely simply least later more less fewer earlier longer until yet"
+    "only really all every everyone always necessarily entirely exactly fully quite much many enough too just merely simply least later more less fewer earlier longer until yet"
     " doubt other sooner matter wonder even such both but because so mention solely completely wholly far one".split()
 )
 _SOFT_BEFORE = frozenset({"whether", "or", "if", "why", "little", "but"})
@@ -23,11 +24,15 @@ _PAIRS = {
     "rul": {"out"},
     "rule": {"out"},
     "negativ": {"for"},
-    "free": {"of"},
+    "fre": {"of"},
     "lack": {"of"},
     "absenc": {"of"},
 }
 _OBJECT_BEFORE = frozenset({"rul", "rule"})
+_ASKED = frozenset({"", "i", "you", "we", "they", "he", "she", "it"})
+#: What is not known is so all the same.
+_FACTIVE = frozenset({"know", "knew", "realiz", "realis", "notic", "remember", "forget", "regret", "understand", "awar", "mind"})
+_HELPS = frozenset("do does did has have had will can could would".split())
 _DENIES = frozenset({"deny", "denied", "denies", "denying"})
 _PATIENT = frozenset("patient pt he she they man woman boy girl mother father child infant who and".split())
 #: In these words the beginning negates the rest.
@@ -58,25 +63,27 @@ def cues(clause: Clause, other: Clause) -> list[Cue]:
     for index, word in enumerate(words):
         if index <= skip or not word.stem:
             continue
-        cue = _cue(clause, index) or _prefixed(clause, index, other)
+        cue = _cue(clause, index, other) or _prefixed(clause, index, other)
         if cue is not None:
             skip = cue.last
             found.append(cue)
     return found
 
 
-def _cue(clause: Clause, index: int) -> Cue | None:
-    """The negation that begins at a word."""
+def _cue(clause: Clause, index: int, other: Clause) -> Cue | None:
+    """The negation that begins at a word; a word that both clauses have makes no difference between them."""
     word = clause.words[index]
     if word.fold in _DENIES:
         return _denial(clause, index)
     for last in range(index + 1, min(index + 3, len(clause.words))):
         if clause.words[last].fold in _PAIRS.get(word.stem, ()):
+            if word.stem in other.all_stems and not any(a.stem == word.stem and b.fold in _PAIRS[a.stem] for a, b in pairwise(other.words)):
+                return None  # "negative for alcohol", "the tests for alcohol were negative"
             heads = clause.next_content(last, 3)
             if word.stem in _OBJECT_BEFORE and not heads:
                 heads = clause.last_content(index, 3)
             return Cue(index, last, tuple(heads))
-    if word.fold not in _NOT and word.stem != "not":
+    if word.fold not in NOT and word.stem != "not":
         return None
     before = clause.words[index - 1].fold if index else ""
     after = clause.words[index + 1].fold if index + 1 < len(clause.words) else ""
@@ -84,8 +91,24 @@ def _cue(clause: Clause, index: int) -> Cue | None:
         return None  # No. 5
     if word.fold == "no" and after == "one":
         return Cue(index, index + 1, tuple(clause.next_content(index + 1, 3)))
-    soft = after in _SOFTENED or before in _SOFT_BEFORE or (word.fold in _NOBODY and after in {"but", "other", "except"})
-    return Cue(index, index, tuple(clause.next_content(index, 3) or clause.last_content(index, 3)), soft)
+    heads = clause.next_content(index, 3) or clause.last_content(index, 3)
+    return Cue(index, index, tuple(heads), softened(clause, index))
+
+
+def softened(clause: Clause, index: int) -> bool:
+    """Whether a negation does not say the opposite of what follows: "not only", "may or may not", "don't you?", "did not know that …", "not 5 but 2"."""
+    word = clause.words[index]
+    earlier, before = (clause.words[index - back].fold if index >= back else "" for back in (2, 1))
+    after = clause.words[index + 1].fold if index + 1 < len(clause.words) else ""
+    if word.fold == "no" and after == "one":
+        return False
+    if after in _SOFTENED or before in _SOFT_BEFORE or earlier == "or" or after[:1].isdigit():
+        return True
+    if (word.fold.endswith("n't") and after in _ASKED) or (word.fold in _NOBODY and after in {"", "but", "other", "except"}):
+        return True
+    if word.fold == "not" and clause.ends == "but" and before not in _HELPS:
+        return True
+    return bool(_FACTIVE & set(clause.next_content(index, 1)))
 
 
 def _denial(clause: Clause, index: int) -> Cue | None:

@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from touchstone.scorers.summary.differences import Difference
-from touchstone.scorers.summary.wording.antonyms import Opposite, alike, opposites, turned
+from touchstone.scorers.summary.wording.antonyms import PEOPLE, Opposite, alike, opposites, turned
 from touchstone.scorers.summary.wording.clauses import Clause, Overlap, Reading, overlap
 from touchstone.scorers.summary.wording.negations import Cue, cues
 
@@ -21,14 +21,17 @@ _UNSURE = frozenset(
     believe believed believes recommend recommended""".split()
 )
 #: Where one stands anywhere in a sentence, none of its clauses is stated as a fact.
-_CONDITIONS = frozenset({"if", "unless", "whether"})
+CONDITIONS = frozenset({"if", "unless", "whether"})
 #: They deny by themselves: "lost power" is "without power".
-_NEGATIVE = frozenset(
+NEGATIVE = frozenset(
     """lose lost loses losing loss stop stopped end ended cease ceased miss missed misses missing fail failed fails failure reject rejected refuse refused deny denied avoid
     avoided prevent prevented ban banned cancel cancelled canceled dismiss dismissed impossible empty absent remove removed quit abandon abandoned collapse collapsed broke
     broken free unavailable withdrew withdrawn resign resigned void wrong false hardly barely scarcely neglected omitted forgot overturned prohibited forbidden vetoed
-    opposed objected denies rejects refuses""".split()
+    opposed objected denies rejects refuses exclude excluded excludes bar barred spare spared disallow disallowed block blocked halt halted contest contested dispute
+    disputed question questioned doubt doubted without lacks lacked""".split()
 )
+#: Behind a verb these point to what another sentence says.
+POINTERS = frozenset("this that these those it them both him her".split())
 _PERMITS = frozenset({"must", "may", "can", "cannot", "can't", "shall", "allowed", "permitted"})
 _SHIFTS = frozenset(
     """initially previously formerly originally once now later then eventually finally currently today still again ultimately subsequently afterwards meanwhile until ago
@@ -101,6 +104,10 @@ def _opposite(here: Clause, there: Clause, compared: Compared, number: int) -> D
     if not compared.overlap.same_thing(SAME_BUT_OPPOSITE) or turned(here, there, pair) or _soft(compared):
         return None
     # A word beside it must be about the same thing: "the old mill was sold, a new one was built" has two mills.
+    if here.words[pair.here].fold in PEOPLE or there.words[pair.there].fold in PEOPLE:
+        return None
+    if any(clause.words[place + 1].fold in POINTERS for clause, place in ((here, pair.here), (there, pair.there)) if place + 1 < len(clause.words)):
+        return None
     if not (_beside(here, pair.here) & there.stems and _beside(there, pair.there) & here.stems):
         return None
     return Difference("antonym", _span(here, pair.here, pair.here), _span(there, pair.there, pair.there), number)
@@ -114,6 +121,9 @@ def _negated(here: Clause, there: Clause, compared: Compared, number: int) -> Di
         or _denies_otherwise(here, there, compared)
         or _qualified(here, there, compared.overlap)
     ):
+        return None
+    shared, most = len(compared.overlap.shared), max(len(compared.overlap.here), len(compared.overlap.there))
+    if shared < 2 or most > shared:
         return None
     if "allergy" in here.all_stems | there.all_stems or "allergic" in here.all_stems | there.all_stems:
         return None  # these have a rule of their own
@@ -173,7 +183,7 @@ def _denies_otherwise(here: Clause, there: Clause, compared: Compared) -> bool:
         for cue in found
         if word in clause.words[cue.first : cue.last + 1]
     }
-    return (here.folds & _NEGATIVE) - own != (there.folds & _NEGATIVE) - own
+    return (here.folds & NEGATIVE) - own != (there.folds & NEGATIVE) - own
 
 
 def _unsure(clause: Clause, whole: Reading) -> set[str]:
@@ -181,7 +191,7 @@ def _unsure(clause: Clause, whole: Reading) -> set[str]:
     found = {word.fold for place, word in enumerate(clause.words) if word.fold in _UNSURE and not (word.fold == "may" and place and word.text == "May")}
     if any(first.fold == "could" and second.stem == "not" for first, second in pairwise(clause.words)):
         found.discard("could")
-    return found | {word.fold for word in whole.words if word.fold in _CONDITIONS}
+    return found | {word.fold for word in whole.words if word.fold in CONDITIONS}
 
 
 def _differ(here: Clause, there: Clause, marks: frozenset[str]) -> bool:
