@@ -34,9 +34,9 @@ def _said(sentence: Reading, unit: Reading) -> bool:
 
 
 def _all(sentence: Reading, units: Sequence[Reading]) -> Iterator[Difference]:
+    yield from clinical.find(sentence, units)  # first: of two findings about the same words the first is kept
     known = names.known_names((sentence, *units))
     of_wholes = {number: names.names(reading.whole, reading.words[0].start if reading.words else 0, known) for number, reading in enumerate((sentence, *units))}
     yield from aligned.find(sentence, units, of_wholes)
     yield from polarity.find(sentence, units)
     yield from names.find(sentence, units)
-    yield from clinical.find(sentence, units)

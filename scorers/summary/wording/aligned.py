@@ -7,7 +7,7 @@ from difflib import SequenceMatcher
 from typing import NamedTuple
 
 from touchstone.scorers.summary.differences import Difference
-from touchstone.scorers.summary.wording.antonyms import sides
+from touchstone.scorers.summary.wording.antonyms import rule_of, sides
 from touchstone.scorers.summary.wording.clauses import AUXILIARIES, Clause, Reading, overlap
 from touchstone.scorers.summary.wording.clinical import body_side
 from touchstone.scorers.summary.wording.names import Name, same
@@ -20,13 +20,14 @@ EQUAL_OF_SHORTER, EQUAL_OF_LONGER = 0.7, 0.5
 WORDS_MAX, EDIT_MAX = 80, 6
 
 #: With these, near-equal sentences may be so both.
-_OPEN = frozenset("some others several certain until unless if whether".split()) | {"allergic", "allergy", "allergies"}
+_OPEN = frozenset("until unless if whether allergic allergy allergies".split())
+_PARTS = frozenset("some others other several certain".split())
 _KIN = frozenset(
     """mother father brother sister son daughter uncle aunt cousin wife husband grandfather grandmother nephew niece stepfather stepmother widow widower grandson
     granddaughter""".split()
 )
 #: In the place of "no" these say that there is one.
-_AFFIRM = frozenset("a an the some any several many one two three all every everybody everyone each both always somebody someone something few".split())
+_AFFIRM = frozenset("a an the some any several many one two three all every everybody everyone each both always somebody someone something few much most many".split())
 
 
 class Edit(NamedTuple):
@@ -56,6 +57,8 @@ def find(sentence: Reading, units: Sequence[Reading], names: dict[int, list[Name
         if not every or _OPEN & (sentence.whole.folds | unit.whole.folds):
             continue
         for edit in every:
+            if any(word.fold in _PARTS for clause, places in ((sentence.whole, edit.here), (unit.whole, edit.there)) for place, word in enumerate(clause.words) if place not in places):
+                continue
             found = _replaced(sentence.whole, unit.whole, edit, number, (names[0], names[number + 1]))
             if found is not None and found.rule in {"negation", "antonym"} and any(_turns(sentence, unit, edit, other) for other in every if other is not edit):
                 continue
@@ -93,7 +96,7 @@ def _replaced(here: Clause, there: Clause, edit: Edit, number: int, names: tuple
         if _pointing(here, first) or _pointing(there, second) or max(_content(here, edit.here), _content(there, edit.there)) > 2:
             return None
         clinical = body_side(here, first) is not None and body_side(there, second) is not None
-        return Difference("laterality" if clinical else "antonym", _span(here, first), _span(there, second), number, clinical=clinical)
+        return Difference("laterality" if clinical else rule_of(here.words[first].fold, there.words[second].fold), _span(here, first), _span(there, second), number, clinical=clinical)
     mine = next((name for name in names[0] if name.last in edit.here), None)
     theirs = next((name for name in names[1] if name.last in edit.there), None)
     if mine is not None and theirs is not None and (mine.kind == "drug") == (theirs.kind == "drug"):
@@ -138,7 +141,8 @@ def _same_besides(here: Clause, there: Clause, edit: Edit) -> bool:
     """Whether nothing but the negation, small words and the form of the verb was replaced."""
     mine, theirs = ({clause.words[place].stem for place in places if clause.words[place].content and not _negates(clause, place) and clause.words[place].fold not in _AFFIRM
                      and clause.words[place].fold not in AUXILIARIES} for clause, places in ((here, edit.here), (there, edit.there)))
-    return mine == theirs
+    # One word more may stand beside it: "never married", "married young".
+    return mine == theirs or (bool(mine & theirs) and len(mine ^ theirs) == 1)
 
 
 def _anchor(places: range, clause: Clause) -> int:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
+from touchstone.scorers.summary.lexical import stem
 from touchstone.scorers.summary.wording.clauses import Clause
 
 #: One family a line: words of one side | words of the other. A word may stand in several families. Words that often differ without a conflict
@@ -202,7 +203,7 @@ _TERMS = {
     "majority": frozenset({"leader"}),
 }
 #: "For" is the opposite of "against" only behind these.
-_VOTES = frozenset({"vote", "rul", "rule", "argu", "decid", "campaign", "spoke", "speak"})
+_VOTES = frozenset(map(stem, "vote rule argue decide campaign speak".split()))
 
 
 class Opposite(NamedTuple):
@@ -229,6 +230,12 @@ def sides(clause: Clause, index: int) -> dict[int, int]:
     if word.fold == "for" and not (_VOTES & set(clause.last_content(index, 1))):
         return {}
     return _table().get(word.fold, {})
+
+
+def rule_of(one: str, other: str) -> Literal["negation", "antonym"]:
+    """Unsafe is the negation of safe; dangerous is its opposite."""
+    shorter, longer = sorted((one, other), key=len)
+    return "negation" if longer.endswith(shorter) and longer[: -len(shorter)] in {"un", "in", "im", "il", "ir", "dis", "non", "a", "ab"} else "antonym"
 
 
 def alike(clause: Clause, index: int, other: Clause) -> bool:

@@ -26,6 +26,57 @@ AUXILIARIES = frozenset(
 _LIGHT = frozenset(
     map(stem, "show reveal report find note describe demonstrate state say also have get make take give become remain now year day time case new".split())
 )
+#: Words for the same, one group a line: the first stands for all.
+_SAME_WRITTEN = """attribute ascribe
+fine penalty
+doctor physician
+medicine medication drug
+firm company business
+buy purchase
+begin start commence initiate
+stop discontinue cease halt
+hurt injure wound
+buyer purchaser
+tell inform
+repair fix mend
+finish complete
+build construct
+ask request
+answer reply respond
+child kid
+car automobile vehicle
+worker employee staff
+pay compensate reimburse
+ship vessel
+house home
+road street
+job post position
+town city
+use utilise utilize employ
+try attempt
+help assist
+need require
+get obtain receive
+allow permit admit
+choose select
+operation surgery
+colour color
+tumour tumor
+centre center
+labour labor
+haemorrhage bleeding hemorrhage
+oedema edema swelling
+anaemia anemia
+diarrhoea diarrhea
+agree consent
+result outcome finding
+participant subject volunteer
+mostly mainly
+yearly annually
+big large
+quick fast
+"""
+_SAME = {stem(word): stem(group.split()[0]) for group in _SAME_WRITTEN.splitlines() for word in group.split()}
 _IRREGULAR = frozenset(
     "began rose fell grew went gave took made found held kept left lost met paid ran said saw sent set sold told won wrote built bought brought came chose cut drew"
     " drove felt fought got knew lay led lent let put read rode shook shot sank spent split spoke spread stood stole struck swept taught thought threw understood"
@@ -101,6 +152,7 @@ def _words(text: str) -> Iterator[Word]:
             yield Word(*match.span(), written, fold, "", content=False)
             continue
         root = stem(fold) if fold != "%" else "percent"
+        root = _SAME.get(root, root)
         yield Word(*match.span(), written, fold, root, content=fold not in STOPWORDS and root not in _LIGHT and root != "not")
 
 

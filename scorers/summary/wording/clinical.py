@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from touchstone.scorers.summary.differences import Difference
-from touchstone.scorers.summary.wording.clauses import Clause, Reading, overlap
+from touchstone.scorers.summary.lexical import stem
+from touchstone.scorers.summary.wording.clauses import Clause, Overlap, Reading, overlap
 from touchstone.scorers.summary.wording.drugs import drug
 from touchstone.scorers.summary.wording.polarity import compare
 
@@ -20,7 +21,7 @@ _PARTS = frozenset(
     quadrant hemithorax bundle limb extremity middle cerebral mca pleura effusion nephrectomy mastectomy hemiparesis weakness lobectomy oophorectomy arthroplasty hemiplegia
     sided""".split()
 )
-_PART_STEMS = frozenset(_PARTS)
+_PART_STEMS = frozenset(map(stem, _PARTS))
 #: "Left" is a verb before these, and "right" a claim.
 _NO_SIDE_AFTER = frozenset("the a an for to in at on his her hospital home against of away open".split())
 
@@ -64,52 +65,54 @@ def body_side(clause: Clause, place: int) -> Side | None:
 
 def _other_sides(sentence: Reading, units: Sequence[Reading]) -> Iterator[Difference]:
     of_clause = {id(clause): _sides(clause) for reading in (sentence, *units) for clause in reading.clauses}
-    if not any(of_clause[id(clause)] for clause in sentence.clauses):
-        return
-    everywhere = [side for unit in units for clause in unit.clauses for side in of_clause[id(clause)]]
     own = [side for clause in sentence.clauses for side in of_clause[id(clause)]]
     for clause in sentence.clauses:
         for mine in of_clause[id(clause)]:
-            if any(one.part == mine.part and one.side in {mine.side, "both"} for one in everywhere):
-                continue
-            found = next(
-                (
-                    difference
-                    for number, unit in enumerate(units)
-                    for other in unit.clauses
-                    for theirs in of_clause[id(other)]
-                    if theirs.part == mine.part
-                    and not any(one.part == theirs.part and one.side == theirs.side for one in own)
-                    and (difference := _other_side(clause, other, mine, theirs, number)) is not None
-                ),
-                None,
-            )
-            if found is not None:
-                yield found
+            found = next(_against(clause, mine, own, units, of_clause), None)
+            if found is not None and not _side_borne(clause, mine, found[1], units, of_clause):
+                yield found[0]
 
 
-def _other_side(here: Clause, there: Clause, mine: Side, theirs: Side, number: int) -> Difference | None:
-    """Another side of the same part of the body, of which both clauses say the same besides."""
-    without = {mine.part, *_SIDES, "sid"}
-    shared = overlap(here.stems - without, there.stems - without)
-    least = len(shared.shared) + min(len(shared.here), len(shared.there))
-    if compare(here, there).parity_differs or (least and len(shared.shared) * 2 < least):
-        return None
-    return Difference("laterality", _span(here, mine.place), _span(there, theirs.place), number, clinical=True)
+def _against(
+    here: Clause, mine: Side, own: Sequence[Side], units: Sequence[Reading], of_clause: dict[int, list[Side]]
+) -> Iterator[tuple[Difference, frozenset[str]]]:
+    """Clauses that say the same of the same part on another side, with what they share."""
+    for number, unit in enumerate(units):
+        for there in unit.clauses:
+            for theirs in of_clause[id(there)]:
+                if theirs.part != mine.part or theirs.side in {mine.side, "both"} or any(one.part == theirs.part and one.side == theirs.side for one in own):
+                    continue
+                shared = _shared(here, there, mine.part)
+                least = len(shared.shared) + min(len(shared.here), len(shared.there))
+                if not compare(here, there).parity_differs and len(shared.shared) * 2 >= least:
+                    yield Difference("laterality", _span(here, mine.place), _span(there, theirs.place), number, clinical=True), shared.shared
+
+
+def _side_borne(here: Clause, mine: Side, alarm: frozenset[str], units: Sequence[Reading], of_clause: dict[int, list[Side]]) -> bool:
+    """Whether a unit has the sentence's side, and is not about something else there."""
+    for unit in units:
+        for there in unit.clauses:
+            if any(one.part == mine.part and one.side in {mine.side, "both"} for one in of_clause[id(there)]):
+                shared = _shared(here, there, mine.part)
+                if not (shared.shared < alarm and shared.there):
+                    return True
+    return False
+
+
+def _shared(here: Clause, there: Clause, part: str) -> Overlap:
+    without = {part, *_SIDES, "sid"}
+    return overlap(here.stems - without, there.stems - without)
 
 
 def _span(clause: Clause, place: int) -> tuple[int, int]:
     return clause.words[place].start, clause.words[place].end
 
 
-_SUBSTANCE = r"[a-z][a-z/-]{2,}(?: (?!and\b|or\b|but\b|with\b|which\b|that\b|causing\b|since\b|he\b|she\b)[a-z][a-z/-]{2,})?"
+_SUBSTANCE = r"(?!which\b|that\b|who\b|but\b|causing\b|with\b|she\b|he\b|caused\b|has\b|had\b|is\b|was\b|and\b|or\b|not\b|takes\b)[a-z][a-z/-]{2,}(?: (?!and\b|or\b|but\b|with\b|which\b|that\b|causing\b|since\b|he\b|she\b)[a-z][a-z/-]{2,})?"
 _LIST = rf"{_SUBSTANCE}(?:(?:, and |, or |, | and | or ){_SUBSTANCE}){{0,8}}"
 _NONE_KNOWN = re.compile(
     r"\b(?:nkda|nka|nkfa|(?:no|without|denies|denied|denying)(?: any| having any)?(?: known| documented| reported| history of)*(?: drug| medication| medicine| food| environmental)?"
     r" allerg(?:y|ies)|not (?:known to be )?allergic to any\w*|allergies: (?:none|nil|no known|nkda|denied))\b"
-)
-_NOT_TO = re.compile(
-    rf"\b(?:not allergic to|no (?:known )?allerg(?:y|ies) to|denie[sd] (?:any )?allerg(?:y|ies) to|no|not|without(?: an?)?) (?P<what>{_LIST})?"
 )
 _TO = re.compile(
     rf"\b(?P<not>not |no (?:known )?|never |denie[sd] (?:any |an )?|without (?:an |any )?)?(?:known )?(?:allergic (?:reaction )?to|allerg(?:y|ies) to|anaphylaxis to|anaphylactic to) (?:the )?(?P<what>{_LIST})"

@@ -50,11 +50,11 @@ _MUTUAL = frozenset("met meet marry married merg merge talk spoke speak play com
 
 
 class Name(NamedTuple):
-    """A name in a clause: words `first` to `last`. `keys`: its telling words, folded; `kind`: person, organisation, drug or ""."""
+    """A name in a clause: words `first` to `last`. `keys`: its telling words, folded, in order; `kind`: person, organisation, drug or ""."""
 
     first: int
     last: int
-    keys: frozenset[str]
+    keys: tuple[str, ...]
     kind: str
 
 
@@ -71,7 +71,7 @@ def names(clause: Clause, opens: int, known: frozenset[str]) -> list[Name]:
     index = 0
     while index < len(words):
         if (substance := drug(_plain(words[index]))) is not None:
-            found.append(Name(index, index, frozenset({substance}), "drug"))
+            found.append(Name(index, index, (substance,), "drug"))
         elif words[index].text[0].isupper():
             last = _run(words, index)
             name = _name(words, index, last, opens, known)
@@ -125,12 +125,12 @@ def _name(words: Sequence[Word], first: int, last: int, opens: int, known: froze
         return None  # the Danish firm
     organised = any(_plain(word) in _ORGANISATION for word in run)
     kind = "person" if titled else "organisation" if organised else ""
-    return Name(telling[0], last, frozenset(_plain(words[place]) for place in telling), kind)
+    return Name(telling[0], last, tuple(dict.fromkeys(_plain(words[place]) for place in telling)), kind)
 
 
 def same(one: Name, other: Name) -> bool:
     """Whether two names may name the same."""
-    if one.keys & other.keys:
+    if set(one.keys) & set(other.keys):
         return True
     first, second = " ".join(sorted(one.keys)), " ".join(sorted(other.keys))
     if any(any(key in first for key in alias) and any(key in second for key in alias) for alias in _ALIASES):

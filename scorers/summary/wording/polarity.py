@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from touchstone.scorers.summary.differences import Difference
-from touchstone.scorers.summary.wording.antonyms import PEOPLE, Opposite, alike, opposites, turned
+from touchstone.scorers.summary.wording.antonyms import PEOPLE, Opposite, alike, opposites, rule_of, turned
 from touchstone.scorers.summary.wording.clauses import Clause, Overlap, Reading, overlap
 from touchstone.scorers.summary.wording.negations import Cue, cues
 
@@ -110,7 +110,7 @@ def _opposite(here: Clause, there: Clause, compared: Compared, number: int) -> D
         return None
     if not (_beside(here, pair.here) & there.stems and _beside(there, pair.there) & here.stems):
         return None
-    return Difference("antonym", _span(here, pair.here, pair.here), _span(there, pair.there, pair.there), number)
+    return Difference(rule_of(here.words[pair.here].fold, there.words[pair.there].fold), _span(here, pair.here, pair.here), _span(there, pair.there, pair.there), number)
 
 
 def _negated(here: Clause, there: Clause, compared: Compared, number: int) -> Difference | None:
