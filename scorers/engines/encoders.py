@@ -7,7 +7,7 @@ the files that decide what is computed must be the published ones, and nothing t
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -28,7 +28,7 @@ class Found(NamedTuple):
     place: Path
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Encoder:
     """A published encoder.
 
@@ -41,7 +41,7 @@ class Encoder:
     revision: str
     architecture: Literal["bert", "mpnet"]
     parameters_millions: int
-    pins: Mapping[str, Pin]
+    pins: Mapping[str, Pin] = field(repr=False)
     install: str
     module: str | None = None
     parts: tuple[str, ...] = ()

