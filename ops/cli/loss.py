@@ -1,6 +1,8 @@
 """`touchstone loss`: Loss V3 over generated summaries in files."""
 
+import json
 import os
+from collections.abc import Awaitable
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -9,9 +11,10 @@ import typer
 
 from touchstone.ops.cli import app
 from touchstone.ops.cli.common.options import FORMAT_HELP, Format
-from touchstone.ops.cli.common.shared import one_line_errors
+from touchstone.ops.cli.common.shared import JsonOption, one_line_errors
 
 if TYPE_CHECKING:
+    from touchstone.scorers.summary.scorer import SummaryLossScorer
     from touchstone.scorers.summary.settings import SummarySettings
 
 loss_app = typer.Typer(name="loss", help="Loss V3: score generated summaries against their gold standards.", no_args_is_help=True)
@@ -24,6 +27,7 @@ class Support(StrEnum):
     auto = "auto"
     nli = "nli"
     nli_lexical = "nli+lexical"
+    calibrated = "calibrated"
 
 
 FilesArgument = Annotated[list[str], typer.Argument(help="Files of summary events, directories of them, or - for standard input.")]
@@ -42,9 +46,14 @@ GateOption = Annotated[
 UnscoredOption = Annotated[bool, typer.Option("--allow-unscored", help="Report cases that cannot be scored (no gold, empty, …) without failing.")]
 
 
+ModelOption = Annotated[
+    str | None, typer.Option("--model", help="NLI model: small, base, a folder or a hub name. Default: the configured one.", show_default=False)
+]
+
+
 @loss_app.callback()
 def loss() -> None:
-    """Loss V3: score generated summaries against their gold standards."""  # keeps `score` a subcommand while it is the only one
+    """Loss V3: score generated summaries against their gold standards."""
 
 
 @loss_app.command()
@@ -91,6 +100,50 @@ def score(
         write_in(SUITE, report, [(format.value, output)], verdict)
     tell_problems(run)
     end_with(SUITE, verdict)
+
+
+@loss_app.command()
+def evaluate(
+    data: Annotated[Path, typer.Option("--data", help="Folder of a truth set (*.json, one gold a file), or of realsumm_scu* and realsumm_docs*.")],
+    model: Annotated[
+        str | None, typer.Option("--model", help="NLI model: small, base, a folder or a hub name. Default: the configured one.", show_default=False)
+    ] = None,
+    runtime: Annotated[str | None, typer.Option("--runtime", help="auto, torch or onnx. Default: the configured one.", show_default=False)] = None,
+    documents: Annotated[int | None, typer.Option("--documents", min=1, help="Of REALSumm, use so many documents.", show_default=False)] = None,
+    config: LossConfigOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Measure whether the loss orders summaries as truth does, and what its labels let pass.
+
+    Example: touchstone loss evaluate --data truth/ --model small
+    """
+    import asyncio
+
+    from touchstone.ops.cli.common.progress import Progress
+    from touchstone.ops.verify.losses.run import measured
+    from touchstone.scorers.summary import build
+
+    engines = {name: value for name, value in (("nli_model", model), ("runtime", runtime)) if value is not None}
+    with one_line_errors():
+        settings = _settings(config, {"engines": engines} if engines else {})
+        scorer = build(settings)
+        with Progress("summaries scored", every=1) as progress:
+            told = asyncio.run(_closing(scorer, measured(scorer, data, documents_max=documents, step=lambda done, _: progress.step(done))))
+    if as_json:
+        typer.echo(json.dumps(told, indent=2))
+        return
+    for name, figures in told.items():
+        typer.echo(name)
+        for figure, value in figures.items():
+            typer.echo(f"  {figure:22} " + ("-" if value is None else f"{value:.3f}" if isinstance(value, float) else str(value)))
+
+
+async def _closing(scorer: "SummaryLossScorer", work: Awaitable[dict[str, Any]]) -> dict[str, Any]:
+    """What the work gives, the engines closed behind it."""
+    try:
+        return await work
+    finally:
+        await scorer.close()
 
 
 def _settings(config: Path | None, overrides: dict[str, Any]) -> "SummarySettings":

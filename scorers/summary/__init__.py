@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from touchstone.scorers.summary.scorer import SummaryLossScorer
 
 NAME = "summary_loss"
-VERSION = "3.0"
+VERSION = "3.1"
 METRICS = ("loss", "facts_loss", "recall", "precision", "entities_loss", "flow_loss", "coverage", "order", "semantic_loss", "cosine", "length_loss")
 NEEDED = ("numpy", "pysbd", "rapidfuzz")
 
@@ -63,15 +63,10 @@ def _scorer(settings: SummarySettings, engines: Engines | None) -> SummaryLossSc
     from touchstone.scorers.engines.opening import open_engines
     from touchstone.scorers.summary.golds import load_golds
     from touchstone.scorers.summary.scorer import SummaryLossScorer
-    from touchstone.scorers.summary.support import default_calibration
+    from touchstone.scorers.summary.support import calibration_for
 
     golds = load_golds(settings.gold) if settings.gold is not None else {}
-    calibration = None
-    if settings.supported_by != "nli":
-        if settings.engines.nli_model != "default":
-            raise ConfigError("support: nli+lexical is calibrated for the default model; set support to nli, or nli_model to default")
-        if (calibration := default_calibration()) is None:
-            raise ConfigError("support: nli+lexical needs calibration.json beside the default model; set support to nli")
+    calibration = calibration_for(settings)
     return SummaryLossScorer(engines or open_engines(settings.engines), settings, golds, calibration)
 
 

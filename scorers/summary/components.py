@@ -4,21 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from touchstone.scorers.summary import entities, facts, flow, length, semantic
+from touchstone.scorers.summary import conflicts, entities, facts, flow, length, semantic
 from touchstone.scorers.summary.asking import Block, Round, nearest_k
+from touchstone.scorers.summary.conflicts import Conflict, Unit, units_of
 from touchstone.scorers.summary.lexical import shares, words
+from touchstone.scorers.summary.support import MEAN_WITH_WORDS
 from touchstone.scorers.summary.total import total
 
 if TYPE_CHECKING:
     from touchstone.scorers.engines.base import Floats
     from touchstone.scorers.summary.facts import Matrix
     from touchstone.scorers.summary.preparing import Prepared
+    from touchstone.scorers.summary.sentences import Window
     from touchstone.scorers.summary.settings import SummarySettings
     from touchstone.scorers.summary.support import Calibration
+
+
+#: The place of the sentences among the blocks of questions.
+SENTENCES = 2
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,20 +48,27 @@ class Vectors:
 
 @dataclass(frozen=True, slots=True)
 class Questions:
-    """Premises and hypotheses of the three questions: facts in the summary, outline in the summary, sentences in the gold."""
+    """Premises and hypotheses of the three questions: facts in the summary, outline in the summary, sentences in the gold.
+
+    `units`: what may bear a sentence: the gold's facts, windows of its narrative and, where sentences are compared with what is near, of its source.
+    `statements`: the single ones among them, which a sentence can be in conflict with.
+    """
 
     windows: list[str]
     facts: list[str]
     outline: list[str]
     sentences: list[str]
     units: list[str]
+    statements: list[Unit]
 
     @classmethod
     def of(cls, prepared: Prepared) -> Questions:
-        """The questions of a case; units of the gold: its facts, then its windows."""
+        """The questions of a case."""
         summary = prepared.datum.summary
         key_facts = list(summary.key_facts)
-        return cls(prepared.generated.premises, key_facts, list(summary.logical_outline), prepared.generated.sentences, [*key_facts, *prepared.gold.premises])
+        units = list(named_units(prepared))
+        statements = units_of(key_facts, prepared.gold.sentences, prepared.source.sentences)
+        return cls(prepared.generated.premises, key_facts, list(summary.logical_outline), prepared.generated.sentences, units, statements)
 
     @property
     def blocks(self) -> tuple[tuple[list[str], list[str]], ...]:
@@ -67,6 +81,17 @@ class Questions:
         return [*self.windows, *self.facts, *self.outline, *self.sentences, *self.units]
 
 
+def named_units(prepared: Prepared) -> dict[str, dict[str, Any]]:
+    """What may bear a sentence, each text once, and its name in details: facts, then windows of the narrative, then of the source."""
+    named: dict[str, dict[str, Any]] = {}
+    for index, fact in enumerate(prepared.datum.summary.key_facts):
+        named.setdefault(fact, {"fact": index})
+    for place, text in (("gold", prepared.gold), ("source", prepared.source)):
+        for window, premise in zip(text.windows, text.premises, strict=True):
+            named.setdefault(premise, {place: [window.first, window.size]})
+    return named
+
+
 def texts_to_embed(prepared: Prepared, questions: Questions, settings: SummarySettings, calibration: Calibration | None) -> list[str]:
     """Distinct texts whose vectors are needed: both narratives, the contexts of entities, and every question's where it is filtered or combined."""
     texts = [prepared.generated.text, prepared.gold.text]
@@ -74,30 +99,52 @@ def texts_to_embed(prepared: Prepared, questions: Questions, settings: SummarySe
         if sought.needs_context:
             texts += prepared.contexts(0, sought.generated, settings.context_words)
             texts += prepared.contexts(1, sought.gold, settings.context_words)
-    if settings.prefilter_top_k or (calibration is not None and calibration.needs_vectors):
+    if settings.prefilter_top_k or settings.looks_near or (calibration is not None and calibration.needs_vectors):
         texts += questions.texts
     return list(dict.fromkeys(texts))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Asked:
-    """The NLI round of a case."""
+    """The NLI round of a case, and what the rules found without it. `about`: cosines of sentences with statements."""
 
     pairs: list[tuple[str, str]]
     facts: Block
     outline: Block
     sentences: Block
+    about: Matrix
+    statements: list[Unit]
+    conflicts: list[Conflict]
+    wrong_facts: Mapping[int, set[int]]
 
 
 def ask(questions: Questions, vectors: Vectors, settings: SummarySettings) -> Asked:
-    """Collate every pair of the case into one list (§5, phase 3)."""
+    """Collate every pair of the case into one list (§5, phase 3), and compare each sentence with the statements near it."""
     round_ = Round()
     top_k = settings.prefilter_top_k
-    blocks = [
-        round_.ask(premises, hypotheses, nearest_k(vectors.cosines(premises, hypotheses), top_k) if top_k else None)
-        for premises, hypotheses in questions.blocks
-    ]
-    return Asked(round_.pairs, *blocks)
+    blocks = []
+    for place, (premises, hypotheses) in enumerate(questions.blocks):
+        count = min(filter(None, (top_k, settings.nearest_units)), default=0) if place == SENTENCES and settings.looks_near else top_k
+        blocks.append(round_.ask(premises, hypotheses, nearest_k(vectors.cosines(premises, hypotheses), count) if count else None))
+    if not settings.looks_near:
+        return Asked(round_.pairs, *blocks, about=np.zeros((len(questions.sentences), 0)), statements=[], conflicts=[], wrong_facts={})
+    about = vectors.cosines([unit.text for unit in questions.statements], questions.sentences)
+    blocks[SENTENCES] = _with_nearest_statement(round_, blocks[SENTENCES], questions, about)
+    found = conflicts.by_rule(questions.sentences, questions.statements, about, settings.conflicts)
+    to_facts = vectors.cosines(questions.facts, questions.sentences)
+    wrong = conflicts.facts_in_conflict(found, questions.sentences, questions.facts, to_facts, settings.conflicts)
+    return Asked(round_.pairs, *blocks, about=about, statements=questions.statements, conflicts=found, wrong_facts=wrong)
+
+
+def _with_nearest_statement(round_: Round, block: Block, questions: Questions, about: Matrix) -> Block:
+    """The same questions, and each sentence's of the statement nearest to it, which longer units around it may have crowded out."""
+    if not questions.statements:
+        return block
+    columns = {text: column for column, text in enumerate(questions.units)}
+    kept = block.numbers >= 0
+    for row, place in enumerate(about.argmax(axis=1)):
+        kept[row, columns[questions.statements[place].text]] = True
+    return round_.ask(block.premises, block.hypotheses, kept)
 
 
 def support_of(block: Block, probabilities: Floats, vectors: Vectors, calibration: Calibration | None) -> Matrix:
@@ -109,6 +156,16 @@ def support_of(block: Block, probabilities: Floats, vectors: Vectors, calibratio
     cosines = vectors.cosines(block.premises, block.hypotheses) if calibration.needs_vectors else 0.0
     combined = calibration.support(entailment, block.contradiction(probabilities), contained, cosines)
     return np.asarray(np.where(block.numbers >= 0, combined, 0.0), dtype=np.float64)
+
+
+def without_wrong(support: Matrix, windows: Sequence[Window], wrong: Mapping[int, set[int]]) -> Matrix:
+    """Support of facts (rows) by windows (columns), 0 where a window holds a sentence that states the fact wrongly: words would say that it is there."""
+    kept = support.copy()
+    for fact, sentences in wrong.items():
+        for column, window in enumerate(windows):
+            if any(window.first <= sentence < window.first + window.size for sentence in sentences):
+                kept[fact, column] = 0.0
+    return kept
 
 
 @dataclass(slots=True)
@@ -148,6 +205,7 @@ class Components:
     sentence_support: Matrix
     sentence_contradiction: Matrix
     faithful: list[float]
+    conflicts: list[Conflict] = field(default_factory=list)
     entities: list[EntityMatch] = field(default_factory=list)
     covered: list[int] = field(default_factory=list)
     places: list[int] = field(default_factory=list)
@@ -158,11 +216,14 @@ def weigh(
 ) -> Components:
     """Aggregate (§5, phase 4). Components without anything to ask for (no entities, no outline) are left out of `losses`."""
     fact_support = support_of(asked.facts, probabilities, vectors, calibration)
-    # Words show whether a statement is present, not whether it is true: precision stays the model's own.
-    sentence_support = support_of(asked.sentences, probabilities, vectors, None)
-    contradiction = asked.sentences.contradiction(probabilities)
-    faithful = facts.faithfulness(sentence_support, contradiction, settings.precision)
-    recall, precision = facts.mean(facts.best(fact_support)), facts.mean(faithful)
+    if calibration is not None:
+        fact_support = without_wrong(fact_support, prepared.generated.windows, asked.wrong_facts)
+    entailment, contradiction = asked.sentences.entailment(probabilities), asked.sentences.contradiction(probabilities)
+    sentence_support = support_of(asked.sentences, probabilities, vectors, calibration) if settings.looks_near else entailment
+    faithful = facts.faithfulness(sentence_support, entailment, contradiction, settings.precision)
+    clashes = _all_conflicts(asked, sentence_support, entailment, contradiction, settings)
+    recall = facts.mean(facts.best(fact_support))
+    precision = facts.precision(faithful, conflicts.sentences_of(clashes), settings.conflicts.weight)
     parts = {"recall": recall, "precision": precision}
     losses = {"facts": facts.facts_loss(precision, recall, settings.beta)}
 
@@ -170,8 +231,8 @@ def weigh(
     if found:
         losses["entities"] = entities.entities_loss(sum(entity.matched for entity in found), len(found))
 
-    # The threshold of coverage is one of entailment: half of a mean with words could be words alone.
-    outline_support = support_of(asked.outline, probabilities, vectors, None)
+    # The threshold of coverage is one of a probability: half of a mean with words could be words alone.
+    outline_support = support_of(asked.outline, probabilities, vectors, calibration if calibration is not MEAN_WITH_WORDS else None)
     covered = flow.covered(outline_support, settings.thresholds.coverage)
     columns = flow.nearest(outline_support)
     places = [prepared.generated.windows[columns[index]].first for index in covered]
@@ -198,7 +259,19 @@ def weigh(
         sentence_support=sentence_support,
         sentence_contradiction=contradiction,
         faithful=[float(value) for value in faithful],
+        conflicts=clashes,
         entities=found,
         covered=covered,
         places=places,
     )
+
+
+def _all_conflicts(asked: Asked, support: Matrix, entailment: Matrix, contradiction: Matrix, settings: SummarySettings) -> list[Conflict]:
+    """What the rules found, and what the model adds: of sentences that no rule spoke of."""
+    if not settings.looks_near:
+        return []
+    columns = {text: column for column, text in enumerate(asked.sentences.premises)}
+    chosen = [columns[unit.text] for unit in asked.statements]
+    said = conflicts.by_model(facts.best(support), facts.best(entailment), contradiction[:, chosen], asked.statements, asked.about, settings.conflicts)
+    known = conflicts.sentences_of(asked.conflicts)
+    return sorted([*asked.conflicts, *(one for one in said if one.sentence not in known)], key=lambda one: one.sentence)

@@ -14,6 +14,8 @@ NO_GOLD, GOLD_NOT_FOUND = "no_gold", "gold_not_found"
 GOLD_EMPTY, GOLD_TOO_LONG = "gold_empty", "gold_too_long"
 EMPTY_GENERATION, GENERATION_TOO_LONG, TOO_MANY_PAIRS = "empty_generation", "generation_too_long", "too_many_pairs"
 STATEMENT_TOO_LONG = "statement_too_long"
+#: Sentences per unit of the source text: a longer run of it says too much to be what a sentence is about.
+SOURCE_WINDOWS = (1, 2)
 
 
 class Unscored(Exception):
@@ -57,6 +59,8 @@ class Prepared:
     generated: Split
     breaches: tuple[Breach, ...]
     gold: Split
+    source: Split = Split("", (), ())
+    source_cut: bool = False
     entities: tuple[str, ...] = ()
     sought: tuple[Sought, ...] = ()
     words: tuple[Words, Words] | None = None
@@ -99,18 +103,29 @@ def _with_gold(datum: GoldStandardDatum, generation: Generation, generated: Spli
     gold = Split.of(narrative, settings.windows)
     if len(gold.spans) > limits.sentences_max:
         raise Unscored(GOLD_TOO_LONG)
-    if pair_count(datum, generated, gold, settings.prefilter_top_k) > limits.pairs_max:
+    source, is_cut = _source(datum, settings)
+    if pair_count(datum, generated, gold, source, settings) > limits.pairs_max:
         raise Unscored(TOO_MANY_PAIRS)
     words = (Words(generation.text), Words(narrative))
     entities = distinct(datum.summary.entity_list)
     sought = seek(entities, *words, settings.thresholds.fuzzy)
-    return Prepared(datum, generated, (), gold, entities, tuple(sought), words)
+    return Prepared(datum, generated, (), gold, source, is_cut, entities, tuple(sought), words)
 
 
-def pair_count(datum: GoldStandardDatum, generated: Split, gold: Split, top_k: int) -> int:
-    """Upper bound of the pairs to ask: facts and outline of the generated windows, sentences of facts and gold windows."""
+def _source(datum: GoldStandardDatum, settings: SummarySettings) -> tuple[Split, bool]:
+    """The gold's source text in sentences and runs of two, and whether its end was left out."""
+    if not settings.source or not settings.looks_near:
+        return Split("", (), ()), False
+    text = datum.entry.text[: settings.limits.source_chars_max]
+    return Split.of(text, SOURCE_WINDOWS), len(text) < len(datum.entry.text)
+
+
+def pair_count(datum: GoldStandardDatum, generated: Split, gold: Split, source: Split, settings: SummarySettings) -> int:
+    """Upper bound of the pairs to ask: facts and outline of the generated windows, sentences of facts and windows of gold and source."""
     of_generated, of_gold = len(generated.windows), len(gold.windows) + len(datum.summary.key_facts)
-    if top_k:
+    if settings.looks_near:
+        of_gold = min(of_gold + len(source.windows), settings.nearest_units + 1)
+    if top_k := settings.prefilter_top_k:
         of_generated, of_gold = min(of_generated, top_k), min(of_gold, top_k)
     return (len(datum.summary.key_facts) + len(datum.summary.logical_outline)) * of_generated + len(generated.spans) * of_gold
 

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from touchstone.schemas.result import Finding
+from touchstone.schemas.result import Finding, Severity
+from touchstone.scorers.reporting.words import visible
 from touchstone.scorers.summary import facts, flow
+from touchstone.scorers.summary.components import named_units
+from touchstone.scorers.summary.conflicts import CONTRADICTION, UNSUPPORTED, Conflict
 from touchstone.scorers.summary.guardrails import MESSAGES, Breach
 
 if TYPE_CHECKING:
@@ -23,6 +26,58 @@ DIGITS = 4
 def findings_of(breaches: Sequence[Breach]) -> tuple[Finding, ...]:
     """One critical finding per hard fail."""
     return tuple(Finding(severity="critical", code=breach.rule, path=breach.path, message=MESSAGES[breach.rule]) for breach in breaches)
+
+
+#: What a conflict is called. `{unit}`: what it is about.
+CONFLICT_WORDS = {
+    "number": "a number differs from {unit}",
+    "quantity": "a quantity differs from {unit}",
+    "date": "a date differs from {unit}",
+    "duration": "a duration differs from {unit}",
+    "money": "an amount of money differs from {unit}",
+    "percentage": "a percentage differs from {unit}",
+    "name": "a name stands where {unit} has another",
+    "negation": "the sentence denies what {unit} states, or states what it denies",
+    "antonym": "a word is the opposite of what {unit} says",
+    "laterality": "the side of the body differs from {unit}",
+    "allergy": "the allergy differs from {unit}",
+    CONTRADICTION: "the sentence contradicts {unit}, by the model's judgement",
+    UNSUPPORTED: "nothing in the gold supports the sentence",
+}
+PLACES = {"fact": "key fact {0}", "gold": "sentence {0} of the gold narrative", "source": "sentence {0} of the source text"}
+#: Below this many findings of a case are listed; the details hold all.
+CONFLICTS_SHOWN_MAX = 50
+
+
+def conflict_findings(conflicts: Sequence[Conflict], prepared: Prepared, *, quote: bool) -> tuple[Finding, ...]:
+    """One finding per conflict, critical where it is clinical, with the sentence's path and the unit it is about; the words only with `quote`."""
+    return tuple(_finding(conflict, prepared, quote=quote) for conflict in conflicts[:CONFLICTS_SHOWN_MAX])
+
+
+def _finding(conflict: Conflict, prepared: Prepared, *, quote: bool) -> Finding:
+    """A conflict in words. Units are counted from 1 in words, and from 0 in the details."""
+    unit = conflict.unit
+    message = CONFLICT_WORDS[conflict.rule].format(unit=PLACES[unit.place].format(unit.index + 1) if unit else "")
+    if quote and unit is not None and conflict.here and conflict.there:
+        here = prepared.generated.sentences[conflict.sentence][slice(*conflict.here)]
+        message += f": {visible(here)!r} and {visible(unit.text[slice(*conflict.there)])!r}"
+    severity: Severity = "critical" if conflict.clinical else "major" if conflict.is_conflict else "minor"
+    return Finding(severity=severity, code=_code(conflict), path=f"generated.sentences[{conflict.sentence}]", message=message)
+
+
+def _code(conflict: Conflict) -> str:
+    """`conflict.quantity`, …; `unsupported`."""
+    return f"conflict.{conflict.rule}" if conflict.is_conflict else conflict.rule
+
+
+def _conflict_details(conflict: Conflict) -> dict[str, Any]:
+    """A conflict for programs: indices from 0, and the places of the words in sentence and unit."""
+    told: dict[str, Any] = {"rule": conflict.rule, "sentence": conflict.sentence, "clinical": conflict.clinical}
+    if conflict.unit is not None:
+        told[conflict.unit.place] = conflict.unit.index
+    if conflict.here and conflict.there:
+        told |= {"here": list(conflict.here), "there": list(conflict.there)}
+    return told
 
 
 def hard_fail_details(prepared: Prepared, *, quote: bool) -> dict[str, Any]:
@@ -49,6 +104,7 @@ def details_of(prepared: Prepared, asked: Asked, components: Components, setting
         "flow": {"covered": components.covered, "places": components.places, "inversions": flow.inversions(components.places)},
         "length": {"tokens": components.tokens, "target": components.target, "source_tokens": prepared.datum.entry.token_count},
         "sentences": {"generated": len(prepared.generated.spans), "gold": len(prepared.gold.spans)},
+        "conflicts": [_conflict_details(conflict) for conflict in components.conflicts],
         "pairs": len(asked.pairs),
     }
     if settings.evidence == "ids" or settings.quote:
@@ -60,9 +116,8 @@ def details_of(prepared: Prepared, asked: Asked, components: Components, setting
 
 def _evidence(prepared: Prepared, components: Components) -> dict[str, Any]:
     """Which window supports each fact and outline point best, and which unit of the gold each sentence."""
-    count = len(prepared.datum.summary.key_facts)
-    generated, gold = prepared.generated.windows, prepared.gold.windows
-    borne = [{"fact": column} if column < count else {"gold": _window(gold[column - count])} for column in flow.nearest(components.sentence_support)]
+    generated, units = prepared.generated.windows, list(named_units(prepared).values())
+    borne = [units[column] for column in flow.nearest(components.sentence_support)]
     return {
         "facts": [_window(generated[column]) for column in flow.nearest(components.fact_support)],
         "outline": [_window(generated[column]) for column in flow.nearest(components.outline_support)],

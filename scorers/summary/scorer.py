@@ -13,8 +13,8 @@ from touchstone.scorers.summary import NAME, VERSION
 from touchstone.scorers.summary.components import Questions, Vectors, ask, texts_to_embed, weigh
 from touchstone.scorers.summary.length import same_tokenizer
 from touchstone.scorers.summary.preparing import GOLD_NOT_FOUND, NO_GOLD, STATEMENT_TOO_LONG, Prepared, Unscored, prepare
-from touchstone.scorers.summary.reporting import details_of, findings_of, hard_fail_details
-from touchstone.scorers.summary.total import label_of, missing
+from touchstone.scorers.summary.reporting import conflict_findings, details_of, findings_of, hard_fail_details
+from touchstone.scorers.summary.total import capped, label_of, missing
 
 if TYPE_CHECKING:
     from touchstone.schemas.gold import GoldStandardDatum
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class SummaryLossScorer:
-    """Loss V3 with one set of settings. `golds`: by source id, for cases that refer to theirs; `calibration`: for the support `nli+lexical`."""
+    """Loss V3 with one set of settings. `golds`: by source id, for cases that refer to theirs; `calibration`: for any support but `nli`."""
 
     def __init__(
         self, engines: Engines, settings: SummarySettings, golds: Mapping[str, GoldStandardDatum] | None = None, calibration: Calibration | None = None
@@ -34,7 +34,7 @@ class SummaryLossScorer:
         self._settings = settings
         self._golds = golds or {}
         if settings.supported_by != "nli" and calibration is None:
-            raise ValueError("the support nli+lexical needs a calibration")
+            raise ValueError(f"the support {settings.supported_by} needs a calibration")
         self._calibration = calibration if settings.supported_by != "nli" else None
 
     @property
@@ -95,8 +95,9 @@ class SummaryLossScorer:
         probabilities = await self._engines.nli.entail(asked.pairs)
         components = await asyncio.to_thread(weigh, prepared, asked, probabilities, vectors, tokens, settings, self._calibration)
         return Scorecard(
-            label=label_of(components.values["loss"], settings.labels),
+            label=capped(label_of(components.values["loss"], settings.labels), components.conflicts, settings.conflicts),
             values=components.values,
+            findings=conflict_findings(components.conflicts, prepared, quote=settings.quote),
             components_missing=missing(components.losses),
             not_checked=self._not_checked(prepared),
             details=details_of(prepared, asked, components, settings),
@@ -105,10 +106,13 @@ class SummaryLossScorer:
         )
 
     def _not_checked(self, prepared: Prepared) -> tuple[NotChecked, ...]:
-        """Parts that were measured with another tokenizer than the gold's."""
-        if same_tokenizer(prepared.datum.entry.tokenizer, self._engines.embedder.model):
-            return ()
-        return (NotChecked(check="length.tokenizer", reason="the gold's tokenizer is not available; the embedder's counted the generated text"),)
+        """Parts that were measured with another tokenizer than the gold's, and a source text that was not read to its end."""
+        found = []
+        if not same_tokenizer(prepared.datum.entry.tokenizer, self._engines.embedder.model):
+            found.append(NotChecked(check="length.tokenizer", reason="the gold's tokenizer is not available; the embedder's counted the generated text"))
+        if prepared.source_cut:
+            found.append(NotChecked(check="precision.source", reason="the source text is longer than limits.source_chars_max; its end was not compared"))
+        return tuple(found)
 
     def _failed_hard(self, case: SummaryCase, prepared: Prepared) -> Scorecard:
         """The greatest loss, and which rule gave it."""

@@ -57,6 +57,26 @@ class Labels(Section):
         return self
 
 
+Cap = Literal["none", "Review", "Fail"]
+
+
+class Conflicts(Section):
+    """What a summary gets wrong about its gold, and what that costs. `nearest`: units of the gold that a sentence is compared with."""
+
+    values: bool = Field(True, description="compare numbers, quantities, dates, durations, money and percentages")
+    wording: bool = Field(True, description="compare names in a role, negations, opposites, sides of the body and allergies")
+    contradiction_min: Share = Field(0.8, description="a sentence conflicts where its nearest unit contradicts it at least so much and none bears it; 1: never")
+    unsupported_max: Share = Field(0.05, description="a sentence is unsupported where nothing near it supports it more than this; 0: never")
+    nearest: Annotated[int, Field(ge=1, le=20)] = 8
+    cosine_min: Share = Field(0.35, description="a unit less close than this is not what the sentence is about")
+    weight: Annotated[float, Field(ge=0, le=100, allow_inf_nan=False)] = Field(
+        6.0, description="precision is multiplied by the share of sentences without a conflict to this power; 0: conflicts are findings only"
+    )
+    cap: Cap = Field("Review", description="the best label of a summary with a conflict")
+    clinical_cap: Cap = Field("Fail", description="the best label where a clinical quantity, an allergy or a side of the body is wrong")
+    unsupported_cap: Cap = Field("none", description="the best label of a summary with an unsupported sentence")
+
+
 class CompressionTier(Section):
     """Texts of up to `max_input` tokens are summarised to `ratio` of that, within bounds."""
 
@@ -93,6 +113,9 @@ class Limits(Section):
 
     generated_chars_max: Annotated[int, Field(ge=1, le=1_000_000)] = 60_000
     gold_chars_max: Annotated[int, Field(ge=1, le=1_000_000)] = 60_000
+    source_chars_max: Annotated[int, Field(ge=1, le=1_000_000)] = Field(
+        60_000, description="of the source text, so much is looked at; the result says where there is more"
+    )
     sentences_max: Annotated[int, Field(ge=1, le=20_000)] = 600
     pairs_max: Annotated[int, Field(ge=1, le=10_000_000)] = 50_000
 
@@ -106,26 +129,41 @@ class SummarySettings(Section):
     order_weight: Share = Field(0.3, description="share of order in flow; the rest is coverage")
     context_words: Annotated[int, Field(ge=1, le=200)] = Field(12, description="words on each side of a mention")
     windows: tuple[Annotated[int, Field(ge=1, le=50)], ...] = Field((1, 2, 5), min_length=1, max_length=8)
-    precision: Literal["e-c", "e"] = Field("e-c", description="e-c: entailment less contradiction; e: entailment alone")
-    support: Literal["auto", "nli", "nli+lexical"] = Field(
+    precision: Literal["nearest", "ratio", "e", "summac"] = Field(
+        "nearest",
+        description="nearest: support by the units nearest to a sentence, and conflicts count; ratio: e/(e + c + 0.1) over them, and conflicts count; "
+        "e: entailment by any unit of the gold; summac: the greatest entailment less the greatest contradiction over all units",
+    )
+    nearest_units: Annotated[int, Field(ge=1, le=100)] = Field(6, description="units that a sentence is asked of, nearest by cosine first; nearest and ratio")
+    source: bool = Field(True, description="sentences of the gold's source text are units too; nearest, ratio and conflicts")
+    support: Literal["auto", "nli", "nli+lexical", "calibrated"] = Field(
         "auto",
-        description="what shows in recall that a fact is present: entailment, or its mean with shared words; auto: the mean, for the default model",
+        description="what shows that a statement is present: entailment; its mean with shared words; or what was calibrated for the model from entailment, "
+        "embedding and words. auto: calibrated for Touchstone's own models, else entailment",
     )
     prefilter_top_k: Annotated[int, Field(ge=0, le=1_000)] = Field(0, description="windows asked per statement, nearest by cosine first; 0: all")
     compression: Compression = Compression()
     limits: Limits = Limits()
     labels: Labels = Labels()
+    conflicts: Conflicts = Conflicts()
     gold: Path | None = Field(None, description="file of gold standards, JSON or JSON lines, that `gold_ref` refers to")
     evidence: Literal["none", "ids"] = Field("none", description="ids: which window supported which fact, point and sentence")
     quote: bool = Field(False, description="results may carry facts, entities and sentences as they were written")
     engines: EngineSettings = EngineSettings()
 
     @property
-    def supported_by(self) -> Literal["nli", "nli+lexical"]:
-        """`support`, with `auto` settled: the combination was measured for the default model, and for no other."""
+    def looks_near(self) -> bool:
+        """Whether sentences are compared with the units nearest to them."""
+        return self.precision in {"nearest", "ratio"}
+
+    @property
+    def supported_by(self) -> Literal["nli", "nli+lexical", "calibrated"]:
+        """`support`, with `auto` settled: a calibration holds for the model that it was made for."""
         if self.support != "auto":
             return self.support
-        return "nli+lexical" if self.engines.nli_model == "default" else "nli"
+        from touchstone.scorers.engines.catalogue import answering
+
+        return "calibrated" if answering(self.engines) is not None else "nli"
 
 
 #: Keys that change no score: what results show, and how the engines run.
@@ -140,26 +178,24 @@ def fingerprint(settings: SummarySettings) -> dict[str, Any]:
 
     Models and golds are named by their content where it is on this machine, so that a path never enters and a new content always does.
     """
+    from touchstone.scorers.engines.catalogue import answering, identity
+
     engines = settings.engines
+    own = answering(engines)
+    calibration = f"+{_digest(own.adapter / 'calibration.json')}" if own is not None and settings.supported_by == "calibrated" else ""
     return settings.model_dump(mode="json", exclude=set(SHOWN_ONLY)) | {
         "support": settings.supported_by,
-        "nli": _named(engines.nli_model, engines.nli_revision, calibrated=settings.supported_by != "nli"),
+        "nli": identity(engines) + calibration,
         "embedder": _named(engines.embedder_model, engines.embedder_revision),
         "gold": _digest(settings.gold.expanduser()) if settings.gold else None,
     }
 
 
-def _named(model: str, revision: str | None, *, calibrated: bool | None = None) -> str:
-    """The name of a model: `default`, a hub name, or a folder's name, with the digest of its weights where they lie here."""
-    from touchstone.scorers.engines.weights import DEFAULT_ADAPTER
-
+def _named(model: str, revision: str | None) -> str:
+    """The name of the embedder: `default`, a hub name, or a folder's name, with the digest of its weights where they lie here."""
     folder = Path(model).expanduser()
     if model == "default":
-        # The embedder's default comes with a package and has one content; the adapter is Touchstone's own and may be retrained.
-        if calibrated is None:
-            return model
-        tail = f"+{_digest(DEFAULT_ADAPTER / 'calibration.json')}" if calibrated else ""
-        return f"{model}@{_weights_digest(DEFAULT_ADAPTER)}{tail}"
+        return model  # one content, whatever package brings it
     if folder.is_dir():
         return f"{folder.resolve().name}@{_weights_digest(folder)}"
     return f"{model}@{revision}" if revision else model

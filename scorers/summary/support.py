@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import ArrayLike, NDArray
 
+    from touchstone.scorers.summary.settings import SummarySettings
+
 #: Features of a pair that a combination may use.
 FEATURES = ("entailment", "entailment_logit", "contradiction", "containment", "cosine")
 #: Probabilities are kept this far from 0 and 1 before their logit, which has no value there.
@@ -56,12 +58,25 @@ class Calibration:
         return np.asarray(np.clip(z, 0, 1) if self.link == "identity" else 1 / (1 + np.exp(-np.clip(z, -60, 60))), dtype=np.float64)
 
 
-def default_calibration() -> Calibration | None:
-    """The calibration that comes with the default model; None where it has none. Raises `ConfigError` for one that cannot be read."""
-    from touchstone.scorers.engines.weights import DEFAULT_ADAPTER
+#: `nli+lexical`: the plain mean of entailment and shared words. Nothing was fitted.
+MEAN_WITH_WORDS = Calibration(("entailment", "containment"), (0.5, 0.5), 0.0, "identity", "nothing: a plain mean")
 
-    path = DEFAULT_ADAPTER / "calibration.json"
-    return load_calibration(path) if path.is_file() else None
+
+def calibration_for(settings: SummarySettings) -> Calibration | None:
+    """How support is made of a pair's features; None: it is the entailment. Raises `ConfigError`."""
+    from touchstone.scorers.engines.catalogue import answering
+
+    if settings.supported_by == "nli":
+        return None
+    if settings.supported_by == "nli+lexical":
+        return MEAN_WITH_WORDS
+    own = answering(settings.engines)
+    if own is None:
+        raise ConfigError("support: calibrated is known for Touchstone's own models only; set support to nli or nli+lexical, or nli_model to small or base")
+    path = own.adapter / "calibration.json"
+    if not path.is_file():
+        raise ConfigError(f"support: calibrated needs calibration.json beside the model {own.name}; set support to nli")
+    return load_calibration(path)
 
 
 @lru_cache(maxsize=4)

@@ -1,10 +1,12 @@
 """The weighted sum of the components (Loss V3 §2) and the label."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
-from touchstone.scorers.summary.settings import Labels, Weights
+from touchstone.scorers.summary.conflicts import Conflict
+from touchstone.scorers.summary.settings import Conflicts, Labels, Weights
 
+Label = Literal["Pass", "Review", "Fail"]
 COMPONENTS = ("facts", "entities", "flow", "semantic", "length")
 
 
@@ -19,7 +21,21 @@ def missing(losses: Mapping[str, float]) -> tuple[str, ...]:
     return tuple(name for name in COMPONENTS if name not in losses)
 
 
-def label_of(loss: float, labels: Labels) -> Literal["Pass", "Review", "Fail"]:
+#: Labels from the best to the worst; `none` caps nothing.
+RANKS = {"none": 0, "Pass": 0, "Review": 1, "Fail": 2}
+
+
+def capped(label: Label, conflicts: Sequence[Conflict], caps: Conflicts) -> Label:
+    """The label, no better than what was found allows (settled point 11). The loss stays as it is."""
+    worst = label
+    for conflict in conflicts:
+        cap = caps.clinical_cap if conflict.clinical else caps.cap if conflict.is_conflict else caps.unsupported_cap
+        if cap != "none" and RANKS[cap] > RANKS[worst]:
+            worst = cap
+    return worst
+
+
+def label_of(loss: float, labels: Labels) -> Label:
     """Pass up to the first bound, Review up to the second, else Fail."""
     if loss <= labels.pass_loss_max:
         return "Pass"

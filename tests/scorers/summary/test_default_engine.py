@@ -14,7 +14,7 @@ from touchstone.scorers.summary.samples import GOLDS as SAMPLE_GOLDS
 from touchstone.scorers.summary.samples import expected, samples
 from touchstone.scorers.summary.scorer import SummaryLossScorer
 from touchstone.scorers.summary.settings import SummarySettings
-from touchstone.scorers.summary.support import default_calibration
+from touchstone.scorers.summary.support import calibration_for
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
@@ -31,7 +31,7 @@ def engines() -> Iterator[OpenEngines]:
 
 
 async def test_the_narrative_itself_loses_little_and_each_damage_costs(engines: OpenEngines) -> None:
-    scorer = SummaryLossScorer(engines, SummarySettings(), calibration=default_calibration())
+    scorer = SummaryLossScorer(engines, SummarySettings(), calibration=calibration_for(SummarySettings()))
 
     async def values(generated: str) -> dict[str, float]:
         return (await scorer.score(SummaryCase(datum=datum, generated=generated))).values
@@ -55,7 +55,7 @@ async def test_the_narrative_itself_loses_little_and_each_damage_costs(engines: 
 async def test_alone_and_in_company_a_case_has_the_same_values(engines: OpenEngines) -> None:
     import asyncio
 
-    scorer = SummaryLossScorer(engines, SummarySettings(), calibration=default_calibration())
+    scorer = SummaryLossScorer(engines, SummarySettings(), calibration=calibration_for(SummarySettings()))
     cases = [SummaryCase(datum=datum, generated=datum.summary.summary) for datum in GOLDS.values()]
     together = await asyncio.gather(*map(scorer.score, cases))
     for case, card in zip(cases, together, strict=True):

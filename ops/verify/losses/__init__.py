@@ -1,0 +1,1 @@
+"""Whether losses order summaries as truth and people do: `touchstone loss evaluate`."""
