@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import random
 import sys
 from dataclasses import fields, replace
 from pathlib import Path
@@ -23,6 +24,8 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--terms", default="stated,literature,none", help="use sets whose licence is: stated, literature, none (comma-separated)")
     parser.add_argument("--start-from", type=Path, metavar="DIR", help="begin with the adapter in DIR instead of an untrained one")
     parser.add_argument("--late-only", action="store_true", help="skip the first phase: the broad sets")
+    parser.add_argument("--base-folder", type=Path, metavar="DIR", help="the weights of the recipe's base (default: the package's)")
+    parser.add_argument("--pairs-max", type=int, metavar="N", help="draw so many pairs of the mixture")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="another value for one choice of the recipe")
     told = parser.parse_args(arguments)
     terms = told.terms.split(",")
@@ -44,11 +47,15 @@ def main(arguments: list[str] | None = None) -> int:
     except (KeyError, ValueError) as problem:
         return _say_and_fail(f"--set: {problem}; names are {', '.join(field.name for field in fields(Recipe))}")
     torch.set_num_threads(told.threads or torch.get_num_threads())
-    base = str(default_base())
+    base = str(told.base_folder or default_base())
     try:
         early, late, used = phases(told.data, seed=recipe.seed, terms=cast("list[Terms]", terms), edits=recipe.edits, unrelated=recipe.unrelated)
         if told.late_only:
             early, used = [], {name: (0, count) for name, (_, count) in used.items()}
+        if told.pairs_max is not None and told.pairs_max < len(early) + len(late):
+            chance = random.Random(recipe.seed)  # noqa: S311  # a draw, not a secret
+            share = told.pairs_max / (len(early) + len(late))
+            early, late = chance.sample(early, int(len(early) * share)), chance.sample(late, int(len(late) * share))
         run = Run(adapted_model(base, recipe), AutoTokenizer.from_pretrained(base), recipe, told.out, say=lambda line: print(line, flush=True))  # noqa: T201
         if told.start_from is not None:
             run.start_from(told.start_from)
