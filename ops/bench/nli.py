@@ -65,10 +65,14 @@ async def measure(settings: SummarySettings, size: Size, say: Any) -> dict[str, 
     from touchstone.ops.bench.nli_rates import Contest
     from touchstone.ops.bench.nli_suite import live_suite
     from touchstone.scorers.engines.devices import device_of, dtype_of
+    from touchstone.scorers.engines.plans import plan
 
     quiet()
+    chosen = plan(settings.engines, "nli")
+    # The engine of the settings, and beside it the same model on torch in the type that torch would take: what the libraries' own calls are compared in.
+    beside = settings.engines.model_copy(update={"runtime": "torch", "dtype": "auto" if settings.engines.dtype == "int8" else settings.engines.dtype})
     device = device_of(settings.engines.device)
-    dtype = str(dtype_of(settings.engines.dtype, device)).removeprefix("torch.")
+    dtype = str(dtype_of(beside.dtype, device)).removeprefix("torch.")
     say("cold start")
     told: dict[str, Any] = {"cold_start": asdict(await asyncio.to_thread(cold, settings.model_dump_json(), size.cold_runs))}
     async with AsyncExitStack() as stack:
@@ -78,10 +82,13 @@ async def measure(settings: SummarySettings, size: Size, say: Any) -> dict[str, 
         engine = await stack.enter_async_context(opened(settings.engines))
         baseline = merged.cross_encoder(str(device), dtype)
         contest = Contest(settings, suite.engines.embedder, engine, baseline)
+        if chosen.runtime == "onnx":
+            contest.beside = await stack.enter_async_context(opened(beside))
         if dtype != "float32":
             contest.plain_engine = await stack.enter_async_context(opened(settings.engines.model_copy(update={"dtype": "float32"})))
             contest.plain = merged.cross_encoder(str(device), "float32")
-        told["engine"] = {"model": engine.model, "device": str(device), "dtype": dtype, "support": settings.support, **_libraries()}
+        told["engine"] = {"model": engine.model, "runtime": chosen.runtime, "numbers": chosen.numbers, "device": str(device), "dtype": dtype}
+        told["engine"] |= {"support": settings.support, **_libraries()}
         told |= await race(contest, suite, size, say)
         say("latency against load")
         told["latency"] = [asdict(level) for level in await climb(suite, size.level_s, loads=size.loads)]
@@ -93,7 +100,7 @@ async def measure(settings: SummarySettings, size: Size, say: Any) -> dict[str, 
 async def race(contest: Contest, suite: Any, size: Size, say: Any) -> dict[str, Any]:
     """Rates and ratios: whole summaries, small events, and a part of both in float32."""
     from touchstone.ops.bench.nli_models import counts
-    from touchstone.ops.bench.nli_rates import ENGINE, ONE_CALL, PER_EVENT, PLAIN_ENGINE, PLAIN_ONE_CALL, Batches
+    from touchstone.ops.bench.nli_rates import BESIDE, ENGINE, ONE_CALL, PER_EVENT, PLAIN_ENGINE, PLAIN_ONE_CALL, Batches
     from touchstone.ops.bench.nli_workload import note_events, summary_events
 
     plain, plain_engine = contest.plain, contest.plain_engine
@@ -101,7 +108,8 @@ async def race(contest: Contest, suite: Any, size: Size, say: Any) -> dict[str, 
     contest.suite = suite
     say(f"{size.events} whole summaries, {size.repeats} times")
     told: dict[str, Any] = {"whole": _rates(await contest.run(summary_events, size.events, size.repeats, "whole"))}
-    told["agreement"] = {"same type, one call": contest.agreement(ENGINE, ONE_CALL), "same type, per event": contest.agreement(ENGINE, PER_EVENT)}
+    same = ENGINE if contest.beside is None else BESIDE
+    told["agreement"] = {"same type, one call": contest.agreement(same, ONE_CALL), "same type, per event": contest.agreement(same, PER_EVENT)}
     told["batches"] = asdict(Batches.of(counts(suite.engines.readings())))
     contest.suite = None
     contest.answers.clear()
@@ -134,11 +142,17 @@ def _rates(rates: Rates) -> dict[str, Any]:
 
 
 def _libraries() -> dict[str, Any]:
+    import onnxruntime
     import sentence_transformers
     import torch
     import transformers
 
-    versions = {"torch": torch.__version__, "transformers": transformers.__version__, "sentence_transformers": sentence_transformers.__version__}
+    versions = {
+        "onnxruntime": onnxruntime.__version__,
+        "torch": torch.__version__,
+        "transformers": transformers.__version__,
+        "sentence_transformers": sentence_transformers.__version__,
+    }
     return {"threads": torch.get_num_threads(), **versions}
 
 
@@ -151,7 +165,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--json", action="store_true", help="one JSON document instead of the table")
     parser.add_argument("--model", default=None, help="NLI model: default, a folder, or a hub name; default: the configured one")
     parser.add_argument("--device", default=None, help="auto, cpu or cuda[:n]")
-    parser.add_argument("--dtype", default=None, help="auto, float32, bfloat16 or float16")
+    parser.add_argument("--runtime", default=None, help="auto, torch or onnx")
+    parser.add_argument("--dtype", default=None, help="auto, int8, float32, bfloat16 or float16")
     parser.add_argument("--threads", type=int, default=None, help="CPU threads of all contenders")
     parser.add_argument("--output", type=Path, default=Path("reports/bench-nli.md"))
     options = parser.parse_args(arguments)
@@ -163,7 +178,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     from touchstone.ops.bench.nli_suite import NotAllScored
     from touchstone.scorers.summary.settings import resolve
 
-    named = {"nli_model": options.model, "device": options.device, "dtype": options.dtype, "threads": options.threads}
+    named = {"nli_model": options.model, "device": options.device, "runtime": options.runtime, "dtype": options.dtype, "threads": options.threads}
     given = {name: value for name, value in named.items() if value is not None}
     settings = resolve(os.environ, None, {"engines": given})
     said = sys.stderr.isatty()

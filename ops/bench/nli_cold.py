@@ -43,12 +43,14 @@ async def _first(started: float) -> dict[str, float]:
     from touchstone.schemas.case import validate_case
     from touchstone.schemas.summary import SummaryCase
     from touchstone.scorers.engines.opening import open_engines
+    from touchstone.scorers.engines.plans import ONNX_LIBRARIES, TORCH_LIBRARIES, plan
     from touchstone.scorers.summary.settings import SummarySettings
 
     settings = SummarySettings.model_validate_json(sys.stdin.read())
     case = validate_case(SummaryCase, note_events(1, "cold")[0])
     moments = [started, time.time()]
-    for module in ("torch", "transformers", "sentence_transformers", "peft", "touchstone.scorers.engines.nli", "touchstone.scorers.engines.embedder"):
+    libraries = ONNX_LIBRARIES if plan(settings.engines, "nli").runtime == "onnx" else (*TORCH_LIBRARIES, "peft")
+    for module in (*libraries, "touchstone.scorers.engines.nli", "touchstone.scorers.engines.embedder"):
         __import__(module)
     moments.append(time.time())
     engines = open_engines(settings.engines.model_copy(update={"warm_up": False}))

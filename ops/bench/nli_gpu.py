@@ -113,7 +113,7 @@ async def measure(settings: SummarySettings, events: int) -> dict[str, Any]:
     from touchstone.ops.bench.nli_models import Merged, counts, opened, quiet
     from touchstone.ops.bench.nli_rates import COMPARISONS, ENGINE, PLAIN_ENGINE, Batches, Contest
     from touchstone.ops.bench.nli_workload import note_events, summary_events
-    from touchstone.scorers.engines.devices import GPU_BATCH_TOKENS, Place
+    from touchstone.scorers.engines.devices import GPU_BATCH_TOKENS
     from touchstone.scorers.engines.opening import open_embedder
 
     quiet()
@@ -124,9 +124,9 @@ async def measure(settings: SummarySettings, events: int) -> dict[str, Any]:
         merged = Merged(engines, Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="touchstone-bench-"))))
         engine = await stack.enter_async_context(opened(engines))
         plain = await stack.enter_async_context(opened(engines.model_copy(update={"dtype": "float32"})))
-        embedder = open_embedder(engines, Place.of(engines))
+        embedder = open_embedder(engines)
         stack.push_async_callback(embedder.close)
-        shape = Shape.of(engine._model.config)  # noqa: SLF001 -- same
+        shape = Shape.of(merged.config)
         peak = gemm_peak(device)
         rates = {tokens: forward_rate(engine, tokens, engines.batch_tokens or GPU_BATCH_TOKENS) for tokens in LENGTHS}
         told |= {"model": engine.model, "gemm_tflops": peak / 1e12, "lengths": [_length(peak, shape, tokens, rate) for tokens, rate in rates.items()]}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Iterable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -13,7 +12,6 @@ import numpy as np
 
 from touchstone.schemas.settings.engines import EngineSettings
 from touchstone.scorers.base import Reading
-from touchstone.scorers.engines.weights import ADAPTER_CONFIG, DEFAULT_ADAPTER, DEFAULT_BASE, default_base, folder_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -38,29 +36,21 @@ class Merged:
     def __init__(self, settings: EngineSettings, folder: Path) -> None:
         from transformers import AutoTokenizer
 
-        from touchstone.scorers.engines.devices import Place
+        from touchstone.scorers.engines.catalogue import locate
         from touchstone.scorers.engines.opening import open_nli
 
-        plain = settings.model_copy(update={"dtype": "float32", "device": "cpu", "warm_up": False})
-        engine = open_nli(plain, Place.of(plain))
-        engine._model.save_pretrained(folder)  # noqa: SLF001 -- the benchmark hands on exactly what the engine computes with
-        # A fresh tokenizer: the engine's own does neither truncate nor pad.
-        AutoTokenizer.from_pretrained(_words(settings), local_files_only=True).save_pretrained(folder)
+        plain = settings.model_copy(update={"runtime": "torch", "dtype": "float32", "device": "cpu", "warm_up": False})
+        engine: Any = open_nli(plain)
+        engine._running._model.save_pretrained(folder)  # noqa: SLF001 -- the benchmark hands on exactly what the engine computes with
+        # A fresh tokenizer: the engine's own does neither truncate nor pad. An adapter's base has it.
+        AutoTokenizer.from_pretrained(locate(settings).base, local_files_only=True).save_pretrained(folder)
         self.folder = folder
+        self.config = engine._running._model.config  # noqa: SLF001 -- same
         self.columns = engine._columns  # noqa: SLF001 -- same
 
     def cross_encoder(self, device: str, dtype: str) -> CrossEncoderContender:
         """The baseline on a device; `dtype`: float32, bfloat16 or float16."""
         return CrossEncoderContender(self, device, dtype)
-
-
-def _words(settings: EngineSettings) -> Path:
-    """Where the tokenizer is: an adapter's base has it."""
-    folder = DEFAULT_ADAPTER if settings.nli_model == "default" else folder_of(settings.nli_model, settings.nli_revision, offline=True, setting="nli_model")
-    if not (folder / ADAPTER_CONFIG).is_file():
-        return folder
-    base = json.loads((folder / ADAPTER_CONFIG).read_text(encoding="utf-8"))["base_model_name_or_path"]
-    return default_base() if base == DEFAULT_BASE else folder_of(base, None, offline=True, setting=ADAPTER_CONFIG)
 
 
 class CrossEncoderContender:
@@ -83,10 +73,9 @@ class CrossEncoderContender:
 @asynccontextmanager
 async def opened(settings: EngineSettings) -> AsyncIterator[NliEngine]:
     """An engine of its own, with nothing remembered; closed at the end."""
-    from touchstone.scorers.engines.devices import Place
     from touchstone.scorers.engines.opening import open_nli
 
-    engine = open_nli(settings, Place.of(settings))
+    engine = open_nli(settings)
     engine.warm_up()
     try:
         yield engine

@@ -22,12 +22,17 @@ if TYPE_CHECKING:
     from touchstone.scorers.summary.settings import SummarySettings
 
 ENGINE, SUITE, PER_EVENT, ONE_CALL = "engine", "live suite", "CrossEncoder per event", "CrossEncoder, one call"
+#: The engine on torch, where the settings' own runs on ONNX Runtime.
+BESIDE = "engine on torch"
 PLAIN_ENGINE, PLAIN_PER_EVENT, PLAIN_ONE_CALL = "engine, float32", "CrossEncoder per event, float32", "CrossEncoder, one call, float32"
 #: Name of a ratio → what is over what. "As it comes": the library's own default is float32 whatever the device.
 COMPARISONS = {
     "suite over engine": (SUITE, ENGINE),
     "engine over per event": (ENGINE, PER_EVENT),
     "engine over one call": (ENGINE, ONE_CALL),
+    "engine over engine on torch": (ENGINE, BESIDE),
+    "engine on torch over per event": (BESIDE, PER_EVENT),
+    "engine on torch over one call": (BESIDE, ONE_CALL),
     "float32: engine over per event": (PLAIN_ENGINE, PLAIN_PER_EVENT),
     "float32: engine over one call": (PLAIN_ENGINE, PLAIN_ONE_CALL),
     "as it comes: engine over per event, float32": (ENGINE, PLAIN_PER_EVENT),
@@ -90,13 +95,17 @@ class Agreement:
 
 @dataclass(slots=True)
 class Contest:
-    """Who runs. `plain`, `plain_engine`: the same in float32, where the device's own type is another."""
+    """Who runs. `plain`, `plain_engine`: the same in float32, where the device's own type is another.
+
+    `beside`: the engine on torch, where the settings' own runs on ONNX Runtime.
+    """
 
     settings: SummarySettings
     embedder: Embedder
     engine: NliEngine
     baseline: CrossEncoderContender
     plain_engine: NliEngine | None = None
+    beside: NliEngine | None = None
     plain: CrossEncoderContender | None = None
     suite: LiveSuite | None = None
     answers: dict[str, list[Floats]] = field(default_factory=dict)
@@ -127,6 +136,8 @@ class Contest:
             PER_EVENT: self._per_event(PER_EVENT, self.baseline, asked),
             ONE_CALL: self._one_call(ONE_CALL, self.baseline, asked),
         }
+        if self.beside is not None:
+            works[BESIDE] = self._engine(BESIDE, self.beside, asked)
         if self.suite is not None:
             works[SUITE] = self._suite(self.suite, values_of(events))
         if self.plain is not None and self.plain_engine is not None:

@@ -9,7 +9,7 @@ from touchstone.schemas.settings.house import Section
 
 
 class EngineSettings(Section):
-    """One NLI model and one embedder on one device. `default`: the weights that come with the extra `nli`."""
+    """One NLI model and one embedder on one device. `default`: the models that Touchstone ships adapters for."""
 
     nli_model: str = Field("default", min_length=1, max_length=500, description="default, a folder, or a name on the model hub")
     nli_revision: str | None = Field(None, description="commit of a hub model; without it, scores may change when the hub's model does")
@@ -20,7 +20,12 @@ class EngineSettings(Section):
     )
     offline: bool = Field(False, description="never ask a model hub: a model that is not on this machine is an error")
     device: str = Field("auto", pattern=r"^(auto|cpu|cuda(:[0-9]{1,2})?)$")
-    dtype: Literal["auto", "float32", "bfloat16", "float16"] = Field("auto", description="auto: bfloat16 where the device computes it fast, else float32")
+    runtime: Literal["auto", "torch", "onnx"] = Field(
+        "auto", description="auto: ONNX Runtime on a CPU for models that it has a graph for, torch on GPUs and for all others"
+    )
+    dtype: Literal["auto", "int8", "float32", "bfloat16", "float16"] = Field(
+        "auto", description="auto: int8 by ONNX Runtime; by torch, bfloat16 where the device computes it fast, else float32"
+    )
     threads: Annotated[int, Field(ge=0, le=256)] = Field(0, description="CPU threads of a forward pass; 0: the library's choice")
     batch_tokens: Annotated[int, Field(ge=0, le=1_048_576)] = Field(0, description="padded tokens per batch; 0: 4,096 on a CPU, 65,536 on a GPU")
     batch_wait_ms_max: Annotated[float, Field(ge=0, le=10_000)] = Field(

@@ -1,4 +1,4 @@
-"""The device of a model: its choice, number type, batch limits and memory errors."""
+"""The device of a model that torch computes: its choice, number type, batch limits and memory errors."""
 
 from __future__ import annotations
 
@@ -66,12 +66,12 @@ class Place:
     turn: threading.Lock
 
     @classmethod
-    def of(cls, settings: EngineSettings) -> Place:
-        """The place that the settings name. Raises: ConfigError."""
+    def of(cls, settings: EngineSettings, turn: threading.Lock | None = None) -> Place:
+        """The place that the settings name. `turn`: shared by those that share the device. Raises: ConfigError."""
         device = device_of(settings.device)
         if settings.threads:
             torch.set_num_threads(settings.threads)
-        return cls(device, dtype_of(settings.dtype, device), threading.Lock())
+        return cls(device, dtype_of(settings.dtype, device), turn or threading.Lock())
 
     @property
     def step(self) -> int:

@@ -1,4 +1,4 @@
-"""Sentence embeddings over sentence-transformers weights: `Embedder.embed` on the shared micro-batcher."""
+"""Sentence embeddings over a loaded encoder: `Embedder.embed` on the shared micro-batcher."""
 
 from __future__ import annotations
 
@@ -8,16 +8,15 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import torch
 
 from touchstone.scorers.base import Reading
 from touchstone.scorers.engines.batcher import Batcher, ItemFailed, Work
-from touchstone.scorers.engines.devices import Place, device_failed, is_out_of_memory
-from touchstone.scorers.engines.tokens import Lru, Tokenizer, Tokens, rectangle, template_of
+from touchstone.scorers.engines.tokens import Lru, Tokenizer, Tokens, rectangle
 
 if TYPE_CHECKING:
     from touchstone.schemas.settings.engines import EngineSettings
     from touchstone.scorers.engines.base import Floats
+    from touchstone.scorers.engines.running import RunningEncoder
 
 
 class Chunk(NamedTuple):
@@ -29,23 +28,19 @@ class Chunk(NamedTuple):
 
 
 class EmbedderEngine:
-    """`Embedder` over one `SentenceTransformer`. `name`: its name in results."""
+    """`Embedder` over one encoder. `name`: its name in results."""
 
-    def __init__(self, model: Any, place: Place, settings: EngineSettings, *, name: str) -> None:
+    def __init__(self, running: RunningEncoder, settings: EngineSettings, *, name: str) -> None:
         self._name = name
-        tokenizer = model.tokenizer
-        self._template = template_of(tokenizer, pair=False)
-        self._window = int(model.max_seq_length or tokenizer.model_max_length)
-        self._prompt = str((model.prompts or {}).get(model.default_prompt_name or "", "") or "")
-        self._tokenizer = Tokenizer(tokenizer, settings.text_cache_items)
+        self._running = running
+        self._template = running.words.template(pair=False)
+        self._tokenizer = Tokenizer(running.words, settings.text_cache_items)
         self._vectors: Lru[Floats] = Lru(settings.text_cache_items)
-        self._model = model.eval().requires_grad_(False).to(device=place.device, dtype=place.dtype)
-        self._place = place
         self._before, self._after = (np.array(ids, dtype=np.int64) for ids in (self._template.before, self._template.after))
-        self._batcher: Batcher[Chunk, dict[str, torch.Tensor], Floats] = Batcher(
-            "embedder", self._prepare, self._forward, place.limits(settings), is_out_of_memory=is_out_of_memory, release=place.release
+        self._batcher: Batcher[Chunk, Any, Floats] = Batcher(
+            "embedder", self._prepare, self._forward, running.limits(settings), is_out_of_memory=running.is_out_of_memory, release=running.release
         )
-        self.dimensions = int(model.get_embedding_dimension())
+        self.dimensions = running.dimensions
 
     @property
     def model(self) -> str:
@@ -95,7 +90,7 @@ class EmbedderEngine:
 
     async def _embedded(self, texts: Sequence[str]) -> dict[str, Floats]:
         # sentence-transformers strips a text before it reads it, so the same must be done here to get its vectors.
-        asked = {text: self._prompt + text.strip() for text in texts}
+        asked = {text: self._running.prompt + text.strip() for text in texts}
         known = await self._tokens(list(asked.values()))
         works: list[Work[Chunk]] = []
         owners: list[str] = []
@@ -114,21 +109,15 @@ class EmbedderEngine:
 
     def _chunks(self, length: int) -> list[tuple[int, int]]:
         """Spans of nearly equal size that fit the window; one, empty, for an empty text."""
-        room = self._window - self._template.specials
+        room = self._running.window - self._template.specials
         count = max(1, -(-length // room))
         edges = [round(index * length / count) for index in range(count + 1)]
         return list(itertools.pairwise(edges))
 
-    def _prepare(self, chunks: Sequence[Chunk]) -> dict[str, torch.Tensor]:
+    def _prepare(self, chunks: Sequence[Chunk]) -> Any:
         rows = [(self._before, text.ids[start:stop], self._after) for text, start, stop in chunks]
-        return self._place.inputs(rectangle(rows, [len(self._before)] * len(rows), self._template, pad_id=self._tokenizer.pad_id, step=self._place.step))
+        firsts = [len(self._before)] * len(rows)
+        return self._running.inputs(rectangle(rows, firsts, self._template, pad_id=self._tokenizer.pad_id, step=self._running.step))
 
-    def _forward(self, inputs: dict[str, torch.Tensor]) -> Sequence[Floats]:
-        try:
-            with self._place.turn, torch.inference_mode():
-                vectors = self._model(dict(inputs))["sentence_embedding"].float()
-                return list(torch.nn.functional.normalize(vectors, dim=-1).cpu().numpy())
-        except RuntimeError as error:
-            if (failed := device_failed(error)) is not None:
-                raise failed from None
-            raise
+    def _forward(self, inputs: Any) -> Sequence[Floats]:
+        return list(self._running.rows(inputs))

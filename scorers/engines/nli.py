@@ -1,4 +1,4 @@
-"""Natural language inference over any Hugging Face sequence-classification model: `Nli.entail` on the shared micro-batcher."""
+"""Natural language inference over a loaded classification model: `Nli.entail` on the shared micro-batcher."""
 
 from __future__ import annotations
 
@@ -7,25 +7,22 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import torch
 
 from touchstone.scorers.base import ConfigError, Reading
 from touchstone.scorers.engines.base import ENTAILMENT, TextTooLong
 from touchstone.scorers.engines.batcher import Batcher, ItemFailed, Work
-from touchstone.scorers.engines.devices import Place, device_failed, is_out_of_memory
-from touchstone.scorers.engines.tokens import Rectangle, Tokenizer, Tokens, rectangle, template_of
+from touchstone.scorers.engines.tokens import Rectangle, Tokenizer, Tokens, rectangle
 
 if TYPE_CHECKING:
     from touchstone.schemas.settings.engines import EngineSettings
     from touchstone.scorers.engines.base import Floats
+    from touchstone.scorers.engines.running import RunningNli
     from touchstone.scorers.engines.tokens import Ids
 
 #: A hypothesis must leave this share of the window to the premise, where the premise does not fit whole.
 PREMISE_SHARE_MIN = 1 / 4
 #: Chunks of a long premise share this part of their length.
 CHUNK_OVERLAP = 1 / 4
-#: Families whose position ids start after the padding id.
-SHIFTED_POSITIONS = ("roberta", "camembert", "mpnet", "longformer", "data2vec-text", "esm", "ibert")
 
 
 class Piece(NamedTuple):
@@ -61,35 +58,21 @@ def columns_of(id2label: Mapping[int, str]) -> tuple[tuple[int, ...], ...]:
     return tuple((found[name],) if name in found else () for name in ("entailment", "neutral", "contradiction"))
 
 
-def window_of(model: Any, tokenizer: Any) -> int:
-    """The tokens that a pair may have, special ones counted."""
-    config = model.config
-    limits = [int(tokenizer.model_max_length)]
-    positions = getattr(config, "max_position_embeddings", None)
-    if positions and positions > 0:
-        shifted = any(family in str(config.model_type) for family in SHIFTED_POSITIONS)
-        limits.append(positions - (config.pad_token_id + 1 if shifted else 0))
-    window = min(limits)
-    return window if window < 1_000_000 else 512
-
-
 class NliEngine:
     """`Nli` over one model. `name`: its name in results."""
 
-    def __init__(self, model: Any, tokenizer: Any, place: Place, settings: EngineSettings, *, name: str) -> None:
+    def __init__(self, running: RunningNli, settings: EngineSettings, *, name: str) -> None:
         self._name = name
-        self._columns = columns_of(model.config.id2label)
-        self._template = template_of(tokenizer, pair=True)
-        self._window = window_of(model, tokenizer)
-        self._room = self._window - self._template.specials
-        self._tokenizer = Tokenizer(tokenizer, settings.text_cache_items)
-        self._model = model.eval().requires_grad_(False).to(device=place.device, dtype=place.dtype)
-        self._place = place
+        self._columns = columns_of(running.labels)
+        self._running = running
+        self._template = running.words.template(pair=True)
+        self._room = running.window - self._template.specials
+        self._tokenizer = Tokenizer(running.words, settings.text_cache_items)
         self._before, self._between, self._after = (
             np.array(ids, dtype=np.int64) for ids in (self._template.before, self._template.between, self._template.after)
         )
-        self._batcher: Batcher[Piece, dict[str, torch.Tensor], Sequence[float]] = Batcher(
-            "nli", self._prepare, self._forward, place.limits(settings), is_out_of_memory=is_out_of_memory, release=place.release
+        self._batcher: Batcher[Piece, Any, Floats] = Batcher(
+            "nli", self._prepare, self._forward, running.limits(settings), is_out_of_memory=running.is_out_of_memory, release=running.release
         )
 
     @property
@@ -100,7 +83,7 @@ class NliEngine:
     @property
     def window_tokens(self) -> int:
         """Tokens that a pair may have, special ones counted."""
-        return self._window
+        return self._running.window
 
     async def entail(self, pairs: Sequence[tuple[str, str]]) -> Floats:
         """Probabilities, shape (n, 3): entailment, neutral, contradiction.
@@ -118,7 +101,7 @@ class NliEngine:
             made = self._works(known[premise], known[hypothesis])
             works += made
             owners += [index] * len(made)
-        rows = np.asarray(await self._batcher.ask(works), dtype=np.float32)
+        rows = np.stack(await self._batcher.ask(works))
         if not np.isfinite(rows).all():
             raise ItemFailed("NotANumber")
         return rows if len(works) == len(pairs) else _best(rows, np.array(owners), len(pairs))
@@ -146,7 +129,7 @@ class NliEngine:
         if length + rest <= self._room:
             return [Work((premise.number, 0, hypothesis.number), Piece(premise, 0, length, hypothesis), length + fixed)]
         room = self._room - rest
-        least = max(1, int(self._window * PREMISE_SHARE_MIN))
+        least = max(1, int(self._running.window * PREMISE_SHARE_MIN))
         if room < least:
             raise TextTooLong(rest, self._room - least)
         # Chunks of one premise start at the same places only beside hypotheses of the same length; the hypothesis is in the key.
@@ -155,8 +138,8 @@ class NliEngine:
             for start, stop in _chunks(length, room)
         ]
 
-    def _prepare(self, pieces: Sequence[Piece]) -> dict[str, torch.Tensor]:
-        return self._place.inputs(self.layout(pieces))
+    def _prepare(self, pieces: Sequence[Piece]) -> Any:
+        return self._running.inputs(self.layout(pieces))
 
     def layout(self, pieces: Sequence[Piece]) -> Rectangle:
         """The batch as the tokenizer itself would have made it from the two texts."""
@@ -166,20 +149,15 @@ class NliEngine:
         for premise, start, stop, hypothesis in pieces:
             rows.append((self._before, premise.ids[start:stop], self._between, hypothesis.ids, self._after))
             firsts.append(fixed + stop - start)
-        return rectangle(rows, firsts, self._template, pad_id=self._tokenizer.pad_id, step=self._place.step)
+        return rectangle(rows, firsts, self._template, pad_id=self._tokenizer.pad_id, step=self._running.step)
 
-    def _forward(self, inputs: dict[str, torch.Tensor]) -> Sequence[Sequence[float]]:
-        try:
-            with self._place.turn, torch.inference_mode():
-                probabilities = self._model(**inputs).logits.float().softmax(-1)
-                zero = torch.zeros_like(probabilities[:, 0])
-                chosen = [probabilities[:, columns[0]] if columns else zero for columns in self._columns]
-                rows: list[list[float]] = torch.stack(chosen, dim=-1).tolist()
-                return rows
-        except RuntimeError as error:
-            if (failed := device_failed(error)) is not None:
-                raise failed from None
-            raise
+    def _forward(self, inputs: Any) -> Sequence[Floats]:
+        probabilities = self._running.rows(inputs)
+        rows = np.zeros((len(probabilities), len(self._columns)), dtype=np.float32)
+        for place, columns in enumerate(self._columns):
+            if columns:
+                rows[:, place] = probabilities[:, columns[0]]
+        return list(rows)
 
 
 def _chunks(length: int, room: int) -> list[tuple[int, int]]:

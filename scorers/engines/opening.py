@@ -5,27 +5,28 @@ from __future__ import annotations
 import asyncio
 import atexit
 import gc
-import json
 import os
+import threading
 import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from touchstone.scorers.base import ConfigError, Reading
-from touchstone.scorers.engines.weights import ADAPTER_CONFIG, DEFAULT_ADAPTER, DEFAULT_BASE, default_base, digest_of, folder_of, hub_is_off
+from touchstone.scorers.engines.catalogue import base_folder_of, locate
+from touchstone.scorers.engines.plans import form_of, plan
+from touchstone.scorers.engines.weights import DEFAULT_BASE, digest_of, folder_of, hub_is_off
 
 if TYPE_CHECKING:
     from touchstone.schemas.settings.engines import EngineSettings
-    from touchstone.scorers.engines.devices import Place
     from touchstone.scorers.engines.embedder import EmbedderEngine
     from touchstone.scorers.engines.nli import NliEngine
+    from touchstone.scorers.engines.running import RunningEncoder, RunningNli
 
-LABELS = ("entailment", "neutral", "contradiction")
-#: How attention is computed, by device; None: the library's choice, fused where the model can (on a CPU it was never slower than plain).
-ATTENTION: dict[str, str | None] = {"cpu": None, "cuda": None}
-NO_EXTRA = "this needs the models' libraries; install touchstone-stream[nli]"
+__all__ = ["OpenEngines", "form_of", "open_embedder", "open_engines", "open_nli"]
+
+NO_EXTRA = "this needs the models' libraries; install touchstone-stream[nli], or touchstone-stream[nli-onnx] for CPUs"
 
 
 class OpenEngines:
@@ -59,14 +60,11 @@ def open_engines(settings: EngineSettings) -> OpenEngines:
     """Load both models; some seconds. Raises: ConfigError that names the setting to correct, or the extra to install."""
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")  # set, so that the library does not warn about it after a fork
     os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
-    try:
-        from touchstone.scorers.engines.devices import Place
-    except ImportError:
-        raise ConfigError(NO_EXTRA) from None
-    with _quiet():
-        place = Place.of(settings)
-        nli = open_nli(settings, place)
-        embedder = open_embedder(settings, place)
+    plans = plan(settings, "nli"), plan(settings, "embedding")
+    with _quiet(torch=any(each.runtime == "torch" for each in plans)):
+        turn = threading.Lock()
+        nli = open_nli(settings, turn)
+        embedder = open_embedder(settings, turn)
         if settings.warm_up:
             nli.warm_up()
             embedder.warm_up()
@@ -74,76 +72,50 @@ def open_engines(settings: EngineSettings) -> OpenEngines:
     return OpenEngines(nli, embedder)
 
 
-def open_nli(settings: EngineSettings, place: Place) -> NliEngine:
-    """The NLI engine alone. Raises: ConfigError."""
-    try:
-        from transformers import AutoModelForSequenceClassification, AutoTokenizer
-
+def open_nli(settings: EngineSettings, turn: threading.Lock | None = None) -> NliEngine:
+    """The NLI engine alone. `turn`: held for each forward; engines that share a device share it. Raises: ConfigError."""
+    chosen = plan(settings, "nli")
+    with _readable("nli_model"):
         from touchstone.scorers.engines.nli import NliEngine
-    except ImportError:
-        raise ConfigError(NO_EXTRA) from None
-    offline = hub_is_off(settings.offline)
-    folder = DEFAULT_ADAPTER if settings.nli_model == "default" else folder_of(settings.nli_model, settings.nli_revision, offline=offline, setting="nli_model")
-    if settings.nli_model == "default" and not (folder / ADAPTER_CONFIG).is_file():
-        raise ConfigError(f"nli_model: the default model is not in this installation ({folder}); install touchstone-stream again, or name another")
-    with _readable("nli_model", folder):
-        attention = ATTENTION[place.device.type]
-        if (folder / ADAPTER_CONFIG).is_file():
-            words, model = _adapted(folder, attention, offline=offline)
-            folders = [words, folder]
+
+        located = locate(settings)
+    with _readable("nli_model", located.folders[-1]):
+        running: RunningNli
+        if chosen.runtime == "onnx":
+            from touchstone.scorers.engines.onnx_runtime import open_classifier as open_onnx
+
+            running = open_onnx(located, settings, chosen.numbers, turn or threading.Lock())
         else:
-            model = AutoModelForSequenceClassification.from_pretrained(folder, attn_implementation=attention, local_files_only=True)
-            folders, words = [folder], folder
-        tokenizer = AutoTokenizer.from_pretrained(words, local_files_only=True)
-        name = f"{_name(settings.nli_model, folder)}@{digest_of(*folders)}"
-    return NliEngine(model, tokenizer, place, settings, name=name)
+            from touchstone.scorers.engines.devices import Place
+            from touchstone.scorers.engines.torch_runtime import open_classifier as open_torch
+
+            running = open_torch(located, Place.of(settings, turn))
+        return NliEngine(running, settings, name=f"{located.name}@{located.digest}{chosen.mark}")
 
 
-def open_embedder(settings: EngineSettings, place: Place) -> EmbedderEngine:
-    """The embedder alone. Raises: ConfigError."""
-    try:
-        from sentence_transformers import SentenceTransformer
-
+def open_embedder(settings: EngineSettings, turn: threading.Lock | None = None) -> EmbedderEngine:
+    """The embedder alone. `turn`: as for `open_nli`. Raises: ConfigError."""
+    chosen = plan(settings, "embedding")
+    with _readable("embedder_model"):
         from touchstone.scorers.engines.embedder import EmbedderEngine
-        from touchstone.scorers.engines.weights import default_base
 
-        default = settings.embedder_model == "default"
-        folder = default_base() if default else None
-    except ImportError:
-        raise ConfigError(NO_EXTRA) from None
-    if folder is None:
-        folder = folder_of(settings.embedder_model, settings.embedder_revision, offline=hub_is_off(settings.offline), setting="embedder_model")
+        if settings.embedder_model == "default":
+            folder, name = base_folder_of(DEFAULT_BASE, settings, setting="embedder_model"), DEFAULT_BASE
+        else:
+            folder = folder_of(settings.embedder_model, settings.embedder_revision, offline=hub_is_off(settings.offline), setting="embedder_model")
+            name = folder.resolve().name if Path(settings.embedder_model).expanduser().is_dir() else settings.embedder_model
     with _readable("embedder_model", folder):
-        model = SentenceTransformer(str(folder), device="cpu", local_files_only=True)
-        name = f"{DEFAULT_BASE if default else _name(settings.embedder_model, folder)}@{digest_of(folder)}"
-    return EmbedderEngine(model, place, settings, name=name)
+        running: RunningEncoder
+        if chosen.runtime == "onnx":
+            from touchstone.scorers.engines.onnx_runtime import open_encoder as open_onnx
 
+            running = open_onnx(folder, settings, chosen.numbers, turn or threading.Lock())
+        else:
+            from touchstone.scorers.engines.devices import Place
+            from touchstone.scorers.engines.torch_runtime import open_encoder as open_torch
 
-def _adapted(folder: Path, attention: str | None, *, offline: bool) -> tuple[Path, Any]:
-    """A low-rank adapter merged into its base: (the base's folder, the model). Labels: the recipe's, else Touchstone's in order."""
-    from peft import PeftModel
-    from transformers import AutoModelForSequenceClassification
-
-    named = json.loads((folder / ADAPTER_CONFIG).read_text(encoding="utf-8"))["base_model_name_or_path"]
-    base = default_base() if named == DEFAULT_BASE else folder_of(named, None, offline=offline, setting=f"{folder.name}/{ADAPTER_CONFIG}")
-    recipe = folder / "recipe.json"
-    labels = json.loads(recipe.read_text(encoding="utf-8")).get("labels", LABELS) if recipe.is_file() else LABELS
-    plain = AutoModelForSequenceClassification.from_pretrained(
-        base,
-        num_labels=len(labels),
-        id2label=dict(enumerate(labels)),
-        label2id={label: index for index, label in enumerate(labels)},
-        attn_implementation=attention,
-        local_files_only=True,
-    )
-    return base, PeftModel.from_pretrained(plain, str(folder)).merge_and_unload()
-
-
-def _name(model: str, folder: Path) -> str:
-    """The name of a model in results: never the path of a folder, which means nothing on another machine."""
-    if model == "default":
-        return folder.name
-    return folder.resolve().name if Path(model).expanduser().is_dir() else model
+            running = open_torch(folder, Place.of(settings, turn))
+        return EmbedderEngine(running, settings, name=f"{name}@{digest_of(folder)}{chosen.mark}")
 
 
 def _set_libraries_aside() -> None:
@@ -156,8 +128,8 @@ def _set_libraries_aside() -> None:
 
 
 @contextmanager
-def _readable(setting: str, folder: Path) -> Iterator[None]:
-    """Turn the libraries' errors about a folder that is not a model into one line."""
+def _readable(setting: str, folder: Path | None = None) -> Iterator[None]:
+    """Turn the libraries' errors about a folder that is not a model into one line, and a library's absence too."""
     try:
         yield
     except ModuleNotFoundError as error:
@@ -165,20 +137,23 @@ def _readable(setting: str, folder: Path) -> Iterator[None]:
     except ConfigError:
         raise
     except Exception as error:  # the libraries' errors for broken weights and configs have no common type
+        if folder is None:
+            raise
         raise ConfigError(f"{setting}: {folder} is not a readable model ({type(error).__name__}); it needs config.json, weights and a tokenizer") from error
 
 
 @contextmanager
-def _quiet() -> Iterator[None]:
+def _quiet(*, torch: bool) -> Iterator[None]:
     """No progress bars and no advice from the libraries: a worker's output is read by programs."""
-    try:
-        from huggingface_hub.utils.tqdm import disable_progress_bars
-        from transformers.utils import logging
-    except ImportError:
-        raise ConfigError(NO_EXTRA) from None
-    logging.set_verbosity_error()  # type: ignore[no-untyped-call]
-    logging.disable_progress_bar()  # type: ignore[no-untyped-call]
-    disable_progress_bars()
+    if torch:
+        try:
+            from huggingface_hub.utils.tqdm import disable_progress_bars
+            from transformers.utils import logging
+        except ImportError:
+            raise ConfigError(NO_EXTRA) from None
+        logging.set_verbosity_error()  # type: ignore[no-untyped-call]
+        logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+        disable_progress_bars()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import itertools
+import json
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
@@ -22,6 +24,8 @@ ValueT = TypeVar("ValueT")
 
 #: A longer text is not cached: a few of them would fill the cache that is meant for thousands of sentences.
 REMEMBERED_CHARACTERS_MAX = 16_384
+#: A tokenizer that knows no bound says so with a number of thirty digits.
+TOKENS_UNBOUNDED = 1_000_000
 
 
 class Lru(Generic[ValueT]):
@@ -73,19 +77,64 @@ class Tokens:
         return len(self.ids)
 
 
+@dataclass(frozen=True, slots=True)
+class Template:
+    """Where a tokenizer puts its special tokens (`specials` in all) around one text or a pair, and the parts' type ids (None: it has none)."""
+
+    before: tuple[int, ...]
+    between: tuple[int, ...]
+    after: tuple[int, ...]
+    types: tuple[int, int] | None
+    specials: int
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """A fast tokenizer's backend. `pad_id`: fills the rectangle; `typed`: the model has segment types; `tokens_max`: what the model reads, by its tokenizer."""
+
+    backend: Any
+    pad_id: int
+    typed: bool
+    tokens_max: int
+
+    def template(self, *, pair: bool) -> Template:
+        """Where special tokens go, read off a probe. Raises: ConfigError when the parts cannot be distinguished."""
+        return _template(self.backend.encode("a", "b") if pair else self.backend.encode("a"), pair=pair, typed=self.typed)
+
+
+def words_of(tokenizer: Any) -> Words:
+    """The words of a library's tokenizer. Raises: ConfigError when it is slow or cannot pad."""
+    if not getattr(tokenizer, "is_fast", False):
+        raise ConfigError("the model's tokenizer has no fast version (tokenizer.json); choose a model that has one, or convert it")
+    return _words(tokenizer.backend_tokenizer, tokenizer.pad_token_id, typed="token_type_ids" in tokenizer.model_input_names, most=tokenizer.model_max_length)
+
+
+def read_words(folder: Path, *, typed: bool) -> Words:
+    """The words of a folder's tokenizer.json, by the tokenizers library alone. Raises: ConfigError, or that library's errors."""
+    from tokenizers import Tokenizer as Backend
+
+    backend = Backend.from_file(str(folder / "tokenizer.json"))
+    config = json.loads((folder / "tokenizer_config.json").read_text(encoding="utf-8"))
+    pad = config.get("pad_token")
+    pad_id = backend.token_to_id(pad["content"] if isinstance(pad, dict) else pad) if pad else None
+    return _words(backend, pad_id, typed=typed, most=config.get("model_max_length") or TOKENS_UNBOUNDED)
+
+
+def _words(backend: Any, pad_id: int | None, *, typed: bool, most: float) -> Words:
+    if pad_id is None:
+        raise ConfigError("the model's tokenizer has no padding token; set pad_token in its tokenizer_config.json")
+    # What the tokenizer was saved with may cut and pad at some length; here nothing is cut silently.
+    backend.no_truncation()
+    backend.no_padding()
+    return Words(backend, pad_id, typed, int(min(most, TOKENS_UNBOUNDED)))
+
+
 class Tokenizer:
     """A fast tokenizer behind a cache of texts. `pad_id`: fills the rectangle."""
 
-    def __init__(self, tokenizer: Any, cache_items: int) -> None:
-        if not getattr(tokenizer, "is_fast", False):
-            raise ConfigError("the model's tokenizer has no fast version (tokenizer.json); choose a model that has one, or convert it")
-        if tokenizer.pad_token_id is None:
-            raise ConfigError("the model's tokenizer has no padding token; set pad_token in its tokenizer_config.json")
-        # What the tokenizer was saved with may cut and pad at some length; here nothing is cut silently.
-        self._backend = tokenizer.backend_tokenizer
-        self._backend.no_truncation()
-        self._backend.no_padding()
-        self.pad_id: int = tokenizer.pad_token_id
+    def __init__(self, words: Words, cache_items: int) -> None:
+        self._backend = words.backend
+        self.pad_id = words.pad_id
         self._numbers = itertools.count()
         self.known: Lru[Tokens] = Lru(cache_items)
 
@@ -100,21 +149,9 @@ def _sound(text: str) -> str:
     return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
 
 
-@dataclass(frozen=True, slots=True)
-class Template:
-    """Where a tokenizer puts its special tokens (`specials` in all) around one text or a pair, and the parts' type ids (None: it has none)."""
-
-    before: tuple[int, ...]
-    between: tuple[int, ...]
-    after: tuple[int, ...]
-    types: tuple[int, int] | None
-    specials: int
-
-
-def template_of(tokenizer: Any, *, pair: bool) -> Template:
-    """Read the template off a probe. Raises: ConfigError when its parts cannot be distinguished."""
-    probe = tokenizer("a", "b") if pair else tokenizer("a")
-    ids, owners = probe["input_ids"], probe.sequence_ids(0)
+def _template(probe: Any, *, pair: bool, typed: bool) -> Template:
+    """From one text `a`, or two, as the tokenizer joins them."""
+    ids, owners = probe.ids, probe.sequence_ids
     parts: list[tuple[int | None, list[int]]] = []
     for owner, run in itertools.groupby(range(len(ids)), key=lambda place: owners[place]):
         parts.append((owner, list(run)))
@@ -129,13 +166,11 @@ def template_of(tokenizer: Any, *, pair: bool) -> Template:
     last = second[0] if pair else first[0]
     between = specials(first[0] + 1, second[0]) if pair else ()
     before, after = specials(0, first[0]), specials(last + 1, len(parts))
-    return Template(before, between, after, _types(tokenizer, probe, parts, last), len(before) + len(between) + len(after))
+    types = _types(probe.type_ids, parts, last) if typed else None
+    return Template(before, between, after, types, len(before) + len(between) + len(after))
 
 
-def _types(tokenizer: Any, probe: Any, parts: list[tuple[int | None, list[int]]], last: int) -> tuple[int, int] | None:
-    if "token_type_ids" not in tokenizer.model_input_names:
-        return None
-    types = probe["token_type_ids"]
+def _types(types: Sequence[int], parts: list[tuple[int | None, list[int]]], last: int) -> tuple[int, int]:
     head = {types[place] for _, run in parts[:last] for place in run}
     tail = {types[place] for _, run in parts[last:] for place in run}
     if len(head) > 1 or len(tail) > 1:

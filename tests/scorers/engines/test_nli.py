@@ -19,6 +19,7 @@ with lazily():
 
     from touchstone.scorers.engines.devices import Place
     from touchstone.scorers.engines.nli import NliEngine, Piece, columns_of
+    from touchstone.scorers.engines.torch_runtime import TorchClassifier
 
 pytestmark = pytest.mark.xdist_group("models")
 
@@ -36,7 +37,8 @@ def _few_threads() -> Iterator[None]:
 def engine(kind: str = "bert", labels: tuple[str, ...] = ("entailment", "neutral", "contradiction"), **changed: Any) -> NliEngine:
     model, tokenizer = classifier(kind, labels)
     settings = EngineSettings(**changed)
-    return NliEngine(model, tokenizer, Place(torch.device("cpu"), torch.float32, threading.Lock()), settings, name="tiny@0")
+    place = Place(torch.device("cpu"), torch.float32, threading.Lock())
+    return NliEngine(TorchClassifier(model, tokenizer, place), settings, name="tiny@0")
 
 
 def direct(kind: str, pairs: list[tuple[str, str]]) -> np.ndarray[Any, Any]:
@@ -152,14 +154,14 @@ async def test_identical_pairs_are_computed_once() -> None:
 async def test_a_pair_that_makes_the_model_fail_raises_for_its_own_calls_only() -> None:
     made = engine()
     poison = int(made._tokenizer.tokens(["warfarin"])["warfarin"].ids[0])
-    model = made._model
+    model = made._running._model
 
     def moody(**inputs: torch.Tensor) -> Any:
         if (inputs["input_ids"] == poison).any():
             raise RuntimeError("not this one")
         return model(**inputs)
 
-    made._model = moody
+    made._running._model = moody
     wanted = direct("bert", [(SENTENCES[1], SENTENCES[2])])
     calls = [[(SENTENCES[1], SENTENCES[2])], [(SENTENCES[0], SENTENCES[1]), (SENTENCES[1], SENTENCES[2])], [(SENTENCES[1], SENTENCES[2])] * 3]
     first, second, third = await asyncio.gather(*(made.entail(call) for call in calls), return_exceptions=True)
@@ -172,7 +174,7 @@ async def test_a_pair_that_makes_the_model_fail_raises_for_its_own_calls_only() 
 async def test_an_answer_that_is_no_number_is_a_failure_not_a_score() -> None:
     made = engine()
     with torch.no_grad():
-        made._model.classifier.bias.fill_(float("nan"))
+        made._running._model.classifier.bias.fill_(float("nan"))
     with pytest.raises(ItemFailed, match="NotANumber"):
         await made.entail(PAIRS[:2])
     await made.close()

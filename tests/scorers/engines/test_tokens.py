@@ -2,7 +2,7 @@ import pytest
 
 from tests.scorers.engines.tiny import SENTENCES, bert_tokenizer, roberta_tokenizer
 from touchstone.scorers.base import ConfigError
-from touchstone.scorers.engines.tokens import REMEMBERED_CHARACTERS_MAX, Lru, Tokenizer, template_of
+from touchstone.scorers.engines.tokens import REMEMBERED_CHARACTERS_MAX, Lru, Tokenizer, words_of
 
 pytestmark = pytest.mark.xdist_group("models")
 
@@ -33,13 +33,13 @@ def test_a_tokenizer_that_was_saved_with_a_cut_does_not_cut_here() -> None:
     tokenizer = bert_tokenizer()
     tokenizer.backend_tokenizer.enable_truncation(5)
     tokenizer.backend_tokenizer.enable_padding(length=50)
-    tokens = Tokenizer(tokenizer, 10).tokens([SENTENCES[0], "dog"])
+    tokens = Tokenizer(words_of(tokenizer), 10).tokens([SENTENCES[0], "dog"])
     assert len(tokens[SENTENCES[0]]) > 5
     assert len(tokens["dog"]) < 5
 
 
 def test_a_template_is_read_off_the_tokenizer() -> None:
-    bert, roberta = template_of(bert_tokenizer(), pair=True), template_of(roberta_tokenizer(), pair=True)
+    bert, roberta = words_of(bert_tokenizer()).template(pair=True), words_of(roberta_tokenizer()).template(pair=True)
     assert (len(bert.before), len(bert.between), len(bert.after), bert.types, bert.specials) == (1, 1, 1, (0, 1), 3)
     assert (len(roberta.before), len(roberta.between), len(roberta.after), roberta.types, roberta.specials) == (1, 2, 1, None, 4)
 
@@ -48,4 +48,4 @@ def test_a_tokenizer_that_cannot_pad_is_refused_in_one_line() -> None:
     tokenizer = bert_tokenizer()
     tokenizer.pad_token = None
     with pytest.raises(ConfigError, match="padding token"):
-        Tokenizer(tokenizer, 10)
+        words_of(tokenizer)

@@ -1,0 +1,1 @@
+"""The graphs of the ONNX runtime: structure without weights."""

@@ -1,0 +1,177 @@
+"""What an engine runs on, and with which numbers: decided from the settings and this machine, before any heavy library is imported."""
+
+from __future__ import annotations
+
+import json
+import platform
+from dataclasses import dataclass
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from touchstone.scorers.base import ConfigError
+from touchstone.scorers.engines.catalogue import answering, gpu_here
+from touchstone.scorers.engines.encoders import encoder_of
+from touchstone.scorers.engines.shapes import LABELS, Task, shape_of
+from touchstone.scorers.engines.weights import ADAPTER_CONFIG
+
+if TYPE_CHECKING:
+    from touchstone.schemas.settings.engines import EngineSettings
+
+Runtime = Literal["torch", "onnx"]
+Numbers = Literal["int8", "float32", "bfloat16", "float16"]
+
+NO_TORCH = "needs torch, which is not installed; install touchstone-stream[nli]"
+NO_ONNX = "needs ONNX Runtime, which is not installed; install touchstone-stream[nli-onnx]"
+#: Whether `auto` takes ONNX Runtime on a CPU although torch is there.
+ONNX_IS_DEFAULT = False
+#: The libraries of each runtime.
+TORCH_LIBRARIES = ("torch", "transformers", "sentence_transformers")
+ONNX_LIBRARIES = ("onnxruntime", "tokenizers", "safetensors")
+#: Processor features, as Linux names them, that compute bfloat16.
+BFLOAT16_FLAGS = frozenset({"avx512_bf16", "amx_bf16"})
+#: Heads that have a graph.
+HEADS = ("BertForSequenceClassification", "MPNetForSequenceClassification")
+#: What an adapter may not be, to be merged without its library: kind of change → the value that means "not".
+PLAIN_ADAPTER = {"use_dora": False, "use_rslora": False, "fan_in_fan_out": False, "lora_bias": False, "rank_pattern": {}, "alpha_pattern": {}, "bias": "none"}
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How one engine computes. `numbers`: the type of its weights; all but float32 round."""
+
+    runtime: Runtime
+    numbers: Numbers
+
+    @property
+    def mark(self) -> str:
+        """What the model's name in results ends with."""
+        return "" if self.numbers == "float32" else f"+{self.numbers}"
+
+
+def form_of(settings: EngineSettings) -> str:
+    """The number types that both engines compute with, as a configuration digest names them; loads no library where no GPU's driver is.
+
+    The runtime is not part of it: in float32 both give the same answers. What cannot be planned is `unknown`; opening it says why.
+    """
+    try:
+        nli, embedder = plan(settings, "nli").numbers, plan(settings, "embedding").numbers
+    except ConfigError:
+        return "unknown"
+    return nli if nli == embedder else f"{nli}, embedder {embedder}"
+
+
+def plan(settings: EngineSettings, task: Task) -> Plan:
+    """Choose. Raises: ConfigError where the settings contradict each other or what they ask for is not installed."""
+    gpu = gpu_here(settings)
+    why_not = _why_no_onnx(settings, task, gpu=gpu)
+    if settings.runtime == "onnx" or settings.dtype == "int8":
+        if why_not is not None:
+            raise ConfigError(why_not)
+        return Plan("onnx", _onnx_numbers(settings))
+    if settings.runtime == "auto" and why_not is None and _installed(ONNX_LIBRARIES) and (ONNX_IS_DEFAULT or not _installed(TORCH_LIBRARIES)):
+        return Plan("onnx", _onnx_numbers(settings))
+    if not _installed(TORCH_LIBRARIES):
+        because = f" ({why_not})" if settings.runtime == "auto" and why_not is not None and _installed(ONNX_LIBRARIES) else ""
+        raise ConfigError(f"engines: this {NO_TORCH}{because}")
+    return Plan("torch", settings.dtype if settings.dtype != "auto" else _torch_numbers(gpu=gpu))
+
+
+def _onnx_numbers(settings: EngineSettings) -> Literal["int8", "float32"]:
+    return "float32" if settings.dtype == "float32" else "int8"
+
+
+def _torch_numbers(*, gpu: bool) -> Literal["bfloat16", "float32"]:
+    if gpu:
+        import torch
+
+        return "bfloat16" if torch.cuda.is_bf16_supported(including_emulation=False) else "float32"
+    return "bfloat16" if fast_bfloat16_cpu() else "float32"
+
+
+@cache
+def fast_bfloat16_cpu() -> bool:
+    """Whether this processor computes bfloat16: AVX512_BF16 or AMX. Linux says so in a file; elsewhere torch is asked."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
+        flags = next((line for line in lines if line.startswith(("flags", "Features"))), "")
+        return not BFLOAT16_FLAGS.isdisjoint(flags.split())
+    except OSError:
+        pass
+    if platform.machine() in {"arm64", "aarch64"} or find_spec("torch") is None:
+        return False
+    import torch
+
+    able = torch.cpu.get_capabilities()
+    return bool(able.get("avx512_bf16") or able.get("amx_bf16") or able.get("amx_tile"))
+
+
+def _installed(libraries: tuple[str, ...]) -> bool:
+    return all(find_spec(name) is not None for name in libraries)
+
+
+def _why_no_onnx(settings: EngineSettings, task: Task, *, gpu: bool) -> str | None:
+    """Why ONNX Runtime cannot compute this; None where it can. Whether it is installed is asked only where it was named."""
+    named = settings.runtime == "onnx" or settings.dtype == "int8"
+    asked = "runtime: onnx" if settings.runtime == "onnx" else "dtype: int8"
+    if settings.runtime == "torch":
+        return "dtype: int8 is ONNX Runtime's; set runtime to auto or onnx, or another dtype"
+    if settings.dtype in {"bfloat16", "float16"}:
+        return f"runtime: onnx computes in int8 or float32, not in {settings.dtype}; set dtype to auto, int8 or float32, or runtime to torch"
+    if gpu or settings.device.startswith("cuda"):
+        return f"{asked} runs on CPUs; set device to cpu, or runtime to torch"
+    if named and not _installed(ONNX_LIBRARIES):
+        return f"{asked} {NO_ONNX}"
+    if not _has_graph(settings, task):
+        setting = "nli_model" if task == "nli" else "embedder_model"
+        return f"{setting}: {getattr(settings, setting)} has no graph for ONNX Runtime; set runtime to torch, dtype to auto, or {setting} to default"
+    return None
+
+
+def _has_graph(settings: EngineSettings, task: Task) -> bool:
+    """Whether a graph ships for the model; hub models are not fetched to find out, so they have none."""
+    if task == "embedding":
+        if settings.embedder_model == "default":
+            return True
+        folder = Path(settings.embedder_model).expanduser()
+        return folder.is_dir() and _encodes(folder) and _graph_ships(folder, task)
+    if answering(settings) is not None:
+        return True
+    folder = Path(settings.nli_model).expanduser()
+    if not folder.is_dir():
+        return False
+    adapter = _document(folder / ADAPTER_CONFIG)
+    if not adapter:
+        config = _document(folder / "config.json")
+        heads = config.get("architectures") or []
+        return any(head in heads for head in HEADS) and len(config.get("id2label", {})) == LABELS and _graph_ships(folder, task)
+    if adapter.get("peft_type") != "LORA" or any(adapter.get(name, plain) not in (plain, None) for name, plain in PLAIN_ADAPTER.items()):
+        return False
+    if len(_document(folder / "recipe.json").get("labels", ("",) * LABELS)) != LABELS:
+        return False
+    base = str(adapter.get("base_model_name_or_path"))
+    return encoder_of(base) is not None or (Path(base).expanduser().is_dir() and _graph_ships(Path(base).expanduser(), task))
+
+
+def _graph_ships(folder: Path, task: Task) -> bool:
+    shape = shape_of(_document(folder / "config.json"))
+    there = (folder / "tokenizer.json").is_file() and (folder / "model.safetensors").is_file()
+    return there and shape is not None and shape.graph(task, "int8").is_file()
+
+
+def _encodes(folder: Path) -> bool:
+    """Whether a folder's vectors are the normalised means of its tokens', without a prompt: the only kind that has a graph."""
+    pooling = _document(folder / "1_Pooling" / "config.json")
+    others = [name for name, value in pooling.items() if name.startswith("pooling_mode_") and value is True and name != "pooling_mode_mean_tokens"]
+    prompts = _document(folder / "config_sentence_transformers.json").get("default_prompt_name")
+    return bool(pooling.get("pooling_mode_mean_tokens")) and not others and not prompts and not (folder / "2_Dense").is_dir()
+
+
+def _document(path: Path) -> dict[str, Any]:
+    """A JSON object; an empty one where it cannot be read (opening the model reports that)."""
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return content if isinstance(content, dict) else {}

@@ -1,0 +1,81 @@
+"""The shape of an encoder: what its graph depends on, and the name of the graph's file. Imports no model library."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+GRAPHS = Path(__file__).parent / "graphs"
+
+Task = Literal["nli", "embedding"]
+Form = Literal["int8", "float32"]
+
+#: The labels of a head that has a graph.
+LABELS = 3
+#: What a config may leave out, by the family's own defaults.
+FAMILY_DEFAULTS: Mapping[str, Mapping[str, Any]] = {
+    "bert": {"layer_norm_eps": 1e-12, "hidden_act": "gelu", "position_embedding_type": "absolute", "pad_token_id": 0},
+    "mpnet": {"layer_norm_eps": 1e-12, "hidden_act": "gelu", "relative_attention_num_buckets": 32, "pad_token_id": 1},
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """An encoder of the BERT or the MPNet family. `first`: the position of a text's first token; `types`: segment types; `buckets`: of relative positions."""
+
+    family: Literal["bert", "mpnet"]
+    layers: int
+    hidden: int
+    heads: int
+    intermediate: int
+    words: int
+    positions: int
+    first: int
+    types: int
+    buckets: int
+    eps: float
+
+    @property
+    def window(self) -> int:
+        """The tokens that it can read, special ones counted."""
+        return self.positions - self.first
+
+    @property
+    def name(self) -> str:
+        """All of it in the name of a file."""
+        sizes = f"l{self.layers}-h{self.hidden}-a{self.heads}-f{self.intermediate}-w{self.words}-p{self.positions}"
+        return f"{self.family}-{sizes}-e{self.eps:g}"
+
+    def graph(self, task: Task, form: Form, folder: Path = GRAPHS) -> Path:
+        """The file of its graph, which may not exist."""
+        return folder / f"{self.name}.{task}.{form}.onnx"
+
+
+def shape_of(config: Mapping[str, Any]) -> Shape | None:
+    """From a model's config.json; None for a family that no graph is made for."""
+    family = config.get("model_type")
+    if family not in FAMILY_DEFAULTS:
+        return None
+    told = {**FAMILY_DEFAULTS[family], **config}
+    mpnet = family == "mpnet"
+    if told["hidden_act"] != "gelu" or (not mpnet and told["position_embedding_type"] != "absolute") or told.get("is_decoder"):
+        return None
+    try:
+        return Shape(
+            family=family,
+            layers=int(told["num_hidden_layers"]),
+            hidden=int(told["hidden_size"]),
+            heads=int(told["num_attention_heads"]),
+            intermediate=int(told["intermediate_size"]),
+            words=int(told["vocab_size"]),
+            positions=int(told["max_position_embeddings"]),
+            # MPNet counts positions from behind its padding id, as RoBERTa does.
+            first=int(told["pad_token_id"]) + 1 if mpnet else 0,
+            types=0 if mpnet else int(told["type_vocab_size"]),
+            buckets=int(told["relative_attention_num_buckets"]) if mpnet else 0,
+            eps=float(told["layer_norm_eps"]),
+        )
+    except (KeyError, TypeError, ValueError):
+        return None
