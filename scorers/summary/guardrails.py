@@ -3,9 +3,10 @@
 import json
 import re
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import Any, NamedTuple, NoReturn
 
-from touchstone.scorers.summary.commentary import is_commentary
+from touchstone.scorers.summary.commentary import commentary_in
 from touchstone.scorers.summary.endings import ends_whole
 from touchstone.scorers.summary.sentences import Span
 
@@ -77,8 +78,8 @@ def _unfenced(generated: str) -> str:
 def breaches(generation: Generation, spans: Sequence[Span]) -> list[Breach]:
     """The hard fails of a text, in its order; none for a text that keeps the rules."""
     text = generation.text
-    found = [Breach(META_COMMENTARY, index) for index, span in enumerate(spans) if is_commentary(text[span.start : span.end])]
-    found = found[:FINDINGS_MAX]
+    sentences = (text[span.start : span.end] for span in spans)
+    found = [Breach(META_COMMENTARY, index) for index in islice(commentary_in(sentences), FINDINGS_MAX)]
     if spans and not generation.leaves and not ends_whole(text):
         found.append(Breach(TRUNCATED, len(spans) - 1))
     return found
