@@ -13,6 +13,7 @@ from touchstone.schemas.summary import SummaryCase
 from touchstone.scorers.base import Reading
 from touchstone.scorers.summary.scorer import SummaryLossScorer
 from touchstone.scorers.summary.settings import resolve
+from touchstone.scorers.summary.support import MEAN_WITH_WORDS
 
 if TYPE_CHECKING:
     from touchstone.scorers.engines.base import Floats
@@ -107,7 +108,9 @@ def gold(**changed: object) -> GoldStandardDatum:
 
 
 def scorer(engines: TableEngines | None = None, **document: object) -> SummaryLossScorer:
-    return SummaryLossScorer(engines or TableEngines(same_words), resolve({}, {"support": "nli"} | document))
+    settings = resolve({}, {"support": "nli"} | document)
+    calibration = MEAN_WITH_WORDS if settings.supported_by == "nli+lexical" else None
+    return SummaryLossScorer(engines or TableEngines(same_words), settings, calibration=calibration)
 
 
 def case(generated: str, **changed: object) -> SummaryCase:

@@ -18,6 +18,8 @@ from touchstone.scorers.summary.support import Calibration
 
 CANARY = "Zanzibarcanary"
 ALL = " ".join(FACTS)
+#: A vector of its own, for texts that are to be near each other and far from all others.
+FOURTH = (*[0] * 31, 1)
 
 
 def code(card: Scorecard) -> str:
@@ -31,21 +33,22 @@ def code(card: Scorecard) -> str:
 async def test_every_component_of_a_case_by_hand() -> None:
     """Three of ten facts, in the wrong order, and a sentence that the gold contradicts.
 
-    Engine: a fact that stands in a premise is entailed with .9, else with 0 and contradicted with .1; the fourth sentence is contradicted with .6.
-    Recall: three of ten facts .9 → .27. Precision: the three .9 − .1 = .8, the fourth 0 (0 − .6 < 0) → 2.4 / 4 = .6.
-    F = 2·.27·.6 / .87 = .3724 → L_facts = .6276.
+    Engine: a fact that stands in a premise is entailed with .9, else with 0 and contradicted with .1; the fourth sentence is contradicted with .9.
+    Recall: three of ten facts .9 → .27. Precision: the three .9, the fourth 0 → 2.7 / 4 = .675; one of four sentences in conflict: × (3/4)⁶ → .1201.
+    F = 2·.27·.1201 / .3901 = .1663 → L_facts = .8337.
     Outline: points 1, 5, 10 at sentences 2, 0, 1 → Coverage 1, inversions (2,0), (2,1) of 3 → Order 1/3; L_flow = 1 − (.7 + .1) = .2.
     Semantic: cos .6 by the table → .4. Length: 17 words, target 300: ln(1 + 283/300) = .6644.
-    No entities: L = (.4·.6276 + .2·.2 + .15·.4 + .05·.6644) / .8 = .4803.
+    No entities: L = (.4·.8337 + .2·.2 + .15·.4 + .05·.6644) / .8 = .5834.
     """
     generated = f"{FACTS[4]} {FACTS[9]} {FACTS[0]} Nothing of that is true."
 
     def answer(premise: str, hypothesis: str) -> tuple[float, float]:
-        return (0.0, 0.6) if hypothesis.startswith("Nothing") else (0.9, 0.0) if hypothesis in premise else (0.0, 0.1)
+        return (0.0, 0.9) if hypothesis.startswith("Nothing") else (0.9, 0.0) if hypothesis in premise else (0.0, 0.1)
 
-    engines = TableEngines(answer, {generated: (3, 4), ALL: (1, 0)})
+    engines = TableEngines(answer, {generated: (3, 4), ALL: (1, 0), "Nothing of that is true.": FOURTH, FACTS[2]: FOURTH})
     card = await scorer(engines).score(case(generated))
-    f1 = 2 * 0.27 * 0.6 / 0.87
+    precision = 0.675 * 0.75**6
+    f1 = 2 * 0.27 * precision / (0.27 + precision)
     length = math.log(1 + (300 - len(generated.split())) / 300)
     assert len(generated.split()) == 17
     assert card.values == pytest.approx(
@@ -53,7 +56,7 @@ async def test_every_component_of_a_case_by_hand() -> None:
             "loss": (0.4 * (1 - f1) + 0.2 * 0.2 + 0.15 * 0.4 + 0.05 * length) / 0.8,
             "facts_loss": 1 - f1,
             "recall": 0.27,
-            "precision": 0.6,
+            "precision": precision,
             "flow_loss": 0.2,
             "coverage": 1.0,
             "order": 1 / 3,
@@ -63,14 +66,28 @@ async def test_every_component_of_a_case_by_hand() -> None:
         },
         abs=1e-6,
     )
-    assert card.label == "Review"
+    assert card.label == "Fail"
+    assert [(finding.code, finding.severity, finding.path) for finding in card.findings] == [("conflict.contradiction", "major", "generated.sentences[3]")]
+    assert card.details["conflicts"] == [{"rule": "contradiction", "sentence": 3, "clinical": False, "fact": 2}]
     assert card.components_missing == ("entities",)
     assert card.details["flow"] == {"covered": [0, 1, 2], "places": [2, 0, 1], "inversions": 2}
     assert card.details["length"] == {"tokens": 17, "target": 300, "source_tokens": 500}
     assert card.details["facts"]["support"] == [0.9, 0, 0, 0, 0.9, 0, 0, 0, 0, 0.9]
-    assert card.details["facts"]["sentences"] == [0.8, 0.8, 0.8, 0]
+    assert card.details["facts"]["sentences"] == [0.9, 0.9, 0.9, 0]
     assert card.attributes == {"source_id": "source-1", "category": "Test", "model": None, "generated_at": None}
     assert card.models == {"nli": "table-nli@1", "embedder": "table-embedder@1"}
+
+
+@pytest.mark.parametrize(("form", "precision"), [("summac", (3 * 0.8 + 0) / 4), ("e", 2.7 / 4), ("ratio", 3 * (0.9 / 1.1) / 4)])
+async def test_other_forms_of_precision_can_be_had(form: str, precision: float) -> None:
+    """`summac` and `e` are asked of the whole gold and know no conflicts; `ratio` is asked of the nearest units."""
+
+    def answer(premise: str, hypothesis: str) -> tuple[float, float]:
+        return (0.0, 0.6) if hypothesis.startswith("Nothing") else (0.9, 0.0) if hypothesis in premise else (0.0, 0.1)
+
+    generated = f"{FACTS[4]} {FACTS[9]} {FACTS[0]} Nothing of that is true."
+    card = await scorer(TableEngines(answer), precision=form).score(case(generated))
+    assert card.values["precision"] == pytest.approx(precision, abs=1e-6)
 
 
 async def test_a_case_is_one_embedding_call_and_one_nli_round_of_distinct_pairs() -> None:
@@ -285,4 +302,4 @@ def test_a_python_call_scores_one_summary() -> None:
 
 def test_the_suite_is_installed() -> None:
     suite = load_suite("summary_loss")
-    assert (suite.version, suite.topics, suite.inline) == ("3.0", ("generations",), False)
+    assert (suite.version, suite.topics, suite.inline) == ("3.1", ("generations",), False)

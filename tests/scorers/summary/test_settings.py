@@ -19,7 +19,7 @@ def test_defaults_are_the_specifications() -> None:
     weights = settings.weights
     assert (weights.facts, weights.entities, weights.flow, weights.semantic, weights.length) == (0.40, 0.20, 0.20, 0.15, 0.05)
     assert (settings.thresholds.fuzzy, settings.thresholds.context, settings.thresholds.coverage) == (0.9, 0.35, 0.5)
-    assert (settings.windows, settings.beta, settings.context_words, settings.precision) == ((1, 2, 5), 1.0, 12, "e-c")
+    assert (settings.windows, settings.beta, settings.context_words, settings.precision) == ((1, 2, 5), 1.0, 12, "nearest")
 
 
 def test_the_command_line_wins_over_the_environment_and_that_over_the_document() -> None:
@@ -36,7 +36,7 @@ def test_the_command_line_wins_over_the_environment_and_that_over_the_document()
     [
         ({"SUMMARY_LOSS_BETA": "0"}, {}, ["SUMMARY_LOSS_BETA", "beta"]),
         ({"SUMMARY_LOSS_BETTA": "1"}, {}, ["SUMMARY_LOSS_BETTA", "did you mean SUMMARY_LOSS_BETA"]),
-        ({"SUMMARY_LOSS_PRECISION": "e+c"}, {}, ["SUMMARY_LOSS_PRECISION", "'e-c' or 'e'"]),
+        ({"SUMMARY_LOSS_PRECISION": "e+c"}, {}, ["SUMMARY_LOSS_PRECISION", "'nearest', 'ratio', 'e' or 'summac'"]),
         ({"SUMMARY_LOSS_WINDOWS": "1,x"}, {}, ["SUMMARY_LOSS_WINDOWS", "windows.1"]),
         ({"SUMMARY_LOSS_ENGINES_DEVICE": "gpu"}, {}, ["SUMMARY_LOSS_ENGINES_DEVICE", "engines.device"]),
         ({"SUMMARY_LOSS_LABELS_PASS_LOSS_MAX": "0.9"}, {}, ["SUMMARY_LOSS_LABELS_PASS_LOSS_MAX", "lower the first"]),
@@ -84,13 +84,13 @@ def test_the_suite_knows_its_names() -> None:
 
 def test_a_missing_library_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("touchstone.scorers.summary.find_spec", lambda name: None if name == "pysbd" else object())
-    with pytest.raises(ConfigError, match=r"touchstone-stream\[nli,summary\]"):
+    with pytest.raises(ConfigError, match=r"touchstone-stream\[nli-onnx,summary\]"):
         build(SummarySettings())
 
 
-def test_calibrated_support_is_of_the_default_model_only() -> None:
-    with pytest.raises(ConfigError, match="calibrated for the default model"):
-        build(resolve({}, {"support": "nli+lexical", "engines": {"nli_model": "a/b"}}))
+def test_calibrated_support_is_of_touchstones_own_models_only() -> None:
+    with pytest.raises(ConfigError, match="Touchstone's own models only"):
+        build(resolve({}, {"support": "calibrated", "engines": {"nli_model": "a/b"}}))
 
 
 def _lines(*documents: object) -> str:
@@ -170,8 +170,8 @@ def test_a_plain_mean_is_a_calibration_too(tmp_path: Path) -> None:
     assert not calibration.needs_vectors
 
 
-def test_the_combination_is_the_default_for_the_default_model_only() -> None:
-    assert resolve({}, {}).supported_by == "nli+lexical"
+def test_the_calibration_is_the_default_for_touchstones_own_models_only() -> None:
+    assert resolve({}, {}).supported_by == "calibrated"
     assert resolve({}, {"engines": {"nli_model": "a/b"}}).supported_by == "nli"
     assert resolve({}, {"support": "nli"}).supported_by == "nli"
 
