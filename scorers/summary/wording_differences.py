@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from touchstone.scorers.summary.differences import Difference
-from touchstone.scorers.summary.wording import aligned, clinical, names, polarity
+from touchstone.scorers.summary.wording import aligned, allergies, body_sides, names, polarity, roles
 from touchstone.scorers.summary.wording.clauses import Reading, read
 
 #: Units that are looked at.
@@ -34,9 +34,10 @@ def _said(sentence: Reading, unit: Reading) -> bool:
 
 
 def _all(sentence: Reading, units: Sequence[Reading]) -> Iterator[Difference]:
-    yield from clinical.find(sentence, units)  # first: of two findings about the same words the first is kept
+    yield from allergies.find(sentence, units)  # first: of two findings about the same words the first is kept
+    yield from body_sides.find(sentence, units)
     known = names.known_names((sentence, *units))
     of_wholes = {number: names.names(reading.whole, reading.words[0].start if reading.words else 0, known) for number, reading in enumerate((sentence, *units))}
     yield from aligned.find(sentence, units, of_wholes)
     yield from polarity.find(sentence, units)
-    yield from names.find(sentence, units)
+    yield from roles.find(sentence, units)

@@ -7,11 +7,11 @@ from difflib import SequenceMatcher
 from typing import NamedTuple
 
 from touchstone.scorers.summary.differences import Difference
-from touchstone.scorers.summary.wording.antonyms import rule_of, sides
-from touchstone.scorers.summary.wording.clauses import AUXILIARIES, Clause, Reading, overlap
-from touchstone.scorers.summary.wording.clinical import body_side
+from touchstone.scorers.summary.wording.antonyms import alike, rule_of, sides
+from touchstone.scorers.summary.wording.body_sides import body_side
+from touchstone.scorers.summary.wording.clauses import AUXILIARIES, Clause, Reading, listed, overlap
 from touchstone.scorers.summary.wording.names import Name, same
-from touchstone.scorers.summary.wording.negations import NOT, softened
+from touchstone.scorers.summary.wording.negations import cue_at
 from touchstone.scorers.summary.wording.polarity import NEGATIVE, POINTERS
 
 #: Share of the shorter one's words, and of the longer one's, that must be equal and in order.
@@ -20,14 +20,14 @@ EQUAL_OF_SHORTER, EQUAL_OF_LONGER = 0.7, 0.5
 WORDS_MAX, EDIT_MAX = 80, 6
 
 #: With these, near-equal sentences may be so both.
-_OPEN = frozenset("until unless if whether allergic allergy allergies".split())
-_PARTS = frozenset("some others other several certain".split())
-_KIN = frozenset(
-    """mother father brother sister son daughter uncle aunt cousin wife husband grandfather grandmother nephew niece stepfather stepmother widow widower grandson
-    granddaughter""".split()
+_OPEN = listed("until unless if whether allergic allergy allergies")
+_PARTS = listed("some others other several certain")
+_KIN = listed(
+    """mother father brother sister son daughter uncle aunt cousin wife husband grandfather grandmother nephew niece stepfather stepmother widow widower
+    grandson granddaughter"""
 )
 #: In the place of "no" these say that there is one.
-_AFFIRM = frozenset("a an the some any several many one two three all every everybody everyone each both always somebody someone something few much most many".split())
+_AFFIRM = listed("""a an the some any several many one two three all every everybody everyone each both always somebody someone something few much most many""")
 
 
 class Edit(NamedTuple):
@@ -57,12 +57,17 @@ def find(sentence: Reading, units: Sequence[Reading], names: dict[int, list[Name
         if not every or _OPEN & (sentence.whole.folds | unit.whole.folds):
             continue
         for edit in every:
-            if any(word.fold in _PARTS for clause, places in ((sentence.whole, edit.here), (unit.whole, edit.there)) for place, word in enumerate(clause.words) if place not in places):
+            if any(
+                word.fold in _PARTS
+                for clause, places in ((sentence.whole, edit.here), (unit.whole, edit.there))
+                for place, word in enumerate(clause.words)
+                if place not in places
+            ):
                 continue
             found = _replaced(sentence.whole, unit.whole, edit, number, (names[0], names[number + 1]))
             if found is not None and found.rule in {"negation", "antonym"} and any(_turns(sentence, unit, edit, other) for other in every if other is not edit):
                 continue
-            if found is not None and not _borne(sentence, edit, found, units, names):
+            if found is not None and not _borne(sentence, edit, found, units):
                 yield found
 
 
@@ -70,9 +75,14 @@ def _turns(sentence: Reading, unit: Reading, edit: Edit, other: Edit) -> bool:
     """Whether another replacement in the same clause may turn the sense back."""
     if not edit.here or not other.here or not _same_clause(sentence, edit.here.start, other.here.start):
         return False
-    return any(
-        _negates(clause, place) or clause.words[place].fold in NEGATIVE for clause, places in ((sentence.whole, other.here), (unit.whole, other.there)) for place in places
-    ) or _opposite(sentence.whole, unit.whole, other) is not None
+    return (
+        any(
+            _negates(clause, place) or clause.words[place].fold in NEGATIVE
+            for clause, places in ((sentence.whole, other.here), (unit.whole, other.there))
+            for place in places
+        )
+        or _opposite(sentence.whole, unit.whole, other) is not None
+    )
 
 
 def _same_clause(reading: Reading, one: int, other: int) -> bool:
@@ -96,7 +106,13 @@ def _replaced(here: Clause, there: Clause, edit: Edit, number: int, names: tuple
         if _pointing(here, first) or _pointing(there, second) or max(_content(here, edit.here), _content(there, edit.there)) > 2:
             return None
         clinical = body_side(here, first) is not None and body_side(there, second) is not None
-        return Difference("laterality" if clinical else rule_of(here.words[first].fold, there.words[second].fold), _span(here, first), _span(there, second), number, clinical=clinical)
+        return Difference(
+            "laterality" if clinical else rule_of(here.words[first].fold, there.words[second].fold),
+            _span(here, first),
+            _span(there, second),
+            number,
+            clinical=clinical,
+        )
     mine = next((name for name in names[0] if name.last in edit.here), None)
     theirs = next((name for name in names[1] if name.last in edit.there), None)
     if mine is not None and theirs is not None and (mine.kind == "drug") == (theirs.kind == "drug"):
@@ -118,7 +134,9 @@ def _content(clause: Clause, places: range) -> int:
 
 
 def _negates(clause: Clause, place: int) -> bool:
-    return (clause.words[place].fold in NOT or clause.words[place].stem == "not") and not softened(clause, place)
+    """Whether a negation begins at a word, and says the opposite of what follows."""
+    cue = cue_at(clause, place)
+    return cue is not None and not cue.soft
 
 
 def _opposite(here: Clause, there: Clause, edit: Edit) -> tuple[int, int] | None:
@@ -139,8 +157,17 @@ def _hand(clause: Clause, place: int) -> dict[int, int]:
 
 def _same_besides(here: Clause, there: Clause, edit: Edit) -> bool:
     """Whether nothing but the negation, small words and the form of the verb was replaced."""
-    mine, theirs = ({clause.words[place].stem for place in places if clause.words[place].content and not _negates(clause, place) and clause.words[place].fold not in _AFFIRM
-                     and clause.words[place].fold not in AUXILIARIES} for clause, places in ((here, edit.here), (there, edit.there)))
+    mine, theirs = (
+        {
+            clause.words[place].stem
+            for place in places
+            if clause.words[place].content
+            and not _negates(clause, place)
+            and clause.words[place].fold not in _AFFIRM
+            and clause.words[place].fold not in AUXILIARIES
+        }
+        for clause, places in ((here, edit.here), (there, edit.there))
+    )
     # One word more may stand beside it: "never married", "married young".
     return mine == theirs or (bool(mine & theirs) and len(mine ^ theirs) == 1)
 
@@ -158,20 +185,23 @@ def _between(clause: Clause, first: int, last: int) -> tuple[int, int]:
     return clause.words[first].start, clause.words[last].end
 
 
-def _borne(sentence: Reading, edit: Edit, found: Difference, units: Sequence[Reading], names: dict[int, list[Name]]) -> bool:
-    """Whether another unit says it with the sentence's words."""
-    words = {sentence.whole.words[place].stem for place in edit.here if sentence.whole.words[place].stem}
-    if found.rule != "negation":
-        words = {word.stem for word in sentence.whole.words if (word.start, word.end) == found.here} or words
+def _borne(sentence: Reading, edit: Edit, found: Difference, units: Sequence[Reading]) -> bool:
+    """Whether another unit says it as the sentence does: with its name or word, or negated as it is."""
+    whole = sentence.whole
+    said = sentence.text[found.here[0] : found.here[1]].casefold()
+    word = next((place for place, one in enumerate(whole.words) if (one.start, one.end) == found.here), None)
+    negated = any(_negates(whole, place) for place in edit.here)
     for number, unit in enumerate(units):
-        if number == found.unit:
+        shared = overlap(whole.stems, unit.whole.stems)
+        if number == found.unit or not shared.shared or len(shared.shared) < min(len(shared.here), len(shared.there)):
             continue
-        shared = overlap(sentence.whole.stems, unit.whole.stems)
-        least = len(shared.shared) + min(len(shared.here), len(shared.there))
-        if len(shared.shared) * 2 < least or not shared.shared:
-            continue
-        if found.rule == "name" and any(sentence.text[found.here[0] : found.here[1]].casefold() in unit.text.casefold() for _ in names):
-            return True
-        if words <= unit.whole.all_stems and (found.rule != "negation" or (any(_negates(sentence.whole, place) for place in edit.here) == any(_negates(unit.whole, place) for place in range(len(unit.whole.words))))):
+        if found.rule == "name":
+            borne = said in unit.text.casefold()
+        elif word is not None and found.rule != "negation":
+            borne = alike(whole, word, unit.whole)
+        else:
+            words = {whole.words[place].stem for place in edit.here if whole.words[place].content and not _negates(whole, place)}
+            borne = words <= unit.whole.all_stems and negated == any(_negates(unit.whole, place) for place in range(len(unit.whole.words)))
+        if borne:
             return True
     return False

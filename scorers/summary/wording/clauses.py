@@ -13,18 +13,25 @@ from touchstone.scorers.summary.lexical import STOPWORDS, stem
 #: What is read of a sentence or unit; a longer one is compared by its beginning.
 CHARS_MAX, CLAUSES_MAX = 1_200, 10
 
+
+def listed(words: str) -> frozenset[str]:
+    """Words written with blanks between them."""
+    return frozenset(words.split())
+
+
 _TOKEN = re.compile(r"\d+(?:[.,:/]\d+)*|(?:[^\W\d_]\.){2,}|[^\W\d_]+(?:['’][^\W\d_]+)*|[;:()—–,%]|\bvs\b")
 _ALWAYS_SPLITS = frozenset({";", ":", "(", ")", "—", "–", "but", "while", "whereas", "although", "though", "which", "who", "whilst", "because", "since", "so"})
 #: These split where a verb stands on both sides; else they join items of a list.
 _MAY_SPLIT = frozenset({",", "and", "or", "nor"})
 _FRONTED = frozenset({"before", "after", "following"})
-AUXILIARIES = frozenset(
-    "is are was were be been am has have had do does did will would can cannot could may might must shall should won't isn't aren't wasn't weren't hasn't haven't"
-    " hadn't don't doesn't didn't can't couldn't wouldn't shouldn't denies reports shows remains stays becomes gets takes makes says gives lies needs".split()
+AUXILIARIES = listed(
+    """is are was were be been am has have had do does did will would can cannot could may might must shall should won't isn't aren't wasn't weren't hasn't
+    haven't hadn't don't doesn't didn't can't couldn't wouldn't shouldn't denies reports shows remains stays becomes gets takes makes says gives lies
+    needs"""
 )
 #: Verbs that carry little, and people that a clinical note always speaks of; two clauses that share these alone share nothing.
 _LIGHT = frozenset(
-    map(stem, "show reveal report find note describe demonstrate state say also have get make take give become remain now year day time case new".split())
+    map(stem, listed("""show reveal report find note describe demonstrate state say also have get make take give become remain now year day time case new"""))
 )
 #: Words for the same, one group a line: the first stands for all.
 _SAME_WRITTEN = """attribute ascribe
@@ -77,10 +84,10 @@ big large
 quick fast
 """
 _SAME = {stem(word): stem(group.split()[0]) for group in _SAME_WRITTEN.splitlines() for word in group.split()}
-_IRREGULAR = frozenset(
-    "began rose fell grew went gave took made found held kept left lost met paid ran said saw sent set sold told won wrote built bought brought came chose cut drew"
-    " drove felt fought got knew lay led lent let put read rode shook shot sank spent split spoke spread stood stole struck swept taught thought threw understood"
-    " woke wore withdrew beat broke caught became overturned underwent shut hit hurt".split()
+_IRREGULAR = listed(
+    """began rose fell grew went gave took made found held kept left lost met paid ran said saw sent set sold told won wrote built bought brought came chose
+    cut drew drove felt fought got knew lay led lent let put read rode shook shot sank spent split spoke spread stood stole struck swept taught thought
+    threw understood woke wore withdrew beat broke caught became overturned underwent shut hit hurt"""
 )
 
 
@@ -124,6 +131,9 @@ class Clause:
     def last_content(self, index: int, count: int = 1) -> list[str]:
         """Stems of the last `count` content words before a place, the nearest first."""
         return [word.stem for word in reversed(self.words[:index]) if word.content][:count]
+
+
+NO_CLAUSE = Clause(())
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +189,7 @@ def _pieces(words: Sequence[Word]) -> Iterator[tuple[tuple[Word, ...], str]]:
 
 def _has_verb(words: Sequence[Word]) -> bool:
     return any(
-        word.fold in AUXILIARIES or word.fold in _IRREGULAR or (word.fold.endswith("ed") and len(word.fold) > 4 and word.fold[-3] not in "e") for word in words
+        word.fold in AUXILIARIES or word.fold in _IRREGULAR or (word.fold.endswith("ed") and len(word.fold) > 4 and word.fold[-3] != "e") for word in words
     )
 
 

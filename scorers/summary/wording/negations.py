@@ -6,14 +6,14 @@ import re
 from itertools import pairwise
 from typing import NamedTuple
 
-from touchstone.scorers.summary.wording.clauses import Clause
+from touchstone.scorers.summary.wording.clauses import NO_CLAUSE, Clause, listed
 
-NOT = frozenset("not no never without cannot none nobody nothing nor neither lacks lacked lacking".split())
+NOT = listed("not no never without cannot none nobody nothing nor neither lacks lacked lacking")
 _NOBODY = frozenset({"nobody", "none", "nothing"})
 #: Words behind which a negation says less than the opposite, or nothing of the kind ("not only", "no fewer than", "not until").
-_SOFTENED = frozenset(
-    "only really all every everyone always necessarily entirely exactly fully quite much many enough too just merely simply least later more less fewer earlier longer until yet"
-    " doubt other sooner matter wonder even such both but because so mention solely completely wholly far one".split()
+_SOFTENED = listed(
+    """only really all every everyone always necessarily entirely exactly fully quite much many enough too just merely simply least later more less fewer
+    earlier longer until yet doubt other sooner matter wonder even such both but because so mention solely completely wholly far one"""
 )
 _SOFT_BEFORE = frozenset({"whether", "or", "if", "why", "little", "but"})
 #: Two words that negate together: the first, then the second within the next two words.
@@ -32,15 +32,15 @@ _OBJECT_BEFORE = frozenset({"rul", "rule"})
 _ASKED = frozenset({"", "i", "you", "we", "they", "he", "she", "it"})
 #: What is not known is so all the same.
 _FACTIVE = frozenset({"know", "knew", "realiz", "realis", "notic", "remember", "forget", "regret", "understand", "awar", "mind"})
-_HELPS = frozenset("do does did has have had will can could would".split())
+_HELPS = listed("do does did has have had will can could would")
 _DENIES = frozenset({"deny", "denied", "denies", "denying"})
-_PATIENT = frozenset("patient pt he she they man woman boy girl mother father child infant who and".split())
+_PATIENT = listed("patient pt he she they man woman boy girl mother father child infant who and")
 #: In these words the beginning negates the rest.
-_PREFIXED = frozenset(
-    """incorrect inaccurate inadequate ineffective insufficient invalid incomplete inconsistent ineligible insecure insignificant intolerant invisible involuntary
-    impossible improper immature imperfect impractical illegal illegible illegitimate irregular irrelevant irresponsible irreversible disagree disagreed disagrees
-    disallow disallowed disapprove disapproved dissatisfied dishonest disloyal discontinued discontinue disconnected disqualified disproved disproven infeasible
-    inoperable incompatible inactive inappropriate incapable inability insolvent nonexistent""".split()
+_PREFIXED = listed(
+    """incorrect inaccurate inadequate ineffective insufficient invalid incomplete inconsistent ineligible insecure insignificant intolerant invisible
+    involuntary impossible improper immature imperfect impractical illegal illegible illegitimate irregular irrelevant irresponsible irreversible disagree
+    disagreed disagrees disallow disallowed disapprove disapproved dissatisfied dishonest disloyal discontinued discontinue disconnected disqualified
+    disproved disproven infeasible inoperable incompatible inactive inappropriate incapable inability insolvent nonexistent"""
 )
 _PREFIX = re.compile(r"(?:un|non|in|im|il|ir|dis|a)")
 
@@ -70,6 +70,11 @@ def cues(clause: Clause, other: Clause) -> list[Cue]:
     return found
 
 
+def cue_at(clause: Clause, index: int) -> Cue | None:
+    """The negation that begins at a word, None where none does."""
+    return _cue(clause, index, NO_CLAUSE) if clause.words[index].stem else None
+
+
 def _cue(clause: Clause, index: int, other: Clause) -> Cue | None:
     """The negation that begins at a word; a word that both clauses have makes no difference between them."""
     word = clause.words[index]
@@ -85,7 +90,6 @@ def _cue(clause: Clause, index: int, other: Clause) -> Cue | None:
             return Cue(index, last, tuple(heads))
     if word.fold not in NOT and word.stem != "not":
         return None
-    before = clause.words[index - 1].fold if index else ""
     after = clause.words[index + 1].fold if index + 1 < len(clause.words) else ""
     if word.fold == "no" and after[:1].isdigit():
         return None  # No. 5

@@ -7,41 +7,42 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from touchstone.scorers.summary.differences import Difference
-from touchstone.scorers.summary.wording.antonyms import PEOPLE, Opposite, alike, opposites, rule_of, turned
-from touchstone.scorers.summary.wording.clauses import Clause, Overlap, Reading, overlap
+from touchstone.scorers.summary.wording.antonyms import Opposite, alike, opposites, rule_of, turned
+from touchstone.scorers.summary.wording.clauses import Clause, Overlap, Reading, listed, overlap
 from touchstone.scorers.summary.wording.negations import Cue, cues
+from touchstone.scorers.summary.wording.opposites import PEOPLE
 
 #: How much of the shorter clause both must share where each says something more.
 SAME_BUT_OPPOSITE, SAME_BUT_NEGATED = 0.75, 0.8
 
-_UNSURE = frozenset(
-    """may might could would should if unless whether perhaps possibly possible likely unlikely probably expect expected expects plan planned plans propose proposed
-    hope hoped hopes want wanted wants allege alleged alleges claim claimed claims argue argued argues warn warned threaten threatened fear feared predict predicted
-    consider considered seek sought ask asked asks potential potentially apparently suggest suggested hypothetically attempt attempted try tried intend intended
-    believe believed believes recommend recommended""".split()
+_UNSURE = listed(
+    """may might could would should if unless whether perhaps possibly possible likely unlikely probably expect expected expects plan planned plans propose
+    proposed hope hoped hopes want wanted wants allege alleged alleges claim claimed claims argue argued argues warn warned threaten threatened fear
+    feared predict predicted consider considered seek sought ask asked asks potential potentially apparently suggest suggested hypothetically attempt
+    attempted try tried intend intended believe believed believes recommend recommended"""
 )
 #: Where one stands anywhere in a sentence, none of its clauses is stated as a fact.
 CONDITIONS = frozenset({"if", "unless", "whether"})
 #: They deny by themselves: "lost power" is "without power".
-NEGATIVE = frozenset(
-    """lose lost loses losing loss stop stopped end ended cease ceased miss missed misses missing fail failed fails failure reject rejected refuse refused deny denied avoid
-    avoided prevent prevented ban banned cancel cancelled canceled dismiss dismissed impossible empty absent remove removed quit abandon abandoned collapse collapsed broke
-    broken free unavailable withdrew withdrawn resign resigned void wrong false hardly barely scarcely neglected omitted forgot overturned prohibited forbidden vetoed
-    opposed objected denies rejects refuses exclude excluded excludes bar barred spare spared disallow disallowed block blocked halt halted contest contested dispute
-    disputed question questioned doubt doubted without lacks lacked""".split()
+NEGATIVE = listed(
+    """lose lost loses losing loss stop stopped end ended cease ceased miss missed misses missing fail failed fails failure reject rejected refuse refused
+    deny denied avoid avoided prevent prevented ban banned cancel cancelled canceled dismiss dismissed impossible empty absent remove removed quit abandon
+    abandoned collapse collapsed broke broken free unavailable withdrew withdrawn resign resigned void wrong false hardly barely scarcely neglected
+    omitted forgot overturned prohibited forbidden vetoed opposed objected denies rejects refuses exclude excluded excludes bar barred spare spared
+    disallow disallowed block blocked halt halted contest contested dispute disputed question questioned doubt doubted without lacks lacked"""
 )
 #: Behind a verb these point to what another sentence says.
-POINTERS = frozenset("this that these those it them both him her".split())
+POINTERS = listed("this that these those it them both him her")
 _PERMITS = frozenset({"must", "may", "can", "cannot", "can't", "shall", "allowed", "permitted"})
-_SHIFTS = frozenset(
-    """initially previously formerly originally once now later then eventually finally currently today still again ultimately subsequently afterwards meanwhile until ago
-    baseline admission discharge used yesterday tomorrow temporarily nearly almost""".split()
+_SHIFTS = listed(
+    """initially previously formerly originally once now later then eventually finally currently today still again ultimately subsequently afterwards
+    meanwhile until ago baseline admission discharge used yesterday tomorrow temporarily nearly almost"""
 )
-_PARTS = frozenset("some others other another several certain partly partially most many few half each either part parts every half majority minority".split())
-_ORDINALS = frozenset("second third fourth fifth sixth seventh eighth ninth tenth".split())
-CALENDAR = frozenset(
-    """january february march april june july august september october november december monday tuesday wednesday thursday friday saturday sunday spring summer autumn winter
-    morning evening night afternoon""".split()
+_PARTS = listed("""some others other another several certain partly partially most many few half each either part parts every half majority minority""")
+_ORDINALS = listed("second third fourth fifth sixth seventh eighth ninth tenth")
+CALENDAR = listed(
+    """january february march april june july august september october november december monday tuesday wednesday thursday friday saturday sunday spring
+    summer autumn winter morning evening night afternoon"""
 )
 
 
@@ -110,7 +111,9 @@ def _opposite(here: Clause, there: Clause, compared: Compared, number: int) -> D
         return None
     if not (_beside(here, pair.here) & there.stems and _beside(there, pair.there) & here.stems):
         return None
-    return Difference(rule_of(here.words[pair.here].fold, there.words[pair.there].fold), _span(here, pair.here, pair.here), _span(there, pair.there, pair.there), number)
+    return Difference(
+        rule_of(here.words[pair.here].fold, there.words[pair.there].fold), _span(here, pair.here, pair.here), _span(there, pair.there, pair.there), number
+    )
 
 
 def _negated(here: Clause, there: Clause, compared: Compared, number: int) -> Difference | None:
