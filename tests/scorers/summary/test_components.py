@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from touchstone.scorers.summary.entities import Words, entities_loss, mentions, seek
-from touchstone.scorers.summary.facts import best, f_beta, facts_loss, faithfulness, mean
+from touchstone.scorers.summary.facts import best, f_beta, facts_loss, faithfulness, mean, precision
 from touchstone.scorers.summary.flow import TIE, covered, flow_loss, inversions, nearest, order
 from touchstone.scorers.summary.length import get_target_summary_length, length_loss, same_tokenizer
 from touchstone.scorers.summary.semantic import cosine, semantic_loss
@@ -24,12 +24,30 @@ def test_recall_is_the_mean_of_the_best_windows() -> None:
     assert mean(best(support)) == pytest.approx(1.4 / 3)
 
 
-def test_precision_is_support_less_contradiction_never_below_nothing() -> None:
-    # .9 − .2 = .7; .3 − .8 → 0; mean .35. Without contradiction (.9 + .3) / 2 = .6
-    support = np.array([[0.9, 0.1], [0.3, 0.2]])
+def test_the_forms_of_precision() -> None:
+    # summac: .9 − .2 = .7; .3 − .8 → 0; mean .35. e: (.9 + .3) / 2 = .6. nearest: the calibrated support. ratio: .9/1.2 and .3/1.2.
+    entailment = np.array([[0.9, 0.1], [0.3, 0.2]])
     contradiction = np.array([[0.0, 0.2], [0.8, 0.1]])
-    assert mean(faithfulness(support, contradiction, "e-c")) == pytest.approx(0.35)
-    assert mean(faithfulness(support, contradiction, "e")) == pytest.approx(0.6)
+    support = np.array([[1.0, 0.0], [0.5, 0.0]])
+    assert mean(faithfulness(support, entailment, contradiction, "summac")) == pytest.approx(0.35)
+    assert mean(faithfulness(support, entailment, contradiction, "e")) == pytest.approx(0.6)
+    assert mean(faithfulness(support, entailment, contradiction, "nearest")) == pytest.approx(0.75)
+    assert mean(faithfulness(support, entailment, contradiction, "ratio")) == pytest.approx((0.9 / 1.2 + 0.3 / 1.2) / 2)
+
+
+@given(st.lists(SHARE, min_size=1, max_size=12), st.integers(0, 11), st.floats(0, 10))
+def test_one_more_conflict_never_raises_precision(faithful: list[float], more: int, weight: float) -> None:
+    known = set(range(min(more, len(faithful) - 1)))
+    values = np.array(faithful)
+    assert precision(values, known | {len(faithful) - 1}, weight) <= precision(values, known, weight)
+    assert precision(values, set(range(len(faithful))), weight) == 0
+
+
+def test_without_a_conflict_precision_is_the_mean() -> None:
+    assert precision(np.array([1.0, 0.5]), set(), 6) == pytest.approx(0.75)
+    assert precision(np.array([1.0, 0.5]), {0}, 0) == pytest.approx(0.25)
+    assert precision(np.array([1.0, 1.0]), {0}, 2) == pytest.approx(0.5 * 0.25)
+    assert precision(np.zeros(0), set(), 6) == 0
 
 
 def test_nothing_to_ask_supports_nothing() -> None:
