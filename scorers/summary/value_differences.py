@@ -14,13 +14,19 @@ from typing import NamedTuple
 from touchstone.scorers.summary.differences import Difference, Rule
 from touchstone.scorers.summary.values import arithmetic
 from touchstone.scorers.summary.values.surroundings import Placed, Reading, dosed, laboratory, look
-from touchstone.scorers.summary.values.value import Value, comparable, same, same_figures
+from touchstone.scorers.summary.values.value import Value, comparable, leaves_room, same, same_figures
 
 #: Units, the nearest in meaning first, whose values a sentence's may differ from. All units given may bear a value.
 NEAREST = 8
 #: Units that are read at most.
 UNITS_MAX = 64
 #: How surely two values must be about the same thing before they are said to differ.
+#: Stems in a larger share of the units weigh so much less.
+COMMON, COMMON_WEIGHT = 0.6, 0.5
+#: Something else is counted: people, not refugees. A noun may be a synonym, so it is a hint only.
+OTHER_NOUN = -0.5
+#: The value looks like the other one mistyped; another unit states that other one too, up to two.
+SLIP, REPEATED = 0.75, 0.25
 SURE = {
     "number": 2.0,
     "ordinal": 2.5,
@@ -35,6 +41,8 @@ SURE = {
 }
 #: A value that is borne, but by another thing's unit: so much surer must it be about the unit that it differs from.
 SWAPPED = 2.0
+#: A value that a unit merely leaves room for ("in March" for "on 3 March") must be so much surer about the one it differs from.
+SURER = 0.5
 #: How much surer it makes that the units have one value only of its kind.
 ALONE = 0.5
 _RULES: dict[str, Rule] = {"ordinal": "number", "age": "number", "frequency": "quantity", "clock": "date"}
@@ -58,11 +66,11 @@ def find(sentence: str, units: Sequence[str]) -> list[Difference]:
     if not stated.values:
         return []
     read = [_look(unit) for unit in units[:UNITS_MAX]]
-    commonness = _commonness(read)
+    weights = _weights(read)
     alike = [[[same(here.value, its.value) for here in stated.values] for its in unit.values] for unit in read]
     wrong: list[_Pair] = []
     for here, placed in enumerate(stated.values):
-        wrong.extend(_against(here, placed, stated, read, alike, commonness))
+        wrong.extend(_against(here, placed, stated, read, alike, weights))
     if len(stated.values) > 1:
         wrong.extend(_exchanged(stated, read, alike))
     return _told(wrong, stated, read)
@@ -73,29 +81,31 @@ def _look(text: str) -> Reading:
     return look(text)
 
 
-def _commonness(read: Sequence[Reading]) -> dict[str, int]:
-    """In how many units each stem stands: what stands in many tells them apart badly."""
+def _weights(read: Sequence[Reading]) -> dict[str, float]:
+    """What each stem weighs: one that most of the units have tells them apart badly."""
     counts: dict[str, int] = {}
     for unit in read:
         for word in unit.stems:
             counts[word] = counts.get(word, 0) + 1
-    return counts
+    return {word: COMMON_WEIGHT for word, count in counts.items() if count > max(2.0, COMMON * len(read))}
 
 
-def _against(here: int, placed: Placed, stated: Reading, read: Sequence[Reading], alike: _Alike, commonness: dict[str, int]) -> list[_Pair]:
+def _against(here: int, placed: Placed, stated: Reading, read: Sequence[Reading], alike: _Alike, weights: dict[str, float]) -> list[_Pair]:
     """The pairs of one value of the sentence with values of units that it contradicts, if it does."""
     value = placed.value
     if value.weak:
         return []
-    borne = _borne(here, placed, read, alike, commonness)
+    borne, loosely = _borne(here, placed, read, alike, weights)
     pairs = []
     for index, unit in enumerate(read[:NEAREST]):
         for there, its in enumerate(unit.values):
-            if not its.value.weak and not any(alike[index][there]) and comparable(value, its.value):
-                pairs.append(_Pair(_sureness(placed, its, commonness) + _nearness(index), here, index, there))
+            if not its.value.weak and not any(alike[index][there]) and comparable(value, its.value) and not _unlike(value, its.value):
+                pairs.append(_Pair(_sureness(placed, its, weights) + _nearness(index), here, index, there))
     if borne is None:
+        least = SURE[value.kind] if loosely is None else max(SURE[value.kind], loosely + SURER)
         alone = ALONE if value.kind not in {"number", "ordinal"} and _one_only(pairs, read) else 0.0
-        pairs = [pair for pair in pairs if pair.sureness + alone >= SURE[value.kind]]
+        pairs = _repeated(pairs, read)
+        pairs = [pair for pair in pairs if pair.sureness + alone >= least]
         return [] if pairs and arithmetic.follows(placed, stated, read[:NEAREST]) else pairs
     return [pair for pair in pairs if pair.sureness >= SWAPPED + max(borne, 0.0) and borne < 1.0]
 
@@ -104,6 +114,13 @@ def _one_only(pairs: Sequence[_Pair], read: Sequence[Reading]) -> bool:
     """Whether the values of the units that a value may differ from are all the same one."""
     values = [read[pair.unit].values[pair.there].value for pair in pairs]
     return bool(values) and all(same(values[0], other) for other in values[1:])
+
+
+def _repeated(pairs: Sequence[_Pair], read: Sequence[Reading]) -> list[_Pair]:
+    """The pairs, surer where further units state the same value."""
+    values = [read[pair.unit].values[pair.there].value for pair in pairs]
+    again = [sum(same(value, other) for other in values) - 1 for value in values]
+    return [pair._replace(sureness=pair.sureness + REPEATED * min(2, count)) for pair, count in zip(pairs, again, strict=True)]
 
 
 def _exchanged(stated: Reading, read: Sequence[Reading], alike: _Alike) -> list[_Pair]:
@@ -125,21 +142,30 @@ def _exchanged(stated: Reading, read: Sequence[Reading], alike: _Alike) -> list[
     return pairs
 
 
+def _unlike(mine: Value, its: Value) -> bool:
+    """Whether one is an ordinal, or the word "one", and both do not count the same: such words say too little by themselves."""
+    slight = "ordinal" in {mine.kind, its.kind} or any(one.words and one.figures[:1] == (1.0,) for one in (mine, its))
+    return slight and not mine.heads & its.heads
+
+
 def _nearness(index: int) -> float:
     """What it adds to the sureness that a unit is the nearest, or the next."""
     return (0.5, 0.25)[index] if index < 2 else 0.0
 
 
-def _borne(here: int, placed: Placed, read: Sequence[Reading], alike: _Alike, commonness: dict[str, int]) -> float | None:
-    """How surely the value is about the same thing as one in a unit that is the same; None where no unit has it."""
-    best: float | None = None
+def _borne(
+    here: int, placed: Placed, read: Sequence[Reading], alike: _Alike, weights: dict[str, float]
+) -> tuple[float | None, float | None]:
+    """How surely the value is about the same thing as one in a unit that is the same, and as one that only leaves room for it; None where no unit has such."""
+    best: list[float | None] = [None, None]
     for index, unit in enumerate(read):
         for there, its in enumerate(unit.values):
             equal = alike[index][there][here]
             if equal or _counts_alike(placed.value, its.value):
-                sureness = _sureness(placed, its, commonness, slips=False) + _nearness(index) - (0.0 if equal else 1.0)
-                best = sureness if best is None else max(best, sureness)
-    return best
+                loose = not equal or leaves_room(its.value, placed.value)
+                sureness = _sureness(placed, its, weights, slips=False) + _nearness(index)
+                best[loose] = max(best[loose] or 0.0, sureness)
+    return best[0], best[1]
 
 
 def _counts_alike(mine: Value, its: Value) -> bool:
@@ -147,7 +173,7 @@ def _counts_alike(mine: Value, its: Value) -> bool:
     return ("number" in {mine.kind, its.kind}) and same_figures(mine, its) and not comparable(mine, its)
 
 
-def _sureness(mine: Placed, its: Placed, commonness: dict[str, int], *, slips: bool = True) -> float:
+def _sureness(mine: Placed, its: Placed, weights: dict[str, float], *, slips: bool = True) -> float:
     """How surely two values are about the same thing: by what they count, and by the words around them."""
     heads, other = mine.value.heads, its.value.heads
     score = 0.0
@@ -156,30 +182,29 @@ def _sureness(mine: Placed, its: Placed, commonness: dict[str, int], *, slips: b
     elif heads & its.far or other & mine.far:
         score += 1.0
     elif heads and other and mine.value.kind in {"number", "ordinal"}:
-        score -= 1.0
+        score += OTHER_NOUN
     near = mine.near & its.near
     half = ((mine.near & its.far) | (mine.far & its.near)) - near
     far = (mine.far & its.far) - near - half
-    score += min(3.0, sum(_weight(word, commonness) for word in near))
-    score += min(1.5, sum(0.5 * _weight(word, commonness) for word in half))
-    score += min(1.0, sum(0.25 * _weight(word, commonness) for word in far))
-    return score + (0.75 if slips and _slip(mine.value, its.value) else 0.0)
-
-
-def _weight(word: str, commonness: dict[str, int]) -> float:
-    return 1.0 if commonness.get(word, 0) < 3 else 0.5
+    score += min(3.0, sum(weights.get(word, 1.0) for word in near))
+    score += min(1.5, sum(0.5 * weights.get(word, 1.0) for word in half))
+    score += min(1.0, sum(0.25 * weights.get(word, 1.0) for word in far))
+    return score + (SLIP if slips and _slip(mine.value, its.value) else 0.0)
 
 
 def _slip(mine: Value, its: Value) -> bool:
-    """Whether one figure looks like the other one mistyped: digits exchanged, one changed, a zero more."""
+    """Whether one looks like the other one mistyped: a date but for one part; digits exchanged, one changed, added or lost, or a zero more."""
+    if mine.whens and its.whens:
+        return any(one.parts_alike(other) for one in mine.whens for other in its.whens)
     if not mine.figures or not its.figures or not mine.figures[0] or not its.figures[0]:
         return False
     one, two = (f"{figure:.10g}".replace(".", "").strip("0") for figure in (mine.figures[0], its.figures[0]))
     if one == two:
         return True
-    if len(one) != len(two) or len(one) < 2:
-        return False
-    return sorted(one) == sorted(two) or sum(a != b for a, b in zip(one, two, strict=True)) == 1
+    if abs(len(one) - len(two)) == 1:
+        short, long = sorted((one, two), key=len)
+        return any(long[:place] + long[place + 1 :] == short for place in range(len(long)))
+    return len(one) == len(two) > 1 and (sorted(one) == sorted(two) or sum(a != b for a, b in zip(one, two, strict=True)) == 1)
 
 
 def _told(wrong: list[_Pair], stated: Reading, read: Sequence[Reading]) -> list[Difference]:

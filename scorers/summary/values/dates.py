@@ -50,6 +50,11 @@ class When(NamedTuple):
             self.years is not None and other.years is not None and self.years[1] - self.years[0] > other.years[1] - other.years[0]
         )
 
+    def parts_alike(self, other: When) -> bool:
+        """Whether both say two parts or more and differ in one of them alone."""
+        told = [(mine, its) for mine, its in zip(self, other, strict=True) if mine is not None and its is not None]
+        return len(told) >= 2 and sum(mine != its for mine, its in told) == 1
+
     def ordinal_day(self) -> int | None:
         """The day as a count, where day and month are known; a year that is not told counts as 2000."""
         if self.day is None or self.months is None or len(self.months) != 1:

@@ -61,7 +61,7 @@ def share(tokens: Tokens, place: int, found: Numeral) -> Value | None:
     if found.form == "fraction":
         if tokens.text(place - 1) in {"first", "second", "other", "latter", "better", "last"} or joint != after or tokens.text(after) in SPANS_S:
             return None
-        if tokens.text(after) in {"a", "an"} and tokens.text(after + 1) in SPANS_S.keys() | UNITS.keys():
+        if tokens.text(_of_a(tokens, after)) in SPANS_S.keys() | UNITS.keys() and _of_a(tokens, after) > after:
             return None
         return _value("percentage", tokens, place, after, (("ratio", value),), (value,))
     if not value.is_integer() or found.form != "cardinal":
@@ -69,11 +69,21 @@ def share(tokens: Tokens, place: int, found: Numeral) -> Value | None:
     return _of_so_many(tokens, place, found)
 
 
+def _of_a(tokens: Tokens, after: int) -> int:
+    """The place behind "a" or "of a": half an hour, three quarters of an hour."""
+    step = after + (tokens.text(after) == "of")
+    return step + 1 if tokens.text(step) in {"a", "an"} else after
+
+
 def _of_so_many(tokens: Tokens, place: int, found: Numeral) -> Value | None:
     """3/4, one in five, nine out of ten."""
     after, value = found.after, found.readings[0]
     if tokens.text(after) == "/" and tokens[after].close and tokens[after + 1].close:
         lower = numeral(tokens, after + 1)
+    elif tokens.starts(after, "in", "every") or tokens.starts(after, "of", "every") or tokens.starts(after, "out", "of", "every") or tokens.starts(after, "per", "hundred") or tokens.starts(after, "per", "thousand"):
+        step = after + (tokens.text(after) == "out")
+        word = tokens.text(step + 1)
+        lower = Numeral((100.0 if word == "hundred" else 1000.0,), after + 2) if word != "every" else _hundred(tokens, step + 2)
     elif tokens.starts(after, "out", "of"):
         lower = numeral(tokens, after + 2)
     elif tokens.text(after) == "in" and value <= 10:
@@ -85,6 +95,12 @@ def _of_so_many(tokens: Tokens, place: int, found: Numeral) -> Value | None:
     if not lower or lower.form != "cardinal" or not 0 < value < lower.readings[0]:
         return None
     return _value("percentage", tokens, place, lower.after, (("ratio", value / lower.readings[0]),), (value, lower.readings[0]))
+
+
+def _hundred(tokens: Tokens, place: int) -> Numeral | None:
+    """A number at this place; "hundred" alone is one."""
+    alone = {"hundred": 100.0, "thousand": 1000.0}.get(tokens.text(place))
+    return Numeral((alone,), place + 1) if alone else numeral(tokens, place)
 
 
 def age(tokens: Tokens, place: int, found: Numeral) -> Value | None:
@@ -130,8 +146,7 @@ def span(tokens: Tokens, place: int, found: Numeral) -> Value | None:
         return None
     value, after = found.readings[0], found.after
     if found.form == "fraction":
-        after += tokens.text(after) in {"a", "an", "of"}
-        after += tokens.text(after) in {"a", "an"}
+        after = _of_a(tokens, after)
     joint = after + (tokens.text(after) == "-" and tokens[after].close)
     joint += tokens.text(joint) in _FULL
     name = tokens.text(joint)
@@ -174,8 +189,7 @@ def quantity(tokens: Tokens, place: int, found: Numeral) -> Value | None:
         return None
     after = found.after
     if found.form == "fraction":
-        after += tokens.text(after) == "of" and tokens.text(after + 1) in {"a", "an"}
-        after += tokens.text(after) in {"a", "an"}
+        after = _of_a(tokens, after)
     joint = after + (tokens.text(after) == "-" and tokens[after].close)
     named = unit(tokens, joint)
     if not named:

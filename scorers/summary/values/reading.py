@@ -151,7 +151,7 @@ def _count(tokens: Tokens, place: int, found: Numeral, hedge: Hedge) -> list[Val
     counted = Value(
         "ordinal" if kind == "ordinal" else "number", token.start, end, place, found.after, readings, found.readings, hedge=hedge, words=not found.figures
     )
-    counted = counted._replace(heads=heads(tokens, counted))
+    counted = counted._replace(heads=heads(tokens, counted, following_only=kind == "ordinal"))
     slight = not counted.heads or tokens.text(found.after) == "of"
     if kind == "ordinal" and not counted.heads and not found.figures:
         return [counted._replace(weak=True)]

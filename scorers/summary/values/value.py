@@ -54,6 +54,13 @@ def same(here: Value, there: Value) -> bool:
     return _same_figures(here, there)
 
 
+def leaves_room(rough: Value, exact: Value) -> bool:
+    """Whether a value that is the same as another one says less: a date without the day, a range about it."""
+    if rough.whens and exact.whens:
+        return all(its.leaves_open(mine) for its in rough.whens for mine in exact.whens if its.agreement(mine))
+    return rough.span is not None and exact.span is None
+
+
 def comparable(here: Value, there: Value) -> bool:
     """Whether two values measure the same thing in kind: both masses, both dates that say a part in common, both bare numbers."""
     if here.whens or there.whens:
