@@ -234,8 +234,7 @@ def weigh(
     # The threshold of coverage is one of a probability: half of a mean with words could be words alone.
     outline_support = support_of(asked.outline, probabilities, vectors, calibration if calibration is not MEAN_WITH_WORDS else None)
     covered = flow.covered(outline_support, settings.thresholds.coverage)
-    columns = flow.nearest(outline_support)
-    places = [prepared.generated.windows[columns[index]].first for index in covered]
+    places = _places(outline_support, prepared.generated.windows, asked.outline, covered)
     if asked.outline.hypotheses:
         coverage = len(covered) / len(asked.outline.hypotheses)
         in_order = flow.order(places, coverage)
@@ -264,6 +263,15 @@ def weigh(
         covered=covered,
         places=places,
     )
+
+
+def _places(support: Matrix, windows: Sequence[Window], outline: Block, covered: Sequence[int]) -> list[int]:
+    """The sentence of each covered point: its best window of the smallest size, which is one sentence unless settings say otherwise."""
+    smallest = min((window.size for window in windows), default=1)
+    columns = [column for column, window in enumerate(windows) if window.size == smallest]
+    statements, single = [outline.hypotheses[index] for index in covered], [outline.premises[column] for column in columns]
+    closeness = np.asarray(shares([words(text) for text in single], [words(text) for text in statements])).reshape(len(statements), len(single))
+    return [windows[columns[place]].first for place in flow.places(support[np.ix_(covered, columns)], closeness)]
 
 
 def _all_conflicts(asked: Asked, support: Matrix, entailment: Matrix, contradiction: Matrix, settings: SummarySettings) -> list[Conflict]:

@@ -7,16 +7,32 @@ import numpy as np
 
 from touchstone.scorers.summary.facts import Matrix
 
-#: Windows whose support lies this close to the best are equally good; the shortest and earliest of them then gives the place. So a longer window
-#: around the relevant sentence, which supports as much, does not move a point forward, and rounding on another device moves none.
-TIE = 0.01
+#: Sentences whose support lies this close to the best are equally good for a point: an entailment near 1 says no more than that there are several.
+TIE = 0.1
+
+
+def places(support: Matrix, closeness: Matrix | None = None) -> list[int]:
+    """The column of each row's best single sentence, in the order of the text; `support`, `closeness`: outline points × sentences.
+
+    Of sentences that support a point equally (within `TIE` of the best), the one that is closest to it in wording is its place, and of equally close ones the
+    first. So what a model adds to one sentence or another by noise moves no point, and equal sentences have one place.
+    """
+    if not support.shape[1]:
+        return []
+    close = np.zeros_like(support) if closeness is None else closeness
+    return [int(np.argmax(np.where(row >= row.max() - TIE, near, -np.inf))) for row, near in zip(support, close, strict=True)]
+
+
+#: Windows whose support lies this close to the best are equally good evidence; the shortest and earliest of them is named. A longer window around the
+#: relevant sentence supports as much, and rounding on another device changes no name.
+WINDOW_TIE = 0.01
 
 
 def nearest(support: Matrix) -> list[int]:
-    """The column of each row's best window: the first within `TIE` of the greatest (windows come shortest first, then in order)."""
+    """The column of each row's best window: the first within `WINDOW_TIE` of the greatest (windows come shortest first, then in order)."""
     if not support.shape[1]:
         return []
-    return [int(np.argmax(row >= row.max() - TIE)) for row in support]
+    return [int(np.argmax(row >= row.max() - WINDOW_TIE)) for row in support]
 
 
 def covered(support: Matrix, threshold: float) -> list[int]:
