@@ -107,7 +107,15 @@ def _against(here: int, placed: Placed, stated: Reading, read: Sequence[Reading]
         pairs = _repeated(pairs, read)
         pairs = [pair for pair in pairs if pair.sureness + alone >= least]
         return [] if pairs and arithmetic.follows(placed, stated, read[:NEAREST]) else pairs
-    return [pair for pair in pairs if pair.sureness >= SWAPPED + max(borne, 0.0) and borne < 1.0]
+    pairs = [
+        pair for pair in pairs if pair.sureness >= SWAPPED + max(borne, 0.0) and borne < 1.0 and _attached(value, read[pair.unit].values[pair.there].value)
+    ]
+    return [] if pairs and arithmetic.follows(placed, stated, read[:NEAREST]) else pairs
+
+
+def _attached(mine: Value, its: Value) -> bool:
+    """Whether two values are of the same thing for sure: a count must count the same."""
+    return "number" not in {mine.kind, its.kind} or bool(mine.heads & its.heads)
 
 
 def _one_only(pairs: Sequence[_Pair], read: Sequence[Reading]) -> bool:
@@ -153,9 +161,7 @@ def _nearness(index: int) -> float:
     return (0.5, 0.25)[index] if index < 2 else 0.0
 
 
-def _borne(
-    here: int, placed: Placed, read: Sequence[Reading], alike: _Alike, weights: dict[str, float]
-) -> tuple[float | None, float | None]:
+def _borne(here: int, placed: Placed, read: Sequence[Reading], alike: _Alike, weights: dict[str, float]) -> tuple[float | None, float | None]:
     """How surely the value is about the same thing as one in a unit that is the same, and as one that only leaves room for it; None where no unit has such."""
     best: list[float | None] = [None, None]
     for index, unit in enumerate(read):
@@ -194,8 +200,8 @@ def _sureness(mine: Placed, its: Placed, weights: dict[str, float], *, slips: bo
 
 def _slip(mine: Value, its: Value) -> bool:
     """Whether one looks like the other one mistyped: a date but for one part; digits exchanged, one changed, added or lost, or a zero more."""
-    if mine.whens and its.whens:
-        return any(one.parts_alike(other) for one in mine.whens for other in its.whens)
+    if any(one.parts_alike(other) for one in mine.whens for other in its.whens):
+        return True
     if not mine.figures or not its.figures or not mine.figures[0] or not its.figures[0]:
         return False
     one, two = (f"{figure:.10g}".replace(".", "").strip("0") for figure in (mine.figures[0], its.figures[0]))

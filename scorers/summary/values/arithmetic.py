@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from itertools import combinations, islice, pairwise
 
-from touchstone.scorers.summary.values.dates import MINUTES_A_DAY
+from touchstone.scorers.summary.values.clocks import MINUTES_A_DAY
 from touchstone.scorers.summary.values.surroundings import Placed, Reading
 from touchstone.scorers.summary.values.units import DAY_S, YEAR_DAYS
 from touchstone.scorers.summary.values.value import Value
@@ -16,15 +16,20 @@ PAIRS_MAX = 400
 #: Values of one sort that are combined.
 _VALUES_MAX = 12
 #: Words beside a value that say it was worked out: "16 seats more", "by £40", "in all".
-_CUES = frozenset(
-    """by more fewer less another extra additional other others rest remaining remained total altogether combined together gap margin difference majority lead
-    increase rise drop cut higher lower further sum all longer shorter earlier later older younger over points""".split()
-)
+_CUES_WRITTEN = """
+    by more fewer less another extra additional other others rest remaining remained total altogether combined together gap margin difference majority lead
+    increase rise drop cut higher lower further sum all longer shorter earlier later older younger over points
+"""
+_CUES = frozenset(_CUES_WRITTEN.split())
+#: Words beside a unit's value by which another one may be told from it: "60, 15 more than last year".
+_MORE = frozenset({"more", "fewer", "less", "longer", "shorter", "older", "younger", "higher", "lower", "another", "extra", "additional"})
 #: Words that say so of a sum wherever they stand.
 _WHOLES = frozenset({"total", "altogether", "combined", "together", "all", "overall", "sum"})
 #: How often one of these periods holds another: a price a month and a price a year.
 _RATES = frozenset({12.0, 52.0, 365.0, 7.0, 24.0, 60.0, 30.0, 4.0, 2.0, 3.0})
-_RATE_WORDS = frozenset({"year", "annual", "annually", "yearly", "month", "monthly", "week", "weekly", "day", "daily", "hour", "hourly", "quarter", "each", "per"})
+_RATE_WORDS = frozenset(
+    {"year", "annual", "annually", "yearly", "month", "monthly", "week", "weekly", "day", "daily", "hour", "hourly", "quarter", "each", "per"}
+)
 
 
 def follows(placed: Placed, stated: Reading, read: Sequence[Reading]) -> bool:
@@ -43,6 +48,8 @@ def follows(placed: Placed, stated: Reading, read: Sequence[Reading]) -> bool:
     if value.kind == "money" and _is_rate(value, known, stated, read):
         return True
     if value.kind == "number" and "of" in placed.beside and _is_rest(value, stated, read):
+        return True
+    if any(one.beside & _MORE and _is_sum(value, text) for unit, text in zip(read, texts[1:], strict=True) for one in unit.values):
         return True
     together = texts[1:] if value.kind == "number" else [known]
     if placed.beside & _CUES:
@@ -81,7 +88,9 @@ def _is_later(value: Value, known: Sequence[Value]) -> bool:
         if day is not None and any(abs(abs(day - start) - span / DAY_S) <= max(0.5, 0.03 * span / DAY_S) for start in days for span in spans):
             return True
         year = when.years[0] if when.years and when.day is None else None
-        if year is not None and any(abs(abs(year - start) - span / DAY_S / YEAR_DAYS) < 0.5 for start in years for span in spans if span > 0.5 * YEAR_DAYS * DAY_S):
+        if year is not None and any(
+            abs(abs(year - start) - span / DAY_S / YEAR_DAYS) < 0.5 for start in years for span in spans if span > 0.5 * YEAR_DAYS * DAY_S
+        ):
             return True
     return False
 
@@ -114,7 +123,7 @@ def _is_sum(value: Value, known: Sequence[Value], *, differences: bool = True) -
 
 
 def _is_rest(value: Value, stated: Reading, read: Sequence[Reading]) -> bool:
-    """ "Four of the seven", where a unit says three of the seven."""
+    """Whether a count is the rest: "four of the seven", where a unit says three of the seven."""
     mine = {one.value.figures[0] for one in stated.values if one.value.kind == "number"}
     for unit in read:
         counts = [one.value.figures[0] for one in unit.values if one.value.kind == "number"]
@@ -145,14 +154,18 @@ def _is_rate(value: Value, known: Sequence[Value], stated: Reading, read: Sequen
     if not stated.words & _RATE_WORDS or not any(unit.words & _RATE_WORDS for unit in read):
         return False
     dimension, amount = value.readings[0]
-    return any(math.isclose(max(amount, other) / min(amount, other), rate, rel_tol=0.01) for other in _amounts(known, dimension) for rate in _RATES if amount and other)
+    return any(
+        math.isclose(max(amount, other) / min(amount, other), rate, rel_tol=0.01) for other in _amounts(known, dimension) for rate in _RATES if amount and other
+    )
 
 
 def _is_product(value: Value, stated: Reading, read: Sequence[Reading]) -> bool:
     """Whether dose and number make the same in both: two 5 mg tablets and 10 mg, 1 g a day and 500 mg twice daily."""
-    mine, single = _products(stated), {value.readings[0]} if value.kind == "quantity" else set()
+    mine = _products(stated)
+    single = {value.readings[0]} if value.kind == "quantity" and not mine else set()
     for unit in read:
-        its, plain = _products(unit), {one.value.readings[0] for one in unit.values if one.value.kind == "quantity"}
+        its = _products(unit)
+        plain = set() if its else {one.value.readings[0] for one in unit.values if one.value.kind == "quantity"}
         if _meet(mine, its) or _meet(mine, plain) or _meet(single, its):
             return True
     return False

@@ -72,7 +72,7 @@ def _times(tokens: Tokens, place: int) -> Value | None:
             return None
         times, after, sure = found.readings[0], found.after, True
         after += tokens.text(after) == "-" and tokens[after].close
-        if tokens.text(after) in {"hourly"} or tokens.starts(after, "hourly"):
+        if tokens.text(after) == "hourly":
             return _found(tokens, place, after + 1, 24 / times) if times else None
         if tokens.text(after) not in {"times", "time", "x", "×"}:
             return None
@@ -144,7 +144,7 @@ def _adverb(tokens: Tokens, place: int) -> Value | None:
 
 
 def _rate(tokens: Tokens, place: int, before: list[Value]) -> Value | None:
-    """ "5 mg a day": once a day, unless it was told otherwise; "40 a month" is no frequency and no span."""
+    """A rate behind a dose, "5 mg a day": once a day, unless it was told otherwise; "40 a month" is no frequency and no span."""
     period_s = PERIODS_S.get(tokens.text(place + 1))
     if not period_s or not before or before[-1].after != place or tokens.text(place + 2) in {"later", "ago", "earlier", "before", "after"}:
         return None
@@ -152,6 +152,6 @@ def _rate(tokens: Tokens, place: int, before: list[Value]) -> Value | None:
 
 
 def _part_of_day(tokens: Tokens, place: int) -> Value | None:
-    """ "At bedtime", "in the morning": once a day, where a medicine is spoken of."""
+    """A part of the day, "at bedtime", "in the morning": once a day, where a medicine is spoken of."""
     step = place + 1 + (tokens.text(place + 1) == "the")
     return _found(tokens, place, step + 1, 1.0, weak=True) if tokens.text(step) in {"morning", "evening", "night", "bedtime"} else None

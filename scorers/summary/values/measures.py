@@ -14,9 +14,10 @@ _OLD = frozenset({"old", "olds"})
 _FULL = frozenset({"full", "whole", "consecutive", "further", "more", "additional", "long", "straight", "successive", "calendar", "working", "business"})
 _PRESSURE_WORDS = frozenset({"bp", "pressure", "blood", "systolic", "diastolic", "hypertensive", "hypertension", "mmhg", "readings", "reading"})
 #: A span after an article counts only beside one of these; "900 a year" is a rate.
-_LASTING_BEFORE = frozenset(
-    ["for", "within", "after", "in", "lasts", "lasted", "lasting", "last", "takes", "took", "taking", "over", "nearly", "almost", "about", "than", "roughly", "around", "of", "under", "be", "whole"]
-)
+_LASTING_BEFORE_WRITTEN = """
+    for within after in lasts lasted lasting last takes took taking over nearly almost about than roughly around of under be whole
+"""
+_LASTING_BEFORE = frozenset(_LASTING_BEFORE_WRITTEN.split())
 _LASTING_AFTER = frozenset(["of", "later", "ago", "earlier", "before", "after", "or", "long", "and", "old"])
 
 
@@ -42,7 +43,7 @@ def money(tokens: Tokens, place: int, found: Numeral) -> Value | None:
         return _value("money", tokens, place, after + 1, tuple((f"money:{CURRENCY_SIGNS[tokens.text(after)]}", value) for value in readings), readings)
     after += tokens.text(after) in {"us", "american", "canadian", "australian", "swiss", "british", "sterling", "indian"}
     name = tokens.text(after)
-    if name not in CURRENCIES or ((name == "cad" or name == "aud") and not tokens[after].capital):
+    if name not in CURRENCIES or (name in {"cad", "aud"} and not tokens[after].capital):
         return None
     named, part = CURRENCIES[name]
     amounts = tuple((f"money:{named}", value * part) for value in readings)
@@ -80,7 +81,13 @@ def _of_so_many(tokens: Tokens, place: int, found: Numeral) -> Value | None:
     after, value = found.after, found.readings[0]
     if tokens.text(after) == "/" and tokens[after].close and tokens[after + 1].close:
         lower = numeral(tokens, after + 1)
-    elif tokens.starts(after, "in", "every") or tokens.starts(after, "of", "every") or tokens.starts(after, "out", "of", "every") or tokens.starts(after, "per", "hundred") or tokens.starts(after, "per", "thousand"):
+    elif (
+        tokens.starts(after, "in", "every")
+        or tokens.starts(after, "of", "every")
+        or tokens.starts(after, "out", "of", "every")
+        or tokens.starts(after, "per", "hundred")
+        or tokens.starts(after, "per", "thousand")
+    ):
         step = after + (tokens.text(after) == "out")
         word = tokens.text(step + 1)
         lower = Numeral((100.0 if word == "hundred" else 1000.0,), after + 2) if word != "every" else _hundred(tokens, step + 2)
@@ -150,7 +157,7 @@ def span(tokens: Tokens, place: int, found: Numeral) -> Value | None:
     joint = after + (tokens.text(after) == "-" and tokens[after].close)
     joint += tokens.text(joint) in _FULL
     name = tokens.text(joint)
-    if name not in SPANS_S or (len(name) == 1 and not tokens[joint - 1].kind == "number"):
+    if name not in SPANS_S or (len(name) == 1 and tokens[joint - 1].kind != "number"):
         return None
     seconds, figure, after = value * SPANS_S[name], value, joint + 1
     after, more = _smaller(tokens, after, SPANS_S[name])

@@ -7,19 +7,21 @@ from typing import NamedTuple
 
 from touchstone.scorers.summary.values.tokens import Token, Tokens
 
-_SMALL = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"]
+_SMALL_WRITTEN = """
+    zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen
+"""
+_SMALL = _SMALL_WRITTEN.split()
 _TENS = {word: 10 * tens for tens, word in enumerate(["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"], 2)} | {"fourty": 40}
 _BELOW_TWENTY = {word: value for value, word in enumerate(_SMALL)}
 _SCALES = {"hundred": 1e2, "thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12, "dozen": 12.0, "lakh": 1e5, "crore": 1e7}
 #: Scales that stand at once behind figures.
 SHORT_SCALES = {"k": 1e3, "m": 1e6, "mn": 1e6, "mln": 1e6, "bn": 1e9, "b": 1e9, "tn": 1e12}
-_ORDINALS = {
-    word: value
-    for value, word in enumerate(
-        ["first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh", "twelfth", "thirteenth", "fourteenth", "fifteenth", "sixteenth", "seventeenth", "eighteenth", "nineteenth", "twentieth"],
-        1,
-    )
-} | {"thirtieth": 30, "fortieth": 40, "fiftieth": 50, "sixtieth": 60, "seventieth": 70, "eightieth": 80, "ninetieth": 90, "hundredth": 100, "thousandth": 1000}
+_ORDINALS_WRITTEN = """
+    first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth fifteenth sixteenth seventeenth eighteenth
+    nineteenth twentieth
+"""
+_ROUND_ORDINALS = {"thirtieth": 30, "fortieth": 40, "fiftieth": 50, "sixtieth": 60, "seventieth": 70, "eightieth": 80, "ninetieth": 90, "hundredth": 100}
+_ORDINALS = {word: value for value, word in enumerate(_ORDINALS_WRITTEN.split(), 1)} | _ROUND_ORDINALS
 _PARTS = {"half": 2, "halves": 2, "quarter": 4, "quarters": 4, "third": 3, "thirds": 3} | {
     word + ending: value for word, value in _ORDINALS.items() if 5 <= value <= 10 for ending in ("", "s")
 }
@@ -33,7 +35,7 @@ _LARGEST = 1e18
 
 
 class Numeral(NamedTuple):
-    """A number at tokens [first, after). `readings`: what it may mean, the likeliest first. `form`: cardinal, ordinal, fraction or year (nineteen eighty-seven)."""
+    """A number up to token `after`. `readings`: what it may mean, the likeliest first. `form`: cardinal, ordinal, fraction, year (nineteen eighty-seven)."""
 
     readings: tuple[float, ...]
     after: int
@@ -112,7 +114,7 @@ def _scaled(tokens: Tokens, number: Numeral) -> Numeral:
 
 
 def _with_half(tokens: Tokens, number: Numeral) -> Numeral:
-    """ "two and a half", then "million" where it follows."""
+    """The number and a half: "two and a half", then "million" where it follows."""
     after = number.after
     if tokens.text(after) == "and" and tokens.text(after + 1) in {"a", "one", "three"} and tokens.text(after + 2) in {"half", "quarter", "quarters"}:
         count = 3 if tokens.text(after + 1) == "three" else 1

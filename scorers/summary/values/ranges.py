@@ -25,7 +25,14 @@ def joined(tokens: Tokens, values: list[Value]) -> list[Value]:
         if one.kind == two.kind == "number" and sign in _SPANNING | _OPPOSING | {"v"}:
             shared = one.heads | two.heads
             one, two = one._replace(heads=one.heads or shared), two._replace(heads=two.heads or shared)
-        if spanning and place == one.after and one.readings and two.readings and one.readings[0][0] == two.readings[0][0] and one.readings[0][1] < two.readings[0][1]:
+        if (
+            spanning
+            and place == one.after
+            and one.readings
+            and two.readings
+            and one.readings[0][0] == two.readings[0][0]
+            and one.readings[0][1] < two.readings[0][1]
+        ):
             ends = (one.readings[0][1], two.readings[0][1])
             if one.kind != "date":
                 one, two = one._replace(span=ends), two._replace(span=ends)

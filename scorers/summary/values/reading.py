@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from touchstone.scorers.summary.lexical import STOPWORDS
 from touchstone.scorers.summary.values import dates, measures
+from touchstone.scorers.summary.values.clocks import clock
 from touchstone.scorers.summary.values.frequencies import frequency
 from touchstone.scorers.summary.values.numerals import VAGUE, Numeral, numeral
 from touchstone.scorers.summary.values.ranges import joined
@@ -20,9 +19,10 @@ HEAD_WORDS = 3
 _MARKED = frozenset({"step", "figure", "fig", "table", "item", "point", "section", "part", "chapter"})
 _NO_COUNT = frozenset(["the", "this", "that", "each", "every", "any", "which", "no", "another", "only", "some", "other"])
 #: Words behind a number that it does not count.
-_NOT_COUNTED = frozenset(
-    ["daily", "weekly", "monthly", "nightly", "hourly", "twice", "thrice", "every", "bid", "tid", "tds", "qid", "qds", "bd", "od", "qd", "percent", "percentage", "were", "am", "pm", "ago", "later", "earlier"]
-)
+_NOT_COUNTED_WRITTEN = """
+    daily weekly monthly nightly hourly twice thrice every bid tid tds qid qds bd od qd percent percentage were am pm ago later earlier
+"""
+_NOT_COUNTED = frozenset(_NOT_COUNTED_WRITTEN.split())
 _HEDGES: tuple[tuple[tuple[str, ...], Hedge], ...] = (
     (("just", "over"), "over"), (("more", "than"), "over"), (("at", "least"), "over"), (("upwards", "of"), "over"), (("no", "less", "than"), "over"),
     (("no", "fewer", "than"), "over"), (("over",), "over"), (("above",), "over"), (("exceeding",), "over"), ((">",), "over"), (("≥",), "over"),
@@ -55,8 +55,11 @@ def read(text: str) -> tuple[Tokens, list[Value]]:
 
 def _values_at(tokens: Tokens, place: int, before: list[Value]) -> list[Value]:
     """The values that begin at this token: the first reader that knows it says."""
-    for reader in _READERS:
-        found = reader(tokens, place, before)
+    often = frequency(tokens, place, before)
+    if often:
+        return [often]
+    for reader in (_clock, measures.blood_pressure, _date, _numeral):
+        found = reader(tokens, place)
         if found:
             return found
     return []
@@ -93,20 +96,15 @@ def _closed(tokens: Tokens, place: int) -> int:
     return place
 
 
-def _frequency(tokens: Tokens, place: int, before: list[Value]) -> list[Value]:
-    value = frequency(tokens, place, before)
-    return [value] if value else []
-
-
-def _clock(tokens: Tokens, place: int, before: list[Value]) -> list[Value]:
-    found = dates.clock(tokens, place)
+def _clock(tokens: Tokens, place: int) -> list[Value]:
+    found = clock(tokens, place)
     if not found:
         return []
     readings = tuple(("clock", minutes) for minutes in found.readings)
     return [Value("clock", tokens[place].start, tokens[found.after - 1].end, place, found.after, readings)]
 
 
-def _date(tokens: Tokens, place: int, before: list[Value]) -> list[Value]:
+def _date(tokens: Tokens, place: int) -> list[Value]:
     found = dates.date(tokens, place)
     if not found:
         return []
@@ -120,11 +118,7 @@ def _date(tokens: Tokens, place: int, before: list[Value]) -> list[Value]:
     return values
 
 
-def _pressure(tokens: Tokens, place: int, before: list[Value]) -> list[Value]:
-    return measures.blood_pressure(tokens, place)
-
-
-def _numeral(tokens: Tokens, place: int, before: list[Value]) -> list[Value]:
+def _numeral(tokens: Tokens, place: int) -> list[Value]:
     """Prices, percentages, ages, spans, quantities, ordinals and counts: what a number is shows behind it."""
     sign = tokens.text(place) in measures.SIGNS or measures.code(tokens, place)
     found = numeral(tokens, place + sign)
@@ -171,7 +165,7 @@ def heads(tokens: Tokens, value: Value, *, following_only: bool = False) -> froz
         inner = numeral(tokens, place)
         place = inner.after if inner else place
     found: list[str] = []
-    while len(found) < HEAD_WORDS and tokens[place].kind in {"word"} and tokens.text(place) not in STOPWORDS:
+    while len(found) < HEAD_WORDS and tokens[place].kind == "word" and tokens.text(place) not in STOPWORDS:
         if tokens.text(place) in _NOT_COUNTED or numeral(tokens, place):
             break
         found.append(stem(tokens.text(place)))
@@ -199,6 +193,3 @@ def _hedge(tokens: Tokens, place: int, found: Numeral) -> Hedge:
     if tokens.starts(after, "or", "more") or tokens.text(after) == "+" or tokens.starts(after, "and", "over"):
         return "over"
     return "under" if tokens.starts(after, "or", "less") or tokens.starts(after, "or", "fewer") else ""
-
-
-_READERS: tuple[Callable[[Tokens, int, list[Value]], list[Value]], ...] = (_frequency, _clock, _pressure, _date, _numeral)
