@@ -22,7 +22,7 @@ from touchstone.scorers.registry import known_signatures
 from touchstone.scorers.summary import SUITE
 from touchstone.scorers.summary.scorer import SummaryLossScorer
 from touchstone.scorers.summary.settings import SummarySettings
-from touchstone.scorers.summary.support import default_calibration
+from touchstone.scorers.summary.support import calibration_for
 from touchstone.streams.intake.intake import Destinations, Intake
 from touchstone.streams.intake.scoring import RunningSuite
 from touchstone.streams.telemetry.metrics import CollectorRegistry, WorkerMetrics
@@ -63,7 +63,7 @@ class Published:
 
 def scorer_over(engines: Engines, settings: SummarySettings) -> SummaryLossScorer:
     """The suite's scorer over given engines."""
-    return SummaryLossScorer(engines, settings, calibration=default_calibration() if settings.supported_by != "nli" else None)
+    return SummaryLossScorer(engines, settings, calibration=calibration_for(settings))
 
 
 class LiveSuite:

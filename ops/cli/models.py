@@ -156,14 +156,14 @@ async def _evaluate(settings: "EngineSettings", support: str, data: Path, sample
     from touchstone.ops.cli.common.progress import working
     from touchstone.ops.verify.models.report import measured
     from touchstone.ops.verify.models.sets import find_sets
-    from touchstone.scorers.engines.catalogue import answering
     from touchstone.scorers.engines.opening import open_engines
+    from touchstone.scorers.summary.support import own_calibration
 
     find_sets(data)  # loading a model takes seconds; a mistyped folder should not
     engines = open_engines(settings)
     try:
         with working() as say:
-            return await measured(engines, data, support=support, size=sample, only=only, say=say, default_model=answering(settings) is not None)
+            return await measured(engines, data, support=support, size=sample, only=only, say=say, calibration=own_calibration(settings))
     finally:
         await engines.close()
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import ArrayLike, NDArray
 
+    from touchstone.schemas.settings.engines import EngineSettings
     from touchstone.scorers.summary.settings import SummarySettings
 
 #: Features of a pair that a combination may use.
@@ -70,13 +71,21 @@ def calibration_for(settings: SummarySettings) -> Calibration | None:
         return None
     if settings.supported_by == "nli+lexical":
         return MEAN_WITH_WORDS
-    own = answering(settings.engines)
-    if own is None:
+    if answering(settings.engines) is None:
         raise ConfigError("support: calibrated is known for Touchstone's own models only; set support to nli or nli+lexical, or nli_model to small or base")
-    path = own.adapter / "calibration.json"
-    if not path.is_file():
-        raise ConfigError(f"support: calibrated needs calibration.json beside the model {own.name}; set support to nli")
-    return load_calibration(path)
+    calibration = own_calibration(settings.engines)
+    if calibration is None:
+        raise ConfigError("support: calibrated needs calibration.json beside the model; set support to nli, or install touchstone-stream again")
+    return calibration
+
+
+def own_calibration(engines: EngineSettings) -> Calibration | None:
+    """The calibration that lies beside the answering model; None where that is none of Touchstone's own. Raises `ConfigError` where it cannot be read."""
+    from touchstone.scorers.engines.catalogue import answering
+
+    own = answering(engines)
+    path = None if own is None else own.adapter / "calibration.json"
+    return load_calibration(path) if path is not None and path.is_file() else None
 
 
 @lru_cache(maxsize=4)

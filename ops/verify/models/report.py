@@ -13,6 +13,7 @@ from touchstone.scorers.base import ConfigError
 from touchstone.scorers.engines.base import Engines
 from touchstone.scorers.summary.lexical import containment
 from touchstone.scorers.summary.sentences import split, windows
+from touchstone.scorers.summary.support import MEAN_WITH_WORDS, Calibration
 
 
 def _entailment(answer: Answer) -> Vector:
@@ -28,6 +29,18 @@ def _cosine(answer: Answer) -> Vector:
 
 
 PLAIN = Support("nli", _entailment, _entailment, contradicts=True)
+
+
+def _by(name: str, calibration: Calibration) -> Support:
+    """A combination of features. As the scorer has it: words show whether something is present, only the model whether it is true."""
+
+    def combined(answer: Answer) -> Vector:
+        return calibration.support(answer.entailment, answer.contradiction, answer.containment, answer.cosine)
+
+    return Support(name, combined, _entailment, contradicts=True)
+
+
+WITH_WORDS = _by("nli+lexical", MEAN_WITH_WORDS)
 FLOORS = (Support("lexical", _containment, _containment, contradicts=False), Support("cosine", _cosine, _cosine, contradicts=False))
 
 
@@ -38,7 +51,7 @@ def window_texts(text: str, sizes: tuple[int, ...] = (1, 2, 5)) -> list[str]:
 
 
 async def measured(
-    engines: Engines, data: Path, *, support: str, size: int | None, only: str | None, say: Callable[[str], None], default_model: bool
+    engines: Engines, data: Path, *, support: str, size: int | None, only: str | None, say: Callable[[str], None], calibration: Calibration | None
 ) -> dict[str, Any]:
     """Measure `engines` on the sets of `data`. `sets` holds the figures of the configured support. Raises `ConfigError`."""
     loaded, absent = load(data, size=size, windows=window_texts)
@@ -48,7 +61,7 @@ async def measured(
         if unknown := [name for name in wanted if name not in known]:
             raise ConfigError(f"--only {unknown[0]}: no such set; choose from {', '.join(known)}")
         loaded = {name: each for name, each in loaded.items() if name in wanted}
-    supports = [PLAIN, *_calibrated(default_model=default_model)]
+    supports = [PLAIN, WITH_WORDS, *([] if calibration is None else [_by("calibrated", calibration)])]
     found = await evaluate(loaded, engines, [*supports, *FLOORS], containment, lambda name, done, total: say(f"{name}: {done:,} of {total:,} pairs"))
     say("")
     named = {each.name: found[each.name] for each in supports}
@@ -65,17 +78,3 @@ async def measured(
         "absent": absent,
         "undefined": [name for name in loaded if not any(name in figures for figures in named.values())],
     }
-
-
-def _calibrated(*, default_model: bool) -> list[Support]:
-    """The calibrated combination, which was fitted for the default model and means nothing for another."""
-    from touchstone.scorers.summary.support import default_calibration
-
-    if not default_model or (calibration := default_calibration()) is None:
-        return []
-
-    def combined(answer: Answer) -> Vector:
-        return calibration.support(answer.entailment, answer.contradiction, answer.containment, answer.cosine)
-
-    # As the scorer has it: words show whether something is present, only the model whether it is true.
-    return [Support("nli+lexical", combined, _entailment, contradicts=True)]

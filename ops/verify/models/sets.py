@@ -21,11 +21,14 @@ import orjson
 
 from touchstone.ops.verify.models.measures import Measure, Vector, auroc, balanced_accuracy, best_threshold, interval, pearson, spearman
 from touchstone.scorers.base import ConfigError
+from touchstone.scorers.summary.facts import RATIO_EDGE
 
 SUFFIXES = (".jsonl", ".jsonl.gz")
 LABELS = ("entailment", "neutral", "contradiction")
 #: Share of a set's documents on which its threshold is chosen; the others are measured.
 THRESHOLD_SHARE = 0.3
+#: Premises whose contradiction counts: those nearest to a sentence by cosine.
+NEAREST = 4
 ROW_BYTES_MAX = 16_777_216
 
 
@@ -49,7 +52,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Support:
-    """How features become a degree of support: `present` in recall, `true` in precision, where `contradicts` subtracts the model's contradiction."""
+    """How features become a degree of support: `present` in recall, `true` in precision, where `contradicts` weighs the model's contradiction against it."""
 
     name: str
     present: Callable[[Answer], Vector]
@@ -121,8 +124,15 @@ def _best(values: Vector) -> float:
 
 
 def _faithful(answer: Answer, support: Support) -> float:
-    """The best support less the best contradiction, over the premises of one sentence."""
-    return _best(support.true(answer)) - (_best(answer.contradiction) if support.contradicts else 0.0)
+    """The best support over the premises of one sentence; with the model's, against the contradiction of those nearest to it: e / (e + c + 0.1).
+
+    The greatest contradiction over all premises punishes true sentences: some window of a document always seems to contradict one.
+    """
+    borne = _best(support.true(answer))
+    if not support.contradicts:
+        return borne
+    near = np.argsort(-answer.cosine, kind="stable")[:NEAREST]
+    return borne / (borne + _best(answer.contradiction[near]) + RATIO_EDGE)
 
 
 class ThreeWay(LabelledSet):
@@ -206,7 +216,7 @@ class Edits(LabelledSet):
                 self._owner.append(place)
 
     def _scores(self, answers: Sequence[Answer], support: Support) -> Vector:
-        """Mean over sentences of max support − max contradiction. Not clipped: only the order counts here."""
+        """Mean over the claim's sentences."""
         owner = np.array(self._owner)
         each = np.array([_faithful(answer, support) for answer in answers])
         return np.bincount(owner, weights=each, minlength=len(self.rows)) / np.maximum(1, np.bincount(owner, minlength=len(self.rows)))

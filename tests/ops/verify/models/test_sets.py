@@ -56,7 +56,7 @@ class TableEngines:
 
 
 def evaluated(folder: Path, **chosen: Any) -> dict[str, Any]:
-    given: dict[str, Any] = {"support": "nli", "size": None, "only": None, "say": lambda _: None, "default_model": False} | chosen
+    given: dict[str, Any] = {"support": "nli", "size": None, "only": None, "say": lambda _: None, "calibration": None} | chosen
     return asyncio.run(measured(TableEngines(), folder, **given))
 
 
@@ -173,7 +173,7 @@ def test_a_row_without_the_key_of_its_sample_or_with_an_unknown_label_is_told(tm
 
 
 def test_the_combined_support_has_the_figure_that_only_the_model_can_give(folder: Path) -> None:
-    told = evaluated(folder, support="nli+lexical", default_model=True)
+    told = evaluated(folder, support="nli+lexical")
     assert told["sets"]["mnli_m"] == told["supports"]["nli"]["mnli_m"]
     assert told["sets"]["realsumm_scu"] == told["supports"]["nli+lexical"]["realsumm_scu"]
 
