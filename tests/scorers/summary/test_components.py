@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from touchstone.scorers.summary.entities import Words, entities_loss, mentions, seek
 from touchstone.scorers.summary.facts import best, f_beta, facts_loss, faithfulness, mean, precision
-from touchstone.scorers.summary.flow import TIE, covered, flow_loss, inversions, nearest, order
 from touchstone.scorers.summary.length import get_target_summary_length, length_loss, same_tokenizer
 from touchstone.scorers.summary.semantic import cosine, semantic_loss
 from touchstone.scorers.summary.settings import Compression, CompressionTier, Labels, Weights
@@ -75,37 +74,6 @@ def test_facts_loss(p: float, r: float, beta: float, loss: float) -> None:
 @example(5e-324, 0.0, 0.5)
 def test_f_lies_between_precision_and_recall(p: float, r: float, beta: float) -> None:
     assert min(p, r) - 1e-9 <= f_beta(p, r, beta) <= max(p, r) + 1e-9
-
-
-def test_flow_of_four_points_with_one_inversion() -> None:
-    # covered 0, 1, 3 at places 2, 0, 4: of 3 pairs one is inverted (2 > 0) → Order 2/3; Coverage 3/4; L = 1 − (.7·.75 + .3·2/3) = .275
-    support = np.array([[0.1, 0.2, 0.9], [0.6, 0.1, 0.0], [0.49, 0.1, 0.2], [0.1, 0.5, 0.2]])
-    firsts = (0, 4, 2)
-    points = covered(support, 0.5)
-    places = [firsts[nearest(support)[point]] for point in points]
-    assert (points, places) == ([0, 1, 3], [2, 0, 4])
-    assert inversions(places) == 1
-    assert order(places, 0.75) == pytest.approx(2 / 3)
-    assert flow_loss(0.75, 2 / 3) == pytest.approx(0.275)
-
-
-@pytest.mark.parametrize(
-    ("places", "coverage", "expected"),
-    [([], 0.0, 0.0), ([3], 0.25, 0.25), ([1, 1, 1], 1, 1.0), ([3, 2, 1], 1, 0.0), ([0, 2, 1, 3], 1, 5 / 6)],
-)
-def test_order(places: list[int], coverage: float, expected: float) -> None:
-    assert order(places, coverage) == pytest.approx(expected)
-
-
-@given(st.permutations(range(6)))
-def test_no_permutation_is_more_in_order_than_the_outline(places: list[int]) -> None:
-    assert order(places, 1.0) <= order(sorted(places), 1.0) == 1.0
-
-
-def test_a_longer_window_that_supports_as_much_does_not_move_a_point() -> None:
-    # the second sentence alone, and the window of two that begins one sentence earlier
-    assert nearest(np.array([[0.1, 0.90, 0.90 + TIE / 2]])) == [1]
-    assert nearest(np.array([[0.1, 0.90, 0.90 + 2 * TIE]])) == [2]
 
 
 @pytest.mark.parametrize(
