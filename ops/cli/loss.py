@@ -120,15 +120,16 @@ def evaluate(
     import asyncio
 
     from touchstone.ops.cli.common.progress import Progress
-    from touchstone.ops.verify.losses.run import measured
+    from touchstone.ops.verify.losses.run import measured, sets_of
     from touchstone.scorers.summary import build
 
     engines = {name: value for name, value in (("nli_model", model), ("runtime", runtime)) if value is not None}
     with one_line_errors():
         settings = _settings(config, {"engines": engines} if engines else {})
+        sets = sets_of(data)  # loading models takes seconds; a mistyped folder should not
         scorer = build(settings)
         with Progress("summaries scored", every=1) as progress:
-            told = asyncio.run(_closing(scorer, measured(scorer, data, documents_max=documents, step=lambda done, _: progress.step(done))))
+            told = asyncio.run(_closing(scorer, measured(scorer, sets, documents_max=documents, step=lambda done, _: progress.step(done))))
     if as_json:
         typer.echo(json.dumps(told, indent=2))
         return

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,22 +22,35 @@ WINDOW = 16
 Step = Callable[[int, int], None]
 
 
-async def measured(scorer: SummaryLossScorer, folder: Path, *, documents_max: int | None, step: Step) -> dict[str, Any]:
-    """The figures of what the folder holds: truth sets (`*.json`), `realsumm_scu*` with `realsumm_docs*`. Raises `ConfigError`."""
-    known = truth.truths(folder)
-    units, texts = _files(folder, "realsumm_scu"), _files(folder, "realsumm_docs")
+@dataclass(frozen=True, slots=True)
+class Sets:
+    """What a folder holds: the golds of a truth set, and REALSumm's files of summaries and of documents."""
+
+    known: list[truth.Truth]
+    units: list[Path]
+    texts: list[Path]
+
+
+def sets_of(folder: Path) -> Sets:
+    """Find the sets. Raises `ConfigError` where there is none, or a file is not as its set has it."""
+    sets = Sets(truth.truths(folder), _files(folder, "realsumm_scu"), _files(folder, "realsumm_docs"))
+    if not sets.known and not (sets.units and sets.texts):
+        raise ConfigError(f"{folder}: holds neither a truth set (*.json) nor realsumm_scu* with realsumm_docs*; name a folder that does")
+    return sets
+
+
+async def measured(scorer: SummaryLossScorer, sets: Sets, *, documents_max: int | None, step: Step) -> dict[str, Any]:
+    """The figures of every set. Raises `ConfigError`."""
     told: dict[str, Any] = {}
-    if known:
-        given = list(truth.cases(known))
+    if sets.known:
+        given = list(truth.cases(sets.known))
         cards = await _scored(scorer, [case for *_, case in given], step)
         told["truth"] = truth.figures([truth.Scored(gold, variant, card) for (gold, variant, _), card in zip(given, cards, strict=True)])
-    if units and texts:
-        documents = {key: row for path in texts for key, row in recall.documents(path).items()}
-        summaries = [one for path in units for one in recall.cases(path, documents, documents_max)]
+    if sets.units and sets.texts:
+        documents = {key: row for path in sets.texts for key, row in recall.documents(path).items()}
+        summaries = [one for path in sets.units for one in recall.cases(path, documents, documents_max)]
         cards = await _scored(scorer, [case for *_, case in summaries], step)
         told["realsumm"] = recall.figures([(document, human, card) for (document, human, _), card in zip(summaries, cards, strict=True)])
-    if not told:
-        raise ConfigError(f"{folder}: holds neither a truth set (*.json) nor realsumm_scu* with realsumm_docs*; name a folder that does")
     return told
 
 
