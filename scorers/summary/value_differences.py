@@ -18,6 +18,10 @@ from touchstone.scorers.summary.values.value import Value, comparable, leaves_ro
 
 #: Units, the nearest in meaning first, whose values a sentence's may differ from. All units given may bear a value.
 NEAREST = 8
+#: Values of a sentence that may have changed places.
+EXCHANGED_MAX = 10
+#: Values of units that one value is held against.
+CANDIDATES = 16
 #: Units that are read at most.
 UNITS_MAX = 64
 #: How surely two values must be about the same thing before they are said to differ.
@@ -126,6 +130,7 @@ def _one_only(pairs: Sequence[_Pair], read: Sequence[Reading]) -> bool:
 
 def _repeated(pairs: Sequence[_Pair], read: Sequence[Reading]) -> list[_Pair]:
     """The pairs, surer where further units state the same value."""
+    pairs = sorted(pairs, key=lambda pair: -pair.sureness)[:CANDIDATES]
     values = [read[pair.unit].values[pair.there].value for pair in pairs]
     again = [sum(same(value, other) for other in values) - 1 for value in values]
     return [pair._replace(sureness=pair.sureness + REPEATED * min(2, count)) for pair, count in zip(pairs, again, strict=True)]
@@ -134,7 +139,7 @@ def _repeated(pairs: Sequence[_Pair], read: Sequence[Reading]) -> list[_Pair]:
 def _exchanged(stated: Reading, read: Sequence[Reading], alike: _Alike) -> list[_Pair]:
     """The values that a sentence gives to each other's owners: "A won 9, B won 4" of a unit that has it the other way round."""
     pairs = []
-    for one, two in permutations(range(len(stated.values)), 2):
+    for one, two in permutations(range(min(EXCHANGED_MAX, len(stated.values))), 2):
         mine, other = stated.values[one], stated.values[two]
         own, its = mine.near - other.near, other.near - mine.near
         if not own or not its or mine.value.weak or not comparable(mine.value, other.value) or same(mine.value, other.value):
