@@ -13,10 +13,13 @@ describes a loan"); and whatever stands in quotation marks.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
+from touchstone.scorers.summary.commentary_model import score
+from touchstone.scorers.summary.nouns import introduces, tokens, word_kind
 from touchstone.scorers.summary.register import is_assistant
-from touchstone.scorers.summary.sources import introduces, is_about_its_source, tokens
+from touchstone.scorers.summary.source_words import CUES
+from touchstone.scorers.summary.sources import is_about_its_source
 
 #: So much of a sentence is read.
 SENTENCE_CHARS = 4_000
@@ -34,11 +37,16 @@ def commentary_in(sentences: Iterable[str]) -> Iterator[int]:
     """The indices of those sentences of one text that are commentary."""
     introduced: frozenset[str] = frozenset()
     for index, sentence in enumerate(sentences):
-        bare = _bare(sentence)
-        words = tokens(bare)
-        if is_assistant(bare.lower()) or is_about_its_source(words, introduced):
+        spoken = bare(sentence)
+        words = tokens(spoken)
+        if _has_cue(words) and (is_about_its_source(words, introduced) or is_assistant(spoken.lower()) or score(words, introduced) > 0):
             yield index
         introduced |= introduces(words)
+
+
+def _has_cue(words: Sequence[str]) -> bool:
+    """Whether a sentence has a word for a text or its writer, or one of those that assistants use."""
+    return any(word in CUES or word_kind(word.removesuffix("'s")) for word in map(str.lower, words))
 
 
 def is_commentary(sentence: str) -> bool:
@@ -46,13 +54,13 @@ def is_commentary(sentence: str) -> bool:
     return next(commentary_in((sentence,)), None) is not None
 
 
-def _bare(sentence: str) -> str:
+def bare(sentence: str) -> str:
     """A sentence without markers, tags, emphasis and quotations."""
-    bare = sentence[:SENTENCE_CHARS]
-    if marked := _BEFORE.match(bare):
-        bare = bare[marked.end() :]
-    bare = _unquoted(_EMPHASIS.sub(" ", _TAG.sub(" ", bare))).replace("’", "'")
-    return " ".join(bare.split()).replace(" ,", ",")
+    read = sentence[:SENTENCE_CHARS]
+    if marked := _BEFORE.match(read):
+        read = read[marked.end() :]
+    read = _unquoted(_EMPHASIS.sub(" ", _TAG.sub(" ", read))).replace("’", "'")
+    return " ".join(read.split()).replace(" ,", ",")
 
 
 def _unquoted(text: str) -> str:

@@ -7,21 +7,23 @@ begin a clause: the sentence, or what follows a full stop, colon, dash or bracke
 import re
 
 _TEXT = (
-    r"(?:document|article|text|passage|excerpt|extract|snippet|transcript|essay|post|story|piece|report|paper|letter|note|notes|chapter|section|content|material"
+    r"(?:document|article|text|passage|excerpt|extract|snippet|transcript|essay|post|story|piece|report|paper|letter|note|notes|chapter|section"
+    r"|content|material"
     r"|source|conversation|information|input|email|file|ruling|study|speech)s?"
 )
 _GIVEN = r"(?:(?:provided|given|attached|above|following|original|full|entire|source|input|whole|supplied|uploaded|shared|submitted|complete|rest of the) )*"
 _THE = r"(?:the|this|your|that|an?|these)"
 _A = r"(?:(?:an?|the|my|your|some|one|this|its|that) )?"
 _SUMMARY = r"(?:summary|summari[sz]ation|overview|synopsis|recap|breakdown|tl;?dr|abridgement|condensation|gist|rundown|digest)"
-_LEGAL = r"(?! (?:offen[cs]es?|execution|executions|judge?ments?|trials?|conviction|dismissal|proceedings?|procedure|order|affirmance|care|court|table|box|statistics?|screen|page)\b)"
+#: "Summary" is an adjective there.
+_LEGAL = (
+    r"(?! (?:offen[cs]es?|executions?|judge?ments?|trials?|conviction|dismissal|proceedings?|procedure|order|affirmance|care|court|table|box|statistics?|screen"
+    r"|page)\b)"
+)
 _POINTS = (
     r"(?:key|main|central|primary|core|major|most important|principal|essential|important) "
-    r"(?:points?|takeaways?|ideas?|themes?|topics?|arguments?|messages?|facts?|details?|findings?|insights?|highlights?|parts?|rules?|claims?|conclusions?|aspects?)"
-)
-_PRODUCT = (
-    rf"(?:{_SUMMARY}{_LEGAL}|{_POINTS}|bullet[- ]points?|highlights|takeaways|(?:summari[sz]ed|condensed|shortened|simplified|rewritten|revised|requested|final|updated|json)"
-    r" (?:version|text|summary|output|answer|response|json|object|form))"
+    r"(?:points?|takeaways?|ideas?|themes?|topics?|arguments?|messages?|facts?|details?|findings?|insights?|highlights?|parts?|rules?|claims?"
+    r"|conclusions?|aspects?)"
 )
 _SHORTEN = r"(?:summari[sz]|condens|shorten|paraphras|rephras|simplif|distil|boil|abridg|recap)"
 _WE = r"(?:i|we)"
@@ -29,124 +31,270 @@ _WE = r"(?:i|we)"
 #: Unmistakable wherever they stand.
 _ANYWHERE = (
     # the one who asked
-    rf"\b(?:you(?:'ve|(?: have| had)?)) (?:just |kindly )?(?:provided|shared|uploaded|pasted|attached|submitted|supplied|gave me|sent me|given me|asked for|asked me|requested)\b",
-    rf"\byour (?:provided |original |full )?(?:text|document|article|passage|prompt|request|input)\b(?! (?:message|editor|box|field))",
+    (
+        r"\b(?:you(?:'ve|(?: have| had)?)) (?:just |kindly )?(?:provided|shared|uploaded|pasted|attached|submitted|supplied|gave me|sent me"
+        r"|given me|asked for|requested)\b"
+    ),
+    r"\byou asked me to (?:summari[sz]e|condense|shorten|write|rewrite)\b",
+    r"\byour (?:provided |original |full )?(?:text|document|article|passage|prompt|request|input)\b(?! (?:message|editor|box|field))",
     r"\bas (?:you |per your )?request(?:ed)?[.,:)]",
     r"\bas (?:you )?requested$",
     r"\b(?:feel free to|don't hesitate to|do not hesitate to) (?:ask|reach out|let me|contact me|tell me|share)\b",
-    r"\blet me know (?:if|whether|what|how|which|when|in case) (?:you|i|this|that|there|any|the summary|a |more|anything|something)\b(?!.{0,40}\b(?:pain|fever|symptoms?|worsens?)\b)",
+    (
+        r"\blet me know (?:if|whether|what|how|which|when|in case) (?:you|i|this|that|there|any|the summary|a |more|anything"
+        r"|something)\b(?!.{0,40}\b(?:pain|fever|symptoms?|worsens?)\b)"
+    ),
     r"\b(?:would you like|do you want|did you want|would you prefer) (?:me to|a |an |more|any|another|to see)\b",
-    r"\b(?:shall|should|may|can|could) i (?:also )?(?:expand|provide|add|summari[sz]e|shorten|translate|turn|elaborate|help|make|include|give you)\b",
-    r"\b(?:i )?hope (?:this|that|the|my|it)(?: \w+){0,2} (?:helps?|is (?:of )?(?:help|useful|helpful|clear|what you)|was (?:useful|helpful)|meets|clarifies|gives you|answers?)\b",
-    r"\b(?:i'm|i am|i'd be|i would be|we'd be|always)? ?(?:happy|glad|delighted) to (?:help|assist|elaborate|expand|provide|summari[sz]e|clarify|answer|shorten|adjust|revise)\b"
-    r"(?=.{0,60}(?:$|[.!]| you| further| more| any| the (?:text|article|document)))",
+    (
+        r"\b(?:shall|should|may|can|could) i (?:also )?(?:expand|provide|add|summari[sz]e|shorten|translate|turn|elaborate|help|make|include"
+        r"|give you)\b"
+    ),
+    (
+        r"\b(?:i )?hope (?:this|that|the|my|it)(?: \w+){0,2} (?:helps?|is (?:of )?(?:help|useful|helpful|clear|what you)|was (?:useful|helpful)"
+        r"|meets|clarifies|gives you|answers?)\b"
+    ),
+    (
+        r"(?<!we are )(?<!we're )(?<!was )(?<!were )\b(?:happy|glad|delighted) to (?:help|assist|elaborate|expand|provide|summari[sz]e|clarify"
+        r"|answer|shorten|adjust|revise)\b"
+        r"(?=.{0,60}(?:$|[.!]| you| further| more| any| the (?:text|article|document)))"
+    ),
     r"\bis there anything else\b.{0,30}\b(?:i can|you)\b",
     r"\bjust (?:say so|let me know|ask me|tell me)\b",
-    r"\bi can (?:also |gladly |certainly |of course )?(?:turn|expand|shorten|rewrite|reformat|provide|make|elaborate|give you|produce|offer|help|adjust|translate|format)\b"
-    r".{0,60}\b(?:you|this|that|it|if|version|summary|more|table|bullet|list|format|detail)",
+    (
+        r"\bi can (?:also |gladly |certainly |of course )?(?:turn|expand|shorten|rewrite|reformat|provide|make|elaborate|give you|produce|offer"
+        r"|help|adjust|translate|format)\b"
+        r".{0,60}\b(?:you|this|that|it|if|version|summary|more|table|bullet|list|format|detail)"
+    ),
+    (
+        r"\b(?:does|did) (?:this|that) (?:help|answer|work for you)\b.{0,20}\?|\banything else(?: you\b.{0,30})?\?|\bask me (?:if|for|about"
+        r"|anything)\b"
+    ),
+    rf"\b(?:please )?(?:verify|consult|refer to|check|see|read) (?:\w+ ){{0,4}}?the (?:original|full|source|complete) {_TEXT}\b",
     # itself
-    r"\bas an? (?:ai|artificial intelligence|(?:large )?language model)(?: (?:language )?(?:model|assistant|system|chatbot))?(?: \w+ by [\w ]{1,30})?, ?(?:i|my)\b",
+    r"\bas (?:an? |your )(?:\w+ )?assistant, ?i\b",
+    (
+        r"\bas an? (?:ai|artificial intelligence|(?:large )?language model)(?: (?:language )?(?:model|assistant|system"
+        r"|chatbot))?(?: \w+ by [\w ]{1,30})?, ?(?:i|my)\b"
+    ),
     r"\bi(?: am|'m) (?:just |only )?an? (?:ai|artificial intelligence|(?:large )?language model|virtual assistant)\b",
     # its own summary
     rf"\bmy (?:\w+ )?{_SUMMARY}\b",
     rf"\bhere(?: is|'s| are) {_A}(?:[\w-]+,? ){{0,3}}{_SUMMARY}\b{_LEGAL}(?! map\b)",
     r"\bthis (?:response|answer|output|reply) (?:was|is|has been) (?:limited|generated|based|kept|written|intended|not|only|an?)\b",
     r"\b(?:omitted|left out|shortened|condensed|skipped|removed|simplified) for (?:the sake of )?(?:brevity|conciseness|clarity|simplicity)\b",
-    r"\b(?:there (?:is|was) )?no (?:text|document|article|content|input|passage|file|attachment)s? (?:was|were|is|has been|to) (?:provided|attached|given|included|supplied|uploaded|summari[sz]e)\b",
+    (
+        r"\b(?:there (?:is|was) )?no (?:text|document|article|content|input|passage|file|attachment)s? (?:was|were|is|has been|to) (?:provided"
+        r"|attached|given|included|supplied|uploaded|summari[sz]e)\b"
+    ),
     r"\bas (?:it is|they are|it was|they were) in the (?:source|original|text|document|article)\b",
     rf"\bthis (?:brief |short |concise |quick |condensed |very )?(?:{_SUMMARY}){_LEGAL}\b(?! (?:of (?:facts|costs|evidence)|map)\b)",
     rf"\b(?:the|my) (?:{_SUMMARY}) (?:above|below)\b",
     rf"\b(?:the|an?) (?:above|preceding|foregoing|following) (?:\w+ )?(?:{_SUMMARY})\b{_LEGAL}",
-    rf"\b(?:the above|the foregoing|what follows|the following|this|that|it|these)(?: is|'s| are| was) (?:just |only )?(?:an?|the|my)? ?(?:[\w-]+,? ){{0,3}}(?:{_SUMMARY}|{_POINTS})"
-    rf" (?:of|for|from|in|and|that|which)\b(?= (?:{_THE} )?{_GIVEN}(?:{_TEXT}|leaves|omits|does|what|everything|you)\b)",
+    (
+        r"\b(?:the above|the foregoing|what follows|the following|this|that|it|these)(?: is|'s| are| was) (?:just |only )?(?:an?|the"
+        rf"|my)? ?(?:[\w-]+,? ){{0,3}}(?:{_SUMMARY}|{_POINTS})"
+        rf" (?:of|for|from|in|and|that|which)\b(?= (?:{_THE} )?{_GIVEN}(?:{_TEXT}|leaves|omits|does|what|everything|you)\b)"
+    ),
     rf"\b(?:end|beginning|start) of (?:the )?{_SUMMARY}\b",
     rf"\b(?:this|that) (?:concludes|completes|ends) (?:the|my|this) {_SUMMARY}",
-    rf"\b(?:word|character|token|sentence) count ?: ?~?\d",
-    rf"\b(?:summary|total) length ?: ?~?\d",
+    r"\b(?:word|character|token|sentence) count ?: ?~?\d",
+    r"\b(?:summary|total) length ?: ?~?\d",
     rf"\b(?:left out of|omitted from|included in|excluded from|not part of|beyond the scope of) (?:this|my) (?:\w+ )?{_SUMMARY}",
     rf"\bas (?:they|it) (?:appears?|is given|are given|was given|were given|stands?) in the (?:original|source|provided|given) {_TEXT}\b",
+    rf"\b(?:these|the above|those) (?:points|sentences|bullets?|facts) (?:{_SHORTEN}|capture|cover|reflect|represent)",
+    (
+        rf"\b(?:this|that|it|which) (?:covers|captures|includes|sums up|summari[sz]es) (?:all )?(?:of )?(?:the|everything)? ?(?:{_POINTS}"
+        r"|everything)\b"
+    ),
+    rf"\blength ?: ?~?\d+ (?:words|sentences|characters|tokens)|\bno {_SUMMARY} (?:can|could|is|was) ",
+    r"\btask ?: (?:summari[sz]e|condense|write)|\b(?:request|task|instruction|goal) (?:was|is) to (?:summari[sz]e|condense|shorten)",
     # the text as given to it
-    rf"\b(?:the|this) (?:{_TEXT}) (?:that )?(?:was |is )?(?:provided|supplied|given)(?: (?:above|here|below|to me|by the user|in the prompt))?(?=[,.:;) ]|$)"
-    rf"(?! (?:by|to|for|in|at|with|under|from|that|on|as)\b)",
+    (
+        rf"\b(?:the|this) (?:{_TEXT}) (?:that )?(?:was |is )?(?:provided|supplied|given)(?: (?:above|here|below|to me|by the user"
+        r"|in the prompt))?(?=[,.:;) ]|$)"
+        r"(?! (?:by|to|for|in|at|with|under|from|that|on|as)\b)"
+    ),
     rf"\b(?:the|this) (?:{_TEXT}) (?:above|below)(?=[,.:;)]|$)",
     r"\bsource (?:text|material|document|passage)\b(?=.{0,30}\b(?:is|are|was|does|mentions?|states?|says?|describes?|included|contains?)\b)",
-    rf"\b(?:based (?:solely |only )?on|from|in|according to) the (?:information|details|content|material|context|data) (?:provided|given|supplied)\b(?! (?:by|to|for|in|at|under|on)\b)",
+    (
+        r"\b(?:based (?:solely |only )?on|from|in|according to) the (?:information|details|content|material|context|data) (?:provided|given"
+        r"|supplied)\b(?! (?:by|to|for|in|at|under|on)\b)"
+    ),
 )  # fmt: skip
 
 #: Beginnings of clauses.
 _OPENING = (
     # acknowledgements
-    r"(?:sure(?: thing)?|certainly|of course|absolutely|gladly|with pleasure|my pleasure|understood|got it|no problem|happy to help|glad to help|here you go|great question"
-    r"|good question|excellent question|you're welcome)(?:!|\.(?= |$))",
-    r"(?:sure(?: thing)?|certainly|of course|absolutely|okay|ok|alright|all right|great|right|well|understood|got it|no problem|yes|thanks|perfect|so)[,!.:–—-]+ ?"
-    rf"(?:here(?: is|'s| are| you)|below (?:is|are|you)|i(?:'ll|'ve|'d| will| can| have| am)\b|the following (?:is|are)|let me|let's|this is (?:an?|the|my)\b.{{0,30}}{_SUMMARY}"
-    rf"|first, i\b|we need to|i need)",
-    rf"(?:thank you|thanks)(?: so much| very much)? for (?:sharing|providing|sending|uploading|the (?:text|article|document)|your (?:question|message|request|patience))",
+    (
+        r"(?:sure(?: thing)?|certainly|of course|absolutely|gladly|with pleasure|my pleasure|understood|got it|no problem|happy to help"
+        r"|glad to help|here you go|great question"
+        r"|good question|excellent question|you're welcome)(?:!|\.(?= |$))"
+    ),
+    (
+        r"(?:sure(?: thing)?|certainly|of course|absolutely|okay|ok|alright|all right|great|right|well|understood|got it|no problem|yes|thanks"
+        r"|perfect|so)[,!.:–—-]+ ?"
+        r"(?:here(?: is|'s| are| you)|below (?:is|are|you)|i(?:'ll|'ve|'d| will| can| have| am)\b|the following (?:is|are)|let me|let's"
+        rf"|this is (?:an?|the|my)\b.{{0,30}}{_SUMMARY}"
+        r"|first, i\b|we need to|i need)"
+    ),
+    (
+        r"(?:thank you|thanks)(?: so much| very much)? for (?:sharing|providing|sending|uploading|the (?:text|article|document)|your (?:question"
+        r"|message|request|patience))"
+    ),
     r"(?:great|good|excellent|interesting) question\b",
-    r"sure thing\b|(?:hi|hello|hey)(?: there)?!|(?:sorry|apologies|i apologi[sz]e) for (?:the|any|my) (?:confusion|mistake|error|delay|oversight)|apologies[,.!] ",
+    (
+        r"sure thing\b|(?:hi|hello|hey)(?: there)?!|(?:sorry|apologies|i apologi[sz]e) for (?:the|any|my) (?:confusion|mistake|error|delay"
+        r"|oversight)|apologies[,.!] "
+    ),
     # announcements
     r"here(?: is|'s) (?:the|a) (?:short|quick|long|brief|simple|condensed|shorter) version\b",
-    rf"(?:quick|brief|short|concise|one-sentence|one-paragraph|executive)? ?{_SUMMARY} ?\((?:in )?(?:about |approx\.? |under )?\d+ (?:words?|sentences?)\)",
+    (
+        rf"(?:quick|brief|short|concise|one-sentence|one-paragraph|executive)? ?{_SUMMARY} ?\((?:in )?(?:about |approx\.? |under )?\d+ (?:words?"
+        r"|sentences?)\)"
+    ),
     rf"(?:quick|brief|short|concise|one-sentence|one-paragraph) {_SUMMARY} of\b",
-    r"this is an? (?:[\w-]+ ){0,3}(?:article|story|passage|text|letter|essay|excerpt|document|piece|tale|transcript|conversation) (?:about|describing|that describes|discussing|detailing|explaining|in which|from)\b",
-    r"it(?: is|'s) an? (?:short|brief|long|news) (?:[\w-]+ ){0,2}(?:article|story|passage|text|letter|essay|piece) (?:about|describing|explaining|from)\b",
+    (
+        r"this is an? (?:[\w-]+ ){0,3}(?:article|story|passage|text|letter|essay|excerpt|document|piece|tale|transcript|conversation) (?:about"
+        r"|describing|that describes|discussing|detailing|explaining|in which|from)\b"
+    ),
+    (
+        r"it(?: is|'s) an? (?:short|brief|long|news) (?:[\w-]+ ){0,2}(?:article|story|passage|text|letter|essay|piece) (?:about|describing"
+        r"|explaining|from)\b"
+    ),
     r"to keep (?:the|this|my|it) (?:\w+ )?(?:short|concise|brief|focused|simple)\b",
-    rf"(?:here(?: is|'s| are)|below(?: is| are|,)|(?:the )?following (?:is|are)|what follows (?:is|are)|this is|these are|see below) {_A}(?:[\w-]+,? ){{0,3}}"
-    rf"(?:{_SUMMARY}\b{_LEGAL}(?! (?:map|flight)\b))",
-    rf"(?:here(?: is|'s| are)|below (?:is|are)|(?:the )?following (?:is|are)|these are|those are) {_A}(?:[\w-]+,? ){{0,2}}(?:{_POINTS}|bullet points|takeaways|highlights)"
-    rf"(?=[:.]|$| (?:of|from|in|set out in|made in|raised in|covered in) (?:{_THE} )?{_GIVEN}{_TEXT}\b)",
+    (
+        r"(?:here(?: is|'s| are)|below(?: is| are|,)|(?:the )?following (?:is|are)|what follows (?:is|are)|this is|these are"
+        rf"|see below) {_A}(?:[\w-]+,? ){{0,3}}"
+        rf"(?:{_SUMMARY}\b{_LEGAL}(?! (?:map|flight)\b))"
+    ),
+    (
+        rf"(?:here(?: is|'s| are)|below (?:is|are)|(?:the )?following (?:is|are)|these are|those are) {_A}(?:[\w-]+,? ){{0,2}}(?:{_POINTS}"
+        r"|bullet points|takeaways|highlights)"
+        rf"(?=[:.]|$| (?:of|from|in|set out in|made in|raised in|covered in) (?:{_THE} )?{_GIVEN}{_TEXT}\b)"
+    ),
     rf"(?:here(?: is|'s| are)) {_A}(?:requested|revised|updated|json|final|condensed|shortened|rewritten|simplified)\b",
     rf"(?:here(?: is|'s)) (?:what|how) {_THE} {_GIVEN}{_TEXT}",
     rf"(?:below|here),? (?:you (?:will|can|'ll)|i(?:'ve|'ll| have| will)? (?:\w+ )?{_SHORTEN})",
     rf"(?:here|below), .{{1,80}}\b(?:is|are|has been|have been) {_SHORTEN}e?d\b",
-    rf"(?:an?|the|my) (?:(?:brief|short|concise|quick|detailed|one-sentence) )?{_SUMMARY} of {_THE} {_GIVEN}(?:document|article|text|passage|excerpt|report|paper|transcript|letter)\b"
-    r"(?! (?:was|were|is being|will be|had|by)\b)",
-    rf"(?:(?:brief|short|concise|quick) )?(?:{_SUMMARY}|{_POINTS}|takeaways|highlights|outline|bullet points)(?: (?:raised|made|discussed|covered|presented|mentioned))? "
-    rf"(?:of|from|in) (?:(?:{_THE}) )?(?:document|article|text|passage|excerpt|transcript|(?:provided|given|attached|above|original|news) {_GIVEN}(?:\w+ )?{_TEXT})\b(?! of\b)",
-    rf"(?:the|some|several|all|its) {_POINTS}(?: (?:raised|made|discussed|covered|presented|mentioned))? (?:of|from|in|by) (?:the|this) {_GIVEN}(?:document|article|text|passage|excerpt|transcript|author|writer)s?\b(?! of\b)",
-    rf"(?:to|let me|let us|let's|allow me to|i'll|i will|i would like to|i'd like to) (?:now |briefly |quickly )?(?:{_SHORTEN}(?:e|y)?|sum up|recap|outline) {_THE} {_GIVEN}(?:document|article|text|passage|excerpt|transcript|act|main|key|note|report)\b",
-    r"(?:let me|let us|let's|allow me to)(?: now| first| briefly)? (?:summari[sz]e|sum up|recap|give you|provide|break (?:this|it|down)|walk you|condense|identify|extract|check|re-?read|draft|count|verify"
-    r"|make sure|think about|start (?:by|with)|focus on|write (?:a|the|this)|analy[sz]e|look at the (?:text|article|document|passage)|outline|begin|refine|rewrite|rephrase|revise|adjust|dive in)\b",
+    (
+        rf"(?:an?|the|my) (?:(?:brief|short|concise|quick|detailed|one-sentence) )?{_SUMMARY} of {_THE} {_GIVEN}(?:document|article|text|passage"
+        r"|excerpt|report|paper|transcript|letter)\b"
+        r"(?! (?:was|were|is being|will be|had|by)\b)"
+    ),
+    (
+        rf"(?:(?:brief|short|concise|quick) )?(?:{_SUMMARY}|{_POINTS}|takeaways|highlights|outline|bullet points)(?: (?:raised|made|discussed"
+        r"|covered|presented|mentioned))? "
+        rf"(?:of|from|in) (?:(?:{_THE}) )?(?:document|article|text|passage|excerpt|transcript|(?:provided|given|attached|above|original"
+        rf"|news) {_GIVEN}(?:\w+ )?{_TEXT})\b(?! of\b)"
+    ),
+    (
+        rf"(?:the|some|several|all|its) {_POINTS}(?: (?:raised|made|discussed|covered|presented|mentioned))? (?:of|from|in|by) (?:the"
+        rf"|this) {_GIVEN}(?:document|article|text|passage|excerpt|transcript|author|writer)s?\b(?! of\b)"
+    ),
+    (
+        rf"(?:to|let me|let us|let's|allow me to|i'll|i will|i would like to|i'd like to) (?:now |briefly |quickly )?(?:{_SHORTEN}(?:e|y)?|sum up"
+        rf"|recap|outline) {_THE} {_GIVEN}(?:document|article|text|passage|excerpt|transcript|act|main|key|note|report)\b"
+    ),
+    (
+        r"(?:let me|let us|let's|allow me to)(?: now| first| briefly)? (?:summari[sz]e|sum up|recap|give you|provide|break (?:this|it|down)"
+        r"|walk you|condense|identify|extract|check|re-?read|draft|count|verify"
+        r"|make sure|think about|start (?:by|with)|focus on|write (?:a|the|this)|analy[sz]e|look at the (?:text|article|document|passage)|outline"
+        r"|begin|refine|rewrite|rephrase|revise|adjust|dive in)\b"
+    ),
     rf"in this {_SUMMARY}",
-    rf"(?:i )?(?:tried|aimed|attempted|made sure|was asked|am asked|was instructed) to (?:\w+ ){{0,2}}(?:keep|{_SHORTEN}|cover|include|preserve|capture|write|produce|stay|avoid|focus)",
-    r"for (?:the sake of )?(?:brevity|ease of reading|readability|conciseness|clarity|simplicity),? (?:.{0,60}\b(?:left out|omitted|shortened|combined|summari[sz]ed|excluded|skipped|grouped|removed)|i )",
+    (
+        rf"(?:i )?(?:tried|aimed|attempted|made sure|was asked|am asked|was instructed) to (?:\w+ ){{0,2}}(?:keep|{_SHORTEN}|cover|include|preserve"
+        r"|capture|write|produce|stay|avoid|focus)"
+    ),
+    (
+        r"for (?:the sake of )?(?:brevity|ease of reading|readability|conciseness|clarity|simplicity),? (?:.{0,60}\b(?:left out|omitted|shortened"
+        r"|combined|summari[sz]ed|excluded|skipped|grouped|removed)|i )"
+    ),
     # the assistant speaks of its work
-    rf"(?:{_WE}|i(?:'ve|'ll)|i (?:have|will|would|can|did|was able to))(?: (?:now|briefly|also|just|then|only|deliberately|carefully|not|first|read through .{{1,40}} and))*"
-    rf" (?:{_SHORTEN}(?:e[ds]?|ed|y|ied|led)?|kept|keep|left out|leave out|omitted|omit|pulled out|pull out|extracted|extract|grouped|focused on|highlighted|structured|organi[sz]ed|read through|read over|included|include|preserved"
-    rf"|boiled|broken down|outlined|written|write|created|create|provided|provide|prepared|prepare|produce|reviewed|analy[sz]ed|tried to|aimed to)\b"
-    rf"(?=.{{0,80}}\b(?:{_SUMMARY}|{_POINTS}|points|(?:text|document|article|passage|transcript|excerpt)|sentences|bullets?|words|below|above|brevity|everything|it short|this short|details)\b)",
-    r"(?:unfortunately,? |sorry,? (?:but )?|i(?: am|'m) sorry,? (?:but )?|i apologi[sz]e,? (?:but )?)?i(?: am|'m| was| were|'ve been)? (?:un(?:able)|not able) to (?:summari[sz]e|provide|access|read|open|fulfil|help|generate|assist|find|verify|determine|tell"
-    r"|confirm|locate|identify|process|view|complete|extract)\b",
-    r"(?:unfortunately,? |sorry,? (?:but )?|i(?: am|'m) sorry,? (?:but )?|i apologi[sz]e,? (?:but )?)?i (?:cannot|can't|can not|could not|couldn't|am not allowed to|won't|will not|do not|don't|did not|didn't) "
-    r"(?:summari[sz]e|provide (?:a|an|any|medical|legal|more|you|the|help|further)|access|fulfil|help (?:with|you)|assist|verify|tell (?:from|whether)|determine|open (?:the|this|that|files?|attach)|generate"
-    r"|have (?:access|enough (?:information|context|text|detail)|the (?:text|document|article)|opinions?|any further|personal)|see (?:the|any) (?:text|document|article|attach)|find (?:the|a|any)(?=.{0,60}\b(?:text|document|article|passage)))\b",
+    (
+        rf"(?:{_WE}|i(?:'ve|'ll)|i (?:have|will|would|can|did|was able to))(?: (?:now|briefly|also|just|then|only|deliberately|carefully|not|first"
+        r"|read through .{1,40} and))*"
+        rf" (?:{_SHORTEN}(?:e[ds]?|ed|y|ied|led)?|kept|keep|left out|leave out|omitted|omit|pulled out|pull out|extracted|extract|grouped|focused on"
+        r"|highlighted|structured|organi[sz]ed|read through|read over|included|include|preserved"
+        r"|boiled|broken down|outlined|written|write|created|create|provided|provide|prepared|prepare|produce|reviewed|analy[sz]ed|tried to"
+        r"|aimed to)\b"
+        rf"(?=.{{0,80}}\b(?:{_SUMMARY}|{_POINTS}|points|(?:text|document|article|passage|transcript|excerpt)|sentences|bullets?|words|below|above"
+        r"|brevity|everything|it short|this short|details)\b)"
+    ),
+    (
+        r"(?:unfortunately,? |sorry,? (?:but )?|i(?: am|'m) sorry,? (?:but )?|i apologi[sz]e,? (?:but )?)?i(?: am|'m| was| were"
+        r"|'ve been)? (?:un(?:able)|not able) to (?:summari[sz]e|provide|access|read|open|fulfil|help|generate|assist|find|verify|determine|tell"
+        r"|confirm|locate|identify|process|view|complete|extract)\b"
+    ),
+    (
+        r"(?:unfortunately,? |sorry,? (?:but )?|i(?: am|'m) sorry,? (?:but )?|i apologi[sz]e,? (?:but )?)?i (?:cannot|can't|can not|could not"
+        r"|couldn't|am not allowed to|won't|will not|do not|don't|did not|didn't) "
+        r"(?:summari[sz]e|provide (?:a|an|any|medical|legal|more|you|the|help|further)|access|fulfil|help (?:with|you)|assist|verify|tell (?:from"
+        r"|whether)|determine|open (?:the|this|that|files?|attach)|generate"
+        r"|have (?:access|enough (?:information|context|text|detail)|the (?:text|document|article)|opinions?|any further|personal)|see (?:the"
+        r"|any) (?:text|document|article|attach)|find (?:the|a|any)(?=.{0,60}\b(?:text|document|article|passage)))\b"
+    ),
     r"i(?: am|'m) sorry,? (?:but )?(?:i|as an ai|the (?:text|document|article)|there (?:is|was) no)\b",
     r"i apologi[sz]e\b",
     r"i(?:'d| would) be (?:happy|glad) to\b",
     r"i(?:'ll| will) (?:now )?(?:keep (?:this|it)|focus on|check|make sure|summari|be concise|start|do my best|provide|write)",
-    r"(?:now,? )?i (?:will|need to|should|must|have to|want to)(?: now| first| also)? (?:check|identify|make sure|summari[sz]e|extract|write|focus|include|keep|draft|count|verify|re-?read|mention|avoid|condense|cover|produce)\b",
-    r"(?:first|next|now|then|finally|okay|so),? (?:i (?:will|need|should|must|have to)|i'll|let me|let's|we need to|we should|we must) ?(?:to )?"
-    r"(?:\w+ )?(?:check|identify|make|summari[sz]e|extract|write|focus|include|keep|draft|count|verify|re-?read|mention|avoid|look|read|produce|condense|cover)?\b",
-    rf"(?:we|i) (?:need|have|are asked|am asked|were asked|want) to (?:\w+ )?(?:{_SHORTEN}|write|produce|create|identify|extract|rewrite|generate|output|answer)(?=.{{0,60}}\b(?:text|summary|article|document|passage|words|sentences|points|bullet)\b)",
-    rf"(?:so,? |okay,? )?the (?:user|prompt|instructions?|task|request|question|human|system prompt|assignment)(?: here)? (?:wants?|asks?|asked|has asked|is asking|is|needs?|requests?|requested|says?|requires?|provided|gave|would like)(?: (?:me|us|for|to|that|a|an|only))*"
-    rf"(?=.{{0,60}}\b(?:{_SUMMARY}|summari[sz]e|summari[sz]ing|text|article|document|passage|words|sentences|bullet|rewrite|condense))(?! (?:the search))",
+    (
+        r"(?:now,? )?i (?:will|need to|should|must|have to|want to)(?: now| first| also)? (?:check|identify|make sure|summari[sz]e|extract|write"
+        r"|focus|include|keep|draft|count|verify|re-?read|mention|avoid|condense|cover|produce)\b"
+    ),
+    (
+        r"(?:first|next|now|then|finally|okay|so),? (?:i (?:will|need|should|must|have to)|i'll|let me|let's|we need to|we should|we must) ?(?:to )?"
+        r"(?:\w+ )?(?:check|identify|make|summari[sz]e|extract|write|focus|include|keep|draft|count|verify|re-?read|mention|avoid|look|read|produce"
+        r"|condense|cover)?\b"
+    ),
+    (
+        rf"(?:we|i) (?:need|have|are asked|am asked|were asked|want) to (?:\w+ )?(?:{_SHORTEN}|write|produce|create|identify|extract|rewrite"
+        r"|generate|output|answer)(?=.{0,60}\b(?:text|summary|article|document|passage|words|sentences|points|bullet)\b)"
+    ),
+    (
+        r"(?:so,? |okay,? )?the (?:user|prompt|instructions?|task|request|question|human|system prompt|assignment)(?: here)? (?:wants?|asks?|asked"
+        r"|has asked|is asking|is|needs?|requests?|requested|says?|requires?|provided|gave|would like)(?: (?:me|us|for|to|that|a|an|only))*"
+        rf"(?=.{{0,60}}\b(?:{_SUMMARY}|summari[sz]e|summari[sz]ing|text|article|document|passage|words|sentences|bullet|rewrite"
+        r"|condense))(?! (?:the search))"
+    ),
     r"my (?:task|job|instructions?|goal|response|answer) (?:here )?(?:is|was|are) (?:to|that)\b",
     # offers and asks
     r"(?:please |kindly )?(?:could|can|would) you (?:please )?(?:share|provide|paste|upload|send|clarify|confirm)\b",
-    r"please (?:provide|share|paste|upload|supply)(?: me)?(?: with)? (?:the|your|an?|more) (?:full |complete |actual |original )?(?:text|document|article|passage|content|file|context|details|information)\b",
+    (
+        r"please (?:provide|share|paste|upload|supply)(?: me)?(?: with)? (?:the|your|an?|more) (?:full |complete |actual |original )?(?:text"
+        r"|document|article|passage|content|file|context|details|information)\b"
+    ),
     r"if (?:you|there|a|an|any)\b.{1,80}\b(?:let me know|just say so|feel free|just ask|please ask|tell me|i can|i will|i'll|i'd be)\b",
     r"(?:please )?note that (?:this|the|my) (?:summary|response|answer|overview)\b",
-    r"it (?:seems|looks like|appears)(?: that)? (?:the|your|this) (?:text|document|article|passage|message|file|input)(?: you \w+)? (?:is|was|got|has|may|appears|ended|cuts?)\b",
-    rf"for (?:more|further|full|additional) (?:details?|information|context)[^.]{{0,40}}(?:refer to|see|consult|read|check) the (?:original|full|source|complete)\b",
+    (
+        r"it (?:seems|looks like|appears)(?: that)? (?:the|your|this) (?:text|document|article|passage|message|file|input)(?: you \w+)? (?:is|was"
+        r"|got|has|may|appears|ended|cuts?)\b"
+    ),
+    (
+        r"for (?:more|further|full|additional) (?:details?|information|context)[^.]{0,40}(?:refer to|see|consult|read|check) the (?:original|full"
+        r"|source|complete)\b"
+    ),
     # the same in other languages
     r"(?:voici|voilà) (?:(?:un|une|le|la|les|votre) )?(?:\w+ ){0,2}(?:résumé|synthèse|points? (?:clés|principaux))",
-    r"(?:ce|cet|cette|le|l')\s?(?:texte|document|article|passage|extrait|résumé|auteur)(?: (?:ci-dessus|fourni))? (?:décrit|parle|explique|présente|traite|aborde|résume|évoque|indique|affirme|souligne)\b",
+    (
+        r"(?:ce|cet|cette|le|l')\s?(?:texte|document|article|passage|extrait|résumé|auteur)(?: (?:ci-dessus|fourni))? (?:décrit|parle|explique"
+        r"|présente|traite|aborde|résume|évoque|indique|affirme|souligne)\b"
+    ),
     r"(?:hier ist|hier sind|nachfolgend|im folgenden|es folgt)(?: \w+){0,3} (?:zusammenfassung|kernpunkte|überblick|wichtigsten punkte)",
-    r"(?:der|dieser|das|dieses|die|diese) (?:text|artikel|autor|autorin|dokument|abschnitt|zusammenfassung) (?:beschreibt|behandelt|handelt|erklärt|erläutert|fasst|schildert|thematisiert|befasst|besagt|stellt)\b",
+    (
+        r"(?:der|dieser|das|dieses|die|diese) (?:text|artikel|autor|autorin|dokument|abschnitt|zusammenfassung) (?:beschreibt|behandelt|handelt"
+        r"|erklärt|erläutert|fasst|schildert|thematisiert|befasst|besagt|stellt)\b"
+    ),
     r"zusammenfassung de[sr] (?:\w+ )?(?:textes|artikels|dokuments|abschnitts)",
     r"(?:aquí (?:está|tienes?|hay|se presenta)|a continuación)(?: \w+){0,4} (?:resumen|puntos (?:clave|principales))",
-    r"(?:el|este) (?:texto|artículo|documento|autor|pasaje|resumen) (?:describe|habla|explica|trata|presenta|aborda|menciona|analiza|resume|señala|afirma)\b",
-    r"(?:resumen|resumo|riassunto|samenvatting|résumé) (?:del|do|da|van de|van het|du|de la|dell')\s?(?:texto|artículo|documento|artigo|testo|articolo|tekst|artikel|texte|document|article)",
+    (
+        r"(?:el|este) (?:texto|artículo|documento|autor|pasaje|resumen) (?:describe|habla|explica|trata|presenta|aborda|menciona|analiza|resume"
+        r"|señala|afirma)\b"
+    ),
+    (
+        r"(?:resumen|resumo|riassunto|samenvatting|résumé) (?:del|do|da|van de|van het|du|de la|dell')\s?(?:texto|artículo|documento|artigo|testo"
+        r"|articolo|tekst|artikel|texte|document|article)"
+    ),
     r"ecco (?:(?:un|il|una|la) )?(?:\w+ )?(?:riassunto|sintesi|riepilogo)",
     r"(?:il|questo|l')\s?(?:testo|articolo|documento|autore|brano) (?:descrive|parla|spiega|tratta|presenta|racconta|afferma|analizza)\b",
     r"(?:aqui está|segue|eis)(?: \w+){0,3} (?:resumo|síntese)",
@@ -155,11 +303,15 @@ _OPENING = (
     r"(?:de|deze|het|dit) (?:tekst|artikel|auteur|document|passage) (?:beschrijft|gaat over|bespreekt|legt uit|behandelt|vertelt)\b",
 )  # fmt: skip
 _LINK = (
-    r"(?:(?:overall|in (?:summary|conclusion|short|brief|essence|addition|general)|to (?:summari[sz]e|conclude|sum up)|finally|additionally|furthermore|moreover|also|first|next|then|however"
-    r"|lastly|specifically|notably|ultimately|here|note(?: that)?|sure|certainly|of course|okay|ok|alright|all right|great|well|so|hi|hello|summary|overview|abstract|answer|output|response|tl;?dr"
+    r"(?:(?:overall|in (?:summary|conclusion|short|brief|essence|addition|general)|to (?:summari[sz]e|conclude|sum up)|finally|additionally|furthermore"
+    r"|moreover|also|first|next|then|however"
+    r"|lastly|specifically|notably|ultimately|here|note(?: that)?|sure|certainly|of course|okay|ok|alright|all right|great|well|so|hi|hello|summary"
+    r"|overview|abstract"
+    r"|answer|output|response|tl;?dr"
     r"|unfortunately|sorry|please|and|but)\b ?[,:;!.–—-]? ?){0,2}"
 )
-_RULES = re.compile(rf"(?:{'|'.join(_ANYWHERE)})|(?:^|(?<=[.!?:;–—(\[] )|(?<=[(\[])){_LINK}(?:{'|'.join(f'(?:{rule})' for rule in _OPENING)})")
+_CLAUSE = r"(?:^|(?<=[.!?:;–—(\[] )|(?<=[(\[]))"
+_RULES = re.compile(rf"(?:{'|'.join(_ANYWHERE)})|{_CLAUSE}{_LINK}(?:{'|'.join(f'(?:{rule})' for rule in _OPENING)})")
 #: So much of a sentence is read.
 _CHARS = 2_000
 

@@ -4,14 +4,42 @@ from pathlib import Path
 
 import pytest
 
-from touchstone.scorers.summary.commentary import is_commentary
+from touchstone.scorers.summary.commentary import commentary_in, is_commentary
+from touchstone.scorers.summary.commentary_model import score
+from touchstone.scorers.summary.guardrails import Generation, breaches
+from touchstone.scorers.summary.nouns import tokens
+from touchstone.scorers.summary.sentences import split
 
-CORPUS = [json.loads(line) for line in (Path(__file__).parent / "corpus" / "meta_commentary.jsonl").read_text(encoding="utf-8").splitlines()]
+CORPORA = Path(__file__).parent / "corpus"
+
+
+def rows(name: str) -> list[dict[str, str]]:
+    return [json.loads(line) for line in (CORPORA / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()]
+
+
+CORPUS = rows("meta_commentary")
+#: Least shares of texts that are read right: those that the rules were written and the model was trained on, and those that neither has seen.
+SHARES_MIN = {
+    "hard_fails_written": {"mention": 1.0, "commentary": 0.97, "whole": 1.0, "cut": 1.0},
+    "hard_fails_dev": {"mention": 1.0, "commentary": 1.0, "whole": 1.0, "cut": 1.0},
+}
+
+
+def right_of(name: str) -> dict[str, tuple[int, int]]:
+    """Right and all texts of each reading."""
+    counts: dict[str, tuple[int, int]] = {}
+    for row in rows(name):
+        found = {breach.rule for breach in breaches(Generation(row["text"]), split(row["text"]))}
+        reading = row["reading"]
+        rule = "meta_commentary" if reading in {"mention", "commentary"} else "truncated"
+        right, every = counts.get(reading, (0, 0))
+        counts[reading] = right + ((rule in found) == (reading in {"commentary", "cut"})), every + 1
+    return counts
 
 
 def test_the_corpus_is_large_enough() -> None:
     assert sum(not row["fires"] for row in CORPUS) >= 60
-    assert sum(row["fires"] for row in CORPUS) >= 40
+    assert sum(bool(row["fires"]) for row in CORPUS) >= 40
 
 
 @pytest.mark.parametrize("row", CORPUS, ids=lambda row: row["text"][:60])
@@ -19,8 +47,69 @@ def test_no_false_hit_and_no_miss(row: dict[str, object]) -> None:
     assert is_commentary(str(row["text"])) is row["fires"]
 
 
-@pytest.mark.parametrize("text", ["the " * 200, "the document " * 100, "here is " + "a-b " * 200, "* " * 10_000, "As an AI " * 100, "the main " * 1000])
+@pytest.mark.parametrize("name", SHARES_MIN)
+def test_texts_are_read_right_at_least_as_often_as_measured(name: str) -> None:
+    counts = right_of(name)
+    assert {reading: right >= SHARES_MIN[name][reading] * every for reading, (right, every) in counts.items()} == dict.fromkeys(SHARES_MIN[name], True), counts
+
+
+@pytest.mark.parametrize(
+    ("sentences", "indices"),
+    [
+        (["A memo leaked on Friday.", "The document states that 40 jobs will go."], []),
+        (["She left a will.", "The document says the farm is to be sold."], []),
+        (["The discharge summary arrived on Monday.", "The summary states that the drain was removed."], []),
+        (["Fares fall in May.", "The document states that 40 jobs will go."], [1]),
+        (["A memo leaked on Friday.", "The document you provided states that 40 jobs will go."], [1]),
+        (["Fares fall in May.", "I hope this helps!", "Trains run late.", "The text does not say when."], [1, 3]),
+    ],
+)
+def test_a_text_that_the_story_brought_up_is_its_subject(sentences: list[str], indices: list[int]) -> None:
+    assert list(commentary_in(sentences)) == indices
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "The dam, the text notes, was old.",
+        "The dam was old, as the passage explains.",
+        "Fares fall in May (as mentioned in the article).",
+        "Fares fall. [End of summary]",
+        "**Key takeaways from the article**",
+        "<p>Here is a summary of the note.</p>",
+    ],
+)
+def test_commentary_is_found_inside_a_sentence_and_its_markup(sentence: str) -> None:
+    assert is_commentary(sentence)
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        'He wrote: "I hope this helps!"',
+        "“The text does not say so,” she said.",
+        "«The article discusses it», he said.",
+        "'Let me know if you need anything', she said.",
+        'The pipe is 6" wide and the text message said so.',
+    ],
+)
+def test_quotations_are_somebodys_words(sentence: str) -> None:
+    assert not is_commentary(sentence)
+
+
+def test_the_model_knows_a_wording_that_no_rule_has() -> None:
+    words = tokens("the passage is set in a small village in Peru.")
+    assert score(words, frozenset()) > score(tokens("the house is set in a small village in Peru."), frozenset())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("the " * 200, "the document " * 100, "here is " + "a-b " * 200, "* " * 10_000, "As an AI " * 100, "the main " * 1000),
+        *("I have " * 1000, "; here " * 1000, "in the text, " * 1000, "'a " * 3000, '"a ' * 3000, "<a " * 3000, "if you " * 1000, "the user wants " * 800),
+    ],
+)
 def test_a_hostile_beginning_costs_no_time(text: str) -> None:
-    begun = time.perf_counter()
+    begun = time.process_time()
     is_commentary(text)
-    assert time.perf_counter() - begun < 1
+    assert time.process_time() - begun < 1

@@ -1,0 +1,1 @@
+"""Learns the weights of the commentary model."""
