@@ -63,12 +63,13 @@ def planned_suite(name: str, settings: Settings) -> PlannedSuite:
     signatures = known_signatures()
     codec = Codec(suite.cases, signatures, settings.worker.event_bytes_max, signatures)
     digest = config_digest(suite.fingerprint(own))
-    return PlannedSuite(
-        suite.name,
-        suite.version,
-        lambda: RunningSuite(suite.name, suite.version, digest, _ready(suite, own), codec, suite.inline, suite.value_max, suite.metrics),
-        suite.metrics,
-    )
+
+    def build() -> RunningSuite:
+        scorer = _ready(suite, own)
+        notes = tuple(suite.notes(own)) if suite.notes is not None else ()
+        return RunningSuite(suite.name, suite.version, digest, scorer, codec, suite.inline, suite.value_max, suite.metrics, notes)
+
+    return PlannedSuite(suite.name, suite.version, build, suite.metrics)
 
 
 def _ready(suite: Suite, own: BaseModel) -> Scorer[Any]:

@@ -192,7 +192,8 @@ class Suite:
     `fingerprint(settings)`: the part of the settings that changes scores, as JSON types; by default all of them. `requires`: module that
     `build` imports (`a|b`: one of them is enough) → extra that brings it. `title`: its name for people.
 
-    **How it is run.** `execution`: `inline` scores cases in a row (each is processor work below a millisecond); `window` scores many together,
+    **How it is run.** `notes(settings)`: what the settings come to on this machine, a line each, for the worker's log and `doctor`.
+    `execution`: `inline` scores cases in a row (each is processor work below a millisecond); `window` scores many together,
     so that the engines' batchers see them; `processes` scores files in a row, and with `--jobs` in several processes. `window_cases`: how many
     cases are scored at a time where the settings do not say.
 
@@ -222,6 +223,7 @@ class Suite:
     document_name: str | None = None
     env_prefix: str | None = None
     requires: Mapping[str, str] = field(default_factory=dict)
+    notes: Callable[[Any], Iterable[str]] | None = None
     execution: Literal["inline", "window", "processes"] = "window"
     window_cases: int | None = None
     read: Callable[[Document, Any], Iterable[Found | Problem] | None] | None = None

@@ -142,13 +142,17 @@ def check_embedded() -> Check:
 
 
 def check_suite(suite: Suite) -> Iterator[Check]:
-    """What a suite looks at itself, with its settings as they are here. A check that fails to run is a finding of its own."""
-    from touchstone.ops.suites import suite_settings
+    """What a suite notes and looks at itself, with its settings as they are here. A check that fails to run is a finding of its own."""
+    from touchstone.ops.suites import suite_settings, why_not_here
 
-    if suite.doctor is None:
+    if suite.doctor is None and (suite.notes is None or why_not_here(suite.name) is not None):
         return
     try:
-        yield from suite.doctor(suite_settings(suite))
+        own = suite_settings(suite)
+        if suite.notes is not None:
+            yield from (Check("suites", "good", f"{suite.name}: {note}") for note in suite.notes(own))
+        if suite.doctor is not None:
+            yield from suite.doctor(own)
     except Exception as error:  # noqa: BLE001 -- one package's mistake must not cost the rest of the checks; its text may quote anything
         yield Check("suites", "bad", f"{suite.name}: its own check failed with {type(error).__name__}", "report it to the suite's author")
 

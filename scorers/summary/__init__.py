@@ -70,6 +70,13 @@ def _scorer(settings: SummarySettings, engines: Engines | None) -> SummaryLossSc
     return SummaryLossScorer(engines or open_engines(settings.engines), settings, golds, calibration)
 
 
+def notes(settings: SummarySettings) -> list[str]:
+    """Which NLI model answers here, where the settings leave that open."""
+    from touchstone.scorers.engines.catalogue import DEFAULT, choose
+
+    return [f"nli_model {settings.engines.nli_model}: {choose(settings.engines).why}"] if settings.engines.nli_model in DEFAULT else []
+
+
 def complete(record: dict[str, Any], _: Place) -> dict[str, Any]:
     """The record itself. Raises `ValueError` for one without `kind` and without a summary: nothing else is required."""
     if record.get("kind") is None and not SummaryCase.signature <= record.keys():
@@ -103,6 +110,7 @@ SUITE = Suite(
         "rapidfuzz": "summary",
         "pysbd": "summary",
     },
+    notes=notes,
     execution="window",
     window_cases=64,
     complete=complete,

@@ -31,7 +31,7 @@ RESULT_BYTES_MAX = 800_000
 class RunningSuite:
     """A suite, configured and built. `inline`: score the cases of a slice in a row, not in a task each.
 
-    `components`: names of its values; `value_max`: the largest of them.
+    `components`: names of its values; `value_max`: the largest of them. `notes`: what its settings come to here, for the log.
     """
 
     name: str
@@ -42,6 +42,7 @@ class RunningSuite:
     inline: bool
     value_max: float = 1.0
     components: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -164,6 +164,8 @@ async def _built(suite: RunningSuite | PlannedSuite, process: _Process, address:
                     return None
             else:
                 log.info("suite_built", suite=suite.name, version=suite.version, seconds=round(time.monotonic() - begun, 1))
+                for note in running.notes:
+                    log.info("suite_note", suite=suite.name, message=note)
                 return running
     finally:
         stopped.cancel()

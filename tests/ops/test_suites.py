@@ -1,11 +1,14 @@
 """Which suites can run in an environment, and what is said of those that cannot."""
 
+from dataclasses import replace
 from importlib.util import find_spec
 from typing import Any
 
 import pytest
 
 from touchstone.ops import suites
+from touchstone.schemas.settings.house import Settings
+from touchstone.scorers.registry import load_suite
 
 
 def without(monkeypatch: pytest.MonkeyPatch, *missing: str) -> None:
@@ -36,3 +39,9 @@ def test_a_suite_with_its_libraries_can_run(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_a_suite_that_is_not_installed_cannot_run() -> None:
     assert "is not installed" in (suites.why_not_here("nonsense") or "")
+
+
+def test_what_a_suite_notes_reaches_the_worker(monkeypatch: pytest.MonkeyPatch) -> None:
+    suite = replace(load_suite("safe_v0"), notes=lambda settings: [f"{type(settings).__name__} as given"])
+    monkeypatch.setattr(suites, "load_suite", lambda _: suite)
+    assert suites.planned_suite("safe_v0", Settings()).build().notes == ("SafeSettings as given",)

@@ -8,6 +8,7 @@ import pytest
 
 from touchstone.ops.local.checkup import check_suite, check_suites
 from touchstone.scorers.base import Check, unknown_suite
+from touchstone.scorers.registry import load_suite
 
 CANARY = "zanzibar-canary"
 TOY = unknown_suite("toy", "1.0")
@@ -16,6 +17,11 @@ TOY = unknown_suite("toy", "1.0")
 def test_a_suite_s_own_checks_are_told() -> None:
     found = Check("toy", "note", "no model; scores are of the small one")
     assert list(check_suite(replace(TOY, doctor=lambda _: [found]))) == [found]
+
+
+def test_what_a_suite_notes_of_its_settings_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("touchstone.ops.suites.why_not_here", lambda _: None)
+    assert list(check_suite(replace(TOY, notes=lambda _: ["the small model"]))) == [Check("suites", "good", "toy: the small model")]
 
 
 def test_a_suite_without_checks_says_nothing() -> None:
@@ -36,4 +42,5 @@ def test_a_suite_s_check_that_fails_to_run_is_one_finding_and_quotes_nothing() -
 def test_a_suite_whose_libraries_are_missing_is_a_note_that_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("touchstone.ops.suites.find_spec", lambda name: None if name in {"onnxruntime", "torch"} else name)
     notes = [check.what for check in check_suites([]) if check.state == "note"]
-    assert notes == ["summary_loss 3.0, reads generations; cannot run here: its libraries are missing; install touchstone-stream[nli-onnx]"]
+    version = load_suite("summary_loss").version
+    assert notes == [f"summary_loss {version}, reads generations; cannot run here: its libraries are missing; install touchstone-stream[nli-onnx]"]
