@@ -47,7 +47,12 @@ def clock(tokens: Tokens, place: int) -> Clock | None:
     late, end = _half_of_day(tokens, after)
     if late is not None and hour <= 12:
         return _of(hour, 0, late, end)
-    if len(tokens.text(place)) == 4 and tokens.text(place).isdigit() and tokens.text(after) in {"hours", "hrs"}:
+    if (
+        len(tokens.text(place)) == 4
+        and tokens.text(place).isdigit()
+        and tokens.text(after) in {"hours", "hrs"}
+        and tokens.text(place - 1) in {"at", "by", "from", "until", "since", "before", "after"}
+    ):
         return _of(hour // 100, hour % 100, None, after + 1, exact=True)
     return None
 
