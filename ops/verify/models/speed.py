@@ -45,7 +45,7 @@ async def pairs_per_second(engines: Engines, *, seconds: float, say: Callable[[s
         return count / (time.perf_counter() - start)
 
     await round_of(PAIRS_FIRST, 0)  # the first call pays for what is made once
-    count = min(PAIRS_MAX, max(PAIRS_FIRST, int(seconds * await round_of(PAIRS_FIRST, 1))))
+    count = min(PAIRS_MAX, max(PAIRS_FIRST, round(seconds * await round_of(PAIRS_FIRST, 1))))
     rates = []
     for number in range(ROUNDS):
         say(f"round {number + 1} of {ROUNDS}: {count:,} pairs")
