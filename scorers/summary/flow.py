@@ -7,20 +7,20 @@ import numpy as np
 
 from touchstone.scorers.summary.facts import Matrix
 
-#: Sentences whose support lies this close to the best are equally good for a point: an entailment near 1 says no more than that there are several.
-TIE = 0.1
+#: Sentences this close to the best are equally good for a point, and the first of them is its place: rounding on another device moves no point.
+TIE = 0.01
 
 
 def places(support: Matrix, closeness: Matrix | None = None) -> list[int]:
-    """The column of each row's best single sentence, in the order of the text; `support`, `closeness`: outline points × sentences.
+    """The column of each row's best single sentence; `support`, `closeness`: outline points × sentences, in [0, 1].
 
-    Of sentences that support a point equally (within `TIE` of the best), the one that is closest to it in wording is its place, and of equally close ones the
-    first. So what a model adds to one sentence or another by noise moves no point, and equal sentences have one place.
+    The best has the greatest mean of both: where a model entails a point from several sentences, or from none for certain, the shared words tell which
+    of them the point is about. Equal sentences have one place, the first.
     """
     if not support.shape[1]:
         return []
-    close = np.zeros_like(support) if closeness is None else closeness
-    return [int(np.argmax(np.where(row >= row.max() - TIE, near, -np.inf))) for row, near in zip(support, close, strict=True)]
+    likeness = support if closeness is None else (support + closeness) / 2
+    return [int(np.argmax(row >= row.max() - TIE)) for row in likeness]
 
 
 #: Windows whose support lies this close to the best are equally good evidence; the shortest and earliest of them is named. A longer window around the

@@ -108,7 +108,9 @@ def _with_gold(datum: GoldStandardDatum, generation: Generation, generated: Spli
         raise Unscored(TOO_MANY_PAIRS)
     words = (Words(generation.text), Words(narrative))
     entities = distinct(datum.summary.entity_list)
-    sought = seek(entities, *words, settings.thresholds.fuzzy)
+    summary = datum.summary
+    rest = (datum.entry.text, summary.main_theme, *summary.key_facts, *summary.logical_outline, *entities)
+    sought = seek(entities, *words, settings.thresholds.fuzzy, rest)
     return Prepared(datum, generated, (), gold, source, is_cut, entities, tuple(sought), words)
 
 

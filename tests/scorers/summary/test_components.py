@@ -7,7 +7,6 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from touchstone.scorers.summary.entities import Words, entities_loss, mentions, seek
 from touchstone.scorers.summary.facts import best, f_beta, facts_loss, faithfulness, mean, precision
 from touchstone.scorers.summary.length import get_target_summary_length, length_loss, same_tokenizer
 from touchstone.scorers.summary.semantic import cosine, semantic_loss
@@ -150,60 +149,3 @@ def test_the_loss_lies_between_its_least_and_its_greatest_component(losses: dict
 @pytest.mark.parametrize(("loss", "label"), [(0, "Pass"), (0.35, "Pass"), (0.3501, "Review"), (0.55, "Review"), (0.5501, "Fail"), (1, "Fail")])
 def test_labels(loss: float, label: str) -> None:
     assert label_of(loss, Labels()) == label
-
-
-@pytest.mark.parametrize(
-    ("entity", "text", "found"),
-    [
-        ("Tomasz Wierzba", "Then tomasz  WIERZBA left.", True),
-        ("Tomasz Wierzba", "Then Tomasz Wierzba's son left.", True),
-        ("Rome", "Rome's walls fell.", True),
-        ("Rome", "Rom fell.", False),  # 2·3/7 = .857
-        ("Amara Nwosu", "Dr. Amara Nwoso left.", True),  # 2·10/22 = .909
-        ("Dr. Amara Nwosu", "Amara Nwosu left.", False),  # 2·11/26 = .846
-        ("U.S. Senate", "The U.S. Senate met.", True),
-        ("U.S.", "in the U.S. and", True),
-        ("apixaban", "apixaban 5 mg", True),
-        ("東京", "東京は首都です。", True),
-        ("heart failure clinic", "the heart  failure\nclinic will", True),
-        ("!!", "anything", False),
-        ("a b c", "a", False),
-        ("O’Neil", "O'Neil came", True),
-    ],
-)
-def test_an_entity_is_found_by_its_letters(entity: str, text: str, found: bool) -> None:
-    assert bool(mentions(entity, Words(text), 0.9)) is found
-
-
-def test_the_ratio_lies_above_the_threshold_and_does_not_only_reach_it() -> None:
-    # ten letters of which one differs: 2·9/20 = .9 exactly
-    assert not mentions("abcdefghij", Words("abcdefghiX"), 0.9)
-    assert mentions("abcdefghij", Words("abcdefghiX"), 0.89)
-    assert mentions("same", Words("same"), 1.0)
-
-
-def test_a_mention_has_its_context() -> None:
-    text = Words("one two, three Rome four (five) six.")
-    (mention,) = mentions("Rome", text, 0.9)
-    assert text.context(mention, 2) == "two, three Rome four (five"
-    assert text.context(mention, 50) == "one two, three Rome four (five) six"
-
-
-def test_an_entity_that_the_narrative_does_not_name_needs_no_context() -> None:
-    one, two, three = seek(["Rome", "Oslo", "Bonn"], Words("Rome and Oslo."), Words("Rome fell."), 0.9)
-    assert one.needs_context
-    assert two.generated
-    assert not two.needs_context
-    assert not three.generated
-
-
-def test_entities_loss() -> None:
-    assert entities_loss(3, 4) == pytest.approx(0.25)
-
-
-def test_a_very_long_entity_is_sought_word_for_word_and_costs_no_runs() -> None:
-    entity = " ".join(f"w{number}" for number in range(61))
-    text = Words(f"Before it, {entity.upper()}. After it.")
-    assert [(mention.first, mention.last) for mention in mentions(entity, text, 0.9)] == [(2, 63)]
-    assert not mentions(entity, Words(entity.replace("w60", "x60")), 0.9)
-    assert set(text._folded) == {1}
