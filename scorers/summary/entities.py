@@ -23,11 +23,10 @@ LONG_WORDS = 30
 FUZZY_WORDS_MAX = 60
 
 #: Before a name these do not matter. Those of the second set are also words of other names (General Motors): they go only before two words or more.
-_TITLES_WRITTEN = """dr doctor mr mrs ms mx miss mister prof professor judge justice president vice sir dame lady lord senator sen minister prime secretary mayor
-    governor councillor councilor captain capt colonel col lieutenant lt sergeant sgt inspector detective nurse ambassador chancellor
+_TITLES_WRITTEN = """dr doctor mr mrs ms mx miss mister prof professor judge justice president vice sir dame lady lord senator sen minister prime secretary
+    mayor governor councillor councilor captain capt colonel col lieutenant lt sergeant sgt inspector detective nurse ambassador chancellor
     commissioner congressman congresswoman representative rep rev reverend attorney hon honorable honourable"""
 _TITLES = frozenset(_TITLES_WRITTEN.split())
-)
 _DOUBTFUL_TITLES_WRITTEN = "general gen major chief king queen prince princess pope bishop archbishop father sister brother coach saint st deputy former"
 _DOUBTFUL_TITLES = frozenset(_DOUBTFUL_TITLES_WRITTEN.split())
 _DEGREES_WRITTEN = "md phd esq kc qc mp jd rn do msc bsc ma mba"
