@@ -49,6 +49,8 @@ SWAPPED = 2.0
 SURER = 0.5
 #: How much surer it makes that the units have one value only of its kind.
 ALONE = 0.5
+#: That says so of the first few units only.
+CLOSE = 5
 _RULES: dict[str, Rule] = {"ordinal": "number", "age": "number", "frequency": "quantity", "clock": "date"}
 _READINGS_KEPT = 4096
 #: For each unit, each of its values and each value of the sentence: whether they are the same.
@@ -103,13 +105,12 @@ def _against(here: int, placed: Placed, stated: Reading, read: Sequence[Reading]
     pairs = []
     for index, unit in enumerate(read[:NEAREST]):
         for there, its in enumerate(unit.values):
-            if not its.value.weak and not any(alike[index][there]) and comparable(value, its.value) and not _unlike(value, its.value):
+            if not its.value.weak and not _stated(its.value, alike[index][there], stated) and comparable(value, its.value) and not _unlike(value, its.value):
                 pairs.append(_Pair(_sureness(placed, its, weights) + _nearness(index), here, index, there))
     if borne is None:
         least = SURE[value.kind] if loosely is None else max(SURE[value.kind], loosely + SURER)
         alone = ALONE if value.kind not in {"number", "ordinal"} and _one_only(pairs, read) else 0.0
-        pairs = _repeated(pairs, read)
-        pairs = [pair for pair in pairs if pair.sureness + alone >= least]
+        pairs = [pair for pair in _repeated(pairs, read) if pair.sureness + (alone if pair.unit < CLOSE else 0.0) >= least]
         return [] if pairs and arithmetic.follows(placed, stated, read[:NEAREST]) else pairs
     pairs = [
         pair for pair in pairs if pair.sureness >= SWAPPED + max(borne, 0.0) and borne < 1.0 and _attached(value, read[pair.unit].values[pair.there].value)
@@ -159,6 +160,11 @@ def _unlike(mine: Value, its: Value) -> bool:
     """Whether one is an ordinal, or the word "one", and both do not count the same: such words say too little by themselves."""
     slight = "ordinal" in {mine.kind, its.kind} or any(one.words and one.figures[:1] == (1.0,) for one in (mine, its))
     return slight and not mine.heads & its.heads
+
+
+def _stated(its: Value, alike: Sequence[bool], stated: Reading) -> bool:
+    """Whether the sentence states the value too; "in the evening" beside "twice a day" does not make it once a day."""
+    return any(equal and not (its.kind == "frequency" and here.value.weak) for equal, here in zip(alike, stated.values, strict=True))
 
 
 def _nearness(index: int) -> float:

@@ -41,7 +41,7 @@ def follows(placed: Placed, stated: Reading, read: Sequence[Reading]) -> bool:
         return _is_later(value, known)
     if value.kind == "duration" and _between(value, known):
         return True
-    if value.kind == "percentage" and _is_ratio(value, known):
+    if value.kind == "percentage" and any(_is_ratio(value, text) for text in texts):
         return True
     if value.kind in {"quantity", "frequency"} and _is_product(value, stated, read):
         return True

@@ -55,9 +55,11 @@ def same(here: Value, there: Value) -> bool:
 
 
 def leaves_room(rough: Value, exact: Value) -> bool:
-    """Whether a value that is the same as another one says less: a date without the day, a range about it."""
+    """Whether a value that is the same as another one says less: a date without the day, a range about it, a bound."""
     if rough.whens and exact.whens:
         return all(its.leaves_open(mine) for its in rough.whens for mine in exact.whens if its.agreement(mine))
+    if rough.hedge in {"over", "under"} and rough.hedge != exact.hedge:
+        return not any(math.isclose(mine, its, rel_tol=0.01) for dimension, mine in exact.readings for other, its in rough.readings if dimension == other)
     return rough.span is not None and exact.span is None
 
 
