@@ -33,8 +33,8 @@ def table(told: Told) -> str:
         f"Machine: {told['machine']}. Load before the run: {told['load_before']:.1f}. It took {told['took_s']:.0f} s.",
         f"Model {engine['model']}, {engine['runtime']} in {engine['numbers']}, {engine['device']}, {engine['threads']} CPU threads.",
         f"Support {engine['support']}. What torch computes, CrossEncoder too, is {engine['dtype']} where nothing else is said.",
-        f"ONNX Runtime {engine['onnxruntime']}, torch {engine['torch']}, transformers {engine['transformers']}, "
-        f"sentence-transformers {engine['sentence_transformers']}.",
+        f"ONNX Runtime {engine['onnxruntime']}, torch {engine['torch']}.",
+        f"Transformers {engine['transformers']}, sentence-transformers {engine['sentence_transformers']}.",
         "Ratios compare what ran in turn on the same pairs; absolute figures are this machine's, on this day.",
         "",
         *_table(

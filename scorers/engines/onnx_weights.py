@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from touchstone.scorers.engines.shapes import Form, Shape, Task
+from touchstone.scorers.engines.shapes import GELU_LEAST, Form, Shape, Task
 from touchstone.scorers.engines.weights import ADAPTER_CONFIG
 
 if TYPE_CHECKING:
@@ -97,12 +97,21 @@ def graph_weights(shape: Shape, tensors: Tensors, task: Task, form: Form) -> Ten
     for number in range(shape.layers):
         name, source = f"layer.{number}", f"encoder.layer.{number}"
         made[f"{name}.qkv.bias"] = np.concatenate([tensors[f"{source}.{parts[part]}.bias"] for part in "qkv"])
-        for part in ("q", "k", "v", "o", "up", "down"):
-            made |= _linear(f"{name}.{part}", tensors[f"{source}.{parts[part]}.weight"], form)
-        for part in ("o", "up", "down"):
-            made[f"{name}.{part}.bias"] = tensors[f"{source}.{parts[part]}.bias"]
         for part in ("between", "after"):
             made |= _norm(f"{name}.{part}", f"{source}.{parts[part]}", tensors)
+        for part in ("o", "up", "down"):
+            made[f"{name}.{part}.bias"] = tensors[f"{source}.{parts[part]}.bias"]
+        for part in ("q", "k", "v", "o", "up", "down"):
+            weight = tensors[f"{source}.{parts[part]}.weight"]
+            if part == "up" and form == "int8":
+                usual = _usual_sizes(made[f"{name}.between.weight"], made[f"{name}.between.bias"])
+                made[f"{name}.up.even"] = 1 / usual
+                weight = weight * usual
+            made |= _linear(f"{name}.{part}", weight, form)
+        if form == "int8":
+            # The graph multiplies GELU's values less the least one: what that adds is taken from the bias.
+            added = made[f"{name}.down.weight"].sum(axis=0, dtype=np.int64) * made[f"{name}.down.scale"]
+            made[f"{name}.down.bias"] = made[f"{name}.down.bias"] + np.float32(GELU_LEAST) * added
     if task == "nli":
         for name, source in zip(("head", "labels"), HEAD_PARTS[shape.family], strict=True):
             made |= _linear(name, tensors[f"{source}.weight"], "float32") | {f"{name}.bias": tensors[f"{source}.bias"]}
@@ -111,6 +120,13 @@ def graph_weights(shape: Shape, tensors: Tensors, task: Task, form: Form) -> Ten
 
 def _norm(name: str, source: str, tensors: Tensors) -> Tensors:
     return {f"{name}.weight": tensors[f"{source}.weight"], f"{name}.bias": tensors[f"{source}.bias"]}
+
+
+def _usual_sizes(weight: Array, bias: Array) -> Array:
+    """How large the columns of normalised rows become: three deviations and the mean, divided by their median."""
+    sizes = 3 * np.abs(weight) + np.abs(bias)
+    usual: Array = np.maximum(sizes / np.median(sizes), 1e-3).astype(np.float32)
+    return usual
 
 
 def _linear(name: str, weight: Array, form: Form) -> Tensors:

@@ -25,7 +25,7 @@ Numbers = Literal["int8", "float32", "bfloat16", "float16"]
 NO_TORCH = "needs torch, which is not installed; install touchstone-stream[nli]"
 NO_ONNX = "needs ONNX Runtime, which is not installed; install touchstone-stream[nli-onnx]"
 #: Whether `auto` takes ONNX Runtime on a CPU although torch is there.
-ONNX_IS_DEFAULT = False
+ONNX_IS_DEFAULT = True
 #: The libraries of each runtime.
 TORCH_LIBRARIES = ("torch", "transformers", "sentence_transformers")
 ONNX_LIBRARIES = ("onnxruntime", "tokenizers", "safetensors")

@@ -14,6 +14,8 @@ Form = Literal["int8", "float32"]
 
 #: The labels of a head that has a graph.
 LABELS = 3
+#: GELU gives nothing below this.
+GELU_LEAST = -0.17
 #: What a config may leave out, by the family's own defaults.
 FAMILY_DEFAULTS: Mapping[str, Mapping[str, Any]] = {
     "bert": {"layer_norm_eps": 1e-12, "hidden_act": "gelu", "position_embedding_type": "absolute", "pad_token_id": 0},

@@ -10,15 +10,23 @@ from the row's greatest magnitude), so that a text's answer does not depend on w
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from onnx import ModelProto, NodeProto, TensorProto, helper
 
-from touchstone.scorers.engines.shapes import LABELS, Form, Shape, Task
+from touchstone.scorers.engines.shapes import GELU_LEAST, LABELS, Form, Shape, Task
 
 #: Opsets of the nodes used, and the file format that the oldest supported runtime reads.
 OPSET, IR_VERSION = 20, 10
 CONTRIB = "com.microsoft"
+
+
+class Rows(NamedTuple):
+    """Rows ready to be multiplied; as bytes they have a scale each, and a byte that stands for zero."""
+
+    x: str
+    scale: str = ""
+    zero: str = ""
 
 
 class Graph:
@@ -71,25 +79,37 @@ class Graph:
         gamma, beta = self.weight(f"{name}.weight", [shape.hidden]), self.weight(f"{name}.bias", [shape.hidden])
         return self.add("SkipLayerNormalization", [x, before, gamma, beta, bias], contrib=True, epsilon=shape.eps)
 
-    def ready(self, x: str) -> tuple[str, str]:
-        """Rows as they are multiplied: themselves, or (bytes, scale of each row)."""
+    def ready(self, x: str) -> Rows:
+        """Rows as they are multiplied: themselves, or as bytes around 128 with a scale each."""
         if self.form == "float32":
-            return x, ""
-        greatest = self.add(
-            "Max", [self.add("ReduceMax", [x, self.whole(-1)]), self.add("Neg", [self.add("ReduceMin", [x, self.whole(-1)])]), self.number(1e-9)]
-        )
-        scaled = self.add("Mul", [x, self.add("Div", [self.number(127), greatest])])
-        bytes_ = self.add("QuantizeLinear", [scaled, self.number(1), self.constant("middle", TensorProto.UINT8, [128], [])])
-        return bytes_, self.add("Mul", [greatest, self.number(1 / 127)])
+            return Rows(x)
+        greatest = self.add("ReduceMax", [x, self.whole(-1)])
+        least = self.add("Neg", [self.add("ReduceMin", [x, self.whole(-1)])])
+        return self._as_bytes(x, self.add("Max", [greatest, least, self.number(1e-9)]), 127, 128)
 
-    def times(self, rows: tuple[str, str], name: str, size: tuple[int, int]) -> str:
-        """Rows × a matrix of shape `size`, without its bias."""
-        x, scale = rows
+    def ready_even(self, x: str, name: str, size: int) -> Rows:
+        """The same for columns of unlike sizes: each is divided by its usual size first, which the matrix's rows are multiplied by."""
+        return self.ready(x if self.form == "float32" else self.add("Mul", [x, self.weight(f"{name}.even", [size])]))
+
+    def ready_activated(self, x: str) -> Rows:
+        """The same for what comes out of GELU, which is hardly below zero: all 255 steps above its least value, whose product the bias takes back."""
         if self.form == "float32":
-            return self.add("MatMul", [x, self.weight(f"{name}.weight", size)])
-        weight = self.weight(f"{name}.weight", size, TensorProto.INT8)
-        product = self.add("MatMulIntegerToFloat", [x, weight, self.number(1), self.weight(f"{name}.scale", [size[1]]), "middle"], contrib=True)
-        return self.add("Mul", [product, scale])
+            return Rows(x)
+        raised = self.add("Add", [x, self.number(-GELU_LEAST)])
+        return self._as_bytes(raised, self.add("Max", [self.add("ReduceMax", [raised, self.whole(-1)]), self.number(1e-9)]), 255, 0)
+
+    def _as_bytes(self, x: str, greatest: str, steps: int, zero: int) -> Rows:
+        scaled = self.add("Mul", [x, self.add("Div", [self.number(steps), greatest])])
+        zero_point = self.constant(f"byte_{zero}", TensorProto.UINT8, [zero], [])
+        return Rows(self.add("QuantizeLinear", [scaled, self.number(1), zero_point]), self.add("Mul", [greatest, self.number(1 / steps)]), zero_point)
+
+    def times(self, rows: Rows, name: str, size: tuple[int, int]) -> str:
+        """Rows × a matrix of shape `size`, without its bias."""
+        if self.form == "float32":
+            return self.add("MatMul", [rows.x, self.weight(f"{name}.weight", size)])
+        weight, scale = self.weight(f"{name}.weight", size, TensorProto.INT8), self.weight(f"{name}.scale", [size[1]])
+        product = self.add("MatMulIntegerToFloat", [rows.x, weight, self.number(1), scale, rows.zero], contrib=True)
+        return self.add("Mul", [product, rows.scale])
 
     def bias(self, name: str, size: int) -> str:
         """A linear layer's bias."""
@@ -162,8 +182,10 @@ def _layer(graph: Graph, shape: Shape, name: str, rows: str, shaped: str, mask: 
     seen = graph.add("Reshape", [seen, graph.whole(-1, hidden)])
     out = graph.times(graph.ready(seen), f"{name}.o", (hidden, hidden))
     between = graph.added(out, rows, graph.bias(f"{name}.o", hidden), f"{name}.between", shape)
-    up = graph.add("BiasGelu", [graph.times(graph.ready(between), f"{name}.up", (hidden, inner)), graph.bias(f"{name}.up", inner)], contrib=True)
-    down = graph.times(graph.ready(up), f"{name}.down", (inner, hidden))
+    up = graph.add(
+        "BiasGelu", [graph.times(graph.ready_even(between, f"{name}.up", hidden), f"{name}.up", (hidden, inner)), graph.bias(f"{name}.up", inner)], contrib=True
+    )
+    down = graph.times(graph.ready_activated(up), f"{name}.down", (inner, hidden))
     return graph.added(down, between, graph.bias(f"{name}.down", hidden), f"{name}.after", shape)
 
 
