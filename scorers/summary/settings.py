@@ -65,12 +65,12 @@ class Conflicts(Section):
 
     values: bool = Field(True, description="compare numbers, quantities, dates, durations, money and percentages")
     wording: bool = Field(True, description="compare names in a role, negations, opposites, sides of the body and allergies")
-    contradiction_min: Share = Field(0.8, description="a sentence conflicts where its nearest unit contradicts it at least so much and none bears it; 1: never")
+    contradiction_min: Share = Field(0.9, description="a sentence conflicts where its nearest unit contradicts it at least so much and none bears it; 1: never")
     unsupported_max: Share = Field(0.05, description="a sentence is unsupported where nothing near it supports it more than this; 0: never")
     nearest: Annotated[int, Field(ge=1, le=20)] = 8
     cosine_min: Share = Field(0.35, description="a unit less close than this is not what the sentence is about")
     weight: Annotated[float, Field(ge=0, le=100, allow_inf_nan=False)] = Field(
-        6.0, description="precision is multiplied by the share of sentences without a conflict to this power; 0: conflicts are findings only"
+        8.0, description="precision is multiplied by the share of sentences without a conflict to this power; 0: conflicts are findings only"
     )
     cap: Cap = Field("Review", description="the best label of a summary with a conflict")
     clinical_cap: Cap = Field("Fail", description="the best label where a clinical quantity, an allergy or a side of the body is wrong")
