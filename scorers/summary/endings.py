@@ -19,9 +19,19 @@ _TERMINAL = frozenset(".!?。！？｡．؟۔।॥።፧։៕။…")
 _CLOSING = frozenset("\"'”’“‘»›«‹」』）)]}>*_`|~")
 _OPENED_BY = {")": "(", "]": "[", "}": "{", "）": "("}
 _REFERENCE = re.compile(r"(?:\[[\d,;\s–-]{1,40}\]|\(\d{1,3}\)|[\u00b9\u00b2\u00b3\u2070-\u2079]+)$")
+#: A citation in brackets, a footnote's mark, or the number of a paper: what stands at the end of a finished sentence or of a reference.
+_CITATION = re.compile(
+    r"(?:\([^()]{0,80}\b(?:1[5-9]|20)\d\d[a-z]?(?:,? p+\. ?\d[\d–-]*)?\)"
+    r"|\[\^?[\w,;\s–-]{1,40}\]|(?:doi|pmid|isbn|pmc|issn|arxiv)[:\s]\s*\S+|[\u00b9\u00b2\u00b3\u2070-\u2079]+)$",
+    re.IGNORECASE,
+)
+_EMOTICON = re.compile(r"(?:^|\s)(?:[:;=8xX][-o^']?[)(\]DPp3/|]|<3|\^_?\^)$")
+_TELEPHONE = re.compile(r"(?:^|[\s:])\+?\(?\d[\d ()./-]{6,}\d$")
+_POSTCODE = re.compile(r"\b(?:[A-Z]{1,2}\d[A-Z\d]? ?\d[A-Z]{2}|[A-Z]{2} \d{5}(?:-\d{4})?|\d{5} [A-Z][a-z]+|[A-Z]\d[A-Z] \d[A-Z]\d)$")
+_NOTE = re.compile(r"\s*(?:\[\^?\w{1,10}\]:?|\(\d{1,3}\)|[\u00b9\u00b2\u00b3\u2070-\u2079]+|\*{1,3}|†|‡)\s*[A-Z]")
 _ITEM = re.compile(r"\s*(?:[-*+•◦▪‣·–—]|\[[ xX]?\]|\(?(?:\d{1,3}|[a-zA-Z]|[ivx]{1,5})[.)])\s+(?=\S)")
 _HEADING = re.compile(r"\s{0,3}#{1,6}\s+\S|\s*(\*\*|__)(?=\S)[^*_\n]{1,100}(?<=\S)\1\s*:?\s*$")
-_UNDERLINE = re.compile(r"\s*(?:={3,}|-{3,})\s*$")
+_UNDERLINE = re.compile(r"\s*(?:={3,}|-{3,}|\|?[\s:|-]*-{3}[\s:|-]*)\s*$")
 _URL = re.compile(r"(?:https?://|www\.)\S", re.IGNORECASE)
 _MAIL_HOST = re.compile(r"[^\s@]+\.\w+")
 #: Nothing ends with these; with a full stop they are abbreviations before a name or number.
@@ -38,6 +48,7 @@ _SUBJECT = re.compile(r"(?:The|A|An|He|She|It|They|We|I|This|These|His|Her|Their
 _AUXILIARY = re.compile(
     r"(?:^|\s)(?:is|are|was|were|be|been|being|has|have|had|will|would|can|could|should|may|might|must|did|does|do|that|which|who|if|while|when)$"
 )
+_HANGING = re.compile(r"\s(?:of|to|with|for|from|by|at|into|between|as)$")
 _FINITE = re.compile(r"\b(?:is|are|was|were|has|have|had|will|would|can|could|should|may|might|must|did|does)\b")
 _BRANCHING = re.compile(r"\b(?:what|which|that|who|whom|how|where|when|why|as|than|if|so)\b(?=.*\s)", re.IGNORECASE)
 _BEFORE_NAME = re.compile(r"(?:^|[\s(])(?:dr|mr|mrs|ms|prof|rep|sen|gov|gen|col|lt|sgt|vs|e\.g|i\.e|approx|fig|cf|viz)\.$", re.IGNORECASE)
@@ -94,15 +105,20 @@ def ends_whole(text: str) -> bool:
         return _STOPS_SHORT.search(bare) is None
     if _is_labelled_value(lines, bare):
         return True
+    if _EMOTICON.search(stripped):
+        return True
     if _UNFINISHED.search(bare):
         return False
     return (
         _ends_with_address(stripped)
+        or any(pattern.search(stripped) for pattern in (_CITATION, _TELEPHONE, _POSTCODE))
+        or _NOTE.match(lines.last) is not None
         or _INLINE_CODE.search(stripped) is not None
         or _WITHOUT_STOP.search(bare) is not None
         or _is_symbol(bare)
         or _remark_after_stop(text)
         or _is_signature(lines)
+        or _is_address(lines)
         or _is_of_lines(lines)
     )
 
@@ -158,6 +174,9 @@ def _is_whole_row(lines: _Lines) -> bool | None:
     last = lines.last.strip()
     above = [line.strip() for line in lines.before[-3:]]
     if last.startswith("|"):
+        columns = max((line.count("|") for line in above if line.startswith("|")), default=0)
+        if last.endswith("|") and (last.count("|") < columns or lines.underlined):
+            return False  # a row that lacks columns, or a head without rows
         return last.endswith("|") and len(last) > 1 if (last.endswith("|") or any(line.endswith("|") for line in above)) else None
     for separator in ("\t", "|"):
         columns = [line.count(separator) for line in above]
@@ -196,12 +215,11 @@ def _is_whole_item(lines: _Lines, bare: str) -> bool | None:
         return True
     if _STOPS_SHORT.search(bare):
         return False
-    if _SUBJECT.match(words):
-        if ends and ends <= _TERMINAL:
-            return False  # a list of sentences, and the last of them has no end
-        if _AUXILIARY.search(bare) and not _BRANCHING.search(words):
-            return False
-    return True
+    if ends and ends <= _TERMINAL and (len(others) > 1 or _SUBJECT.match(words)) and len(words.split()) > 3:
+        return False  # a list of sentences, and the last of them has no end
+    if len(words.split()) > 5 and _HANGING.search(bare) and not _BRANCHING.search(words):
+        return False
+    return not (_SUBJECT.match(words) and _AUXILIARY.search(bare) and not _BRANCHING.search(words))
 
 
 def _is_labelled_value(lines: _Lines, bare: str) -> bool:
@@ -231,6 +249,15 @@ def _is_signature(lines: _Lines) -> bool:
     if _VALEDICTION.search(before[-60:]):
         return True
     return (lines.apart or len(above) < min(4, len(lines.before))) and (_without_closing(before)[-1:] or " ") in _TERMINAL
+
+
+def _is_address(lines: _Lines) -> bool:
+    """Whether the last line goes on with an address that the lines before it began: after a colon, a comma or a name, in capitals and numbers."""
+    words = lines.last.split()
+    if lines.apart or not lines.before or not 0 < len(words) <= 8:
+        return False
+    above = lines.before[-1].rstrip()
+    return (above[-1] in ",:" or _is_name(above)) and all(word[0].isupper() or word[0].isdigit() or len(word) <= 3 for word in words)
 
 
 def _is_name(line: str) -> bool:

@@ -108,6 +108,41 @@ _ANYWHERE = (
     ),
     rf"\blength ?: ?~?\d+ (?:words|sentences|characters|tokens)|\bno {_SUMMARY} (?:can|could|is|was) ",
     r"\btask ?: (?:summari[sz]e|condense|write)|\b(?:request|task|instruction|goal) (?:was|is) to (?:summari[sz]e|condense|shorten)",
+    r"\bin the interests? of (?:brevity|space|readability|clarity)\b|\b(?:omitted|left out|not covered|not included|not repeated|given|listed) here\.?$",
+    (
+        r"\b(?:rounded|shortened|grouped|merged|combined|simplified|omitted"
+        r"|left out|reordered|listed|paraphrased) for (?:simplicity|readability|brevity|clarity|ease|convenience)\b"
+    ),
+    (
+        r"\bthis (?:condensed|abridged|short|shortened|shorter|simplified) version\b"
+        r"|\bthis is (?:the|an?) (?:abridged|short|condensed|shortened|simplified) version\b|\bin this version\."
+    ),
+    (
+        r"\bthe (?:\w+ )?(?:bullets|bullet points|points|sentences|lines"
+        r"|paragraphs?) (?:above|below) (?:covers?|are listed|lists?|gives?|summar|sums? up|condense)"
+    ),
+    (
+        r"\b(?:the|this|these|next|following) (?:\w+ )?(?:paragraphs?|sentences?"
+        r"|lines?|bullets?|points) (?:condense|summar|sum up|sums up|give the gist|gives the gist)"
+    ),
+    rf"\bthe {_SUMMARY} (?:stays|keeps|sticks|follows the|is limited to|is intended for|is based on|preserves|retains|avoids)\b",
+    r"\b(?:wording|order|phrasing|structure|terminology|spelling) follows (?:that of )?the (?:original|source|text|article)\b",
+    (
+        r"\b(?:nothing|no (?:information|facts?|details?)) (?:has|have|was|were) been? ?added\b"
+        r"|\btell me if (?:you (?:want|need|would|prefer|like)|anything|something)\b"
+    ),
+    (
+        r"\bif anything is (?:unclear|missing),? (?:please )?(?:ask|let|tell)\b(?! (?:a|an|the|your)\b)"
+        r"|\bdo you (?:need|want) (?:this|it|the summary|more|another)\b"
+    ),
+    (
+        r"\bis there (?:a|any) (?:part|section|point|aspect) you\b|\bi trust (?:this|it|that) (?:meets|helps|answers)\b"
+        r"|\bkey (?:facts|points) to (?:include|cover|mention)\b"
+    ),
+    (
+        r"\bto put (?:the|this) (?:article|text|document|passage) (?:in|into) a nutshell\b|\bin what follows,"
+        r"|\b(?:overview|summary|outline) of the main points follows\b"
+    ),
     # the text as given to it
     (
         rf"\b(?:the|this) (?:{_TEXT}) (?:that )?(?:was |is )?(?:provided|supplied|given)(?: (?:above|here|below|to me|by the user"
@@ -145,6 +180,14 @@ _OPENING = (
     (
         r"sure thing\b|(?:hi|hello|hey)(?: there)?!|(?:sorry|apologies|i apologi[sz]e) for (?:the|any|my) (?:confusion|mistake|error|delay"
         r"|oversight)|apologies[,.!] "
+    ),
+    (
+        r"(?:short|condensed|quick|brief|concise|plain|simple|shorter) (?:summary|version|overview|recap) ?:|summary in (?:plain|simple) \w+ ?:"
+        r"|final (?:answer|summary|version) ?:"
+    ),
+    (
+        r"in (?:just )?(?:one|two|three|four|five|a few|fewer than \d+"
+        r"|less than \d+|under \d+|about \d+|\d+) (?:short )?(?:sentences?|words|lines|bullet points)(?: or (?:less|fewer))? ?:"
     ),
     # announcements
     r"here(?: is|'s) (?:the|a) (?:short|quick|long|brief|simple|condensed|shorter) version\b",

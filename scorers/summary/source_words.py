@@ -39,11 +39,11 @@ PREPOSITIONS = listed("in within throughout across inside")
 
 #: Verbs of discussing: third person, base, past. They say what a text does, seldom what a person or a paper in the news does.
 DISCUSS = (
-    "discuss describe explain highlight outline cover emphasize emphasise explore examine delve summarize summarise present address detail "
-    "mention introduce illustrate analyze analyse elaborate underscore underline stress argue conclude suggest recount narrate concern "
-    "clarify articulate reiterate contend depict portray profile compare contrast advocate critique capture convey focus review recommend "
-    "criticize criticise encapsulate chronicle trace question investigate evaluate assess propose praise lament celebrate debunk urge quote "
-    "cite feature follow recall defend"
+    "tackle unpack dissect probe rebut expose trace discuss describe explain highlight outline cover emphasize emphasise explore examine "
+    "delve summarize summarise present address detail mention introduce illustrate analyze analyse elaborate underscore underline stress "
+    "argue conclude suggest recount narrate concern clarify articulate reiterate contend depict portray profile compare contrast advocate "
+    "critique capture convey focus review recommend criticize criticise encapsulate chronicle trace question investigate evaluate assess "
+    "propose praise lament celebrate debunk urge quote cite feature follow recall defend"
 )
 STATE = (
     "state note claim report list indicate show assert acknowledge maintain cite observe warn reveal record believe think specify remark "
@@ -56,6 +56,9 @@ WITH = {
     "open": listed("with by"),
     "close": listed("with by"),
     "end": listed("with by abruptly on"),
+    "stop": listed("before abruptly at short"),
+    "read": listed("like as"),
+    "speak": listed("of about"),
     "conclude": listed("with by that"),
     "continue": listed("with by to"),
     "turn": listed("to"),
@@ -151,9 +154,9 @@ SAID_IN = listed(
 )
 #: Parts and qualities of a text.
 PARTS = listed(
-    "purpose focus tone theme message argument topic subject thesis aim goal idea title conclusion rest remainder beginning end half part "
-    "section paragraph sentence gist essence scope point points takeaways ideas themes topics arguments messages facts details highlights "
-    "insights significance"
+    "view words opinion account perspective stance position intention attitude headline purpose focus tone theme message argument topic "
+    "subject thesis aim goal idea title conclusion rest remainder beginning end half part section paragraph sentence gist essence scope point "
+    "points takeaways ideas themes topics arguments messages facts details highlights insights significance"
 )
 #: What a text is said to be.
 KINDS = listed(
@@ -212,7 +215,8 @@ VOCABULARY = listed(
 )
 #: Without one of these, or a noun of a text, nothing is commentary: most sentences need no closer look.
 CUES = listed(
-    "i i'm i've i'll i'd you you've you'd you're your me my we us ai user prompt task instructions request requested here here's below above "
+    "sentence lines line simplicity clarity convenience interest interests abridged condensed shortened wording phrasing omitted rounded i "
+    "i'm i've i'll i'd you you've you'd you're your me my we us ai user prompt task instructions request requested here here's below above "
     "following let let's hope helps help happy glad feel hesitate sure certainly course absolutely okay ok alright great good got hi hello "
     "thank thanks sorry apologies apologize apologise unable understood note noted count length words sentences bullet points takeaways "
     "highlights ideas themes facts findings version versions tl dr summarization summarisation breakdown gist rundown digest summarize "

@@ -98,27 +98,17 @@ def _possesses(words: Sequence[str], noun: Noun) -> bool:
 
 def _speaks(words: Sequence[str], noun: Noun) -> bool:
     """Whether the noun is what a verb of saying is about: "The article discusses", "the text does not say"."""
-    at = noun.after
-    if words[at : at + 1] == ["of"]:
-        at = _past_source(words, at + 1)
-        if at < 0:
-            return False
-    elif words[at : at + 1] == ["from"] and noun.pointed:
-        while at < len(words) and words[at] not in THIRD and at < noun.after + 6:
-            at += 1
-    if words[at : at + 1] == [","]:
-        aside = next((size for size in range(2, 6) if words[at + size : at + size + 1] == [","]), 0)
-        if not aside or (words[at + 1] not in {"in", "for", "however", "then", "too", "like"} and not words[at + 1].endswith("ly")):
-            return False
-        at += aside + 1
-    while at < len(words) and (words[at].endswith("ly") or words[at] in ADVERBS):
-        at += 1
+    at = _verb_place(words, noun)
+    if at < 0:
+        return False
     if words[at + 1 : at + 2] == ["no"] and words[at] in OF_FACT:
         return noun.kind in {DOCUMENT, ARTICLE, TEXT} or noun.pointed
     verb, following = words[at] if at < len(words) else "", words[at + 1 : at + 6]
     if verb in {"does", "do", "doesn't", "don't", "did", "didn't"}:
         return _is_silent(words, at) and noun.kind not in {SUMMARY, AUTHORS} and (verb not in {"did", "didn't"} or noun.pointed)
-    if verb in {"is", "was", "are", "were", "has", "will"}:
+    if words[noun.start - 1 : noun.start] in (["which"], ["whom"], ["what"], ["as"]) and verb in {"calls", "sees", "names", "terms", "dubs", "puts"}:
+        return noun.kind in {ARTICLE, TEXT, AUTHOR, PIECE} or noun.pointed
+    if verb in {"is", "was", "are", "were", "has", "will", "can"}:
         return _is_said_to_be(words, noun, at)
     third = BASES.get(verb) if noun.kind == AUTHORS or (noun.kind == READER and words[noun.at].endswith("s")) else THIRD.get(verb)
     base = third or (PAST.get(verb) if noun.pointed else None)
@@ -129,9 +119,30 @@ def _speaks(words: Sequence[str], noun: Noun) -> bool:
         verbal = len(verb) > 3 and verb.endswith("s") and not verb.endswith(("ss", "us")) and verb.islower() and verb not in DEEDS
         open_kind = noun.kind in {TEXT, AUTHOR} or (noun.pointed and noun.kind in {ARTICLE, DOCUMENT, PIECE})
         return verbal and open_kind and bool(following) and (following[0] in OBJECTS or following[0][0].isdigit())
-    if following[:1] and following[0] in {"was", "were", "are", "have", "had", "and", "from"} | ({"of"} if base != "tell" else set()):
+    no_object = {"was", "were", "are", "have", "had", "and", "from"} | ({"of"} if base not in {"tell", "warn", "complain", "speak"} else set())
+    if following[:1] and following[0] in no_object:
         return False  # a noun, not a verb: "the text notes of the organist"
     return _says(noun, base, following)
+
+
+def _verb_place(words: Sequence[str], noun: Noun) -> int:
+    """Where the verb of a noun stands: after what qualifies the noun, an aside and adverbs; -1 where what follows makes it a text of its own."""
+    at = noun.after
+    if words[at : at + 1] == ["of"]:
+        at = _past_source(words, at + 1)
+        if at < 0:
+            return -1
+    elif words[at : at + 1] == ["from"] and noun.pointed:
+        while at < len(words) and words[at] not in THIRD and at < noun.after + 6:
+            at += 1
+    if words[at : at + 1] == [","]:
+        aside = next((size for size in range(2, 6) if words[at + size : at + size + 1] == [","]), 0)
+        if not aside or (words[at + 1] not in {"in", "for", "however", "then", "too", "like"} and not words[at + 1].endswith("ly")):
+            return -1
+        at += aside + 1
+    while at < len(words) and (words[at].endswith("ly") or words[at] in ADVERBS):
+        at += 1
+    return at
 
 
 def _is_silent(words: Sequence[str], at: int) -> bool:
@@ -180,10 +191,12 @@ def _is_said_to_be(words: Sequence[str], noun: Noun, at: int) -> bool:
         return following[0] in {"told", "introduced", "left", "given", "shown", "learn", "find", "reminded", "invited"}
     if noun.kind in {AUTHOR, AUTHORS, SUMMARY} and not noun.pointed:
         return False
-    about = {"about", "concerned", "focused", "centered", "centred", "incomplete", "truncated"}
+    if words[at] == "can":
+        return following[0] == "be" and " ".join(following[1:2]).startswith(("summar", "summed", "condensed"))
+    about = {"about", "silent", "vague", "concerned", "focused", "centered", "centred", "incomplete", "truncated"}
     if following[0] in about or list(following[:2]) in (["cut", "off"], ["written", "as"]):
         return words[at] in {"is", "are"} or noun.pointed
-    if following[0] in {"divided", "organized", "organised", "structured", "split"} and "into" in following[:3]:
+    if following[0] in {"divided", "organized", "organised", "structured", "split"} and not {"into", "around", "as"}.isdisjoint(following[:3]):
         return words[at] in {"is", "are"} and (noun.kind in {DOCUMENT, ARTICLE, TEXT, PIECE} or noun.pointed)
     if following[0] == "between" and words[noun.at] in {"conversation", "dialogue", "transcript"}:
         return words[at] == "is"
