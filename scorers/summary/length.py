@@ -1,6 +1,7 @@
 """The sublinear length penalty (Loss V3 §3.E) and the target by the compression schedule."""
 
 import math
+from collections.abc import Sequence
 
 from touchstone.scorers.summary.settings import Compression
 
@@ -17,9 +18,23 @@ def get_target_summary_length(input_tokens: int, compression: Compression | None
     return compression.global_max_tokens
 
 
-def length_loss(tokens: int, target: int) -> float:
-    """L_length = min(1, ln(1 + |tokens − target| / target))."""
-    return min(1.0, math.log1p(abs(tokens - target) / target))
+#: Support from which on a sentence counts with its whole length; below it, in proportion. An honest rewording has it as a rule, an invention has not.
+COUNTS_FROM = 0.5
+
+
+def length_loss(tokens: int, target: int, unborne: float = 0.0) -> float:
+    """L_length = min(1, ln(1 + |tokens − target| / target)), where tokens that nothing bears do not bring a short text nearer to the target.
+
+    `unborne`: tokens of sentences that the gold does not bear (`unborne_tokens`). The distance is what borne tokens fall short, or what all of them exceed,
+    whichever is more: without unborne tokens it is |tokens − target|, and a made-up sentence more never lowers it.
+    """
+    short, over = target - (tokens - unborne), tokens - target
+    return min(1.0, math.log1p(max(short, over, 0.0) / target))
+
+
+def unborne_tokens(tokens: Sequence[int], support: Sequence[float]) -> float:
+    """How many tokens are of sentences that the gold does not bear: all of one without support, none of one with `COUNTS_FROM`; one entry per sentence."""
+    return sum(count * (1.0 - min(1.0, max(0.0, borne) / COUNTS_FROM)) for count, borne in zip(tokens, support, strict=True))
 
 
 def same_tokenizer(named: str | None, model: str) -> bool:
