@@ -9,7 +9,7 @@ from itertools import combinations, islice, pairwise
 from touchstone.scorers.summary.values.clocks import MINUTES_A_DAY
 from touchstone.scorers.summary.values.surroundings import Placed, Reading
 from touchstone.scorers.summary.values.units import DAY_S, YEAR_DAYS
-from touchstone.scorers.summary.values.value import Value
+from touchstone.scorers.summary.values.value import Value, last_place
 
 #: Pairs of values that are tried.
 PAIRS_MAX = 400
@@ -135,9 +135,11 @@ def _is_rest(value: Value, stated: Reading, read: Sequence[Reading]) -> bool:
 def _is_ratio(value: Value, known: Sequence[Value]) -> bool:
     """Whether one known amount is this share of another, or grew by it."""
     share = value.readings[0][1]
-    near = 0.03 if value.hedge or value.words else 0.006
+    figure = value.figures[0] if value.figures else 0.0
+    rounded = 0.0051 * last_place(figure) if not value.words and figure else 0.0
+    near = max(0.03 * share if value.hedge or value.words else 0.0, rounded)
     for low, high in islice(_grown(known), PAIRS_MAX):
-        if any(abs(share - ratio) <= near * max(share, 1e-9) for ratio in (low / high, (high - low) / low, (high - low) / high)):
+        if any(abs(share - ratio) <= near for ratio in (low / high, (high - low) / low, (high - low) / high)):
             return True
     return False
 

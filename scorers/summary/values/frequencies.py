@@ -21,6 +21,8 @@ def frequency(tokens: Tokens, place: int, before: list[Value]) -> Value | None:
     word = tokens.text(place)
     if tokens[place].kind not in {"word", "number", "code"}:
         return None
+    if tokens.starts(place, "alternate", "days"):
+        return _found(tokens, place, place + 2, 0.5)
     return (
         _shorthand(tokens, place)
         or _times(tokens, place)
@@ -134,6 +136,9 @@ def _every(tokens: Tokens, place: int) -> Value | None:
             return value._replace(readings=(("frequency", a_day), ("frequency", slow))) if slow else value
         return None
     period_s = PERIODS_S.get(tokens.text(place + 1))
+    more = _another_part(tokens, place + 2) if tokens.text(place + 1) in _PARTS_OF_DAY else 0
+    if more:
+        return _found(tokens, place, more, 2.0)
     return _found(tokens, place, place + 2, DAY_S / period_s, weak=period_s > DAY_S) if period_s and period_s >= 3600 else None
 
 
@@ -154,4 +159,16 @@ def _rate(tokens: Tokens, place: int, before: list[Value]) -> Value | None:
 def _part_of_day(tokens: Tokens, place: int) -> Value | None:
     """A part of the day, "at bedtime", "in the morning": once a day, where a medicine is spoken of."""
     step = place + 1 + (tokens.text(place + 1) == "the")
-    return _found(tokens, place, step + 1, 1.0, weak=True) if tokens.text(step) in {"morning", "evening", "night", "bedtime"} else None
+    if tokens.text(step) not in _PARTS_OF_DAY:
+        return None
+    more = _another_part(tokens, step + 1)
+    return _found(tokens, place, more or step + 1, 2.0 if more else 1.0, weak=True)
+
+
+def _another_part(tokens: Tokens, after: int) -> int:
+    """The place behind "and at night", 0 where no such words follow."""
+    if tokens.text(after) != "and":
+        return 0
+    step = after + 1 + (tokens.text(after + 1) in {"in", "at", "each", "every"})
+    step += tokens.text(step) == "the"
+    return step + 1 if tokens.text(step) in _PARTS_OF_DAY else 0

@@ -41,6 +41,8 @@ def money(tokens: Tokens, place: int, found: Numeral) -> Value | None:
         readings, after = tuple(value * SHORT_SCALES[tokens.text(after)] for value in readings), after + 1
     if tokens.text(after) in CURRENCY_SIGNS:
         return _value("money", tokens, place, after + 1, tuple((f"money:{CURRENCY_SIGNS[tokens.text(after)]}", value) for value in readings), readings)
+    if found.figures and tokens[after].close and tokens.text(after) == "p":
+        return _value("money", tokens, place, after + 1, tuple(("money:pound", value / 100) for value in readings), readings)
     after += tokens.text(after) in {"us", "american", "canadian", "australian", "swiss", "british", "sterling", "indian"}
     name = tokens.text(after)
     if name not in CURRENCIES or (name in {"cad", "aud"} and not tokens[after].capital):
@@ -202,7 +204,11 @@ def quantity(tokens: Tokens, place: int, found: Numeral) -> Value | None:
     if not named:
         return None
     units, end = named
-    sign = -1.0 if tokens.text(place - 1) == "minus" or (tokens.text(place - 1) == "-" and tokens[place].close and not tokens[place - 1].close) else 1.0
+    below = tokens.starts(end, "below", "zero") or tokens.starts(end, "below", "freezing")
+    end += 2 * below
+    sign = (
+        -1.0 if below or tokens.text(place - 1) == "minus" or (tokens.text(place - 1) == "-" and tokens[place].close and not tokens[place - 1].close) else 1.0
+    )
     readings = tuple((one.dimension, sign * value * one.factor + one.offset) for value in found.readings for one in units)
     if tokens.text(joint) == "m" and tokens[joint].close:
         readings += tuple(("number", value * 1e6) for value in found.readings)

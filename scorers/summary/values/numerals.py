@@ -249,6 +249,8 @@ def _ending(tokens: Tokens, number: Numeral, last: float) -> Numeral:
     step = after + (tokens.text(after) == "-" and tokens[after].close)
     word = tokens.text(step)
     if word in _PARTS and (word.endswith(("s", "halves")) or value == 1) and value < _PARTS[word] <= 10 and number.form == "cardinal":
+        if tokens.text(step + 1) == "of" and tokens.text(step + 2) in {"a", "one"} and tokens.text(step + 3) in _SCALES:
+            return Numeral((value / _PARTS[word] * _SCALES[tokens.text(step + 3)],), step + 4, figures=False)
         return Numeral((value / _PARTS[word],), step + 1, "fraction", figures=False)
     if word in _ORDINALS and 20 <= last < 100 and _ORDINALS[word] < 10:
         return Numeral((value + _ORDINALS[word],), step + 1, "ordinal", figures=False)

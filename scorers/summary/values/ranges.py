@@ -5,7 +5,7 @@ from __future__ import annotations
 from touchstone.scorers.summary.values.tokens import Tokens
 from touchstone.scorers.summary.values.value import Value
 
-_JOINS = frozenset({"-", "to", "and", "or", "through", "until", "versus", "v", "against"})
+_JOINS = frozenset({"x", "×", "by", "-", "to", "and", "or", "through", "until", "versus", "v", "against"})
 #: Between these a word may stand that both count: "nine votes to four".
 _OPPOSING = frozenset({"to", "against", "versus"})
 _SPANNING = frozenset({"-", "to", "through", "until"})

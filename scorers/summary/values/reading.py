@@ -32,7 +32,10 @@ _HEDGES: tuple[tuple[tuple[str, ...], Hedge], ...] = (
     (("just", "under"), "nearly"), (("just", "below"), "nearly"), (("short", "of"), "nearly"), (("nearly",), "nearly"), (("almost",), "nearly"),
     (("approaching",), "nearly"), (("close", "to"), "about"), (("about",), "about"), (("around",), "about"), (("roughly",), "about"),
     (("approximately",), "about"), (("approx",), "about"), (("approx", "."), "about"), (("some",), "about"), (("circa",), "about"), (("ca", "."), "about"),
-    (("c", "."), "about"), (("~",), "about"), (("≈",), "about"), (("near",), "about"), (("estimated",), "about"),
+    (("c", "."), "about"), (("~",), "about"), (("≈",), "about"), (("near",), "about"), (("estimated",), "about"), (("barely",), "about"),
+    (("not", "quite"), "nearly"),
+    (("getting", "on", "for"), "nearly"), (("part", "of"), "nearly"), (("most", "of"), "nearly"), (("much", "of"), "nearly"), (("as", "many", "as"), "under"),
+    (("region", "of"), "about"), (("order", "of"), "about"), (("upward", "of"), "over"), (("north", "of"), "over"), (("inside",), "under"),
 )  # fmt: skip
 _LONGEST_FIRST = sorted(_HEDGES, key=lambda pair: -len(pair[0]))
 
@@ -57,7 +60,7 @@ def _values_at(tokens: Tokens, place: int, before: list[Value]) -> list[Value]:
     """The values that begin at this token: the first reader that knows it says."""
     often = frequency(tokens, place, before)
     if often:
-        return [often]
+        return [often._replace(hedge=_hedge(tokens, place, often.after), words=True) if often.kind == "duration" else often]
     for reader in (_clock, measures.blood_pressure, _date, _numeral):
         found = reader(tokens, place)
         if found:
@@ -124,7 +127,7 @@ def _numeral(tokens: Tokens, place: int) -> list[Value]:
     found = numeral(tokens, place + sign)
     if not found or (tokens.text(place - 1) in VAGUE and not found.figures and found.readings[0] >= 100):
         return []
-    hedge = _hedge(tokens, place, found)
+    hedge = _hedge(tokens, place, found.after)
     for measure in (measures.money, measures.share, measures.age, measures.span, measures.quantity):
         value = measure(tokens, place, found)
         if value:
@@ -168,7 +171,8 @@ def heads(tokens: Tokens, value: Value, *, following_only: bool = False) -> froz
     while len(found) < HEAD_WORDS and tokens[place].kind == "word" and tokens.text(place) not in STOPWORDS:
         if tokens.text(place) in _NOT_COUNTED or numeral(tokens, place):
             break
-        found.append(stem(tokens.text(place)))
+        if len(tokens.text(place)) > 1:
+            found.append(stem(tokens.text(place)))
         place += 1
         place += tokens.text(place) == "-" and tokens[place].close
     if found or following_only:
@@ -180,14 +184,15 @@ def heads(tokens: Tokens, value: Value, *, following_only: bool = False) -> froz
     return frozenset({stem(before.text)}) if labelled else frozenset()
 
 
-def _hedge(tokens: Tokens, place: int, found: Numeral) -> Hedge:
+def _hedge(tokens: Tokens, place: int, after: int) -> Hedge:
     """What the words around a number say of its exactness."""
     article = tokens.text(place - 1) in {"a", "an", "the"}
     for words, hedge in _LONGEST_FIRST:
         for start in {place, place - article}:
             if tokens.starts(start - len(words), *words):
                 return hedge
-    after = found.after
+    if tokens.starts(after, "-", "odd") or tokens.starts(after, "or", "thereabouts"):
+        return "about"
     if tokens.starts(after, "or", "so"):
         return "about"
     if tokens.starts(after, "or", "more") or tokens.text(after) == "+" or tokens.starts(after, "and", "over"):

@@ -199,13 +199,11 @@ def _per(tokens: Tokens, after: int, upper: tuple[Unit, ...]) -> tuple[tuple[Uni
         seconds = SPANS_S[lower]
         named = {"length": "speed", "volume": "flow", "information": "bandwidth"}
         return tuple(Unit(named[part.dimension], part.factor / seconds, part.clinical) for part in upper if part.dimension in named), after + 2
-    if sign == "/" and lower in UNITS:
+    if sign in {"/", "per"} and lower in UNITS:
         parts = tuple(
             Unit(f"{part.dimension}/{below.dimension}", part.factor / below.factor, max(part.clinical, below.clinical))
             for part in upper
             for below in UNITS[lower]
         )
         return parts, after + 2
-    if sign == "/" and (lower in SPANS_S):
-        return upper, after
     return upper, after

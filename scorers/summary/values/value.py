@@ -10,8 +10,8 @@ from touchstone.scorers.summary.values.dates import When
 Kind = Literal["number", "ordinal", "age", "quantity", "frequency", "date", "clock", "duration", "money", "percentage"]
 Hedge = Literal["", "about", "nearly", "over", "under"]
 
-#: How far "about" reaches, and the same for a fraction in words: "a third" of 31 %.
-ABOUT, ABOUT_FRACTION = 0.055, 0.1
+#: How far "about" reaches, and the same for fractions and spans in words: "about a third" of 31 %, "about an hour" of 55 minutes.
+ABOUT, ABOUT_FRACTION = 0.055, 0.12
 #: A rounded value may be so far from what it rounds.
 ROUNDED = 0.025
 #: A month has 28 to 31 days: calendars are compared a little loosely.
@@ -49,9 +49,14 @@ def same(here: Value, there: Value) -> bool:
         return True
     for dimension, amount in here.readings:
         for other, its in there.readings:
-            if dimension == other and (_near(here, amount, there, its) or _covered(here, amount, there) or _covered(there, its, here)):
+            if _one_dimension(dimension, other) and (_near(here, amount, there, its) or _covered(here, amount, there) or _covered(there, its, here)):
                 return True
     return _same_figures(here, there)
+
+
+def _one_dimension(mine: str, its: str) -> bool:
+    """Whether amounts of two dimensions compare: cents are of any currency."""
+    return mine == its or ("money:" in {mine, its} and mine.startswith("money") and its.startswith("money"))
 
 
 def leaves_room(rough: Value, exact: Value) -> bool:
@@ -112,7 +117,7 @@ def _near(here: Value, mine: float, there: Value, its: float) -> bool:
         and abs(mine - its) <= CALENDAR * max(mine, its)
     ):
         return True
-    return _reaches(here, mine, its) or _reaches(there, its, mine) or _rounds(here, mine, its) or _rounds(there, its, mine)
+    return _reaches(here, mine, its) or _reaches(there, its, mine) or _rounds(here, mine, there, its) or _rounds(there, its, here, mine)
 
 
 def _scale(value: Value, amount: float) -> float:
@@ -132,22 +137,24 @@ def _reach(hedged: Value, amount: float) -> tuple[float, float]:
         reach = 0.04 * amount if fraction else 0.0
         return amount - reach, amount + reach
     if hedged.hedge == "about":
-        reach = (ABOUT_FRACTION if fraction else ABOUT) * amount
+        rough = fraction or (hedged.words and hedged.kind == "duration")
+        reach = (ABOUT_FRACTION if rough else ABOUT) * amount
         return amount - reach, amount + reach
     if hedged.hedge == "nearly":
-        return 0.88 * amount, 1.01 * amount
+        return 0.85 * amount, 1.01 * amount
     step = last_place(hedged.figures[0]) / hedged.figures[0] if hedged.figures and hedged.figures[0] else 0.0
     far = min(0.5, max(0.1, 1.5 * step))
     return (amount, (1 + far) * amount) if hedged.hedge == "over" else ((1 - far) * amount, amount)
 
 
-def _rounds(short: Value, amount: float, other: float) -> bool:
-    """Whether the amount is the other one rounded to the figures it is written with, two at least: 1,800 for 1,793, 12 % for 11.8 %."""
-    figure = short.figures[0] if short.figures else 0.0
+def _rounds(short: Value, amount: float, long: Value, other: float) -> bool:
+    """Whether the amount is the other one rounded to the figures it is written with: 1,800 for 1,793, 12 % for 11.8 %, 7 years for 7.1; no room number is."""
+    figure, exact = (value.figures[0] if value.figures else 0.0 for value in (short, long))
     if not figure or (short.words and short.kind == "percentage") or short.kind in {"date", "clock", "age", "ordinal", "frequency"}:
         return False
     place = last_place(figure)
-    if figure < 10 * place or abs(amount - other) > ROUNDED * abs(other):
+    whole = exact.is_integer()
+    if (figure < 10 * place and whole) or (short.kind == "number" and whole and figure < 1000) or abs(amount - other) > ROUNDED * abs(other):
         return False
     return abs(amount - other) <= 0.501 * place * abs(amount / figure)
 
