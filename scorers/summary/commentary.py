@@ -39,12 +39,12 @@ def commentary_in(sentences: Iterable[str]) -> Iterator[int]:
     for index, sentence in enumerate(sentences):
         spoken = bare(sentence)
         words = tokens(spoken)
-        if _has_cue(words) and (is_about_its_source(words, introduced) or is_assistant(spoken.lower()) or score(words, introduced) > 0):
+        if has_cue(words) and (is_about_its_source(words, introduced) or is_assistant(spoken.lower()) or score(words, introduced) > 0):
             yield index
         introduced |= introduces(words)
 
 
-def _has_cue(words: Sequence[str]) -> bool:
+def has_cue(words: Sequence[str]) -> bool:
     """Whether a sentence has a word for a text or its writer, or one of those that assistants use."""
     return any(word in CUES or word_kind(word.removesuffix("'s")) for word in map(str.lower, words))
 

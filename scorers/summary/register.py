@@ -26,7 +26,11 @@ _POINTS = (
     r"|conclusions?|aspects?)"
 )
 _SHORTEN = r"(?:summari[sz]|condens|shorten|paraphras|rephras|simplif|distil|boil|abridg|recap)"
-_WE = r"(?:i|we)"
+#: It is the summary or its source that this is about.
+_WORK = (
+    r"(?=.{0,80}\b(?:summar\w*|texts?|sources?|articles?|documents?|passage|words|facts?|points?|sentences?|key|main|details|concise"
+    r"|transcript|file|link|information)\b)"
+)
 
 #: Unmistakable wherever they stand.
 _ANYWHERE = (
@@ -217,7 +221,7 @@ _OPENING = (
     ),
     rf"(?:here(?: is|'s| are)) {_A}(?:requested|revised|updated|json|final|condensed|shortened|rewritten|simplified)\b",
     rf"(?:here(?: is|'s)) (?:what|how) {_THE} {_GIVEN}{_TEXT}",
-    rf"(?:below|here),? (?:you (?:will|can|'ll)|i(?:'ve|'ll| have| will)? (?:\w+ )?{_SHORTEN})",
+    rf"(?:below|here),? (?:you (?:will|can|'ll) (?:find|see|read) (?:an?|the|my) (?:\w+ )?{_SUMMARY}|i(?:'ve|'ll| have| will)? (?:\w+ )?{_SHORTEN})",
     rf"(?:here|below), .{{1,80}}\b(?:is|are|has been|have been) {_SHORTEN}e?d\b",
     (
         rf"(?:an?|the|my) (?:(?:brief|short|concise|quick|detailed|one-sentence) )?{_SUMMARY} of {_THE} {_GIVEN}(?:document|article|text|passage"
@@ -255,7 +259,7 @@ _OPENING = (
     ),
     # the assistant speaks of its work
     (
-        rf"(?:{_WE}|i(?:'ve|'ll)|i (?:have|will|would|can|did|was able to))(?: (?:now|briefly|also|just|then|only|deliberately|carefully|not|first"
+        rf"(?:i|i(?:'ve|'ll)|i (?:have|will|would|can|did|was able to))(?: (?:now|briefly|also|just|then|only|deliberately|carefully|not|first"
         r"|read through .{1,40} and))*"
         rf" (?:{_SHORTEN}(?:e[ds]?|ed|y|ied|led)?|kept|keep|left out|leave out|omitted|omit|pulled out|pull out|extracted|extract|grouped|focused on"
         r"|highlighted|structured|organi[sz]ed|read through|read over|included|include|preserved"
@@ -266,8 +270,13 @@ _OPENING = (
     ),
     (
         r"(?:unfortunately,? |sorry,? (?:but )?|i(?: am|'m) sorry,? (?:but )?|i apologi[sz]e,? (?:but )?)?i(?: am|'m| was| were"
-        r"|'ve been)? (?:un(?:able)|not able) to (?:summari[sz]e|provide|access|read|open|fulfil|help|generate|assist|find|verify|determine|tell"
-        r"|confirm|locate|identify|process|view|complete|extract)\b"
+        r"|'ve been)? (?:un(?:able)|not able) to (?:summari[sz]e|provide (?:a|an|any|more|you|the|further)|access|open|fulfil|help (?:with|you)|generate"
+        r"|assist|verify|process|fulfill)\b"
+    ),
+    (
+        r"(?:unfortunately,? )?i(?: am|'m| was| were|'ve been)? (?:un(?:able)|not able) to (?:find|determine|tell|confirm|locate|identify|view|complete"
+        r"|extract|see)\b"
+        rf"{_WORK}"
     ),
     (
         r"(?:unfortunately,? |sorry,? (?:but )?|i(?: am|'m) sorry,? (?:but )?|i apologi[sz]e,? (?:but )?)?i (?:cannot|can't|can not|could not"
@@ -280,16 +289,13 @@ _OPENING = (
     r"i(?: am|'m) sorry,? (?:but )?(?:i|as an ai|the (?:text|document|article)|there (?:is|was) no)\b",
     r"i apologi[sz]e\b",
     r"i(?:'d| would) be (?:happy|glad) to\b",
-    r"i(?:'ll| will) (?:now )?(?:keep (?:this|it)|focus on|check|make sure|summari|be concise|start|do my best|provide|write)",
     (
-        r"(?:now,? )?i (?:will|need to|should|must|have to|want to)(?: now| first| also)? (?:check|identify|make sure|summari[sz]e|extract|write"
-        r"|focus|include|keep|draft|count|verify|re-?read|mention|avoid|condense|cover|produce)\b"
+        r"(?:(?:first|next|now|then|finally|okay|so),? )?(?:i (?:will|need to|should|must|have to|want to)|i'll|let me|let's|we need to|we should|we must)"
+        r"(?: now| first| also| just)? (?:check|identify|make sure|summari[sz]e|extract|write|focus|include|keep|draft|count|verify|re-?read|mention|avoid"
+        r"|condense"
+        rf"|cover|produce|list|add|look|read|start|provide|do my best|be concise)\b{_WORK}"
     ),
-    (
-        r"(?:first|next|now|then|finally|okay|so),? (?:i (?:will|need|should|must|have to)|i'll|let me|let's|we need to|we should|we must) ?(?:to )?"
-        r"(?:\w+ )?(?:check|identify|make|summari[sz]e|extract|write|focus|include|keep|draft|count|verify|re-?read|mention|avoid|look|read|produce"
-        r"|condense|cover)?\b"
-    ),
+    rf"i(?:'ll| will|'d| would like to) (?:now )?(?:{_SHORTEN}|keep (?:this|it) (?:short|brief|concise)|be concise)",
     (
         rf"(?:we|i) (?:need|have|are asked|am asked|were asked|want) to (?:\w+ )?(?:{_SHORTEN}|write|produce|create|identify|extract|rewrite"
         r"|generate|output|answer)(?=.{0,60}\b(?:text|summary|article|document|passage|words|sentences|points|bullet)\b)"

@@ -106,7 +106,16 @@ def _speaks(words: Sequence[str], noun: Noun) -> bool:
     verb, following = words[at] if at < len(words) else "", words[at + 1 : at + 6]
     if verb in {"does", "do", "doesn't", "don't", "did", "didn't"}:
         return _is_silent(words, at) and noun.kind not in {SUMMARY, AUTHORS} and (verb not in {"did", "didn't"} or noun.pointed)
-    if words[noun.start - 1 : noun.start] in (["which"], ["whom"], ["what"], ["as"]) and verb in {"calls", "sees", "names", "terms", "dubs", "puts"}:
+    if words[noun.start - 1 : noun.start] in (["which"], ["whom"], ["what"], ["as"]) and verb in {
+        "calls",
+        "sees",
+        "names",
+        "terms",
+        "dubs",
+        "puts",
+        "attributes",
+        "considers",
+    }:
         return noun.kind in {ARTICLE, TEXT, AUTHOR, PIECE} or noun.pointed
     if verb in {"is", "was", "are", "were", "has", "will", "can"}:
         return _is_said_to_be(words, noun, at)
@@ -160,6 +169,8 @@ def _says(noun: Noun, base: str, following: Sequence[str]) -> bool:
         fits = bool(following) and following[0] in WITH[base]
         if base in {"give", "provide", "offer", "contain", "include"} and not (noun.pointed or noun.kind == AUTHOR):
             fits = fits and any(word in OF_CONTENT for word in following[:5])
+        if base == "take":
+            fits = fits and not {"reader", "readers", "us", "look", "view", "stance"}.isdisjoint(following[1:5])
         if base in {"use", "make", "ask", "call", "draw"}:
             fits = fits and (noun.kind == AUTHOR or (base == "call" and noun.kind in {ARTICLE, TEXT, PIECE}))
         if base in {"seem", "appear"}:

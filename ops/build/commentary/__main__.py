@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from touchstone.scorers.summary.commentary import bare
+from touchstone.scorers.summary.commentary import bare, has_cue
 from touchstone.scorers.summary.commentary_model import features
 from touchstone.scorers.summary.nouns import introduces, tokens
 from touchstone.scorers.summary.register import is_assistant
@@ -43,7 +43,7 @@ Floats = NDArray[np.float64]
 
 
 class Row(NamedTuple):
-    """A labelled text. `sentences`: the features of each; `by_rule`: whether a rule finds it."""
+    """A labelled text. `sentences`: the features of each that has a cue; `by_rule`: whether a rule finds it."""
 
     text: str
     commentary: bool
@@ -60,7 +60,7 @@ class Weights(NamedTuple):
 
     def of(self, row: Row) -> float:
         """The greatest log odds of a text's sentences."""
-        return max(self.bias + sum(self.weights.get(feature, 0.0) for feature in sentence) for sentence in row.sentences)
+        return max((self.bias + sum(self.weights.get(feature, 0.0) for feature in sentence) for sentence in row.sentences), default=-np.inf)
 
 
 def read(paths: Sequence[Path]) -> list[Row]:
@@ -82,7 +82,8 @@ def _row(text: str, commentary: bool, group: str) -> Row:
     for span in split(text):
         sentence = bare(text[span.start : span.end])
         words = tokens(sentence)
-        sentences.append(frozenset(features(words, introduced)))
+        if has_cue(words):  # the others are not asked about
+            sentences.append(frozenset(features(words, introduced)))
         by_rule = by_rule or is_assistant(sentence.lower()) or is_about_its_source(words, introduced)
         introduced |= introduces(words)
     return Row(text, commentary, group, tuple(sentences), by_rule)

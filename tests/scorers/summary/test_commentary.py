@@ -22,7 +22,7 @@ CORPUS = rows("meta_commentary")
 SHARES_MIN = {
     "hard_fails_written": {"mention": 1.0, "commentary": 0.97, "whole": 1.0, "cut": 1.0},
     "hard_fails_dev": {"mention": 1.0, "commentary": 1.0, "whole": 1.0, "cut": 1.0},
-    "hard_fails_unseen": {"mention": 0.95, "commentary": 0.79, "whole": 0.97, "cut": 1.0},
+    "hard_fails_unseen": {"mention": 0.93, "commentary": 0.79, "whole": 0.97, "cut": 1.0},
 }
 
 
