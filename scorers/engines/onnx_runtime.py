@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
 LABELS = ("entailment", "neutral", "contradiction")
 BATCH_TOKENS = 4_096
-#: Where int8's two likeliest labels lie nearer than this, float32 decides: about one pair in twenty, and most of those whose label rounding would change.
-CLOSE = 0.05
+#: Where int8's two likeliest labels lie nearer than this for each layer, which adds rounding, float32 decides: about one pair in sixteen.
+CLOSE_PER_LAYER = 1 / 120
 #: Names by which the library says that memory is short.
 NO_MEMORY = ("failed to allocate memory", "bad_alloc", "bad allocation", "out of memory")
 
@@ -78,8 +78,9 @@ class _OnOnnx:
 class OnnxClassifier(_OnOnnx):
     """A classifier with the labels of its folder. `exact`: the same in float32, for pairs whose label int8 leaves open."""
 
-    def __init__(self, *given: Any, labels: Mapping[int, str], exact: onnxruntime.InferenceSession | None = None) -> None:
-        super().__init__(*given)
+    def __init__(self, shape: Shape, *given: Any, labels: Mapping[int, str], exact: onnxruntime.InferenceSession | None = None) -> None:
+        super().__init__(shape, *given)
+        self._close = shape.layers * CLOSE_PER_LAYER
         self.labels = labels
         self._exact = exact
 
@@ -90,7 +91,7 @@ class OnnxClassifier(_OnOnnx):
             if self._exact is None:
                 return rows
             best = np.partition(rows, -2, axis=1)
-            close = best[:, -1] - best[:, -2] < CLOSE
+            close = best[:, -1] - best[:, -2] < self._close
             if close.any():
                 longest = int(inputs["mask"][close].sum(axis=1).max())
                 rows[close] = self._exact.run(None, {name: array[close, :longest] for name, array in inputs.items()})[0]

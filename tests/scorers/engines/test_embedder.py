@@ -11,7 +11,7 @@ from tests.lazily import lazily
 from tests.scorers.engines.tiny import SENTENCES, encoder
 from touchstone.schemas.settings.engines import EngineSettings
 from touchstone.scorers.base import Unavailable
-from touchstone.scorers.engines.weights import default_base
+from touchstone.scorers.engines.encoders import default_base
 
 with lazily():
     import torch

@@ -17,6 +17,9 @@ with lazily():
         BertConfig,
         BertForSequenceClassification,
         BertModel,
+        MPNetConfig,
+        MPNetForSequenceClassification,
+        MPNetModel,
         PreTrainedTokenizerFast,
         RobertaConfig,
         RobertaForSequenceClassification,
@@ -131,12 +134,20 @@ def _sizes(tokenizer: Any, labels: tuple[str, ...]) -> dict[str, Any]:
     }
 
 
+def mpnet_config(tokenizer: Any, labels: tuple[str, ...] = NAMES) -> Any:
+    """MPNet: no types, positions from behind the padding id, and distances that count in attention."""
+    return MPNetConfig(max_position_embeddings=98, **_sizes(tokenizer, labels))
+
+
 def classifier(kind: str, labels: tuple[str, ...] = NAMES, *, seed: int = 1) -> tuple[Any, Any]:
     """(model, tokenizer) of a family, with random weights."""
     torch.manual_seed(seed)
     if kind == "roberta":
         tokenizer = roberta_tokenizer()
         return RobertaForSequenceClassification(RobertaConfig(max_position_embeddings=98, **_sizes(tokenizer, labels))), tokenizer
+    if kind == "mpnet":
+        tokenizer = roberta_tokenizer()
+        return MPNetForSequenceClassification(mpnet_config(tokenizer, labels)), tokenizer
     if kind == "deberta":
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # its module uses what torch has deprecated
@@ -158,9 +169,14 @@ def saved(folder: Path, kind: str = "bert", labels: tuple[str, ...] = NAMES, *, 
     return folder
 
 
-def encoder(folder: Path) -> Path:
-    """A tiny BERT without a head, as a folder."""
+def encoder(folder: Path, kind: str = "bert") -> Path:
+    """A tiny BERT or MPNet without a head, as a folder."""
     torch.manual_seed(2)
+    if kind == "mpnet":
+        tokenizer = roberta_tokenizer()
+        MPNetModel(mpnet_config(tokenizer)).save_pretrained(folder)
+        tokenizer.save_pretrained(folder)
+        return folder
     tokenizer = bert_tokenizer()
     BertModel(BertConfig(max_position_embeddings=96, **_sizes(tokenizer, NAMES))).save_pretrained(folder)
     tokenizer.save_pretrained(folder)

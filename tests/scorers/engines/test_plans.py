@@ -1,0 +1,101 @@
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from touchstone.schemas.settings.engines import EngineSettings
+from touchstone.scorers.base import ConfigError
+from touchstone.scorers.engines import plans
+from touchstone.scorers.engines.plans import Plan, form_of, plan
+
+
+@pytest.fixture
+def here(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Decide what this machine has: `here(torch=True, onnx=True, gpu=False, bfloat16=True)`."""
+
+    def decide(*, torch: bool = True, onnx: bool = True, gpu: bool = False, bfloat16: bool = True) -> None:
+        there = {plans.TORCH_LIBRARIES: torch, plans.ONNX_LIBRARIES: onnx}
+        monkeypatch.setattr(plans, "_installed", there.__getitem__)
+        monkeypatch.setattr(plans, "gpu_here", lambda settings: gpu and settings.runtime != "onnx" and settings.device != "cpu")
+        monkeypatch.setattr(plans, "_torch_numbers", lambda *, gpu: "bfloat16" if gpu or bfloat16 else "float32")
+
+    decide()
+    return decide
+
+
+@pytest.mark.parametrize(
+    ("settings", "wanted"),
+    [
+        ({}, Plan("onnx", "int8")),
+        ({"dtype": "float32"}, Plan("onnx", "float32")),
+        ({"dtype": "int8"}, Plan("onnx", "int8")),
+        ({"runtime": "onnx"}, Plan("onnx", "int8")),
+        ({"runtime": "torch"}, Plan("torch", "bfloat16")),
+        ({"dtype": "bfloat16"}, Plan("torch", "bfloat16")),
+        ({"dtype": "float16"}, Plan("torch", "float16")),
+        ({"runtime": "torch", "dtype": "float32"}, Plan("torch", "float32")),
+        ({"nli_model": "somebody/some-model"}, Plan("torch", "bfloat16")),
+    ],
+)
+def test_on_a_cpu_onnx_runs_what_has_a_graph_and_torch_the_rest(here: Any, settings: dict[str, Any], wanted: Plan) -> None:
+    assert plan(EngineSettings(**settings), "nli") == wanted
+
+
+def test_on_a_gpu_torch_runs_unless_the_settings_name_the_cpu(here: Any) -> None:
+    here(gpu=True)
+    assert plan(EngineSettings(), "nli") == Plan("torch", "bfloat16")
+    assert plan(EngineSettings(device="cpu"), "nli") == Plan("onnx", "int8")
+
+
+def test_a_cpu_without_bfloat16_computes_in_float32_on_torch(here: Any) -> None:
+    here(bfloat16=False)
+    assert plan(EngineSettings(runtime="torch"), "nli") == Plan("torch", "float32")
+
+
+def test_where_one_of_the_two_is_missing_the_other_runs(here: Any) -> None:
+    here(onnx=False)
+    assert plan(EngineSettings(), "nli") == Plan("torch", "bfloat16")
+    here(torch=False)
+    assert plan(EngineSettings(), "nli") == Plan("onnx", "int8")
+
+
+@pytest.mark.parametrize(
+    ("there", "settings", "said"),
+    [
+        ({"torch": False}, {"runtime": "torch"}, r"needs torch.*touchstone-stream\[nli\]"),
+        ({"torch": False}, {"nli_model": "somebody/some-model"}, r"touchstone-stream\[nli\].*some-model has no graph"),
+        ({"torch": False}, {"dtype": "bfloat16"}, r"touchstone-stream\[nli\]"),
+        ({"torch": False, "onnx": False}, {}, r"touchstone-stream\[nli\]"),
+        ({"onnx": False}, {"runtime": "onnx"}, r"touchstone-stream\[nli-onnx\]"),
+        ({"onnx": False}, {"dtype": "int8"}, r"touchstone-stream\[nli-onnx\]"),
+        ({}, {"runtime": "onnx", "nli_model": "somebody/some-model"}, "some-model has no graph"),
+        ({}, {"runtime": "onnx", "dtype": "bfloat16"}, "int8 or float32"),
+        ({}, {"runtime": "onnx", "device": "cuda"}, "runs on CPUs"),
+        ({}, {"runtime": "torch", "dtype": "int8"}, "ONNX Runtime's"),
+    ],
+)
+def test_what_cannot_be_is_said_in_one_line(here: Any, there: dict[str, bool], settings: dict[str, Any], said: str) -> None:
+    here(**there)
+    with pytest.raises(ConfigError, match=said) as caught:
+        plan(EngineSettings(**settings), "nli")
+    assert "\n" not in str(caught.value)
+    assert form_of(EngineSettings(**settings)) == "unknown"
+
+
+def test_the_form_names_the_numbers_and_not_the_runtime(here: Any) -> None:
+    assert form_of(EngineSettings()) == "int8"
+    assert form_of(EngineSettings(runtime="onnx", dtype="float32")) == form_of(EngineSettings(runtime="torch", dtype="float32")) == "float32"
+    assert form_of(EngineSettings(embedder_model="somebody/encoder")) == "int8, embedder bfloat16"
+
+
+def test_a_folder_is_planned_without_loading_it(here: Any, tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text('{"model_type": "deberta-v2"}')
+    loaded = set(sys.modules)
+    assert plan(EngineSettings(nli_model=str(tmp_path)), "nli").runtime == "torch"
+    assert not {"torch", "onnxruntime", "transformers"} & (set(sys.modules) - loaded)
+
+
+def test_only_results_that_round_carry_a_mark() -> None:
+    assert Plan("onnx", "float32").mark == ""
+    assert Plan("torch", "bfloat16").mark == "+bfloat16"
