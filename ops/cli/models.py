@@ -141,7 +141,7 @@ def _engine_settings(**given: str | None) -> "tuple[EngineSettings, str]":
     from touchstone.scorers.registry import load_suite
 
     own: Any = suite_settings(load_suite("summary_loss"), env=os.environ)
-    changed = {name: value for name, value in given.items() if value is not None}
+    changed: dict[str, str | None] = {name: value for name, value in given.items() if value is not None}
     if "nli_model" in changed:
         changed["nli_revision"] = None
     try:

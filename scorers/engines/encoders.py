@@ -181,3 +181,8 @@ ENCODERS = (MINILM, MPNET)
 def encoder_of(name: str) -> Encoder | None:
     """The encoder that an adapter names, by either of its names; None for one that is not in the catalogue."""
     return next((encoder for encoder in ENCODERS if name in {encoder.name, encoder.hub, encoder.title}), None)
+
+
+def default_base() -> Path:
+    """The folder of the all-MiniLM-L6-v2 weights. Raises: ConfigError where they cannot be had."""
+    return MINILM.fetch()

@@ -8,7 +8,6 @@ import os
 from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 from touchstone.scorers.base import ConfigError
 
@@ -24,20 +23,6 @@ UNWANTED = ("onnx/*", "openvino/*", "coreml/*")
 INCIDENTAL = ("_name_or_path", "transformers_version", "base_model_name_or_path", "peft_version", "torch_dtype", "dtype")
 #: A file named like a configuration that lists training sets: some copies of a model have it and some do not.
 TRAINING_SETS = "data_config.json"
-
-
-def default_base() -> Path:
-    """The folder of the all-MiniLM-L6-v2 weights. Raises: ConfigError where they cannot be had."""
-    from touchstone.scorers.engines.catalogue import base_folder_of
-
-    return base_folder_of(DEFAULT_BASE)
-
-
-def default_scores() -> dict[str, Any] | None:
-    """The scores that were measured for the default model, as `touchstone models evaluate` writes them; None where there are none yet."""
-    from touchstone.scorers.engines.catalogue import SMALL
-
-    return SMALL.scores()
 
 
 def folder_of(model: str, revision: str | None, *, offline: bool, setting: str) -> Path:

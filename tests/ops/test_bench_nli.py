@@ -86,7 +86,7 @@ def tiny_model(folder: Path) -> Path:
         import torch
         from transformers import AutoTokenizer, BertConfig, BertForSequenceClassification
 
-        from touchstone.scorers.engines.weights import default_base
+        from touchstone.scorers.engines.encoders import default_base
 
         torch.manual_seed(7)
         labels = {0: "entailment", 1: "neutral", 2: "contradiction"}

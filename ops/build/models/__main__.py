@@ -36,7 +36,7 @@ def main(arguments: list[str] | None = None) -> int:
         from transformers import AutoTokenizer, logging
 
         from touchstone.ops.build.models.loop import Recipe, Run, adapted_model
-        from touchstone.scorers.engines.weights import default_base
+        from touchstone.scorers.engines.encoders import default_base
     except ModuleNotFoundError as missing:
         return _say_and_fail(f"training needs the extra 'nli' ({missing.name} is missing): pip install 'touchstone-stream[nli]'")
     logging.set_verbosity_error()  # type: ignore[no-untyped-call]

@@ -66,7 +66,7 @@ def test_an_unknown_choice_is_told_in_one_line(capsys: pytest.CaptureFixture[str
 def test_a_stopped_run_goes_on_to_the_same_adapter(tmp_path: Path) -> None:
     from transformers import AutoTokenizer
 
-    from touchstone.scorers.engines.weights import default_base
+    from touchstone.scorers.engines.encoders import default_base
 
     base = str(default_base())
     tokenizer = AutoTokenizer.from_pretrained(base)
@@ -108,7 +108,7 @@ def stop_after(run: Run, steps: int, pairs: list[Pair]) -> None:
 def test_a_run_can_begin_with_another_runs_adapter(tmp_path: Path) -> None:
     from transformers import AutoTokenizer
 
-    from touchstone.scorers.engines.weights import default_base
+    from touchstone.scorers.engines.encoders import default_base
 
     base = str(default_base())
     tokenizer = AutoTokenizer.from_pretrained(base)
