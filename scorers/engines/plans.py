@@ -31,6 +31,8 @@ TORCH_LIBRARIES = ("torch", "transformers", "sentence_transformers")
 ONNX_LIBRARIES = ("onnxruntime", "tokenizers", "safetensors")
 #: Processor features, as Linux names them, that compute bfloat16.
 BFLOAT16_FLAGS = frozenset({"avx512_bf16", "amx_bf16"})
+#: The same for sums of products of bytes.
+INT8_FLAGS = frozenset({"avx512_vnni", "avx_vnni"})
 #: Heads that have a graph.
 HEADS = ("BertForSequenceClassification", "MPNetForSequenceClassification")
 #: What an adapter may not be, to be merged without its library: kind of change → the value that means "not".
@@ -79,7 +81,7 @@ def plan(settings: EngineSettings, task: Task) -> Plan:
 
 
 def _onnx_numbers(settings: EngineSettings) -> Literal["int8", "float32"]:
-    return "float32" if settings.dtype == "float32" else "int8"
+    return "float32" if settings.dtype == "float32" or not whole_int8_cpu() else "int8"
 
 
 def _torch_numbers(*, gpu: bool) -> Literal["bfloat16", "float32"]:
@@ -91,15 +93,31 @@ def _torch_numbers(*, gpu: bool) -> Literal["bfloat16", "float32"]:
 
 
 @cache
-def fast_bfloat16_cpu() -> bool:
-    """Whether this processor computes bfloat16: AVX512_BF16 or AMX. Linux says so in a file; elsewhere torch is asked."""
+def processor_flags() -> frozenset[str]:
+    """What this processor can do, as Linux names it; empty elsewhere."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
-        flags = next((line for line in lines if line.startswith(("flags", "Features"))), "")
-        return not BFLOAT16_FLAGS.isdisjoint(flags.split())
     except OSError:
-        pass
-    if platform.machine() in {"arm64", "aarch64"} or find_spec("torch") is None:
+        return frozenset()
+    return frozenset(next((line for line in lines if line.startswith(("flags", "Features"))), "").split())
+
+
+def is_arm() -> bool:
+    """Whether this processor is an ARM."""
+    return platform.machine() in {"arm64", "aarch64"}
+
+
+def whole_int8_cpu() -> bool:
+    """Whether this processor sums products of bytes whole: x86 without VNNI cuts them off at 16 bits. Where nothing says so, it is doubted."""
+    return is_arm() or not INT8_FLAGS.isdisjoint(processor_flags())
+
+
+@cache
+def fast_bfloat16_cpu() -> bool:
+    """Whether this processor computes bfloat16: AVX512_BF16 or AMX. Where Linux does not say so, torch is asked."""
+    if flags := processor_flags():
+        return not BFLOAT16_FLAGS.isdisjoint(flags)
+    if is_arm() or find_spec("torch") is None:
         return False
     import torch
 
@@ -121,6 +139,8 @@ def _why_no_onnx(settings: EngineSettings, task: Task, *, gpu: bool) -> str | No
         return f"runtime: onnx computes in int8 or float32, not in {settings.dtype}; set dtype to auto, int8 or float32, or runtime to torch"
     if gpu or settings.device.startswith("cuda"):
         return f"{asked} runs on CPUs; set device to cpu, or runtime to torch"
+    if settings.dtype == "int8" and not whole_int8_cpu():
+        return "dtype: int8 needs a processor with VNNI or an ARM; set dtype to auto or float32"
     if named and not _installed(ONNX_LIBRARIES):
         return f"{asked} {NO_ONNX}"
     if not _has_graph(settings, task):

@@ -14,10 +14,11 @@ from touchstone.scorers.engines.plans import Plan, form_of, plan
 def here(monkeypatch: pytest.MonkeyPatch) -> Any:
     """Decide what this machine has: `here(torch=True, onnx=True, gpu=False, bfloat16=True)`."""
 
-    def decide(*, torch: bool = True, onnx: bool = True, gpu: bool = False, bfloat16: bool = True) -> None:
+    def decide(*, torch: bool = True, onnx: bool = True, gpu: bool = False, bfloat16: bool = True, vnni: bool = True) -> None:
         there = {plans.TORCH_LIBRARIES: torch, plans.ONNX_LIBRARIES: onnx}
         monkeypatch.setattr(plans, "_installed", there.__getitem__)
         monkeypatch.setattr(plans, "gpu_here", lambda settings: gpu and settings.runtime != "onnx" and settings.device != "cpu")
+        monkeypatch.setattr(plans, "whole_int8_cpu", lambda: vnni)
         monkeypatch.setattr(plans, "_torch_numbers", lambda *, gpu: "bfloat16" if gpu or bfloat16 else "float32")
 
     decide()
@@ -51,6 +52,13 @@ def test_on_a_gpu_torch_runs_unless_the_settings_name_the_cpu(here: Any) -> None
 def test_a_cpu_without_bfloat16_computes_in_float32_on_torch(here: Any) -> None:
     here(bfloat16=False)
     assert plan(EngineSettings(runtime="torch"), "nli") == Plan("torch", "float32")
+
+
+def test_a_processor_that_cuts_sums_of_bytes_off_computes_in_float32(here: Any) -> None:
+    here(vnni=False)
+    assert plan(EngineSettings(), "nli") == Plan("onnx", "float32")
+    with pytest.raises(ConfigError, match="VNNI"):
+        plan(EngineSettings(dtype="int8"), "nli")
 
 
 def test_where_one_of_the_two_is_missing_the_other_runs(here: Any) -> None:
