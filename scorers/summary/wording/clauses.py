@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from itertools import zip_longest
 from typing import NamedTuple
 
 from touchstone.scorers.summary.lexical import STOPWORDS, stem
@@ -163,6 +164,8 @@ def _words(text: str) -> Iterator[Word]:
             continue
         root = stem(fold) if fold != "%" else "percent"
         root = _SAME.get(root, root)
+        if root == "not" and fold.startswith("note"):
+            root = "note"  # its stem is that of "not"
         yield Word(*match.span(), written, fold, root, content=fold not in STOPWORDS and root not in _LIGHT and root != "not")
 
 
@@ -171,8 +174,9 @@ def _pieces(words: Sequence[Word]) -> Iterator[tuple[tuple[Word, ...], str]]:
     piece: list[Word] = []
     run: list[Word] = []
     joint: Word | None = None
-    for word in (*words, None):
-        if word is not None and word.fold not in _ALWAYS_SPLITS and word.fold not in _MAY_SPLIT:
+    for word, following in zip_longest((*words, None), words[1:]):
+        uncut = word is not None and word.fold == "or" and following is not None and following.fold == "not"  # "whether or not"
+        if word is not None and (uncut or (word.fold not in _ALWAYS_SPLITS and word.fold not in _MAY_SPLIT)):
             run.append(word)
             continue
         fronted = bool(piece) and piece[0].fold in _FRONTED and joint is not None and joint.fold == ","

@@ -8,12 +8,12 @@ from typing import NamedTuple
 
 from touchstone.scorers.summary.wording.clauses import NO_CLAUSE, Clause, listed
 
-NOT = listed("not no never without cannot none nobody nothing nor neither lacks lacked lacking")
+NOT = listed("not non no never without cannot none nobody nothing nor neither lacks lacked lacking")
 _NOBODY = frozenset({"nobody", "none", "nothing"})
 #: Words behind which a negation says less than the opposite, or nothing of the kind ("not only", "no fewer than", "not until").
 _SOFTENED = listed(
     """only really all every everyone always necessarily entirely exactly fully quite much many enough too just merely simply least later more less fewer
-    earlier longer until yet doubt other sooner matter wonder even such both but because so mention solely completely wholly far one"""
+    earlier longer until yet doubt other sooner matter wonder even such both but because so mention solely completely wholly far one else same"""
 )
 _SOFT_BEFORE = frozenset({"whether", "or", "if", "why", "little", "but"})
 #: Two words that negate together: the first, then the second within the next two words.
@@ -106,6 +106,8 @@ def softened(clause: Clause, index: int) -> bool:
     after = clause.words[index + 1].fold if index + 1 < len(clause.words) else ""
     if word.fold == "no" and after == "one":
         return False
+    if word.fold == "no" and not index and after in _ASKED:
+        return True  # an answer: "No, I did"
     if after in _SOFTENED or before in _SOFT_BEFORE or earlier == "or" or after[:1].isdigit():
         return True
     if (word.fold.endswith("n't") and after in _ASKED) or (word.fold in _NOBODY and after in {"", "but", "other", "except"}):

@@ -28,7 +28,8 @@ NEGATIVE = listed(
     """lose lost loses losing loss stop stopped end ended cease ceased miss missed misses missing fail failed fails failure reject rejected refuse refused
     deny denied avoid avoided prevent prevented ban banned cancel cancelled canceled dismiss dismissed impossible empty absent remove removed quit abandon
     abandoned collapse collapsed broke broken free unavailable withdrew withdrawn resign resigned void wrong false hardly barely scarcely neglected
-    omitted forgot overturned prohibited forbidden vetoed opposed objected denies rejects refuses exclude excluded excludes bar barred spare spared
+    omitted forgot overturned prohibited forbidden vetoed opposed objected denies rejects refuses different differ differs differed
+    exclude excluded excludes bar barred spare spared
     disallow disallowed block blocked halt halted contest contested dispute disputed question questioned doubt doubted without lacks lacked"""
 )
 #: Behind a verb these point to what another sentence says.
