@@ -51,6 +51,8 @@ def follows(placed: Placed, stated: Reading, read: Sequence[Reading]) -> bool:
         return True
     if any(one.beside & _MORE and _is_sum(value, text) for unit, text in zip(read, texts[1:], strict=True) for one in unit.values):
         return True
+    if value.kind == "money" and any(_is_sum(value, text) for text in texts[1:]):
+        return True
     together = texts[1:] if value.kind == "number" else [known]
     if placed.beside & _CUES:
         return any(_is_sum(value, text) for text in together)
@@ -163,12 +165,14 @@ def _is_rate(value: Value, known: Sequence[Value], stated: Reading, read: Sequen
 
 def _is_product(value: Value, stated: Reading, read: Sequence[Reading]) -> bool:
     """Whether dose and number make the same in both: two 5 mg tablets and 10 mg, 1 g a day and 500 mg twice daily."""
-    mine = _products(stated)
-    single = {value.readings[0]} if value.kind == "quantity" and not mine else set()
+    counted, often = _products(stated, "number"), _products(stated, "frequency")
+    single = {value.readings[0]} if value.kind == "quantity" else set()
     for unit in read:
-        its = _products(unit)
-        plain = set() if its else {one.value.readings[0] for one in unit.values if one.value.kind == "quantity"}
-        if _meet(mine, its) or _meet(mine, plain) or _meet(single, its):
+        plain = {one.value.readings[0] for one in unit.values if one.value.kind == "quantity"}
+        its_often = _products(unit, "frequency")
+        if _meet(counted, plain) or _meet(single, _products(unit, "number")) or _meet(often, its_often):
+            return True
+        if (not often and _meet(single, its_often)) or (not its_often and _meet(often, plain)):
             return True
     return False
 
@@ -177,12 +181,12 @@ def _meet(mine: set[tuple[str, float]], its: set[tuple[str, float]]) -> bool:
     return any(name == other and math.isclose(one, two, rel_tol=1e-6) for name, one in mine for other, two in its)
 
 
-def _products(reading: Reading) -> set[tuple[str, float]]:
-    """Each quantity of a text times the count or frequency that stands beside it."""
+def _products(reading: Reading, kind: str) -> set[tuple[str, float]]:
+    """Each quantity of a text times the count, or the frequency, that stands beside it."""
     out: set[tuple[str, float]] = set()
     for one, other in pairwise([placed.value for placed in reading.values][:_VALUES_MAX]):
         for dose, times in ((one, other), (other, one)):
-            if dose.kind != "quantity" or times.kind not in {"number", "frequency"} or not times.readings:
+            if dose.kind != "quantity" or times.kind != kind or not times.readings:
                 continue
             (name, amount), count = dose.readings[0], times.readings[0][1]
             if 1 < count <= 24 and 0 <= other.first - one.after <= 3:

@@ -105,6 +105,9 @@ def _period(tokens: Tokens, after: int) -> tuple[float, int]:
     if word in ADVERBS_S:
         return ADVERBS_S[word], after + 1
     if word in _EACH or word in {"in", "at"}:
+        hours = numeral(tokens, after + 1) if word == "in" else None
+        if hours and hours.readings[0] > 0 and tokens.text(hours.after) in {"hours", "h", "days", "weeks"}:
+            return hours.readings[0] * SPANS_S[tokens.text(hours.after)], hours.after + 1
         if word in {"in", "at"}:
             step = after + 1 + (tokens.text(after + 1) in {"the", "a"})
             return (DAY_S, step + 1) if tokens.text(step) in _PARTS_OF_DAY or (tokens.text(after + 1) == "a" and tokens.text(step) == "day") else (0.0, after)

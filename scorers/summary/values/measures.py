@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from touchstone.scorers.summary.lexical import STOPWORDS
 from touchstone.scorers.summary.values.numerals import SHORT_SCALES, Numeral, numeral
 from touchstone.scorers.summary.values.tokens import Tokens
 from touchstone.scorers.summary.values.units import CURRENCIES, CURRENCY_SIGNS, DAY_S, SPANS_S, UNITS, YEAR_DAYS, unit
@@ -174,6 +175,13 @@ def _smaller(tokens: Tokens, after: int, larger_s: float) -> tuple[int, float]:
     found = numeral(tokens, step)
     if not found or found.form != "cardinal":
         return after, 0.0
+    if (
+        larger_s == SPANS_S["hour"]
+        and step == after
+        and found.readings[0] < 60
+        and (tokens[found.after].kind != "word" or tokens.text(found.after) in STOPWORDS)
+    ):
+        return found.after, found.readings[0] * 60
     joint = found.after
     part_s = SPANS_S.get(tokens.text(joint), larger_s)
     return (joint + 1, found.readings[0] * part_s) if part_s < larger_s and tokens.text(joint + 1) not in {"old", "of"} else (after, 0.0)
@@ -187,9 +195,9 @@ def article_span(tokens: Tokens, place: int) -> Value | None:
     if name not in SPANS_S or len(name) < 3 or name in {"second", "sec", "min", "night"}:
         return None
     after, more = _smaller(tokens, place + 2, SPANS_S[name])
-    lasting = tokens.text(place - 1) in _LASTING_BEFORE or tokens.text(after) in _LASTING_AFTER
+    lasting = (tokens.text(place - 1) in _LASTING_BEFORE or tokens.text(after) in _LASTING_AFTER) and not tokens.starts(after, "or")
     value = _value("duration", tokens, place, after, (("duration", SPANS_S[name] + more),), (1.0,) if not more else ())
-    return value._replace(weak=not lasting)
+    return value._replace(weak=not lasting and not more)
 
 
 def quantity(tokens: Tokens, place: int, found: Numeral) -> Value | None:

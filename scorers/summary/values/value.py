@@ -16,6 +16,8 @@ ABOUT, ABOUT_FRACTION = 0.055, 0.12
 ROUNDED = 0.025
 #: A month has 28 to 31 days: calendars are compared a little loosely.
 CALENDAR = 0.09
+#: What is told in another system of units is rounded: 1,000 feet, 300 metres.
+CONVERTED = 0.03
 _EXACT = 1e-6
 
 
@@ -117,7 +119,17 @@ def _near(here: Value, mine: float, there: Value, its: float) -> bool:
         and abs(mine - its) <= CALENDAR * max(mine, its)
     ):
         return True
+    if here.kind == there.kind == "quantity" and _converted(_scale(here, mine), _scale(there, its)) and abs(mine - its) <= CONVERTED * max(abs(mine), abs(its)):
+        return True
     return _reaches(here, mine, its) or _reaches(there, its, mine) or _rounds(here, mine, there, its) or _rounds(there, its, here, mine)
+
+
+def _converted(mine: float, its: float) -> bool:
+    """Whether one unit is not a decimal part of the other: miles and kilometres, unlike milligrams and grams."""
+    if mine <= 0 or its <= 0:
+        return False
+    tens = math.log10(mine / its)
+    return abs(tens - round(tens)) > 1e-3
 
 
 def _scale(value: Value, amount: float) -> float:
