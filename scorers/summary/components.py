@@ -212,9 +212,12 @@ class Components:
 
 
 def weigh(
-    prepared: Prepared, asked: Asked, probabilities: Floats, vectors: Vectors, tokens: int, settings: SummarySettings, calibration: Calibration | None
+    prepared: Prepared, asked: Asked, probabilities: Floats, vectors: Vectors, tokens: Sequence[int], settings: SummarySettings, calibration: Calibration | None
 ) -> Components:
-    """Aggregate (§5, phase 4). Components without anything to ask for (no entities, no outline) are left out of `losses`."""
+    """Aggregate (§5, phase 4). `tokens`: of the whole text, then of each sentence.
+
+    Components without anything to ask for (no entities, no outline) are left out of `losses`.
+    """
     fact_support = support_of(asked.facts, probabilities, vectors, calibration)
     if calibration is not None:
         fact_support = without_wrong(fact_support, prepared.generated.windows, asked.wrong_facts)
@@ -245,14 +248,16 @@ def weigh(
     similarity = semantic.cosine(here, there)
     losses["semantic"] = semantic.semantic_loss(similarity)
     target = length.get_target_summary_length(prepared.datum.entry.token_count, settings.compression)
-    losses["length"] = length.length_loss(tokens, target)
+    # Where any unit may bear a sentence; the forms that look at the narrative alone would call what is true to the source invented.
+    unborne = length.unborne_tokens(tokens[1:], facts.best(sentence_support).tolist()) if settings.looks_near else 0.0
+    losses["length"] = length.length_loss(tokens[0], target, unborne)
     values = {"loss": total(losses, settings.weights)}
     values |= {f"{name}_loss": loss for name, loss in losses.items()} | parts | {"cosine": max(0.0, similarity)}
     return Components(
         values=values,
         losses=losses,
         target=target,
-        tokens=tokens,
+        tokens=tokens[0],
         fact_support=fact_support,
         outline_support=outline_support,
         sentence_support=sentence_support,

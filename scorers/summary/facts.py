@@ -36,15 +36,17 @@ def faithfulness(support: Matrix, entailment: Matrix, contradiction: Matrix, for
 
 
 def precision(faithful: Vector, in_conflict: Collection[int], weight: float) -> float:
-    """P: the mean over sentences, one in conflict counting 0, times the share of sentences without a conflict to the power `weight`.
+    """P: the mean over sentences, one in conflict counting 0, times (s / (s + k)) to the power `weight`: k conflicts against s borne sentences.
 
-    The mean alone makes a wrong dose in a text of eight sentences worth an eighth, less than an honest rewording costs a model's entailment.
+    The mean alone makes a wrong dose in a text of eight sentences worth an eighth, less than an honest rewording costs a model's certainty. What is
+    borne is counted, not all that is written, so that made-up sentences do not thin the conflicts out.
     """
     if not faithful.size:
         return 0.0
     kept = faithful.copy()
     kept[list(in_conflict)] = 0.0
-    return float(kept.mean()) * (1.0 - len(in_conflict) / faithful.size) ** weight
+    borne = float(kept.sum())
+    return borne / faithful.size * (borne / (borne + len(in_conflict))) ** weight if borne > 0 else 0.0
 
 
 def mean(values: Vector) -> float:

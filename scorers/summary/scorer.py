@@ -89,7 +89,7 @@ class SummaryLossScorer:
         settings, embedder = self._settings, self._engines.embedder
         questions = Questions.of(prepared)
         texts = texts_to_embed(prepared, questions, settings, self._calibration)
-        values, (tokens,) = await asyncio.gather(embedder.embed(texts), embedder.count_tokens([prepared.generated.text]))
+        values, tokens = await asyncio.gather(embedder.embed(texts), embedder.count_tokens([prepared.generated.text, *questions.sentences]))
         vectors = Vectors({text: row for row, text in enumerate(texts)}, values)
         asked = await asyncio.to_thread(ask, questions, vectors, settings)
         probabilities = await self._engines.nli.entail(asked.pairs)

@@ -70,7 +70,7 @@ class Conflicts(Section):
     nearest: Annotated[int, Field(ge=1, le=20)] = 8
     cosine_min: Share = Field(0.35, description="a unit less close than this is not what the sentence is about")
     weight: Annotated[float, Field(ge=0, le=100, allow_inf_nan=False)] = Field(
-        8.0, description="precision is multiplied by the share of sentences without a conflict to this power; 0: conflicts are findings only"
+        8.0, description="precision is multiplied by borne / (borne + conflicts), in sentences, to this power; 0: a sentence in conflict merely bears nothing"
     )
     cap: Cap = Field("Review", description="the best label of a summary with a conflict")
     clinical_cap: Cap = Field("Fail", description="the best label where a clinical quantity, an allergy or a side of the body is wrong")

@@ -45,6 +45,7 @@ def test_without_a_conflict_precision_is_the_mean() -> None:
     assert precision(np.array([1.0, 0.5]), set(), 6) == pytest.approx(0.75)
     assert precision(np.array([1.0, 0.5]), {0}, 0) == pytest.approx(0.25)
     assert precision(np.array([1.0, 1.0]), {0}, 2) == pytest.approx(0.5 * 0.25)
+    assert precision(np.array([1.0, 0.5, 0.0]), {2}, 2) == pytest.approx(0.5 * 0.36)
     assert precision(np.zeros(0), set(), 6) == 0
 
 
