@@ -16,7 +16,7 @@ import onnxruntime
 from touchstone.scorers.base import ConfigError
 from touchstone.scorers.engines.calls import Limits
 from touchstone.scorers.engines.onnx_weights import graph_weights, read_tensors
-from touchstone.scorers.engines.shapes import GRAPHS, Shape, Task, shape_of
+from touchstone.scorers.engines.shapes import GRAPHS, Form, Shape, Task, shape_of
 from touchstone.scorers.engines.tokens import read_words
 
 if TYPE_CHECKING:
@@ -142,7 +142,7 @@ def open_encoder(folder: Path, settings: EngineSettings, numbers: str, turn: thr
 def open_session(source: Source, graphs: Path = GRAPHS) -> tuple[Shape, onnxruntime.InferenceSession]:
     """A graph with its weights in memory. `graphs`: the folder of the graphs. Raises: ConfigError where there is none for the model."""
     shape = shape_of(_document(source.base / "config.json"))
-    form = "int8" if source.numbers == "int8" else "float32"
+    form: Form = "int8" if source.numbers == "int8" else "float32"
     graph = shape.graph(source.task, form, graphs) if shape is not None else None
     if shape is None or graph is None or not graph.is_file():
         raise ConfigError(f"no graph ships for the model in {source.base}; set runtime to torch")

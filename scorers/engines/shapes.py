@@ -57,11 +57,14 @@ class Shape:
 
 def shape_of(config: Mapping[str, Any]) -> Shape | None:
     """From a model's config.json; None for a family that no graph is made for."""
-    family = config.get("model_type")
-    if family not in FAMILY_DEFAULTS:
+    family: Literal["bert", "mpnet"]
+    if config.get("model_type") == "bert":
+        family, mpnet = "bert", False
+    elif config.get("model_type") == "mpnet":
+        family, mpnet = "mpnet", True
+    else:
         return None
     told = {**FAMILY_DEFAULTS[family], **config}
-    mpnet = family == "mpnet"
     if told["hidden_act"] != "gelu" or (not mpnet and told["position_embedding_type"] != "absolute") or told.get("is_decoder"):
         return None
     try:

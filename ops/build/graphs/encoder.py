@@ -198,4 +198,5 @@ def _mean(graph: Graph, rows: str, shaped: str) -> None:
 
 def content_of(shape: Shape, task: Task, form: Form) -> bytes:
     """The graph as its file holds it."""
-    return graph_of(shape, task, form).SerializeToString(deterministic=True)
+    content: bytes = graph_of(shape, task, form).SerializeToString(deterministic=True)
+    return content
