@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -121,14 +121,14 @@ class Source:
 
 def open_classifier(located: Located, settings: EngineSettings, numbers: str, turn: threading.Lock) -> OnnxClassifier:
     """Load a classifier, its adapter merged in. Raises: ConfigError, or what the libraries raise for a folder that is no model."""
-    shape, session = open_session(Source(located.base, located.adapter, "nli", numbers, settings.threads))
-    exact = open_session(Source(located.base, located.adapter, "nli", "float32", settings.threads))[1] if numbers == "int8" else None
+    source = Source(located.base, located.adapter, "nli", numbers, settings.threads)
+    shape, (session, *exact) = open_sessions(source, ["int8", "float32"] if numbers == "int8" else ["float32"])
     if located.adapter is not None:
         recipe = located.adapter / "recipe.json"
         labels = dict(enumerate(_document(recipe).get("labels", LABELS) if recipe.is_file() else LABELS))
     else:
         labels = {int(column): str(label) for column, label in _document(located.base / "config.json")["id2label"].items()}
-    return OnnxClassifier(shape, located.base, session, shape.window, turn, labels=labels, exact=exact)
+    return OnnxClassifier(shape, located.base, session, shape.window, turn, labels=labels, exact=exact[0] if exact else None)
 
 
 def open_encoder(folder: Path, settings: EngineSettings, numbers: str, turn: threading.Lock) -> OnnxEncoder:
@@ -141,22 +141,30 @@ def open_encoder(folder: Path, settings: EngineSettings, numbers: str, turn: thr
 
 def open_session(source: Source, graphs: Path = GRAPHS) -> tuple[Shape, onnxruntime.InferenceSession]:
     """A graph with its weights in memory. `graphs`: the folder of the graphs. Raises: ConfigError where there is none for the model."""
+    shape, sessions = open_sessions(source, ["int8" if source.numbers == "int8" else "float32"], graphs)
+    return shape, sessions[0]
+
+
+def open_sessions(source: Source, forms: Sequence[Form], graphs: Path = GRAPHS) -> tuple[Shape, list[onnxruntime.InferenceSession]]:
+    """The same in several number types over one reading of the weights: what is not quantised is in memory once."""
     shape = shape_of(_document(source.base / "config.json"))
-    form: Form = "int8" if source.numbers == "int8" else "float32"
-    graph = shape.graph(source.task, form, graphs) if shape is not None else None
-    if shape is None or graph is None or not graph.is_file():
+    if shape is None or not all(shape.graph(source.task, form, graphs).is_file() for form in forms):
         raise ConfigError(f"no graph ships for the model in {source.base}; set runtime to torch")
-    weights = graph_weights(shape, read_tensors(source.base, source.adapter, shape.family), source.task, form)
+    tensors = read_tensors(source.base, source.adapter, shape.family)
+    return shape, [_session(shape.graph(source.task, form, graphs), graph_weights(shape, tensors, source.task, form), source.threads) for form in forms]
+
+
+def _session(graph: Path, weights: Mapping[str, Any], threads: int) -> onnxruntime.InferenceSession:
     values = [onnxruntime.OrtValue.ortvalue_from_numpy(array) for array in weights.values()]
     options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = source.threads or cores()
+    options.intra_op_num_threads = threads or cores()
     options.log_severity_level = 4  # what it says is for its makers; failures raise
     options.enable_mem_pattern = False  # batches have many shapes, and a pattern would be kept for each
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")  # an idle engine must not keep a core busy
     options.add_external_initializers(list(weights), values)
     session = onnxruntime.InferenceSession(graph.read_bytes(), options, providers=["CPUExecutionProvider"])
     session.touchstone_weights = values  # the session reads them where they are, so they live as long
-    return shape, session
+    return session
 
 
 def cores() -> int:
