@@ -157,8 +157,8 @@ def _exchanged(stated: Reading, read: Sequence[Reading], alike: _Alike) -> list[
 
 
 def _unlike(mine: Value, its: Value) -> bool:
-    """Whether one is an ordinal, or the word "one", and both do not count the same: such words say too little by themselves."""
-    slight = "ordinal" in {mine.kind, its.kind} or any(one.words and one.figures[:1] == (1.0,) for one in (mine, its))
+    """Whether one is an ordinal, a label or the word "one", and both are not of the same: such words say too little by themselves."""
+    slight = "ordinal" in {mine.kind, its.kind} or mine.label or its.label or any(one.words and one.figures[:1] == (1.0,) for one in (mine, its))
     return slight and not mine.heads & its.heads
 
 

@@ -49,6 +49,8 @@ def follows(placed: Placed, stated: Reading, read: Sequence[Reading]) -> bool:
         return True
     if value.kind == "number" and "of" in placed.beside and _is_rest(value, stated, read):
         return True
+    if value.kind == "number" and any(_is_whole(value, unit) for unit in read):
+        return True
     if any(one.beside & _MORE and _is_sum(value, text) for unit, text in zip(read, texts[1:], strict=True) for one in unit.values):
         return True
     if value.kind == "money" and any(_is_sum(value, text) for text in texts[1:]):
@@ -124,6 +126,12 @@ def _is_sum(value: Value, known: Sequence[Value], *, differences: bool = True) -
     return any(math.isclose(amount, total, rel_tol=1e-6, abs_tol=1e-9) for one, other in pairs for total in (one + other, other - one)[: 1 + differences])
 
 
+def _is_whole(value: Value, unit: Reading) -> bool:
+    """Whether all that a unit counts adds up to it: two men and two women, four people."""
+    counts = [one.value.figures[0] for one in unit.values if one.value.kind == "number" and one.value.figures and not one.value.weak]
+    return len(counts) > 1 and math.isclose(sum(counts), value.figures[0])
+
+
 def _is_rest(value: Value, stated: Reading, read: Sequence[Reading]) -> bool:
     """Whether a count is the rest: "four of the seven", where a unit says three of the seven."""
     mine = {one.value.figures[0] for one in stated.values if one.value.kind == "number"}
@@ -140,6 +148,8 @@ def _is_ratio(value: Value, known: Sequence[Value]) -> bool:
     figure = value.figures[0] if value.figures else 0.0
     rounded = 0.0051 * last_place(figure) if not value.words and figure else 0.0
     near = max(0.03 * share if value.hedge or value.words else 0.0, rounded)
+    if any(abs(share + other - 1) <= max(rounded, 1e-6) for other in _amounts(known, "ratio")):
+        return True
     for low, high in islice(_grown(known), PAIRS_MAX):
         if any(abs(share - ratio) <= near for ratio in (low / high, (high - low) / low, (high - low) / high)):
             return True

@@ -54,6 +54,17 @@ class When(NamedTuple):
         told = [(mine, its) for mine, its in zip(self, other, strict=True) if mine is not None and its is not None]
         return len(told) >= 2 and sum(mine != its for mine, its in told) == 1
 
+    def follows(self, other: When) -> bool | None:
+        """Whether this date is later than the other one; None where that is not known."""
+        mine, its = self._order(), other._order()
+        known = [(one, two) for one, two in zip(mine, its, strict=True) if one is not None and two is not None]
+        if not known or (mine[0] is None) != (its[0] is None) or all(one == two for one, two in known):
+            return None
+        return [one for one, _ in known] > [two for _, two in known]
+
+    def _order(self) -> tuple[int | None, int | None, int | None]:
+        return (self.years[0] if self.years else None, min(self.months) if self.months else None, self.day)
+
     def ordinal_day(self) -> int | None:
         """The day as a count, where day and month are known; a year that is not told counts as 2000."""
         if self.day is None or self.months is None or len(self.months) != 1:
@@ -237,6 +248,8 @@ def _year(tokens: Tokens, place: int) -> Dated | None:
             return Dated((When((year, year + 1)),), place + 3)
     before = tokens.text(place - 1)
     counted = following.kind == "word" and following.text not in _AFTER_YEAR
+    if 1900 <= year <= 2099 and counted and (following.capital or before in {"the", "a", "an", "this", "its", "their"}):
+        return Dated((When((year, year)),), place + 1)
     if before in _BEFORE_YEAR and not (counted and year < 1900):
         return Dated((When((year, year)),), place + 1)
     if not counted and 1700 <= year <= 2100 and following.text not in {"%", "/", "°"}:

@@ -83,7 +83,7 @@ def _times(tokens: Tokens, place: int) -> Value | None:
     period_s, end = _period(tokens, after)
     if period_s:
         return _found(tokens, place, end, times * DAY_S / period_s, times=times)
-    if sure or word == "once":
+    if sure or word == "once" or tokens.text(place + 1) in {"as", "the"}:
         return None
     return Value(
         "number",

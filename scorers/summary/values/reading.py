@@ -116,9 +116,18 @@ def _date(tokens: Tokens, place: int) -> list[Value]:
     bare = found.after == place + 1 and year.months is None and year.weekday is None and tokens.text(place).isdigit()
     figures = (float(tokens.text(place)),) if bare else ()
     readings = (("number", figures[0]),) if bare else ()
-    values = [Value("date", tokens[place].start, end, place, found.after, readings, figures, found.readings)]
+    values = [Value("date", tokens[place].start, end, place, found.after, readings, figures, found.readings, hedge=_bound(tokens, place))]
     values += [Value("date", tokens[other].start, end, other, found.after, whens=(when,)) for other, when in found.others]
     return values
+
+
+def _bound(tokens: Tokens, place: int) -> Hedge:
+    """Whether a date only bounds: "before 1531", "after May"; "as of 2016"."""
+    before = tokens.text(place - 1)
+    if before == "after" or tokens.starts(place - 2, "later", "than") or tokens.starts(place - 3, "since", "at", "least"):
+        return "over"
+    bounded = before == "before" or tokens.starts(place - 2, "earlier", "than") or tokens.starts(place - 2, "prior", "to")
+    return "under" if bounded else ""
 
 
 def _numeral(tokens: Tokens, place: int) -> list[Value]:
@@ -148,7 +157,13 @@ def _count(tokens: Tokens, place: int, found: Numeral, hedge: Hedge) -> list[Val
     counted = Value(
         "ordinal" if kind == "ordinal" else "number", token.start, end, place, found.after, readings, found.readings, hedge=hedge, words=not found.figures
     )
-    counted = counted._replace(heads=heads(tokens, counted, following_only=kind == "ordinal"))
+    behind = heads(tokens, counted, following_only=True)
+    label = not behind and kind != "ordinal"
+    counted = counted._replace(heads=heads(tokens, counted) if label else behind)
+    counted = counted._replace(label=label and bool(counted.heads))
+    named = tokens.text(place - 1) == "-" and token.close and tokens[place - 1].close and tokens[place - 2].kind in {"word", "code"}
+    if (named and found.figures and value < 100) or tokens.text(place - 1) == "top":
+        return [counted._replace(weak=True)]
     slight = not counted.heads or tokens.text(found.after) == "of"
     if kind == "ordinal" and not counted.heads and not found.figures:
         return [counted._replace(weak=True)]

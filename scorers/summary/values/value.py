@@ -26,7 +26,7 @@ class Value(NamedTuple):
 
     `readings`: dimension and amount, the likeliest first, in one unit for each dimension. `figures`: the number as it is written.
     `whens`: what a date may mean. `span`: the range of which it is an end, in the dimension of its first reading. `heads`: stems of what it counts
-    or labels. `weak`: too slight to be called wrong. `clinical`: 2 always, 1 where the text is clinical.
+    or labels (`label`, as in "room 310"). `weak`: too slight to be called wrong. `clinical`: 2 always, 1 where the text is clinical.
     """
 
     kind: Kind
@@ -43,11 +43,12 @@ class Value(NamedTuple):
     weak: bool = False
     clinical: int = 0
     words: bool = False
+    label: bool = False
 
 
 def same(here: Value, there: Value) -> bool:
     """Whether a value says what another one says, as exactly as it claims to."""
-    if here.whens and there.whens and any(mine.agreement(its) for mine in here.whens for its in there.whens):
+    if here.whens and there.whens and any(mine.agreement(its) or _bounded(here, mine, there, its) for mine in here.whens for its in there.whens):
         return True
     for dimension, amount in here.readings:
         for other, its in there.readings:
@@ -59,6 +60,15 @@ def same(here: Value, there: Value) -> bool:
 def _one_dimension(mine: str, its: str) -> bool:
     """Whether amounts of two dimensions compare: cents are of any currency."""
     return mine == its or ("money:" in {mine, its} and mine.startswith("money") and its.startswith("money"))
+
+
+def _bounded(here: Value, mine: When, there: Value, its: When) -> bool:
+    """Whether a date keeps to the other one's "before" or "after"; two dates with the same such word must be the same."""
+    if here.hedge == there.hedge or not (here.hedge or there.hedge):
+        return False
+    if here.hedge in {"over", "under"}:
+        return its.follows(mine) is (here.hedge == "over")
+    return there.hedge in {"over", "under"} and mine.follows(its) is (there.hedge == "over")
 
 
 def leaves_room(rough: Value, exact: Value) -> bool:
@@ -73,7 +83,9 @@ def leaves_room(rough: Value, exact: Value) -> bool:
 def comparable(here: Value, there: Value) -> bool:
     """Whether two values measure the same thing in kind: both masses, both dates that say a part in common, both bare numbers."""
     if here.whens or there.whens:
-        return any(mine.agreement(its) is not None for mine in here.whens for its in there.whens)
+        return bool(here.whens and there.whens) and any(mine.agreement(its) is not None for mine in here.whens for its in there.whens)
+    if (here.kind == "ordinal") != (there.kind == "ordinal") and not (here.label or there.label):
+        return False
     mine, its = {dimension for dimension, _ in here.readings}, {dimension for dimension, _ in there.readings}
     if mine & its:
         return True
