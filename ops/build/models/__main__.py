@@ -49,7 +49,9 @@ def main(arguments: list[str] | None = None) -> int:
     torch.set_num_threads(told.threads or torch.get_num_threads())
     base = str(told.base_folder or default_base())
     try:
-        early, late, used = phases(told.data, seed=recipe.seed, terms=cast("list[Terms]", terms), edits=recipe.edits, unrelated=recipe.unrelated)
+        early, late, used = phases(
+            told.data, seed=recipe.seed, terms=cast("list[Terms]", terms), edits=recipe.edits, unrelated=recipe.unrelated, values=recipe.values
+        )
         if told.late_only:
             early, used = [], {name: (0, count) for name, (_, count) in used.items()}
         if told.pairs_max is not None and told.pairs_max < len(early) + len(late):

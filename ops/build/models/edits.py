@@ -13,7 +13,7 @@ import random
 import re
 from collections.abc import Callable, Sequence
 
-from touchstone.ops.build.models.pairs import NEUTRAL, NOT_ENTAILMENT, Pair
+from touchstone.ops.build.models.pairs import CONTRADICTION, NEUTRAL, NOT_ENTAILMENT, Pair
 
 _SENTENCE_END = re.compile(r"(?<=[a-z0-9)\"][.!?])\s+(?=[A-Z\"])")
 _NUMBER = re.compile(r"(?<![\w.,])\d{1,4}(?:\.\d+)?(?![\w,]|\.\d)")
@@ -135,4 +135,59 @@ def unrelated_pairs(premises: Sequence[str], *, count: int, chance: random.Rando
                 start = chance.choice(starts)
                 made.append(Pair(" ".join(usable[start : start + width]), usable[at], NEUTRAL))
         previous = chance.choice(usable) if usable else previous
+    return made
+
+
+_ONES_WRITTEN = """zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen
+    eighteen nineteen"""
+_ONES = _ONES_WRITTEN.split()
+_TENS_WRITTEN = "twenty thirty forty fifty sixty seventy eighty ninety"
+_TENS = _TENS_WRITTEN.split()
+
+
+def in_words(value: int) -> str:
+    """A whole number below a million in English words."""
+    if value < 20:
+        return _ONES[value]
+    if value < 100:
+        return _TENS[value // 10 - 2] + (f"-{_ONES[value % 10]}" if value % 10 else "")
+    if value < 1_000:
+        return f"{_ONES[value // 100]} hundred" + (f" and {in_words(value % 100)}" if value % 100 else "")
+    return f"{in_words(value // 1_000)} thousand" + (f" {in_words(value % 1_000)}" if value % 1_000 else "")
+
+
+def reworded_number(sentence: str, chance: random.Random) -> str | None:
+    """The sentence with one of its whole numbers written otherwise: in words, or with a thousands separator; years and decimals stay."""
+    found = [here for here in _NUMBER.finditer(sentence) if "." not in here.group() and not 1_500 <= int(here.group()) <= 2_100]
+    if not found:
+        return None
+    here = chance.choice(found)
+    value = int(here.group())
+    return _replace(sentence, here, f"{value:,}" if value >= 1_000 and chance.random() < 0.5 else in_words(value))
+
+
+def value_pairs(premises: Sequence[str], *, count: int, chance: random.Random) -> list[Pair]:
+    """Up to `count` pairs about one number: written otherwise it is entailed, changed it is contradicted, by its sentence alone or with the one beside it.
+
+    A changed copy differs from a reworded one only in what the number means, in either writing.
+    """
+    order = list(premises)
+    chance.shuffle(order)
+    made: list[Pair] = []
+    for premise in order:
+        if len(made) >= count:
+            break
+        usable = sentences(premise)
+        numbered = [place for place, sentence in enumerate(usable) if _NUMBER.search(sentence)]
+        if not numbered:
+            continue
+        place = chance.choice(numbered)
+        said = usable[place]
+        shown = " ".join(usable[place : place + chance.choice((1, 1, 2))])
+        same, other = reworded_number(said, chance), change_number(said, said, chance)
+        if same is None or other is None:
+            continue
+        made.append(Pair(shown, same, 0))
+        made.append(Pair(shown, (reworded_number(other, chance) or other) if chance.random() < 0.4 else other, CONTRADICTION))
+    chance.shuffle(made)
     return made

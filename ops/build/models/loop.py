@@ -54,6 +54,7 @@ class Recipe:
     average: float = 0.998
     edits: int = 30_000
     unrelated: int = 40_000
+    values: int = 16_000
 
 
 @dataclass(frozen=True, slots=True)

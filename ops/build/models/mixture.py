@@ -90,14 +90,16 @@ def rows(path: Path) -> Iterator[Pair]:
                 raise ValueError(msg) from None
 
 
-def phases(folder: Path, *, seed: int, terms: Sequence[Terms], edits: int, unrelated: int = 0) -> tuple[list[Pair], list[Pair], dict[str, tuple[int, int]]]:
+def phases(
+    folder: Path, *, seed: int, terms: Sequence[Terms], edits: int, unrelated: int = 0, values: int = 0
+) -> tuple[list[Pair], list[Pair], dict[str, tuple[int, int]]]:
     """The pairs of the first and of the second phase, shuffled, and how many each set gave to each.
 
     Raises:
         FileNotFoundError: a set that the mixture names is not in `folder`.
         ValueError: a row cannot be used.
     """
-    from touchstone.ops.build.models.edits import edited_pairs, unrelated_pairs
+    from touchstone.ops.build.models.edits import edited_pairs, unrelated_pairs, value_pairs
 
     chance = random.Random(seed)  # noqa: S311  # a shuffle, not a secret
     early: list[Pair] = []
@@ -122,6 +124,7 @@ def phases(folder: Path, *, seed: int, terms: Sequence[Terms], edits: int, unrel
     for name, made in (
         ("edits (made by rule)", edited_pairs(premises, count=edits, chance=chance)),
         ("unrelated (made by rule)", unrelated_pairs(premises, count=unrelated, chance=chance)),
+        ("values (made by rule)", value_pairs(premises, count=values, chance=chance)),
     ):
         half = len(made) // 2
         early += made[:half]

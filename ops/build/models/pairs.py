@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 LABELS: tuple[str, ...] = ("entailment", "neutral", "contradiction")
-NEUTRAL, NOT_ENTAILMENT = 1, 3
+NEUTRAL, CONTRADICTION, NOT_ENTAILMENT = 1, 2, 3
 TARGETS = {"entailment": 0, "neutral": 1, "contradiction": 2, "not_entailment": NOT_ENTAILMENT}
 
 

@@ -8,7 +8,19 @@ import orjson
 import pytest
 
 from touchstone.ops.build.models import mixture
-from touchstone.ops.build.models.edits import EDITS, change_number, edited_pairs, negate, reverse_word, sentences, swap_names, unrelated_pairs
+from touchstone.ops.build.models.edits import (
+    EDITS,
+    change_number,
+    edited_pairs,
+    in_words,
+    negate,
+    reverse_word,
+    reworded_number,
+    sentences,
+    swap_names,
+    unrelated_pairs,
+    value_pairs,
+)
 from touchstone.ops.build.models.mixture import SOURCES, Source, phases, rows
 from touchstone.ops.build.models.pairs import NEUTRAL, NOT_ENTAILMENT, Pair
 
@@ -43,7 +55,7 @@ def test_phases_take_no_more_than_the_caps_and_are_the_same_every_time(tmp_path:
     assert (len(early), len(late)) == (8, 2)
     assert used["a"] == (5, 2)
     assert phases(tmp_path, seed=1, terms=("stated", "none"), edits=0)[:2] == (early, late)
-    assert phases(tmp_path, seed=1, terms=("stated",), edits=0)[2].keys() == {"a", "edits (made by rule)", "unrelated (made by rule)"}
+    assert phases(tmp_path, seed=1, terms=("stated",), edits=0)[2].keys() == {"a", "edits (made by rule)", "unrelated (made by rule)", "values (made by rule)"}
 
 
 def test_a_set_that_is_absent_is_named(tmp_path: Path) -> None:
@@ -78,3 +90,23 @@ def test_unrelated_pairs_are_neutral_and_never_hold_their_own_premise() -> None:
     made = unrelated_pairs(premises, count=40, chance=random.Random(7))
     assert len(made) == 40
     assert all(each.target == NEUTRAL and each.hypothesis not in each.premise for each in made)
+
+
+def test_numbers_are_written_in_words() -> None:
+    assert [in_words(value) for value in (0, 13, 40, 71, 300, 1_800, 45_012)] == [
+        "zero", "thirteen", "forty", "seventy-one", "three hundred", "one thousand eight hundred", "forty-five thousand twelve",
+    ]  # fmt: skip
+    assert reworded_number("In 1987 the town had 12 mills.", random.Random(1)) == "In 1987 the town had twelve mills."
+    assert reworded_number("It opened in 1987.", random.Random(1)) is None
+
+
+def test_value_pairs_entail_another_writing_and_contradict_another_value() -> None:
+    premise = "The town had 12 mills and a harbour. Nobody had counted them before."
+    made = value_pairs([premise], count=2, chance=random.Random(3))
+    assert sorted(pair.target for pair in made) == [0, 2]
+    assert all(pair.premise.startswith("The town had 12 mills") for pair in made)
+    (entailed,) = [pair for pair in made if pair.target == 0]
+    assert "twelve mills" in entailed.hypothesis
+    (contradicted,) = [pair for pair in made if pair.target == 2]
+    assert "12 mills" not in contradicted.hypothesis
+    assert "twelve mills" not in contradicted.hypothesis
