@@ -126,14 +126,15 @@ def ask(questions: Questions, vectors: Vectors, settings: SummarySettings) -> As
     for place, (premises, hypotheses) in enumerate(questions.blocks):
         count = min(filter(None, (top_k, settings.nearest_units)), default=0) if place == SENTENCES and settings.looks_near else top_k
         blocks.append(round_.ask(premises, hypotheses, nearest_k(vectors.cosines(premises, hypotheses), count) if count else None))
+    of_facts, of_outline, of_sentences = blocks
     if not settings.looks_near:
-        return Asked(round_.pairs, *blocks, about=np.zeros((len(questions.sentences), 0)), statements=[], conflicts=[], wrong_facts={})
+        return Asked(round_.pairs, of_facts, of_outline, of_sentences, np.zeros((len(questions.sentences), 0)), [], [], {})
     about = vectors.cosines([unit.text for unit in questions.statements], questions.sentences)
-    blocks[SENTENCES] = _with_nearest_statement(round_, blocks[SENTENCES], questions, about)
+    of_sentences = _with_nearest_statement(round_, of_sentences, questions, about)
     found = conflicts.by_rule(questions.sentences, questions.statements, about, settings.conflicts)
     to_facts = vectors.cosines(questions.facts, questions.sentences)
     wrong = conflicts.facts_in_conflict(found, questions.sentences, questions.facts, to_facts, settings.conflicts)
-    return Asked(round_.pairs, *blocks, about=about, statements=questions.statements, conflicts=found, wrong_facts=wrong)
+    return Asked(round_.pairs, of_facts, of_outline, of_sentences, about, questions.statements, found, wrong)
 
 
 def _with_nearest_statement(round_: Round, block: Block, questions: Questions, about: Matrix) -> Block:

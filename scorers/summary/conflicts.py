@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -26,7 +26,8 @@ BORNE_MAX = 0.3
 Place = Literal["fact", "gold", "source"]
 
 
-class Unit(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Unit:
     """A statement of the gold. `index`: of the fact, or of the sentence in the narrative or in the source."""
 
     place: Place
@@ -103,9 +104,9 @@ def facts_in_conflict(
         if conflict.unit is not None and conflict.unit.place == "fact":
             wrong.setdefault(conflict.unit.index, set()).add(conflict.sentence)
     for sentence, here in places.items():
-        for fact in np.flatnonzero(cosines[sentence] >= settings.cosine_min):
+        for fact in np.flatnonzero(cosines[sentence] >= settings.cosine_min).tolist():
             if any(said.here in here for said in _differences(sentences[sentence], [facts[fact]], settings)):
-                wrong.setdefault(int(fact), set()).add(sentence)
+                wrong.setdefault(fact, set()).add(sentence)
     return wrong
 
 

@@ -179,12 +179,12 @@ def _is_whole_row(lines: _Lines) -> bool | None:
             return False  # a row that lacks columns, or a head without rows
         return last.endswith("|") and len(last) > 1 if (last.endswith("|") or any(line.endswith("|") for line in above)) else None
     for separator in ("\t", "|"):
-        columns = [line.count(separator) for line in above]
-        if not columns or not columns[-1] or (separator == "|" and above[-1].startswith("|")):
+        counts = [line.count(separator) for line in above]
+        if not counts or not counts[-1] or (separator == "|" and above[-1].startswith("|")):
             continue
-        if last.count(separator) >= columns[-1]:
+        if last.count(separator) >= counts[-1]:
             return _STOPS_SHORT.search(last) is None
-        if len(columns) > 1 and columns[-2] == columns[-1] and (not lines.apart or last.count(separator)):
+        if len(counts) > 1 and counts[-2] == counts[-1] and (not lines.apart or last.count(separator)):
             return False  # a table whose last row lacks columns
     if len(above) > 1 and ("," in last or ";" in last or "  " in last):
         rows = [*above[-2:], last]

@@ -65,7 +65,7 @@ class Weights(NamedTuple):
 
 def read(paths: Sequence[Path]) -> list[Row]:
     """The texts of all files that are mentions or commentary; whole ones hold none."""
-    rows = []
+    rows: list[Row] = []
     for path in paths:
         for line in path.read_text(encoding="utf-8").splitlines():
             stored: dict[str, Any] = json.loads(line)
@@ -123,8 +123,8 @@ def _dual(kernel: Floats, labels: Floats, share: Floats) -> Floats:
     """The dual coefficients of a weighted logistic regression, by Newton's method."""
     used = np.flatnonzero(share)
     part, wanted, weight = kernel[np.ix_(used, used)], labels[used], share[used]
-    odds = np.zeros(len(used))
-    dual = np.zeros(len(used))
+    odds: Floats = np.zeros(len(used))
+    dual: Floats = np.zeros(len(used))
     for _ in range(STEPS):
         chance = 1 / (1 + np.exp(-odds))
         curve = np.maximum(chance * (1 - chance) * weight, 1e-4)

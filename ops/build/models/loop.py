@@ -100,7 +100,7 @@ def adapted_model(base: str, recipe: Recipe) -> PeftModel:
     adapted = get_peft_model(model, config)
     for module in adapted.modules():
         if hasattr(module, "cast_input_dtype_enabled"):
-            module.cast_input_dtype_enabled = False  # autocast does it; a float32 copy of every layer's input costs a fifth of the time
+            module.cast_input_dtype_enabled = False  # type: ignore[assignment]  # autocast does it; a float32 copy of every layer's input costs a fifth of the time
     for weight in adapted.parameters():
         if not weight.requires_grad:
             weight.data = weight.data.to(torch.bfloat16)

@@ -255,7 +255,7 @@ def _ending(tokens: Tokens, number: Numeral, last: float) -> Numeral:
     if word in _ORDINALS and 20 <= last < 100 and _ORDINALS[word] < 10:
         return Numeral((value + _ORDINALS[word],), step + 1, "ordinal", figures=False)
     if word == "point":
-        digits = []
+        digits: list[str] = []
         while len(digits) < 6 and tokens.text(step + 1 + len(digits)) in _SMALL[:10]:
             digits.append(str(_BELOW_TWENTY[tokens.text(step + 1 + len(digits))]))
         if digits:

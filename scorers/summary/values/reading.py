@@ -115,7 +115,7 @@ def _date(tokens: Tokens, place: int) -> list[Value]:
     year = found.readings[0]
     bare = found.after == place + 1 and year.months is None and year.weekday is None and tokens.text(place).isdigit()
     figures = (float(tokens.text(place)),) if bare else ()
-    readings = (("number", figures[0]),) if bare else ()
+    readings = tuple(("number", figure) for figure in figures)
     values = [Value("date", tokens[place].start, end, place, found.after, readings, figures, found.readings, hedge=_bound(tokens, place))]
     values += [Value("date", tokens[other].start, end, other, found.after, whens=(when,)) for other, when in found.others]
     return values
