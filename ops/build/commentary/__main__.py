@@ -128,7 +128,8 @@ def _dual(kernel: Floats, labels: Floats, share: Floats) -> Floats:
     for _ in range(STEPS):
         chance = 1 / (1 + np.exp(-odds))
         curve = np.maximum(chance * (1 - chance) * weight, 1e-4)
-        dual = np.linalg.solve(part + np.diag(RIDGE / curve), odds + (wanted - chance) * weight / curve)
+        solved = np.linalg.solve(part + np.diag(RIDGE / curve), odds + (wanted - chance) * weight / curve)
+        dual = np.asarray(solved, dtype=np.float64)
         odds = part @ dual
     full = np.zeros(len(labels))
     full[used] = dual
