@@ -26,6 +26,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--late-only", action="store_true", help="skip the first phase: the broad sets")
     parser.add_argument("--base-folder", type=Path, metavar="DIR", help="the weights of the recipe's base (default: the package's)")
     parser.add_argument("--pairs-max", type=int, metavar="N", help="draw so many pairs of the mixture")
+    parser.add_argument(
+        "--taught", type=Path, metavar="FILE", help="pairs with a teacher's answers (touchstone.ops.build.models.teach), added to the second phase"
+    )
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="another value for one choice of the recipe")
     told = parser.parse_args(arguments)
     terms = told.terms.split(",")
@@ -58,6 +61,11 @@ def main(arguments: list[str] | None = None) -> int:
             chance = random.Random(recipe.seed)  # noqa: S311  # a draw, not a secret
             share = told.pairs_max / (len(early) + len(late))
             early, late = chance.sample(early, int(len(early) * share)), chance.sample(late, int(len(late) * share))
+        if told.taught is not None:
+            from touchstone.ops.build.models.teach import taught
+
+            late += taught(told.taught)
+            random.Random(recipe.seed).shuffle(late)  # noqa: S311  # an order, not a secret
         run = Run(adapted_model(base, recipe), AutoTokenizer.from_pretrained(base), recipe, told.out, say=lambda line: print(line, flush=True))  # noqa: T201
         if told.start_from is not None:
             run.start_from(told.start_from)

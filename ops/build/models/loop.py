@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from peft import PeftModel
     from transformers import PreTrainedTokenizerBase
 
+#: A pair without a teacher.
+NOT_TAUGHT = (math.nan, math.nan, math.nan)
 ADAPTER_FILES = ("adapter_config.json", "adapter_model.safetensors")
 
 
@@ -125,13 +127,20 @@ def batches(lengths: Sequence[int], *, budget: int, window: int, chance: random.
     return out
 
 
-def loss_of(logits: Tensor, targets: Tensor, smoothing: float) -> Tensor:
-    """Cross-entropy; for a two-way "not entailment", −log(P(neutral) + P(contradiction)). Shapes: (n, 3) and (n,) → scalar."""
+def loss_of(logits: Tensor, targets: Tensor, smoothing: float, taught: Tensor | None = None) -> Tensor:
+    """Cross-entropy; for a two-way "not entailment", −log(P(neutral) + P(contradiction)). Shapes: (n, 3) and (n,) → scalar.
+
+    `taught`: (n, 3), a teacher's probabilities; rows of NaN have none. They count as they are: what the teacher doubts needs no smoothing.
+    """
     log_p = functional.log_softmax(logits.float(), dim=-1)
     log_not = torch.logsumexp(log_p[:, 1:], dim=-1, keepdim=True)
     named = -torch.cat([log_p, log_not], dim=-1).gather(1, targets[:, None])[:, 0]
     spread = torch.where(targets == NOT_ENTAILMENT, -(log_p[:, 0] + log_not[:, 0]) / 2, -log_p.mean(-1))
-    return ((1 - smoothing) * named + smoothing * spread).mean()
+    each = (1 - smoothing) * named + smoothing * spread
+    if taught is not None:
+        given = ~taught.isnan().any(dim=-1)
+        each = torch.where(given, -(taught.nan_to_num() * log_p).sum(dim=-1), each)
+    return each.mean()
 
 
 def rate(step: int, steps: int, recipe: Recipe) -> float:
@@ -177,7 +186,8 @@ class Run:
             chosen = plan[self.step]
             batch = self.tokenizer.pad({"input_ids": [ids[index] for index in chosen]}, return_tensors="pt")
             targets = torch.tensor([pairs[index].target for index in chosen])
-            loss = self._one(batch, targets)
+            taught = torch.tensor([pairs[index].taught or NOT_TAUGHT for index in chosen])
+            loss = self._one(batch, targets, taught)
             recent = loss if not recent else 0.98 * recent + 0.02 * loss
             self.step += 1
             if self.step % 50 == 0:
@@ -187,7 +197,7 @@ class Run:
                 self._checkpoint()
         self._checkpoint()
 
-    def _one(self, batch: Any, targets: Tensor) -> float:
+    def _one(self, batch: Any, targets: Tensor, taught: Tensor) -> float:
         inputs = {"input_ids": batch["input_ids"], "attention_mask": batch["attention_mask"]}
         if "token_type_ids" in self.tokenizer.model_input_names:
             # [CLS] premise [SEP] hypothesis [SEP]: a token belongs to the second segment when a separator stands before it.
@@ -195,7 +205,7 @@ class Run:
             inputs["token_type_ids"] = ((separators.cumsum(1) - separators) >= 1).long() * batch["attention_mask"]
         with torch.autocast("cpu", dtype=torch.bfloat16):
             logits = self.model(**inputs).logits
-        loss = loss_of(logits, targets, self.recipe.smoothing)
+        loss = loss_of(logits, targets, self.recipe.smoothing, taught)
         loss.backward()  # type: ignore[no-untyped-call]
         torch.nn.utils.clip_grad_norm_(self.trained.values(), 1.0)
         self.optimizer.step()

@@ -9,8 +9,9 @@ TARGETS = {"entailment": 0, "neutral": 1, "contradiction": 2, "not_entailment": 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """One training pair; `target` is an index into LABELS, or NOT_ENTAILMENT."""
+    """One training pair; `target` is an index into LABELS, or NOT_ENTAILMENT. `taught`: a teacher's probabilities of LABELS, which then count instead."""
 
     premise: str
     hypothesis: str
     target: int
+    taught: tuple[float, float, float] | None = None

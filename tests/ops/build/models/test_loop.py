@@ -122,3 +122,12 @@ def test_a_run_can_begin_with_another_runs_adapter(tmp_path: Path) -> None:
     wider = replace(recipe, rank=3)
     with pytest.raises(ValueError, match="rank"):
         Run(adapted_model(base, wider), tokenizer, wider, tmp_path / "wider", say=lambda _: None).start_from(tmp_path / "first")
+
+
+def test_what_a_teacher_doubts_is_learned_as_doubt() -> None:
+    logits = torch.log(torch.tensor([[0.5, 0.3, 0.2], [0.5, 0.3, 0.2]]))
+    targets = torch.tensor([0, 0])
+    told = torch.tensor([[0.5, 0.3, 0.2], [float("nan")] * 3])
+    entropy = -(0.5 * math.log(0.5) + 0.3 * math.log(0.3) + 0.2 * math.log(0.2))
+    assert loss_of(logits, targets, 0.0, told).item() == pytest.approx((entropy - math.log(0.5)) / 2)
+    assert loss_of(logits, targets, 0.0).item() == pytest.approx(-math.log(0.5))
