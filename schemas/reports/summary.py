@@ -25,8 +25,13 @@ class LossCase(Outbound):
 
     @property
     def rules(self) -> tuple[str, ...]:
-        """Codes of the hard-fail rules that hold."""
-        return tuple(finding.code for finding in self.findings if finding.severity == "critical")
+        """Codes of the hard-fail rules that hold: what a hard fail finds is critical, and it has the loss alone."""
+        return tuple(finding.code for finding in self.findings if finding.severity == "critical") if self.values.keys() == {"loss"} else ()
+
+    @property
+    def conflicts(self) -> tuple[str, ...]:
+        """Codes of what it gets wrong or has from nowhere, each once."""
+        return () if self.rules else tuple(dict.fromkeys(finding.code for finding in self.findings))
 
     @property
     def codes(self) -> tuple[str, ...]:
@@ -78,7 +83,7 @@ class LossError(Outbound):
 class LossReport(Outbound):
     """A batch. `loss` is None where no case was scored; a hard fail counts with its loss of 1.
 
-    `configuration`: the settings that change scores; `config_digest` is made of them. `hard_fails`: rule → cases.
+    `configuration`: the settings that change scores; `config_digest` is made of them. `hard_fails`: rule → cases; `conflicts`: code → cases.
     `unscored`: code → cases. `worst`: the highest losses, worst first. `results`: every case, in the order of the files.
     """
 
@@ -95,6 +100,7 @@ class LossReport(Outbound):
     loss: LossSpread | None
     components: dict[str, LossComponent]
     hard_fails: dict[str, Count]
+    conflicts: dict[str, Count] = Field(default_factory=dict)
     unscored: dict[str, Count]
     worst: tuple[LossCase, ...]
     results: tuple[LossResult, ...]

@@ -83,6 +83,7 @@ def report(entries: Iterable[ScoreResult | Problem], facts: RunFacts) -> LossRep
         loss=spread(by_name[LOSS]),
         components={name: LossComponent(cases=len(by_name[name]), mean=_mean(by_name[name])) for name in names},
         hard_fails=_counts(code for result in rated for code in result.rules),
+        conflicts=_counts(code for result in rated for code in result.conflicts),
         unscored=_counts(code for result in results if result.label == "unscored" for code in result.codes),
         worst=tuple(LossCase(**{name: getattr(result, name) for name in LossCase.model_fields}) for result in worst),
         results=tuple(results),
@@ -187,6 +188,7 @@ def view(report: LossReport) -> View:
     tables = (
         Table("Components", ("Component", "Mean", "Cases", "Better"), components, frozenset({1, 2})),
         Table("Hard fails", ("Rule", "Cases"), [(code, str(count)) for code, count in report.hard_fails.items()], frozenset({1})),
+        Table("Conflicts", ("Code", "Cases"), [(code, str(count)) for code, count in report.conflicts.items()], frozenset({1})),
         Table("Unscored", ("Reason", "Cases"), [(code, str(count)) for code, count in report.unscored.items()], frozenset({1})),
         Table(f"Worst {len(report.worst)}", _HEADER, [_row(case) for case in report.worst], _NUMERIC),
     )
@@ -225,7 +227,7 @@ def name_of(event_id: str, case_id: str | None) -> str:
 
 def _why(case: LossCase) -> str:
     """The rule of a hard fail, the code of a case that was not scored, else what its findings are called."""
-    codes = case.rules or case.codes or tuple(dict.fromkeys(finding.code for finding in case.findings))
+    codes = case.rules or case.codes or case.conflicts
     rest = len(codes) - REASONS_SHOWN_MAX
     return ", ".join(codes[:REASONS_SHOWN_MAX]) + (f" and {rest} more" if rest > 0 else "")
 

@@ -9,7 +9,7 @@ import pytest
 from tests.ops.loss_cases import NOW, card, hard_fail, result, unscored
 from touchstone.ops.reports.layouts import FORMATS, lay_out
 from touchstone.schemas.reports.summary import LossReport
-from touchstone.schemas.result import FileRef, Problem, Scorecard, ScoreResult
+from touchstone.schemas.result import FileRef, Finding, Problem, Scorecard, ScoreResult
 from touchstone.scorers.base import NoSettings
 from touchstone.scorers.reporting import Gate, Group, LayoutOptions, RunFacts
 from touchstone.scorers.summary import SUITE
@@ -169,3 +169,14 @@ def test_the_samples_tell_what_is_not_what_they_were_written_for() -> None:
 )
 def test_a_result_is_in_the_batch_that_its_producer_names_else_among_its_models_of_the_day(changes: dict[str, Any], group: Group | None) -> None:
     assert SUITE.group(result("1", card(0.1), **changes)) == group
+
+
+def test_conflicts_are_counted_beside_hard_fails_and_told_of_a_case() -> None:
+    wrong = Scorecard(
+        label="Fail",
+        values=card(0.2).values,
+        findings=tuple(Finding(severity="critical", code=code, path="generated.sentences[0]", message="") for code in ("conflict.quantity", "conflict.date")),
+    )
+    made = report(wrong, wrong, hard_fail("truncated"), worst=1)
+    assert (made.hard_fails, made.conflicts) == ({"truncated": 1}, {"conflict.date": 2, "conflict.quantity": 2})
+    assert "conflict.quantity, conflict.date" in text_of(made, "console")
