@@ -14,7 +14,8 @@ from touchstone.scorers.summary.expansions import acronym, expansions
 
 _IDEOGRAPH = r"\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
 #: A word, or one ideograph or kana (those scripts write no blanks). A possessive "s" is a word of its own, and so is each part of a word with hyphens.
-_WORD = re.compile(rf"[{_IDEOGRAPH}]|[^\W{_IDEOGRAPH}]+(?:(?!['’]s\b)[.,'’&+/]+[^\W{_IDEOGRAPH}]+)*")
+#: Signs at the end of a letter are the word's: C++, C#.
+_WORD = re.compile(rf"[{_IDEOGRAPH}]|[^\W{_IDEOGRAPH}]+(?:(?!['’]s\b)[.,'’&+/]+[^\W{_IDEOGRAPH}]+)*(?:(?<=[A-Za-z])[+#]{{1,2}}(?!\w))?")
 #: The best mentions of one entity in one text whose contexts are compared.
 MENTIONS_MAX = 6
 #: Words of an entity beyond which it is a sentence, not a name; it is still compared, by its own count only.
@@ -37,6 +38,8 @@ _TAIL = re.compile(r"\d[\s-]?([^\W\d_])(?![^\W\d_])")
 _HEAD = re.compile(r"(?<![^\W_])([A-Z]{1,4})[\s-]?(?=\d)")
 _VOWEL = re.compile(r"[AEIOUY]")
 _CAPITALS = re.compile(r"[A-Z]+(?=\d)")
+#: Letters and number of a code whose parts a hyphen or a blank may divide: B-12, IL 6.
+_CODE = re.compile(r"[A-Z]{1,5}\d{1,5}")
 #: Letters that Unicode does not take for others with a mark.
 _LETTERS = str.maketrans({"ø": "o", "ł": "l", "đ": "d", "ð": "d", "æ": "ae", "œ": "oe", "þ": "th", "ı": "i"})
 _MARKS = re.compile("[\u0300-\u036f]")
@@ -78,9 +81,15 @@ class Words:
 
 
 def fold(word: str) -> str:
-    """The form that is compared: NFKC, casefolded, without accents, dots and apostrophes."""
+    """The form that is compared: NFKC, casefolded, without accents, dots and apostrophes, digits as 0 to 9."""
+    word = _plain_digits(word)
     plain = unicodedata.normalize("NFD", unicodedata.normalize("NFKC", word).casefold().translate(_LETTERS))
     return unicodedata.normalize("NFC", _MARKS.sub("", plain)).replace(".", "").replace("'", "").replace("’", "").replace(",", "")
+
+
+def _plain_digits(text: str) -> str:
+    """The digits of every script as 0 to 9."""
+    return text if text.isascii() else "".join(str(unicodedata.decimal(letter)) if letter.isdecimal() else letter for letter in text)
 
 
 def _folded_at(text: str, start: int, end: int) -> str:
@@ -156,13 +165,21 @@ def _alike(wanted: str, text: Words, size: int, threshold: float) -> Iterator[Me
 
 def _same_marks(entity: str, span: str) -> bool:
     """Whether numbers, the letters at them and acronyms are the same."""
-    one, other = unicodedata.normalize("NFKC", entity), unicodedata.normalize("NFKC", span)
+    one, other = (_plain_digits(unicodedata.normalize("NFKC", text)) for text in (entity, span))
     if [number.replace(",", "") for number in _NUMBER.findall(one)] != [number.replace(",", "") for number in _NUMBER.findall(other)]:
         return False
     if _TAIL.findall(one.casefold()) != _TAIL.findall(other.casefold()):
         return False
     heads = _HEAD.findall(one), _HEAD.findall(other)
-    return (not all(heads) or heads[0] == heads[1]) and _same_acronyms(one, other)
+    return (not all(heads) or heads[0] == heads[1]) and _same_letters(one, other) and _same_acronyms(one, other)
+
+
+def _same_letters(entity: str, span: str) -> bool:
+    """Whether letters that stand alone are the same, word by word: hepatitis B is not hepatitis C. Where the words are not as many, only the last is asked."""
+    mine, theirs = ([folded for match in _WORD.finditer(text) if (folded := _folded_at(text, *match.span()))] for text in (entity, span))
+    if len(mine) != len(theirs):
+        return len(mine[-1]) > 1 or "".join(theirs).endswith("".join(mine[-2:]))
+    return all(one == other for one, other in zip(mine, theirs, strict=True) if 1 in {len(one), len(other)})
 
 
 def _same_acronyms(entity: str, span: str) -> bool:
@@ -180,7 +197,8 @@ def _in_capitals(words: Sequence[str]) -> set[str]:
     """What stands in capitals: words, the letters before digits (AB1234), and initials in a row (J. R.)."""
     found = {word.replace(".", "") for word in words if not word.islower()}
     found |= {match.group() for word in words if (match := _CAPITALS.match(word))}
-    return found | {first + second for first, second in pairwise(words) if len(first) == len(second) == 1 and (first + second).isupper()}
+    beside = [first + second for first, second in pairwise(words) if (first + second).isupper()]
+    return found | {both for both in beside if len(both) == 2 or _CODE.fullmatch(both)}
 
 
 def _is_name(word: str) -> bool:
