@@ -104,7 +104,7 @@ class Batcher(Generic[ItemT, PreparedT, RowT]):
         """Its current readings."""
         with self._changed:
             up = not self._closing and self._deaths_in_a_row < self._limits.deaths_max
-            return list(self._counts.readings(depth=len(self._queue), budget=self._budget, up=up))
+            return list(self._counts.readings(depth=len(self._queue), limit=self._limits.queue_items_max, budget=self._budget, up=up))
 
     async def close(self, timeout_s: float = 60.0) -> None:
         """Finish what was accepted and refuse what is new; what is not done within `timeout_s` fails with `engine_closed`."""
@@ -380,6 +380,8 @@ class Batcher(Generic[ItemT, PreparedT, RowT]):
             counts.forward_s.observe(took)
             counts.batch_items.observe(len(entries))
             counts.batch_tokens.observe(padded)
+            counts.inferences += len(entries)
+            counts.batches += 1
             counts.tokens += real
             counts.padding_tokens += padded - real
         return rows, failure

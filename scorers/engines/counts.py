@@ -8,8 +8,9 @@ from touchstone.scorers.base import Reading
 from touchstone.scorers.histogram import Histogram
 
 SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
-ITEMS = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0, 1024.0, 2048.0)
-TOKENS = (64.0, 256.0, 1024.0, 2048.0, 4096.0, 8192.0, 16_384.0, 32_768.0, 65_536.0, 131_072.0)
+#: Powers of two, so that batches of any model and device fall into buckets of the same width on a logarithmic scale.
+ITEMS = tuple(float(2**power) for power in range(12))
+TOKENS = tuple(float(2**power) for power in range(4, 18))
 
 
 class Counts:
@@ -21,6 +22,8 @@ class Counts:
         self.forward_s = Histogram(SECONDS)
         self.batch_items = Histogram(ITEMS)
         self.batch_tokens = Histogram(TOKENS)
+        self.inferences = 0
+        self.batches = 0
         self.tokens = 0
         self.padding_tokens = 0
         self.flushes = dict.fromkeys(("budget", "deadline", "idle", "drain"), 0)
@@ -42,15 +45,18 @@ class Counts:
         """One histogram of this engine."""
         return Reading(name, "histogram", text, seen.sum, (self._engine,), seen.buckets())
 
-    def readings(self, *, depth: int, budget: int, up: bool) -> Iterable[Reading]:
-        """All current readings. `depth`: queued items; `budget`: padded tokens per batch now; `up`: whether it takes work."""
+    def readings(self, *, depth: int, limit: int, budget: int, up: bool) -> Iterable[Reading]:
+        """All current readings. `depth`, `limit`: queued items, and how many may be; `budget`: padded tokens per batch now; `up`: whether it takes work."""
         yield self.gauge("engine_up", "1 while the engine accepts work", float(up))
         yield self.gauge("engine_queue_depth_items", "items queued for the model", depth)
+        yield self.gauge("engine_queue_limit_items", "items that may be queued; beyond that, callers wait", limit)
         yield self.gauge("engine_batch_budget_tokens", "padded tokens a batch may have now (lowered by out-of-memory)", budget)
         yield self.histogram("engine_queue_wait_seconds", "from submission to the start of its batch, per item", self.wait_s)
         yield self.histogram("engine_forward_seconds", "one forward pass", self.forward_s)
         yield self.histogram("engine_batch_size_items", "items in a batch", self.batch_items)
         yield self.histogram("engine_batch_size_tokens", "padded tokens of a batch", self.batch_tokens)
+        yield self.counter("engine_inferences", "items computed", self.inferences)
+        yield self.counter("engine_batches", "forward passes; inferences / batches is the mean batch", self.batches)
         yield self.counter("engine_tokens", "tokens computed, padding not counted", self.tokens)
         yield self.counter("engine_padding_tokens", "padding tokens computed to make batches rectangular", self.padding_tokens)
         for reason, count in self.flushes.items():

@@ -67,10 +67,8 @@ class EmbedderEngine:
     def readings(self) -> Iterable[Reading]:
         """The engine's current readings."""
         yield from self._batcher.readings()
-        labels = (("engine", "embedder"),)
-        yield Reading("engine_texts_tokenized", "counter", "texts tokenized", self._tokenizer.known.misses, labels)
-        yield Reading("engine_texts_remembered", "counter", "texts whose tokens were cached", self._tokenizer.known.hits, labels)
-        yield Reading("engine_vectors_remembered", "counter", "texts whose vector was cached", self._vectors.hits, labels)
+        yield from self._tokenizer.readings("embedder")
+        yield Reading("engine_vectors_remembered", "counter", "texts whose vector was cached", self._vectors.hits, (("engine", "embedder"),))
 
     async def close(self) -> None:
         """Finish what is in flight, refuse what is new."""

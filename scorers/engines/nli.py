@@ -109,9 +109,7 @@ class NliEngine:
     def readings(self) -> Iterable[Reading]:
         """The engine's current readings."""
         yield from self._batcher.readings()
-        labels = (("engine", "nli"),)
-        yield Reading("engine_texts_tokenized", "counter", "texts tokenized", self._tokenizer.known.misses, labels)
-        yield Reading("engine_texts_remembered", "counter", "texts whose tokens were cached", self._tokenizer.known.hits, labels)
+        yield from self._tokenizer.readings("nli")
 
     async def close(self) -> None:
         """Finish what is in flight, refuse what is new."""

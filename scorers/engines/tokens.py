@@ -5,15 +5,18 @@ from __future__ import annotations
 import itertools
 import json
 import threading
+import time
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 
-from touchstone.scorers.base import ConfigError
+from touchstone.scorers.base import ConfigError, Reading
+from touchstone.scorers.engines.counts import SECONDS
+from touchstone.scorers.histogram import Histogram
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -136,12 +139,26 @@ class Tokenizer:
         self._backend = words.backend
         self.pad_id = words.pad_id
         self._numbers = itertools.count()
+        self._took_s = Histogram(SECONDS)
+        self._counting = threading.Lock()
         self.known: Lru[Tokens] = Lru(cache_items)
 
     def tokens(self, missing: Sequence[str]) -> dict[str, Tokens]:
         """Tokenize texts that are not known yet; slow, and the interpreter is free meanwhile."""
+        began = time.perf_counter()
         encoded = self._backend.encode_batch_fast([_sound(text) for text in missing], add_special_tokens=False)
+        with self._counting:
+            self._took_s.observe(time.perf_counter() - began)
         return self.known.keep({text: Tokens(next(self._numbers), np.array(each.ids, dtype=np.int64)) for text, each in zip(missing, encoded, strict=True)})
+
+    def readings(self, engine: str) -> Iterable[Reading]:
+        """What was tokenized, what was known, and the time of each call."""
+        labels = (("engine", engine),)
+        with self._counting:
+            total_s, buckets = self._took_s.sum, self._took_s.buckets()
+        yield Reading("engine_tokenization_seconds", "histogram", "one call of the tokenizer, for all texts that were not cached", total_s, labels, buckets)
+        yield Reading("engine_texts_tokenized", "counter", "texts tokenized", self.known.misses, labels)
+        yield Reading("engine_texts_remembered", "counter", "texts whose tokens were cached", self.known.hits, labels)
 
 
 def _sound(text: str) -> str:

@@ -63,7 +63,7 @@ class LexicalEngines:
     def readings(self) -> Iterable[Reading]:
         counts = Counts("nli")
         counts.tokens = self.nli.pairs
-        return list(counts.readings(depth=0, budget=8_192, up=True))
+        return list(counts.readings(depth=0, limit=65_536, budget=8_192, up=True))
 
     async def close(self) -> None:
         """Nothing to give back."""

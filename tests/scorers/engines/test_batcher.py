@@ -1,4 +1,5 @@
 import asyncio
+import itertools
 import threading
 from typing import Any
 
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 from tests.scorers.engines.fakes import PATIENCE_S, Device, count, limits, made, running, works
 from touchstone.scorers.base import Unavailable
 from touchstone.scorers.engines.batcher import Batcher, Work
+from touchstone.scorers.engines.counts import ITEMS, TOKENS
 
 
 async def busy(device: Device, batcher: Batcher[int, list[int], int]) -> asyncio.Task[list[int]]:
@@ -320,7 +322,10 @@ async def test_it_counts_what_it_does() -> None:
         await batcher.ask([Work(1, 1, 10), Work(2, 2, 9)])
         assert count(batcher, "engine_tokens") == 19
         assert count(batcher, "engine_padding_tokens") == 1
+        assert count(batcher, "engine_inferences") == 2
+        assert count(batcher, "engine_batches") == 1
         assert count(batcher, "engine_queue_depth_items") == 0
+        assert count(batcher, "engine_queue_limit_items") > 0
         assert count(batcher, "engine_up") == 1
         histograms = {reading.name: reading for reading in batcher.readings() if reading.kind == "histogram"}
         assert set(histograms) == {"engine_queue_wait_seconds", "engine_forward_seconds", "engine_batch_size_items", "engine_batch_size_tokens"}
@@ -331,6 +336,11 @@ async def test_it_counts_what_it_does() -> None:
         assert dict(histograms["engine_batch_size_items"].buckets)[2.0] == 1
         assert histograms["engine_batch_size_tokens"].value == 20
         assert all(("engine", "test") in reading.labels for reading in batcher.readings())
+
+
+@pytest.mark.parametrize("bounds", [ITEMS, TOKENS])
+def test_sizes_of_batches_fall_into_powers_of_two(bounds: tuple[float, ...]) -> None:
+    assert all(later == 2 * bound for bound, later in itertools.pairwise(bounds))
 
 
 calls = st.lists(st.lists(st.tuples(st.integers(0, 30), st.integers(1, 60)), max_size=12), max_size=12)

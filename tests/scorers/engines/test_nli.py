@@ -244,6 +244,16 @@ def test_warming_up_runs_the_model_and_counts_nothing() -> None:
     assert all(reading.value == 0 for reading in made.readings() if reading.kind == "counter")
 
 
+async def test_the_time_of_the_tokenizer_is_counted_once_for_each_call_that_brought_a_new_text() -> None:
+    made = engine()
+    await made.entail(PAIRS[:1])
+    await made.entail(PAIRS[:1])
+    await made.close()
+    (took,) = [reading for reading in made.readings() if reading.name == "engine_tokenization_seconds"]
+    assert took.buckets[-1] == (float("inf"), 1)
+    assert took.value > 0
+
+
 def test_the_readings_are_named_by_engine() -> None:
     names = [reading.name for reading in engine().readings()]
     assert {"engine_queue_depth_items", "engine_flushes", "engine_texts_tokenized"} <= set(names)

@@ -67,7 +67,7 @@ def test_everything_that_an_engine_counts_is_read_back_by_prometheus() -> None:
     counts = Counts("nli")
     counts.forward_s.observe(0.3)
     counts.flushes["idle"] += 2
-    readings = list(counts.readings(depth=3, budget=8_192, up=True))
+    readings = list(counts.readings(depth=3, limit=64, budget=8_192, up=True))
     families = {family.name: family for family in text_string_to_metric_families(scraped(readings))}
     for reading in readings:
         family = families[f"touchstone_{reading.name}"]
