@@ -62,11 +62,11 @@ class Questions:
     statements: list[Unit]
 
     @classmethod
-    def of(cls, prepared: Prepared) -> Questions:
+    def of(cls, prepared: Prepared, settings: SummarySettings) -> Questions:
         """The questions of a case."""
         summary = prepared.datum.summary
         key_facts = list(summary.key_facts)
-        units = list(named_units(prepared))
+        units = list(named_units(prepared, single=settings.looks_near))
         statements = units_of(key_facts, prepared.gold.sentences, prepared.source.sentences)
         return cls(prepared.generated.premises, key_facts, list(summary.logical_outline), prepared.generated.sentences, units, statements)
 
@@ -81,14 +81,20 @@ class Questions:
         return [*self.windows, *self.facts, *self.outline, *self.sentences, *self.units]
 
 
-def named_units(prepared: Prepared) -> dict[str, dict[str, Any]]:
-    """What may bear a sentence, each text once, and its name in details: facts, then windows of the narrative, then of the source."""
+def named_units(prepared: Prepared, *, single: bool) -> dict[str, dict[str, Any]]:
+    """What may bear a sentence, each text once, and its name in details: facts, then windows of the narrative, then of the source.
+
+    `single`: the narrative's single sentences are among them, whatever sizes the windows have: a sentence is compared with those.
+    """
     named: dict[str, dict[str, Any]] = {}
     for index, fact in enumerate(prepared.datum.summary.key_facts):
         named.setdefault(fact, {"fact": index})
     for place, text in (("gold", prepared.gold), ("source", prepared.source)):
         for window, premise in zip(text.windows, text.premises, strict=True):
             named.setdefault(premise, {place: [window.first, window.size]})
+    if single:
+        for index, sentence in enumerate(prepared.gold.sentences):
+            named.setdefault(sentence, {"gold": [index, 1]})
     return named
 
 
@@ -227,7 +233,8 @@ def weigh(
     faithful = facts.faithfulness(sentence_support, entailment, contradiction, settings.precision)
     clashes = _all_conflicts(asked, sentence_support, entailment, contradiction, settings)
     recall = facts.mean(facts.best(fact_support))
-    precision = facts.precision(faithful, conflicts.sentences_of(clashes), settings.conflicts.weight)
+    in_conflict = conflicts.sentences_of(clashes)
+    precision = facts.precision(faithful, in_conflict, settings.conflicts.weight)
     parts = {"recall": recall, "precision": precision}
     losses = {"facts": facts.facts_loss(precision, recall, settings.beta)}
 
@@ -250,7 +257,8 @@ def weigh(
     losses["semantic"] = semantic.semantic_loss(similarity)
     target = length.get_target_summary_length(prepared.datum.entry.token_count, settings.compression)
     # Where any unit may bear a sentence; the forms that look at the narrative alone would call what is true to the source invented.
-    unborne = length.unborne_tokens(tokens[1:], facts.best(sentence_support).tolist()) if settings.looks_near else 0.0
+    borne = np.array([0.0 if index in in_conflict else support for index, support in enumerate(facts.best(sentence_support).tolist())])
+    unborne = length.unborne_tokens(tokens[1:], borne.tolist()) if settings.looks_near else 0.0
     losses["length"] = length.length_loss(tokens[0], target, unborne)
     values = {"loss": total(losses, settings.weights)}
     values |= {f"{name}_loss": loss for name, loss in losses.items()} | parts | {"cosine": max(0.0, similarity)}

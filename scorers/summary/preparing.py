@@ -126,9 +126,10 @@ def pair_count(datum: GoldStandardDatum, generated: Split, gold: Split, source: 
     """Upper bound of the pairs to ask: facts and outline of the generated windows, sentences of facts and windows of gold and source."""
     of_generated, of_gold = len(generated.windows), len(gold.windows) + len(datum.summary.key_facts)
     if settings.looks_near:
-        of_gold = min(of_gold + len(source.windows), settings.nearest_units + 1)
+        of_gold = min(of_gold + len(source.windows), settings.nearest_units)
     if top_k := settings.prefilter_top_k:
         of_generated, of_gold = min(of_generated, top_k), min(of_gold, top_k)
+    of_gold += settings.looks_near  # the nearest single statement, where longer units crowded it out
     return (len(datum.summary.key_facts) + len(datum.summary.logical_outline)) * of_generated + len(generated.spans) * of_gold
 
 

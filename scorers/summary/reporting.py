@@ -45,7 +45,7 @@ CONFLICT_WORDS = {
     UNSUPPORTED: "nothing in the gold supports the sentence",
 }
 PLACES = {"fact": "key fact {0}", "gold": "sentence {0} of the gold narrative", "source": "sentence {0} of the source text"}
-#: Below this many findings of a case are listed; the details hold all.
+#: So many findings of a case are listed; the details hold all conflicts.
 CONFLICTS_SHOWN_MAX = 50
 
 
@@ -108,15 +108,15 @@ def details_of(prepared: Prepared, asked: Asked, components: Components, setting
         "pairs": len(asked.pairs),
     }
     if settings.evidence == "ids" or settings.quote:
-        told["evidence"] = _evidence(prepared, components)
+        told["evidence"] = _evidence(prepared, components, single=settings.looks_near)
     if settings.quote:
         told["quoted"] = _quoted(prepared)
     return told
 
 
-def _evidence(prepared: Prepared, components: Components) -> dict[str, Any]:
+def _evidence(prepared: Prepared, components: Components, *, single: bool) -> dict[str, Any]:
     """Which window supports each fact and outline point best, and which unit of the gold each sentence."""
-    generated, units = prepared.generated.windows, list(named_units(prepared).values())
+    generated, units = prepared.generated.windows, list(named_units(prepared, single=single).values())
     borne = [units[column] for column in flow.nearest(components.sentence_support)]
     return {
         "facts": [_window(generated[column]) for column in flow.nearest(components.fact_support)],

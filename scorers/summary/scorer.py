@@ -87,7 +87,7 @@ class SummaryLossScorer:
     async def _scored(self, case: SummaryCase, prepared: Prepared) -> Scorecard:
         """Phases 2 to 4."""
         settings, embedder = self._settings, self._engines.embedder
-        questions = Questions.of(prepared)
+        questions = Questions.of(prepared, settings)
         texts = texts_to_embed(prepared, questions, settings, self._calibration)
         values, tokens = await asyncio.gather(embedder.embed(texts), embedder.count_tokens([prepared.generated.text, *questions.sentences]))
         vectors = Vectors({text: row for row, text in enumerate(texts)}, values)

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from touchstone.scorers.summary.conflicts import Conflict
-from touchstone.scorers.summary.settings import Conflicts, Labels, Weights
+from touchstone.scorers.summary.settings import Cap, Conflicts, Labels, Weights
 
 Label = Literal["Pass", "Review", "Fail"]
 COMPONENTS = ("facts", "entities", "flow", "semantic", "length")
@@ -21,18 +21,24 @@ def missing(losses: Mapping[str, float]) -> tuple[str, ...]:
     return tuple(name for name in COMPONENTS if name not in losses)
 
 
-#: Labels from the best to the worst; `none` caps nothing.
-RANKS = {"none": 0, "Pass": 0, "Review": 1, "Fail": 2}
+#: Labels from the best to the worst.
+RANKS = {"Pass": 0, "Review": 1, "Fail": 2}
 
 
 def capped(label: Label, conflicts: Sequence[Conflict], caps: Conflicts) -> Label:
     """The label, no better than what was found allows (settled point 11). The loss stays as it is."""
     worst = label
-    for conflict in conflicts:
-        cap = caps.clinical_cap if conflict.clinical else caps.cap if conflict.is_conflict else caps.unsupported_cap
+    for cap in {cap for conflict in conflicts for cap in _caps_of(conflict, caps)}:
         if cap != "none" and RANKS[cap] > RANKS[worst]:
             worst = cap
     return worst
+
+
+def _caps_of(conflict: Conflict, caps: Conflicts) -> tuple[Cap, ...]:
+    """What bounds the label; a clinical conflict is a conflict too."""
+    if not conflict.is_conflict:
+        return (caps.unsupported_cap,)
+    return (caps.cap, caps.clinical_cap) if conflict.clinical else (caps.cap,)
 
 
 def label_of(loss: float, labels: Labels) -> Label:

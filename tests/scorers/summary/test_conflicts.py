@@ -70,6 +70,24 @@ async def test_a_conflict_caps_the_label_and_a_clinical_one_fails() -> None:
     assert (await score(NARRATIVE.replace("5 mg", "50 mg"), **lenient, **off)).label == "Pass"
 
 
+@pytest.mark.parametrize("sizes", [[2], [3, 5], [4]])
+async def test_sentences_are_compared_with_single_statements_whatever_sizes_windows_have(sizes: list[int]) -> None:
+    other = GOLD.model_copy(update={"summary": GOLD.summary.model_copy(update={"key_facts": FACTS})})
+    card = await scorer(TableEngines(same_words), windows=sizes, evidence="ids").score(case(NARRATIVE.replace("5 mg", "50 mg"), datum=other))
+    assert codes(card) == {"conflict.quantity"}
+    assert len(card.details["evidence"]["sentences"]) == 4
+
+
+async def test_the_tokens_of_a_sentence_in_conflict_bring_a_text_no_nearer_to_its_target() -> None:
+    wrong = NARRATIVE.split(". ")[1].replace("5 mg", "50 mg") + "."
+    # The model takes the wrong sentence for borne: only the rule tells.
+    engines = TableEngines(lambda premise, hypothesis: (0.9, 0.0) if "50 mg" in hypothesis else same_words(premise, hypothesis))
+    once = await scorer(engines).score(case(wrong, datum=GOLD))
+    twice = await scorer(engines).score(case(f"{wrong} {wrong}", datum=GOLD))
+    assert codes(once) == codes(twice) == {"conflict.quantity"}
+    assert twice.values["length_loss"] == once.values["length_loss"]
+
+
 async def test_the_loss_stays_by_the_formula_whatever_caps_the_label() -> None:
     text = NARRATIVE.replace("nine votes", "eight votes")
     assert (await score(text)).values == (await score(text, conflicts={"cap": "Fail"})).values
@@ -100,5 +118,7 @@ def test_caps_only_lower_a_label() -> None:
     number, dose, unsupported = Conflict("number", 0), Conflict("quantity", 0, clinical=True), Conflict("unsupported", 0)
     assert [capped(label, [number], caps) for label in ("Pass", "Review", "Fail")] == ["Review", "Review", "Fail"]  # type: ignore[arg-type]
     assert capped("Pass", [number, dose], caps) == "Fail"
+    assert capped("Pass", [dose], Conflicts(clinical_cap="none")) == capped("Pass", [dose], Conflicts(clinical_cap="Review")) == "Review"
+    assert capped("Pass", [dose], Conflicts(cap="none")) == capped("Pass", [dose], Conflicts(cap="Fail", clinical_cap="none")) == "Fail"
     assert capped("Pass", [unsupported], caps) == "Pass"
     assert capped("Pass", [unsupported], Conflicts(unsupported_cap="Review")) == "Review"
