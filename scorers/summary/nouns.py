@@ -17,6 +17,7 @@ from touchstone.scorers.summary.source_words import (
     DOCUMENT,
     GENRE,
     HANDED,
+    IN_QUESTION,
     INDEFINITE,
     NEUTRAL,
     NO_TEXT,
@@ -141,6 +142,8 @@ def noun_at(words: Sequence[str], at: int) -> Noun | None:
 def _handed(words: Sequence[str], after: int) -> tuple[int, bool]:
     """What follows a noun that was handed over, and whether it was: "the text you sent me", "the text above"."""
     first, second = (*words[after : after + 2], "", "")[:2]
+    if [first, second] in IN_QUESTION:
+        return after + 2, second == "hand"
     you = {"you", "you've"}
     if first in you or (first in {"that", "which"} and second in you):
         after += 1 if first in you else 2

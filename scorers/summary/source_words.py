@@ -8,7 +8,7 @@ def listed(text: str) -> frozenset[str]:
 
 #: Kinds of nouns.
 DOCUMENT, ARTICLE, TEXT, SUMMARY, PIECE, WORK = "document", "article", "text", "summary", "piece", "work"
-AUTHOR, AUTHORS, READER = "author", "authors", "reader"
+AUTHOR, AUTHORS, SPEAKER, READER = "author", "authors", "speaker", "reader"
 NOUNS = {
     **dict.fromkeys(listed("document"), DOCUMENT),
     **dict.fromkeys(listed("article"), ARTICLE),
@@ -16,12 +16,13 @@ NOUNS = {
     **dict.fromkeys(listed("summary synopsis overview recap"), SUMMARY),
     **dict.fromkeys(listed("author writer narrator"), AUTHOR),
     **dict.fromkeys(listed("authors writers"), AUTHORS),
+    **dict.fromkeys(listed("speaker presenter poet interviewer"), SPEAKER),
     **dict.fromkeys(listed("reader readers"), READER),
-    **dict.fromkeys(listed("essay transcript content piece story narrative dialogue conversation write-up editorial op-ed"), PIECE),
+    **dict.fromkeys(listed("essay transcript content piece story narrative dialogue conversation write-up editorial op-ed poem"), PIECE),
     **dict.fromkeys(
         listed(
             "post material paragraph chapter section source input information context note notes report study paper letter book record memo speech "
-            "email e-mail guide review poem novel statement chart file page blog abstract data case details facts thread message column"
+            "email e-mail guide review novel statement chart file page blog abstract data case details facts thread message column"
         ),
         WORK,
     ),
@@ -30,6 +31,24 @@ NOUNS = {
 POINTING = listed("provided given attached above following supplied uploaded linked shared submitted aforementioned source input pasted")
 #: Neither points at a text nor makes it one of its own.
 NEUTRAL = listed("original entire whole full preceding overall same very present current first")
+#: What is provided to a summariser and to nobody else.
+SUPPLIED = listed("provided supplied pasted uploaded")
+#: Other things than texts are provided too: forms, data, pages.
+NO_SUPPLY = listed("data information details facts statement column file page input source context record chart book guide")
+#: "The document in question" is the document; "the text at hand" the one given.
+IN_QUESTION = (["in", "question"], ["at", "issue"], ["at", "hand"], ["under", "review"], ["under", "discussion"])
+#: Parts of a text as its speakers: "the second paragraph describes", with one of the words of order before.
+PARTS_SPEAKING = listed("paragraph paragraphs section sections part parts half stanza stanzas line lines sentence sentences introduction conclusion")
+ORDERED = listed("first second third fourth fifth sixth next last final opening closing concluding middle remaining later earlier")
+#: What a law's paragraph, a line of the railway or half of a match does too.
+NO_PART_SPEAKS = listed("follow feature cover recall defend compare celebrate urge quote present capture review question address open close end stop start continue include use make")
+#: With "uses": what a writer uses, and nobody's wheelchair is.
+DEVICES = listed(
+    "metaphor metaphors symbol symbols image images imagery irony humour humor term phrase word words language example examples analogy simile anecdote "
+    "quotes quotations statistics tone style repetition comparison comparisons"
+)
+#: What an author of a paper does there; a study's authors find, warn and recommend in the news.
+PAPER_DEEDS = listed("argue discuss describe present propose explain examine explore outline introduce address contend advocate emphasise emphasize focus")
 #: A kind of text, which does not make it one of its own: "the news article".
 GENRE = listed("news newspaper magazine research journal scientific academic blog opinion wikipedia encyclopedia clinical medical short long entire whole")
 DETERMINERS = listed("the this that these those a an my your his her its their our each every another one some any no two both such which whose")
@@ -55,8 +74,8 @@ WITH = {
     "start": listed("with by off"),
     "open": listed("with by"),
     "close": listed("with by"),
-    "end": listed("with by abruptly on"),
-    "stop": listed("before abruptly at short"),
+    "end": listed("with by abruptly on as when there here before"),
+    "stop": listed("before abruptly at short as when there here"),
     "read": listed("like as"),
     "put": listed("the forward"),
     "place": listed("the"),
@@ -86,6 +105,7 @@ WITH = {
     "zoom": listed("in"),
     "cut": listed("off"),
     "break": listed("off"),
+    "shift": listed("to from"),
     "serve": listed("as"),
     "aim": listed("to"),
     "seek": listed("to"),
@@ -218,6 +238,7 @@ VOCABULARY = listed(
     "condensing expand verify access keep kept provided given attached following original full entire whole supplied uploaded shared source "
     "news blog research key main central points point takeaways takeaway ideas idea themes theme message argument topic purpose focus tone "
     "rest details detail information mention task instructions prompt limited note noted unclear clear read learn see consult refer task "
+    "video podcast interview episode paragraph section part half introduction advice matters version user users link then "
     "voici résumé hier zusammenfassung aquí resumen ecco riassunto resumo texte texto testo artikels"
 )
 #: Without one of these, or a noun of a text, nothing is commentary: most sentences need no closer look.
@@ -228,6 +249,7 @@ CUES = listed(
     "thank thanks sorry apologies apologize apologise unable understood note noted count length words sentences bullet points takeaways "
     "highlights ideas themes facts findings version versions tl dr summarization summarisation breakdown gist rundown digest summarize "
     "summarise summarized summarised summarizes summarises brevity readability assistant response answer output reply provided given goal "
+    "video podcast interview episode clip lecture recording webinar scene chat topics advice short paragraph section part half stanza details narrative plot "
     "draft perfect yes anything gladly pleasure voici voilà résumé texte hier zusammenfassung text artikel autor resumen texto artículo ecco "
     "riassunto sintesi testo resumo artigo samenvatting tekst auteur auteure autore nachfolgend folgenden aquí continuación"
 )
