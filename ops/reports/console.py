@@ -10,7 +10,7 @@ from rich.padding import Padding
 from rich.table import Table as Grid
 from rich.text import Text
 
-from touchstone.ops.reports.listing import cells_of, choose, columns_of, finding_lines, not_read, origin, passed_over
+from touchstone.ops.reports.listing import cells_of, choose, columns_of, finding_lines, not_read, origin, passed_over, rate_of, span_of
 from touchstone.scorers.reporting.view import CaseView, LayoutOptions, View
 from touchstone.scorers.reporting.words import counted, visible
 
@@ -44,8 +44,11 @@ def _blocks(view: View, options: LayoutOptions) -> Iterator[RenderableType]:
     yield _text(view.counts or counted(view.total, view.noun))
     if view.labels:
         yield Text("  ").join(_text(f"{label} {count}", _LABELS.get(label, "") if count else "dim") for label, count in view.labels.items())
+    if rate := rate_of(view):
+        yield _text(rate[:1].upper() + rate[1:])
     if view.figures:
-        yield from _titled("Figures", _figures(view))
+        spans = any(figure.interval for figure in view.figures)
+        yield from _titled(f"Figures{', with the 95% intervals of means' if spans else ''}", _figures(view))
     for table in view.tables:
         yield from _titled(table.title, _grid(table.header, [[_text(cell) for cell in row] for row in table.rows], table.numeric))
     yield from _cases(view, options)
@@ -87,14 +90,16 @@ def _details(case: CaseView, style: str) -> Iterator[RenderableType]:
 
 
 def _figures(view: View) -> RenderableType:
-    """Name, value and note of each."""
+    """Name, value, interval and note of each."""
     grid = Grid.grid(padding=(0, 2))
     grid.add_column()
     grid.add_column(justify="right")
-    has_notes = any(figure.note for figure in view.figures)  # rich takes the cells of an empty last column from the one before
-    for figure in view.figures:
-        cells = [_text(figure.name), _text(figure.text, _STATES.get(figure.state or "", ""))]
-        grid.add_row(*cells, *([_text(figure.note, "dim")] if has_notes else []))
+    rest = [(span_of(figure), figure.note) for figure in view.figures]
+    # rich takes the cells of an empty last column from the one before
+    kept = [place for place in range(2) if any(cells[place] for cells in rest)]
+    for figure, cells in zip(view.figures, rest, strict=True):
+        head = [_text(figure.name), _text(figure.text, _STATES.get(figure.state or "", ""))]
+        grid.add_row(*head, *(_text(cells[place], "dim") for place in kept))
     return Padding(grid, (0, 0, 0, 2), expand=False)
 
 

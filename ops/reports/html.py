@@ -10,7 +10,7 @@ from touchstone.ops.reports.charts import histogram as drawn
 from touchstone.ops.reports.charts import label_bar, tone_of
 from touchstone.ops.reports.html_cases import CASES_MAX, Survey, case_rows, code_groups, survey
 from touchstone.ops.reports.html_words import plural, shown
-from touchstone.ops.reports.listing import columns_of, not_read, passed_over
+from touchstone.ops.reports.listing import columns_of, not_read, passed_over, rate_of, span_of
 from touchstone.scorers.reporting.view import Figure, LayoutOptions, Table, View
 from touchstone.scorers.reporting.words import counted, percent
 
@@ -63,7 +63,9 @@ def _banner(view: View, options: LayoutOptions, found: Survey) -> Iterator[str]:
     verdict = options.verdict
     yield f"<h1>{shown(view.title)}</h1>\n"
     yield f'<p class="verdict"><strong>{shown(verdict.word)}</strong> <span>{shown(verdict.reason)}</span></p>\n'
-    yield f'<p class="counts">{shown(view.counts or counted(view.total, view.noun))}</p>\n<ul class="origin">\n'
+    yield f'<p class="counts">{shown(view.counts or counted(view.total, view.noun))}</p>\n'
+    yield f'<p class="counts">{shown(rate[:1].upper() + rate[1:])}</p>\n' if (rate := rate_of(view)) else ""
+    yield '<ul class="origin">\n'
     suite = f"suite {view.suite} {view.suite_version}"
     for fact in (suite, f"configuration {view.config_digest}", f"generated {view.generated_at}", *view.facts):
         yield f"<li>{shown(fact)}</li>\n"
@@ -97,11 +99,13 @@ def _figures(figures: Sequence[Figure]) -> Iterator[str]:
     """A card each."""
     if not figures:
         return
-    yield '<section aria-labelledby="figures"><h2 id="figures">Figures</h2>\n<dl class="cards">\n'
+    spans = "<small>with the 95% intervals of means</small>" if any(figure.interval for figure in figures) else ""
+    yield f'<section aria-labelledby="figures"><h2 id="figures">Figures{spans}</h2>\n<dl class="cards">\n'
     for figure in figures:
         tone = f" tone-{_STATE_TONES[figure.state]}" if figure.state else ""
         mark = f'<span class="mark" role="img" aria-label="{figure.state}">{_STATE_MARKS[figure.state]}</span>' if figure.state else ""
-        note = f"<small>{shown(figure.note)}</small>" if figure.note else ""
+        note = f"<small>{shown(span)}</small>" if (span := span_of(figure)) else ""
+        note += f"<small>{shown(figure.note)}</small>" if figure.note else ""
         yield f'<div class="figure{tone}"><dt>{shown(figure.name)}</dt><dd>{shown(figure.text)}{mark}{note}</dd></div>\n'
     yield "</dl></section>\n"
 

@@ -7,11 +7,12 @@ from typing import Any, Final
 import orjson
 from pydantic import BaseModel
 
+from touchstone.schemas.reports.intervals import Intervals
 from touchstone.schemas.reports.safe import utc_text
 from touchstone.scorers.base import Suite
 from touchstone.scorers.reporting.report import SuiteReport
 from touchstone.scorers.reporting.verdict import Verdict
-from touchstone.scorers.reporting.view import CaseView, LayoutOptions, View
+from touchstone.scorers.reporting.view import CaseView, Figure, LayoutOptions, View
 
 _CHUNK_CHARS: Final = 1 << 20
 
@@ -44,6 +45,7 @@ def _head(report: SuiteReport, verdict: Verdict) -> dict[str, Any]:
         "pass_rate": labels.pass_rate,
         "labels": dict(labels.counts),
         "means": dict(report.means),
+        "intervals": report.intervals.model_dump(mode="json"),
         "counts": dict(report.counts),
         "codes": dict(report.codes),
         "unscored": dict(report.unscored),
@@ -67,11 +69,19 @@ def _view_head(view: View, verdict: Verdict) -> dict[str, Any]:
         "total": view.total,
         "labels": dict(view.labels),
         "facts": list(view.facts),
-        "figures": [asdict(figure) for figure in view.figures],
+        "pass_rate": view.pass_rate.share,
+        "intervals": Intervals(pass_rate=view.pass_rate.interval).model_dump(mode="json", exclude={"means"}),
+        "figures": [_figure(figure) for figure in view.figures],
         "tables": [{"title": table.title, "header": list(table.header), "rows": [list(row) for row in table.rows]} for table in view.tables],
         "distributions": [asdict(distribution) for distribution in view.distributions],
         "problems": [problem.model_dump(mode="json") | {"where": problem.where} for problem in view.problems],
     }
+
+
+def _figure(figure: Figure) -> dict[str, Any]:
+    """A figure as it is shown, and its interval as numbers."""
+    interval = None if figure.interval is None else figure.interval.model_dump(mode="json")
+    return {"name": figure.name, "text": figure.text, "state": figure.state, "note": figure.note, "interval": interval}
 
 
 def _case(case: CaseView) -> dict[str, Any]:

@@ -1,7 +1,8 @@
 """Any report as JUnit XML, which every CI system reads: a suite per group of cases, a test per case.
 
 Fail is a failure. Review and Warn are `skipped` with their reason, because JUnit has no third verdict and a failure would make them and Fail
-one; so is a case that was passed over. A case that could not be scored or read is an error.
+one; so is a case that was passed over. A case that could not be scored or read is an error. JUnit has no place for figures of a whole report: each
+suite has the pass rate of its own cases, with its 95 % interval, as properties.
 """
 
 import sqlite3
@@ -11,6 +12,7 @@ from typing import Final
 from xml.sax.saxutils import escape, quoteattr
 
 from touchstone.ops.reports.listing import finding_lines
+from touchstone.scorers.reporting.intervals import Rate
 from touchstone.scorers.reporting.view import CaseView, View
 from touchstone.scorers.reporting.words import visible
 
@@ -19,7 +21,10 @@ _NOT_READ: Final = "not read"
 
 #: The element for the outcome of a case; a pass has none.
 _ELEMENTS: Final = {"fail": "failure", "review": "skipped", "passed_over": "skipped", "unscored": "error", "error": "error"}
+#: Cases with one of these count for the pass rate.
+_JUDGED: Final = frozenset({"pass", "review", "fail"})
 _TOTALS: Final = "COUNT(*), SUM(element = 'error'), SUM(element = 'failure'), SUM(element = 'skipped'), SUM(seconds)"
+_RATE: Final = "SUM(judged AND element = ''), SUM(judged)"
 
 
 def junit_pieces(view: View) -> Iterator[str]:
@@ -29,17 +34,18 @@ def junit_pieces(view: View) -> Iterator[str]:
     few megabytes in memory however many there are; a library for JUnit holds them all.
     """
     with closing(sqlite3.connect("")) as tests:
-        tests.execute("CREATE TABLE tests (suite TEXT, element TEXT, seconds REAL, xml TEXT)")
-        tests.executemany("INSERT INTO tests VALUES (?, ?, ?, ?)", _tests(view))
+        tests.execute("CREATE TABLE tests (suite TEXT, element TEXT, judged INTEGER, seconds REAL, xml TEXT)")
+        tests.executemany("INSERT INTO tests VALUES (?, ?, ?, ?, ?)", _tests(view))
         totals = tests.execute(f"SELECT {_TOTALS} FROM tests").fetchone()  # noqa: S608  # our own words
         yield f'<?xml version="1.0" encoding="utf-8"?>\n<testsuites name={_quoted(view.title)}{_counts(*totals)}>\n'
         begun: str | None = None
-        groups = f"SELECT suite, MIN(rowid) AS place, {_TOTALS} FROM tests GROUP BY suite"  # noqa: S608  # our own words
+        groups = f"SELECT suite, MIN(rowid) AS place, {_TOTALS}, {_RATE} FROM tests GROUP BY suite"  # noqa: S608  # our own words
         joined = f"SELECT grouped.*, xml FROM tests JOIN ({groups}) AS grouped USING (suite) ORDER BY place, tests.rowid"  # noqa: S608
-        for suite, _, *counts, xml in tests.execute(joined):
+        for suite, _, *counts, passed, judged, xml in tests.execute(joined):
             if suite != begun:
                 yield "\t</testsuite>\n" if begun is not None else ""
                 yield f"\t<testsuite name={_quoted(suite)} timestamp={_quoted(view.generated_at)}{_counts(*counts)}>\n"
+                yield _properties(Rate(passed, judged))
                 begun = suite
             yield xml
         yield "\t</testsuite>\n" if begun is not None else ""
@@ -51,8 +57,17 @@ def _counts(tests: int, errors: int | None, failures: int | None, skipped: int |
     return f' tests="{tests}" failures="{failures or 0}" errors="{errors or 0}" skipped="{skipped or 0}" time="{round(seconds or 0.0, 3)}"'
 
 
-def _tests(view: View) -> Iterator[tuple[str, str, float, str]]:
-    """Suite, element, seconds and XML of every case and problem."""
+def _properties(rate: Rate) -> str:
+    """The pass rate of a suite, and both ends of its interval, as ratios; nothing without a case that counts."""
+    if (interval := rate.interval) is None:
+        return ""
+    named = (("pass_rate", rate.share), ("pass_rate_95_low", interval.low), ("pass_rate_95_high", interval.high))
+    lines = (f'\t\t\t<property name="{name}" value="{value:.4f}"/>\n' for name, value in named)
+    return f"\t\t<properties>\n{''.join(lines)}\t\t</properties>\n"
+
+
+def _tests(view: View) -> Iterator[tuple[str, str, bool, float, str]]:
+    """Suite, element, whether it counts for the pass rate, seconds, and XML of every case and problem."""
     for case in view.cases:
         element = _ELEMENTS.get(case.status, "")
         kind = case.label if case.status in {"fail", "review"} else case.status
@@ -60,13 +75,14 @@ def _tests(view: View) -> Iterator[tuple[str, str, float, str]]:
         yield (
             visible(case.group or view.suite),
             element,
+            case.status in _JUDGED,
             case.duration_s,
             _test(case.name, case.class_name or view.suite, case.duration_s, body),
         )
     for problem in view.problems:
         element = "skipped" if problem.kind == "passed_over" else "error"
         lines = (f"[{finding.severity}] {visible(finding.path)}: {visible(finding.message)}" for finding in problem.findings[:FINDINGS_MAX])
-        yield _NOT_READ, element, 0.0, _test(problem.where, view.suite, 0.0, _element(element, problem.what, problem.kind, lines))
+        yield _NOT_READ, element, False, 0.0, _test(problem.where, view.suite, 0.0, _element(element, problem.what, problem.kind, lines))
 
 
 def _message(case: CaseView) -> str:

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from typing import Final, Generic, TypeVar
 
 from touchstone.schemas.result import Finding, Severity
-from touchstone.scorers.reporting.view import CaseView, View
-from touchstone.scorers.reporting.words import counted, visible
+from touchstone.scorers.reporting.view import CaseView, Figure, View
+from touchstone.scorers.reporting.words import counted, number_span, percent, percent_span, visible
 
 SEVERITIES: Final[tuple[Severity, ...]] = ("critical", "major", "minor", "info")
 _QUIET: Final = frozenset({"pass", "passed_over"})
@@ -108,6 +108,17 @@ def not_read(view: View) -> list[tuple[str, str]]:
 def passed_over(view: View) -> list[tuple[str, str]]:
     """Where and why, of what was passed over before it became a case."""
     return [(problem.where, problem.what) for problem in view.problems if problem.kind == "passed_over"]
+
+
+def rate_of(view: View) -> str:
+    """The pass rate with its interval, in one line; empty without a case that counts."""
+    rate = view.pass_rate
+    return "" if rate.interval is None else f"pass rate {percent(rate.share)} (95% interval {percent_span(rate.interval)})"
+
+
+def span_of(figure: Figure) -> str:
+    """The interval of a figure; empty where it has none."""
+    return "" if figure.interval is None else number_span(figure.interval, figure.places)
 
 
 def origin(view: View) -> str:

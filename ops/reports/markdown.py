@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from touchstone.ops.reports.listing import cells_of, choose, columns_of, grave, needs_attention, not_read, origin, passed_over
+from touchstone.ops.reports.listing import cells_of, choose, columns_of, grave, needs_attention, not_read, origin, passed_over, rate_of, span_of
 from touchstone.schemas.result import Finding
 from touchstone.scorers.reporting.view import CaseView, LayoutOptions, View
 from touchstone.scorers.reporting.words import counted, visible
@@ -30,16 +30,25 @@ def markdown_pieces(view: View, options: LayoutOptions) -> Iterator[str]:
     verdict = options.verdict
     yield f"# {escaped(view.title)}\n\n**{escaped(verdict.word)}**: {escaped(verdict.reason)}.\n\n"
     labels = ", ".join(f"{count} {escaped(label)}" for label, count in view.labels.items())
-    yield f"{escaped(_sentence(origin(view)))} {escaped(_sentence(view.counts or counted(view.total, view.noun)))}{f' {labels}.' if labels else ''}\n"
+    yield f"{escaped(_sentence(origin(view)))} {escaped(_sentence(view.counts or counted(view.total, view.noun)))}{f' {labels}.' if labels else ''}"
+    yield f" {escaped(_sentence(rate))}\n" if (rate := rate_of(view)) else "\n"
     for fact in view.facts:
         yield f"\n{escaped(fact)}  "
     yield "\n" if view.facts else ""
-    figures = [(figure.name, figure.text, figure.note) for figure in view.figures]
-    yield from _section("", ("Figure", "Value", "Note") if any(note for *_, note in figures) else ("Figure", "Value"), figures, frozenset({1}))
+    yield from _figures(view)
     for table in view.tables:
         yield from _section(table.title, table.header, table.rows, table.numeric)
     yield from _cases(view, options)
     yield from _section("Not read", ("Where", "What"), not_read(view))
+
+
+def _figures(view: View) -> Iterator[str]:
+    """The table of figures, without a column that none of them fills."""
+    rows = [(figure.name, figure.text, span_of(figure), figure.note) for figure in view.figures]
+    kept = [place for place in range(4) if place < 2 or any(row[place] for row in rows)]
+    header = ("Figure", "Value", "95% interval", "Note")
+    numeric = frozenset(at for at, place in enumerate(kept) if place in {1, 2})
+    yield from _section("", [header[place] for place in kept], ([row[place] for place in kept] for row in rows), numeric)
 
 
 def _sentence(text: str) -> str:

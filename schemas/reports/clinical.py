@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field, FiniteFloat
 
 from touchstone.schemas.base import Outbound
+from touchstone.schemas.reports.intervals import Interval
 from touchstone.schemas.reports.safe import Count
 from touchstone.schemas.result import Finding, Label, NotChecked
 from touchstone.schemas.trace import ClinicalFormat
@@ -63,6 +64,7 @@ class ClinicalSummary(Outbound):
     scored: Count | None = None
     average_score: FiniteFloat | None
     duration_s: Annotated[float, Field(ge=0, allow_inf_nan=False)]
+    average_score_interval: Interval | None = None
 
     @property
     def pass_rate(self) -> float:

@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 from pydantic import ConfigDict, Field, PlainSerializer
 
 from touchstone.schemas.base import Outbound
+from touchstone.schemas.reports.intervals import Interval, Intervals
 
 SafeV0Label = Literal["Pass", "Review", "Fail"]
 Ratio = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
@@ -182,8 +183,14 @@ class SafeV0FailureAnalysis(Outbound):
     common_AC_misses: tuple[SafeV0PhraseMisses, ...]
 
 
+class SafeV0Intervals(Intervals):
+    """The 95 % intervals of the rates and means of the same names."""
+
+    pass_rates: dict[str, Interval] = Field(default_factory=dict)
+
+
 class SafeV0JsonReport(Outbound):
-    """The JSON report of §5.1, with `pass_rates`, `label_distribution`, `thresholds` and `errors`."""
+    """The JSON report of §5.1, with `pass_rates`, `label_distribution`, `thresholds`, `errors` and `intervals` (None in reports of older versions)."""
 
     report_type: Literal["SAFE_v0"] = "SAFE_v0"
     generated_at: UtcTime
@@ -198,6 +205,7 @@ class SafeV0JsonReport(Outbound):
     results: tuple[SafeV0Result, ...]
     failure_analysis: SafeV0FailureAnalysis
     errors: tuple[SafeV0CaseError, ...]
+    intervals: SafeV0Intervals | None = None
 
 
 class SafeV0ObservedScores(Outbound):

@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, FiniteFloat
 
 from touchstone.schemas.base import Outbound
+from touchstone.schemas.reports.intervals import Intervals
 from touchstone.schemas.reports.safe import Count, UtcTime
 from touchstone.schemas.result import Failure, Finding, Label, NotChecked
 
@@ -85,6 +86,7 @@ class LossReport(Outbound):
 
     `configuration`: the settings that change scores; `config_digest` is made of them. `hard_fails`: rule → cases; `conflicts`: code → cases.
     `unscored`: code → cases. `worst`: the highest losses, worst first. `results`: every case, in the order of the files.
+    `intervals`: of the pass rate, of the mean loss (`loss`) and of the components' means; None in reports of older versions.
     """
 
     report_type: Literal["summary_loss"] = "summary_loss"
@@ -105,3 +107,4 @@ class LossReport(Outbound):
     worst: tuple[LossCase, ...]
     results: tuple[LossResult, ...]
     errors: tuple[LossError, ...]
+    intervals: Intervals | None = None

@@ -8,8 +8,9 @@ from touchstone.schemas.reports.clinical import ClinicalEntry, ClinicalSummary, 
 from touchstone.schemas.result import Finding, Label, Severity
 from touchstone.schemas.trace import CLINICAL_FORMATS
 from touchstone.scorers.clinical.words import DIMENSIONS, FORMAT_NAMES, SEVERITIES, format_text, reason_text, score_text
+from touchstone.scorers.reporting.intervals import wilson
 from touchstone.scorers.reporting.view import LayoutOptions
-from touchstone.scorers.reporting.words import percent, visible
+from touchstone.scorers.reporting.words import number_span, percent, percent_span, visible
 
 if TYPE_CHECKING:
     from touchstone.scorers.clinical.reporting import ClinicalReport
@@ -67,6 +68,8 @@ class _Console:
         lines += [f"  Passed over: {summary.passed_over} (not among the total)"] if summary.passed_over else []
         lines += [f"  Break a rule of their standard: {summary.invalid}"] if summary.invalid else []
         lines += ["", f"  Pass Rate: {percent(summary.pass_rate)}", f"  Average Score: {score_text(summary.average_score)}{_of_scored(summary)}"]
+        # The specification draws the two lines above; a line of their own is for those who ask for everything.
+        lines += [f"  95% Intervals: {', '.join(spans)}"] if self._verbose and (spans := _spans(summary)) else []
         # Of results that were scored earlier there is no run to time.
         lines += ["", *([f"  Duration: {summary.duration_s:.1f}s", ""] if summary.duration_s else []), single]
         return "\n".join(lines) + "\n"
@@ -173,6 +176,14 @@ def _was_read(entry: ClinicalEntry, check: str) -> bool:
 def _told(finding: Finding) -> str:
     """Where and what; a finding about the document as a whole has no path."""
     return f"{visible(finding.path)}: {visible(finding.message)}" if finding.path else visible(finding.message)
+
+
+def _spans(summary: ClinicalSummary) -> list[str]:
+    """The intervals of the pass rate and of the average score."""
+    rate = wilson(summary.passed, summary.total)
+    spans = [f"pass rate {percent_span(rate)}"] if rate is not None else []
+    average = summary.average_score_interval
+    return [*spans, f"average score {number_span(average, 1)}"] if average is not None else spans
 
 
 def _of_scored(summary: ClinicalSummary) -> str:

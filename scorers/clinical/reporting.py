@@ -1,9 +1,10 @@
 """The clinical suite over many results: an entry per file, their summary, the verdict, the view, the event and the suite's own layouts."""
 
 import math
+from array import array
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final
 
@@ -25,12 +26,16 @@ from touchstone.scorers.reporting import (
     Figure,
     Gate,
     Group,
+    Interval,
     LabelCounts,
     LayoutOptions,
+    Rate,
     RunFacts,
     Verdict,
     View,
     counted,
+    mean_interval,
+    mean_intervals,
     percent,
 )
 from touchstone.scorers.reporting.report import Tally
@@ -47,6 +52,8 @@ _STATUS: Mapping[str, Any] = {"Pass": "pass", "Warn": "review", "Review": "revie
 class ClinicalReport:
     """The report on files or traces. `noun`: the word for them. `labels`, `means`: of the results, so that they are the same from files and from a topic.
 
+    `mean_intervals`: the 95 % intervals of the means.
+
     `not_validated`: of those that count and were not validated, the first ones and why; `not_validated_more`: how many more there are.
     """
 
@@ -62,6 +69,7 @@ class ClinicalReport:
     concern_id: str
     batch_id: str
     entries: Iterable[Entry]
+    mean_intervals: Mapping[str, Interval] = field(default_factory=dict)
 
     @property
     def files(self) -> Iterator[JudgedFile]:
@@ -87,6 +95,7 @@ def report(entries: Iterable[Entry], facts: RunFacts) -> ClinicalReport:
         concern_id=_only(tally.concerns, facts.asked.get("concern_id")),
         batch_id=_only(tally.batches, facts.asked.get("batch_id")),
         entries=entries,
+        mean_intervals=tally.mean_intervals(facts.suite.metrics),
     )
 
 
@@ -100,15 +109,15 @@ def _only(names: set[str], asked: Any) -> str:
 
 
 class FileCounts:
-    """Counts results and files as they go by, in bounded memory."""
+    """Counts results and files as they go by, in bounded memory but for eight bytes a score."""
 
     def __init__(self) -> None:
         self.results = LabelCounts()
         self._labels: Counter[str] = Counter()
         self._outcomes: Counter[str] = Counter()
-        self._invalid = self._scored = 0
-        self._score = 0.0
-        self._sums: dict[str, _Sum] = {}
+        self._invalid = 0
+        self._overall = array("d")
+        self._values: dict[str, array[float]] = {}
         self.bins: dict[str, list[int]] = {}
         self.concerns: set[str] = set()
         self.batches: set[str] = set()
@@ -124,7 +133,7 @@ class FileCounts:
             if isinstance(entry, ScoreResult):
                 self.results.add(entry.label)
                 for name, value in entry.values.items():
-                    self._sums.setdefault(name, _Sum()).add(value)
+                    self._values.setdefault(name, array("d")).append(value)
                 self.latest = entry.scored_at if self.latest is None else max(self.latest, entry.scored_at)
                 if (named := facts.suite.group_of(entry)) is not None:
                     # Two are enough to know that there is not one.
@@ -143,8 +152,7 @@ class FileCounts:
             self._complain(judged)
         self._invalid += entry.valid is False
         if (overall := entry.scores.get("overall")) is not None:
-            self._scored += 1
-            self._score += overall
+            self._overall.append(overall)
         for name in ("overall", "format", "terminology"):
             if (score := entry.scores.get(name)) is not None:
                 self.bins.setdefault(name, [0] * _BINS)[min(_BINS - 1, int(max(score, 0.0) / _SCORE_MAX * _BINS))] += 1
@@ -160,7 +168,11 @@ class FileCounts:
 
     def means(self, ordered: Iterable[str]) -> dict[str, float]:
         """The mean of each value, in the order of the suite's metrics."""
-        return {name: self._sums[name].mean() for name in ordered if name in self._sums}
+        return {name: _mean(self._values[name]) for name in ordered if name in self._values}
+
+    def mean_intervals(self, ordered: Iterable[str]) -> dict[str, Interval]:
+        """The interval of each of these means that has one."""
+        return mean_intervals({name: self._values[name] for name in ordered if name in self._values})
 
     def summary(self, duration_s: float) -> ClinicalSummary:
         """What they come to. `duration_s`: of the run."""
@@ -174,33 +186,16 @@ class FileCounts:
             problems=outcomes["problem"],
             passed_over=outcomes["passed_over"],
             invalid=self._invalid,
-            scored=self._scored,
-            average_score=self._score / self._scored if self._scored else None,
+            scored=len(self._overall),
+            average_score=_mean(self._overall) if self._overall else None,
             duration_s=duration_s,
+            average_score_interval=mean_interval(self._overall),
         )
 
 
-class _Sum:
-    """An exact sum of floats, as `math.fsum` makes it of a list: the same in any order, and in no memory to speak of."""
-
-    def __init__(self) -> None:
-        self._parts: list[float] = []
-        self._count = 0
-
-    def add(self, value: float) -> None:
-        """Add one number (Shewchuk's partial sums)."""
-        self._count += 1
-        kept = []
-        for part in self._parts:
-            greater, less = (value, part) if abs(value) >= abs(part) else (part, value)
-            value = greater + less
-            if lost := less - (value - greater):
-                kept.append(lost)
-        self._parts = [*kept, value]
-
-    def mean(self) -> float:
-        """The mean of what was added."""
-        return math.fsum(self._parts) / self._count
+def _mean(values: Sequence[float]) -> float:
+    """The mean by an exact sum: the same in any order."""
+    return math.fsum(values) / len(values)
 
 
 def verdict(report: ClinicalReport, gate: Gate | None = None) -> Verdict:
@@ -277,7 +272,11 @@ def view(report: ClinicalReport) -> View:
         total=summary.total,
         labels={label: count for label, count in labels.items() if count or label != "unscored"},
         counts=f"{counts}, {summary.duration_s:.1f} s",
-        figures=tuple(Figure(column.heading, score_text(report.means.get(column.value))) for column in COLUMNS),
+        rate=Rate(summary.passed, summary.total),
+        figures=tuple(
+            Figure(column.heading, score_text(report.means.get(column.value)), interval=report.mean_intervals.get(column.value), places=column.places)
+            for column in COLUMNS
+        ),
         distributions=report.distributions,
         case_columns=(report.noun.capitalize(), "Type", "Label", "Valid", "Overall", "Format", "Terminology", "Findings"),
         numeric_columns=frozenset({4, 5, 6}),

@@ -1,5 +1,7 @@
 """Reports on many results, neutral views of them, verdicts, and the texts that they share."""
 
+from touchstone.schemas.reports.intervals import Interval
+from touchstone.scorers.reporting.intervals import Rate, mean_interval, mean_intervals, wilson
 from touchstone.scorers.reporting.report import LabelCounts, RunFacts, SuiteReport, Tally, suite_event, suite_report, suite_view
 from touchstone.scorers.reporting.verdict import EXIT_ERROR, EXIT_FAIL, EXIT_PASS, EXIT_REVIEW, Gate, Verdict, verdict_by_labels
 from touchstone.scorers.reporting.view import CaseView, Column, Distribution, Figure, Group, LayoutOptions, Table, View
@@ -16,8 +18,10 @@ __all__ = [
     "Figure",
     "Gate",
     "Group",
+    "Interval",
     "LabelCounts",
     "LayoutOptions",
+    "Rate",
     "RunFacts",
     "SuiteReport",
     "Table",
@@ -25,10 +29,13 @@ __all__ = [
     "Verdict",
     "View",
     "counted",
+    "mean_interval",
+    "mean_intervals",
     "percent",
     "suite_event",
     "suite_report",
     "suite_view",
     "verdict_by_labels",
     "visible",
+    "wilson",
 ]

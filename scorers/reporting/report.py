@@ -13,11 +13,13 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, get_args
 
+from touchstone.schemas.reports.intervals import Interval, Intervals
 from touchstone.schemas.reports.safe import utc_text
 from touchstone.schemas.result import Label, Problem, ScoreResult
+from touchstone.scorers.reporting.intervals import Rate, mean_intervals
 from touchstone.scorers.reporting.verdict import Gate, Verdict, verdict_by_labels
-from touchstone.scorers.reporting.view import CaseView, Distribution, Figure, Table, View
-from touchstone.scorers.reporting.words import counted, number, percent
+from touchstone.scorers.reporting.view import CaseView, Column, Distribution, Figure, Table, View
+from touchstone.scorers.reporting.words import counted, number, number_span, percent
 
 if TYPE_CHECKING:
     from touchstone.scorers.base import Suite
@@ -94,16 +96,21 @@ class LabelCounts:
         return self.passed + self.review + self.failed
 
     @property
+    def rate(self) -> Rate:
+        """Pass among the scored."""
+        return Rate(self.passed, self.scored)
+
+    @property
     def pass_rate(self) -> float:
         """Share of Pass among the scored; 0 of none."""
-        return self.passed / self.scored if self.scored else 0.0
+        return self.rate.share
 
 
 @dataclass(frozen=True, slots=True)
 class SuiteReport:
     """A batch of any suite. `means`: value → mean over the cases that have it. `codes`: finding's or failure's code → cases.
 
-    `entries` can be read again and again; it is never held as a whole.
+    `mean_intervals`: value → the 95 % interval of its mean, where there is one. `entries` can be read again and again; it is never held as a whole.
     """
 
     facts: RunFacts
@@ -121,6 +128,12 @@ class SuiteReport:
     concern_id: str
     batch_id: str
     entries: Iterable[Entry]
+    mean_intervals: Mapping[str, Interval] = field(default_factory=dict)
+
+    @property
+    def intervals(self) -> Intervals:
+        """The 95 % intervals of the pass rate and of the means."""
+        return Intervals(pass_rate=self.labels.rate.interval, means=dict(self.mean_intervals))
 
     @property
     def results(self) -> Iterator[ScoreResult]:
@@ -171,6 +184,7 @@ def suite_report(entries: Iterable[Entry], facts: RunFacts) -> SuiteReport:
         concern_id=_one({concern for concern, _ in named}, facts.asked.get("concern_id")),
         batch_id=_one({batch for _, batch in named}, facts.asked.get("batch_id")),
         entries=entries,
+        mean_intervals=mean_intervals({name: values[name] for name in ordered}),
     )
 
 
@@ -241,7 +255,8 @@ def suite_view(report: SuiteReport) -> View:
     suite, facts, labels = report.facts.suite, report.facts, report.labels
     columns = suite.shown_columns(report.means)
     better = {column.value: column.better for column in columns}
-    rows = [(name, number(mean), str(report.counts[name]), better.get(name) or "") for name, mean in report.means.items()]
+    spans = {name: number_span(interval) for name, interval in report.mean_intervals.items()}
+    rows = [(name, number(mean), spans.get(name, ""), str(report.counts[name]), better.get(name) or "") for name, mean in report.means.items()]
     named = " ".join(filter(None, (report.concern_id, report.batch_id)))
     return View(
         title=f"{suite.title or suite.name}{f': {named}' if named else ''}",
@@ -254,11 +269,11 @@ def suite_view(report: SuiteReport) -> View:
         labels={label: count for label, count in labels.counts.items() if count or label in {"Pass", "Review", "Fail"}},
         counts=f"{counted(labels.scored + labels.unscored, facts.noun)}, {labels.scored} scored, {percent(labels.pass_rate)} pass",
         facts=tuple(f"{role}: {model}" for role, model in report.models.items()),
-        figures=tuple(Figure(column.heading, number(report.means.get(column.value), column.places)) for column in columns),
+        figures=tuple(_figure(column, report) for column in columns),
         tables=tuple(
             table
             for table in (
-                Table("Values", ("Value", "Mean", "Cases", "Better"), rows, frozenset({1, 2})),
+                Table("Values", ("Value", "Mean", "95% interval", "Cases", "Better"), rows, frozenset({1, 2, 3})),
                 Table("Findings", ("Code", "Cases"), [(code, str(count)) for code, count in list(report.codes.items())[:CODES_MAX]], frozenset({1})),
                 Table("Not scored", ("Reason", "Cases"), [(code, str(count)) for code, count in report.unscored.items()], frozenset({1})),
             )
@@ -270,6 +285,12 @@ def suite_view(report: SuiteReport) -> View:
         cases=_Cases(report),
         problems=report.problems,
     )
+
+
+def _figure(column: Column, report: SuiteReport) -> Figure:
+    """The mean of a column's value."""
+    text = number(report.means.get(column.value), column.places)
+    return Figure(column.heading, text, interval=report.mean_intervals.get(column.value), places=column.places)
 
 
 _STATUS: Mapping[str, Any] = {"Pass": "pass", "Review": "review", "Warn": "review", "Fail": "fail", "unscored": "unscored"}

@@ -8,7 +8,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from touchstone.schemas.reports.intervals import Interval
 from touchstone.schemas.result import Finding, Label, Problem
+from touchstone.scorers.reporting.intervals import Rate
 from touchstone.scorers.reporting.verdict import Verdict
 
 Better = Literal["higher", "lower"]
@@ -50,12 +52,17 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One headline number. `text`: as it is shown. `state`: how it compares with its thresholds, where it has any."""
+    """One headline number. `text`: as it is shown. `state`: how it compares with its thresholds, where it has any.
+
+    `interval`: the 95 % interval of a mean, shown with so many `places`.
+    """
 
     name: str
     text: str
     state: Literal["good", "middling", "bad"] | None = None
     note: str = ""
+    interval: Interval | None = None
+    places: int = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +110,10 @@ class CaseView:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """A report, ready to be laid out. `facts`: short lines of origin (suite, configuration, models). `noun`: the word for a case."""
+    """A report, ready to be laid out. `facts`: short lines of origin (suite, configuration, models). `noun`: the word for a case.
+
+    `rate`: cases that pass, and cases that count for it; where it is not given, the Pass labels among all but the unscored.
+    """
 
     title: str
     suite: str
@@ -122,3 +132,11 @@ class View:
     tables: Sequence[Table] = ()
     distributions: Sequence[Distribution] = ()
     problems: Sequence[Problem] = ()
+    rate: Rate | None = None
+
+    @property
+    def pass_rate(self) -> Rate:
+        """The pass rate that every format prints with its interval."""
+        if self.rate is not None:
+            return self.rate
+        return Rate(self.labels.get("Pass", 0), sum(count for label, count in self.labels.items() if label != "unscored"))

@@ -1,5 +1,7 @@
 """Words and numbers as reports print them."""
 
+from touchstone.schemas.reports.intervals import Interval
+
 
 def counted(count: int, noun: str) -> str:
     """`1 case`, `2 cases`."""
@@ -23,3 +25,13 @@ def visible(text: str) -> str:
 def number(value: float | None, places: int = 2) -> str:
     """A value to some places; a missing value is a dash, never a zero."""
     return "–" if value is None else f"{value:.{places}f}"
+
+
+def number_span(interval: Interval, places: int = 2) -> str:
+    """Both ends of an interval of a mean: `0.67 to 0.81`."""
+    return f"{number(interval.low, places)} to {number(interval.high, places)}"
+
+
+def percent_span(interval: Interval) -> str:
+    """Both ends of an interval of a rate: `32% to 81%`."""
+    return f"{percent(interval.low)} to {percent(interval.high)}"

@@ -8,7 +8,8 @@ from collections.abc import Iterable, Sequence
 from rich.cells import cell_len
 
 from touchstone.schemas.reports.safe import SafeV0BatchReport, SafeV0Result
-from touchstone.scorers.reporting.words import counted, percent, visible
+from touchstone.scorers.reporting.words import counted, number_span, percent, percent_span, visible
+from touchstone.scorers.safe.report import intervals_of
 from touchstone.scorers.safe.settings import METRICS
 
 # Widths of the specification's drawing, in terminal cells.
@@ -18,14 +19,14 @@ TEST_ID_CELLS, ARCHETYPE_CELLS, SCORE_CELLS, LABEL_CELLS = 15, 21, 4, 7
 
 
 def render_console(report: SafeV0BatchReport, *, verbose: bool = False) -> str:
-    """Scorecard, per-case breakdown and top issues; `verbose` adds archetypes and what each case found and missed."""
+    """Scorecard, per-case breakdown and top issues; `verbose` adds intervals, archetypes, and what each case found and missed."""
     if not report.total_cases:
         # A scorecard of zeros would read as a batch that failed.
         parts = [" ".join(filter(None, ("SAFE v0", visible(report.concern_id)))) + ": no case was scored"]
         return "\n".join([*parts, *_not_scored(report)]) + "\n"
     parts = [_scorecard(report), "", "Per-Case Breakdown:", _breakdown(report.results), "", _top_issues(report)]
     if verbose:
-        parts += ["", _archetypes(report), "", _details(report.results)]
+        parts += ["", _intervals(report), "", _archetypes(report), "", _details(report.results)]
     return "\n".join([*parts, *_not_scored(report)]) + "\n"
 
 
@@ -111,6 +112,19 @@ def _top_issues(report: SafeV0BatchReport) -> str:
         phrase = report.common_AC_misses[0]
         issues.append(f'  AC Misses: "{visible(phrase.phrase)}" ({counted(phrase.miss_count, "case")})')
     return "\n".join(["Top Issues:", *issues]) if issues else "Top Issues: none"
+
+
+def _intervals(report: SafeV0BatchReport) -> str:
+    """The intervals of the means and pass rates above, for which the drawing has no room."""
+    intervals = intervals_of(report)
+    lines = ["95% Intervals:"]
+    for name in (*METRICS, "composite"):
+        parts = [f"mean {number_span(interval)}"] if (interval := intervals.means.get(name)) is not None else []
+        parts += [f"pass rate {percent_span(interval)}"] if (interval := intervals.pass_rates.get(name)) is not None else []
+        lines += [f"  {name}: {', '.join(parts)}"] if parts else []
+    if (overall := intervals.pass_rate) is not None:
+        lines.append(f"  Pass: {percent_span(overall)}")
+    return "\n".join(lines)
 
 
 def _archetypes(report: SafeV0BatchReport) -> str:

@@ -10,6 +10,7 @@ from touchstone.schemas.reports.safe import (
     SafeV0Archetype,
     SafeV0BatchReport,
     SafeV0CaseError,
+    SafeV0Intervals,
     SafeV0LabelDistribution,
     SafeV0PassRates,
     SafeV0PhraseMisses,
@@ -21,6 +22,7 @@ from touchstone.schemas.reports.safe import (
     SafeV0Thresholds,
 )
 from touchstone.schemas.result import Scorecard, ScoreResult
+from touchstone.scorers.reporting.intervals import mean_intervals, wilson
 from touchstone.scorers.safe.matching import fold
 from touchstone.scorers.safe.settings import METRICS, SafeSettings
 
@@ -79,6 +81,18 @@ def summary_of(report: SafeV0BatchReport) -> SafeV0Summary:
     labels = report.label_distribution
     counts: Mapping[str, Any] = {"pass": labels.Pass, "review": labels.Review, "fail": labels.Fail}
     return SafeV0Summary.model_validate({"total_cases": report.total_cases, **counts, "overall_pass_rate": report.pass_rates.overall})
+
+
+def intervals_of(report: SafeV0BatchReport) -> SafeV0Intervals:
+    """The 95 % intervals of the batch's rates and means."""
+    total, rates = report.total_cases, report.pass_rates
+    found = {name: wilson(round(getattr(rates, name) * total), total) for name in METRICS}
+    values = {name: [getattr(result.scores, name) for result in report.results] for name in (*METRICS, "composite")}
+    return SafeV0Intervals(
+        pass_rate=wilson(report.label_distribution.Pass, total),
+        pass_rates={name: interval for name, interval in found.items() if interval is not None},
+        means=mean_intervals(values),
+    )
 
 
 def in_order(results: Iterable[SafeV0Result]) -> list[SafeV0Result]:

@@ -10,6 +10,7 @@ from touchstone.schemas.reports.safe import (
     SafeV0BatchReport,
     SafeV0CaseError,
     SafeV0FailureAnalysis,
+    SafeV0Intervals,
     SafeV0JsonReport,
     SafeV0Label,
     SafeV0Result,
@@ -35,9 +36,9 @@ from touchstone.scorers.reporting import (
     verdict_by_labels,
 )
 from touchstone.scorers.reporting.report import distribution
-from touchstone.scorers.reporting.words import number
+from touchstone.scorers.reporting.words import number, percent_span
 from touchstone.scorers.safe.console import render_console
-from touchstone.scorers.safe.report import build_report, result_of, summary_of
+from touchstone.scorers.safe.report import build_report, intervals_of, result_of, summary_of
 from touchstone.scorers.safe.settings import METRICS, SafeSettings
 
 COLUMNS = tuple(Column(name, name) for name in (*METRICS, "composite"))
@@ -128,6 +129,7 @@ def json_pieces(report: SafeReport, _: LayoutOptions) -> Iterator[str]:
             common_AC_misses=batch.common_AC_misses,
         ),
         errors=batch.errors,
+        intervals=intervals_of(batch),
     )
     # Two pieces: the text may be large, and one would be a copy of it.
     yield document.model_dump_json(indent=2)
@@ -148,7 +150,7 @@ LAYOUTS = {"console": console_pieces, "json": json_pieces}
 def view(report: SafeReport) -> View:
     """The report as every other format shows it."""
     batch, facts = report.batch, report.facts
-    labels = batch.label_distribution
+    labels, intervals = batch.label_distribution, intervals_of(batch)
     problems = tuple(Problem.model_validate({"source": {"file": error.where}, "what": error.what}) for error in batch.errors)
     return View(
         title=f"SAFE v0: {batch.concern_id}",
@@ -160,7 +162,10 @@ def view(report: SafeReport) -> View:
         labels=labels.model_dump(),
         counts=f"{counted(batch.total_cases, 'case')}, {percent(batch.pass_rates.overall)} pass",
         facts=(f"Batch {batch.batch_id}",),
-        figures=(*(_figure(batch, metric) for metric in METRICS), Figure("Composite", number(batch.mean_scores.composite))),
+        figures=(
+            *(_figure(batch, metric, intervals) for metric in METRICS),
+            Figure("Composite", number(batch.mean_scores.composite), interval=intervals.means.get("composite")),
+        ),
         tables=tuple(table for table in (_metrics(batch), _archetypes(batch), _issues(batch)) if table.rows),
         distributions=tuple(distribution(name, [getattr(one.scores, name) for one in batch.results], 1.0) for name in (*METRICS, "composite")),
         case_columns=("Test", "Archetype", *(column.heading for column in COLUMNS), "Label"),
@@ -170,11 +175,13 @@ def view(report: SafeReport) -> View:
     )
 
 
-def _figure(batch: SafeV0BatchReport, metric: str) -> Figure:
+def _figure(batch: SafeV0BatchReport, metric: str, intervals: SafeV0Intervals) -> Figure:
     """A metric's mean, and how it compares with its thresholds."""
+    span = f" ({percent_span(interval)})" if (interval := intervals.pass_rates.get(metric)) is not None else ""
+    note = f"pass rate {percent(getattr(batch.pass_rates, metric))}{span}"
     mean, threshold = getattr(batch.mean_scores, metric), getattr(batch.thresholds, metric)
     state = "good" if mean >= threshold.pass_ else "middling" if mean >= threshold.review else "bad"
-    return Figure(metric, number(mean), state if batch.total_cases else None, f"pass rate {percent(getattr(batch.pass_rates, metric))}")  # type: ignore[arg-type]
+    return Figure(metric, number(mean), state if batch.total_cases else None, note, intervals.means.get(metric))  # type: ignore[arg-type]
 
 
 def _metrics(batch: SafeV0BatchReport) -> Table:

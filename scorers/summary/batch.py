@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC
 from typing import Any
 
+from touchstone.schemas.reports.intervals import Intervals
 from touchstone.schemas.reports.safe import utc_text
 from touchstone.schemas.reports.summary import LossCase, LossComponent, LossError, LossLabels, LossReport, LossResult, LossSpread
 from touchstone.schemas.result import Problem, ScoreResult, place_of
@@ -20,15 +21,18 @@ from touchstone.scorers.reporting import (
     Gate,
     Group,
     LayoutOptions,
+    Rate,
     RunFacts,
     Table,
     Verdict,
     View,
     counted,
+    mean_intervals,
     verdict_by_labels,
+    wilson,
 )
 from touchstone.scorers.reporting.report import distribution
-from touchstone.scorers.reporting.words import number
+from touchstone.scorers.reporting.words import number, number_span
 
 LOSS = "loss"
 COLUMNS = (
@@ -88,6 +92,7 @@ def report(entries: Iterable[ScoreResult | Problem], facts: RunFacts) -> LossRep
         worst=tuple(LossCase(**{name: getattr(result, name) for name in LossCase.model_fields}) for result in worst),
         results=tuple(results),
         errors=tuple(errors),
+        intervals=Intervals(pass_rate=wilson(labels["Pass"], len(rated)), means=mean_intervals({name: by_name[name] for name in (LOSS, *names)})),
     )
 
 
@@ -183,10 +188,13 @@ LAYOUTS = {"json": json_pieces}
 def view(report: LossReport) -> View:
     """The report as every other format shows it."""
     labels = {name: getattr(report.label_distribution, name) for name in LossLabels.model_fields}
-    figures = [] if report.loss is None else [Figure(name, f"{getattr(report.loss, name):.3f}") for name in LossSpread.model_fields]
-    components = [(name, number(part.mean), str(part.cases), "higher" if name in HIGHER_IS_BETTER else "lower") for name, part in report.components.items()]
+    spans = {} if report.intervals is None else report.intervals.means
+    components = [
+        (name, number(part.mean), number_span(spans[name]) if name in spans else "", str(part.cases), "higher" if name in HIGHER_IS_BETTER else "lower")
+        for name, part in report.components.items()
+    ]
     tables = (
-        Table("Components", ("Component", "Mean", "Cases", "Better"), components, frozenset({1, 2})),
+        Table("Components", ("Component", "Mean", "95% interval", "Cases", "Better"), components, frozenset({1, 2, 3})),
         Table("Hard fails", ("Rule", "Cases"), [(code, str(count)) for code, count in report.hard_fails.items()], frozenset({1})),
         Table("Conflicts", ("Code", "Cases"), [(code, str(count)) for code, count in report.conflicts.items()], frozenset({1})),
         Table("Unscored", ("Reason", "Cases"), [(code, str(count)) for code, count in report.unscored.items()], frozenset({1})),
@@ -202,7 +210,8 @@ def view(report: LossReport) -> View:
         labels=labels,
         counts=f"{counted(report.total_cases, 'case')}, {report.scored_cases} scored",
         facts=tuple(f"{role}: {model}" for role, model in report.models.items()),
-        figures=tuple(figures),
+        rate=Rate(report.label_distribution.Pass, report.scored_cases),
+        figures=_figures(report),
         tables=tuple(table for table in tables if table.rows),
         distributions=tuple(
             distribution(column.value, values, 1.0)
@@ -214,6 +223,14 @@ def view(report: LossReport) -> View:
         cases=[_case(result) for result in report.results],
         problems=tuple(Problem.model_validate({"source": {"file": error.where}, "what": error.what}) for error in report.errors),
     )
+
+
+def _figures(report: LossReport) -> tuple[Figure, ...]:
+    """The distribution of the losses; the mean has an interval."""
+    if report.loss is None:
+        return ()
+    spans = {} if report.intervals is None else {"mean": report.intervals.means.get(LOSS)}
+    return tuple(Figure(name, f"{getattr(report.loss, name):.3f}", interval=spans.get(name), places=3) for name in LossSpread.model_fields)
 
 
 _HEADER = ("Case", "Model", "Label", *(column.heading for column in COLUMNS), "Why")

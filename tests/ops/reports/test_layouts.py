@@ -15,7 +15,7 @@ from tests.ops.reports.toy import HOSTILE, SUITE, Many, finding, laid_out, optio
 from touchstone.ops.reports.layouts import FORMATS, SUFFIXES, lay_out
 from touchstone.ops.reports.markdown import escaped
 from touchstone.scorers.reporting.report import Entry, suite_view
-from touchstone.scorers.reporting.view import CaseView, LayoutOptions
+from touchstone.scorers.reporting.view import CaseView, LayoutOptions, View
 from touchstone.scorers.reporting.words import visible
 
 THREE = [result("a", "Pass"), result("b", "Review", number=1), result("c", "Fail", number=2, findings=(finding(),))]
@@ -162,7 +162,7 @@ class TestJunit:
         suite = dataclasses.replace(SUITE, view=lambda report: dataclasses.replace(suite_view(report), cases=groups))
         root = ET.fromstring(laid_out(THREE, "junit", suite))
 
-        assert [(one.get("name"), one.get("tests"), [case.get("name") for case in one]) for one in root] == [
+        assert [(one.get("name"), one.get("tests"), [case.get("name") for case in one.iter("testcase")]) for one in root] == [
             ("x", "3", ["n0", "n3", "n6"]),
             ("y", "3", ["n1", "n4", "n7"]),
             ("z", "3", ["n2", "n5", "n8"]),
@@ -208,6 +208,67 @@ class TestJson:
 
         assert [(case["name"], case["status"]) for case in document["cases"]] == [("a", "pass"), ("b", "review"), ("c", "fail")]
         assert document["cases"][2]["findings"][0]["code"] == "toy.small"
+
+
+class TestIntervals:
+    BATCH = tuple(
+        result(str(number), "Pass" if number < 7 else "Fail", number=number, values={"size": number / 12, "weight": 0.25}, concern_id="I25")
+        for number in range(12)
+    )
+
+    def test_every_format_that_people_read_tells_the_pass_rate_with_its_interval(self) -> None:
+        told = "ass rate 58% (95% interval 32% to 81%)"
+
+        assert told in laid_out(self.BATCH, "console")
+        assert told in laid_out(self.BATCH, "html")
+        assert escaped(told) in laid_out(self.BATCH, "markdown")
+
+    def test_the_means_have_theirs_beside_them(self) -> None:
+        span = json.loads(laid_out(self.BATCH, "json"))["intervals"]["means"]["size"]
+        told = f"{span['low']:.2f} to {span['high']:.2f}"
+
+        assert 0 < span["low"] < 5.5 / 12 < span["high"] < 1
+        assert ["Size", "0.46", *told.split()] in [line.split() for line in laid_out(self.BATCH, "console").splitlines()]
+        assert f"| Size | 0.46 | {told} |" in laid_out(self.BATCH, "markdown")
+        assert f"| size | 0.46 | {told} | 12 | higher |" in laid_out(self.BATCH, "markdown")
+        assert f"<small>{told}</small>" in laid_out(self.BATCH, "html")
+
+    def test_json_has_the_numbers(self) -> None:
+        intervals = json.loads(laid_out(self.BATCH, "json"))["intervals"]
+
+        assert intervals["level"] == 0.95
+        assert intervals["pass_rate"] == {"low": pytest.approx(0.3195, abs=1e-4), "high": pytest.approx(0.8067, abs=1e-4)}
+        assert intervals["means"]["weight"] == {"low": 0.25, "high": 0.25}
+
+    def test_junit_has_them_as_properties_of_each_suite_of_cases(self) -> None:
+        root = ET.fromstring(laid_out([*self.BATCH, problem()], "junit"))
+        properties = [{one.get("name"): one.get("value") for one in suite.iter("property")} for suite in root]
+
+        assert properties == [{"pass_rate": "0.5833", "pass_rate_95_low": "0.3195", "pass_rate_95_high": "0.8067"}, {}]
+
+    @pytest.mark.parametrize("format", FORMATS)
+    def test_without_a_scored_case_there_is_none(self, format: str) -> None:
+        assert "95" not in laid_out([result("d", "unscored", concern_id="C")], format).replace("0.95", "")
+
+    def test_one_case_has_a_rate_and_no_interval_of_a_mean(self) -> None:
+        text = laid_out([result("a")], "console")
+
+        assert "Pass rate 100% (95% interval 21% to 100%)" in text
+        assert " to 0." not in text
+
+    @pytest.mark.parametrize("format", FORMATS)
+    def test_the_order_of_the_cases_changes_no_number(self, format: str) -> None:
+        def figures(entries: Iterable[Entry]) -> list[str]:
+            return [line for line in laid_out(entries, format).splitlines() if "95" in line or "Size" in line]
+
+        assert figures(self.BATCH[::-1])[:2] == figures(self.BATCH)[:2]
+
+    def test_a_view_of_the_suites_own_has_the_rate_of_its_labels(self) -> None:
+        suite = dataclasses.replace(SUITE, view=lambda _: View("T", "toy", "1", "d", "now", (), labels={"Pass": 7, "Fail": 5, "unscored": 4}))
+        document = json.loads("".join(lay_out(suite, object(), "json", options(report_of(THREE)))))
+
+        assert document["pass_rate"] == 7 / 12
+        assert document["intervals"]["pass_rate"]["low"] == pytest.approx(0.3195, abs=1e-4)
 
 
 class _Quick:

@@ -120,6 +120,20 @@ def test_the_console_draws_the_summary_as_the_specification_does() -> None:
     ]
 
 
+def test_intervals_stand_under_the_drawn_lines_when_everything_is_asked_for() -> None:
+    files = [judged(scores={"overall": score}) for score in (80.0, 90.0, 100.0)] + [judged(label="Fail", scores={"overall": 20.0})]
+    lines = report("console", files, verbose=True).splitlines()
+    place = lines.index("  Average Score: 72.5")
+    average = summary_of(files).average_score_interval
+    assert lines[place - 1] == "  Pass Rate: 75%"
+    assert lines[place + 1] == f"  95% Intervals: pass rate 30% to 95%, average score {average.low:.1f} to {average.high:.1f}"
+    assert "Intervals" not in report("console", files)
+
+
+def test_the_pass_rate_is_of_all_that_was_asked_for() -> None:
+    assert "Pass rate 20% \\(95% interval 4% to 62%\\)." in report("markdown", MIXED)
+
+
 def test_the_console_draws_a_file_as_the_specification_does() -> None:
     found = (finding("major", "Condition", "Condition onset date is in the future", "Check it"), finding("critical", "Observation", "No lab tests listed"))
     text = report("console", [judged(findings=found)])

@@ -76,6 +76,30 @@ def test_json_has_the_fields_of_the_specification_first() -> None:
     assert document["thresholds"]["CR"] == {"pass": 0.8, "review": 0.5}
 
 
+def test_json_has_the_intervals_of_its_rates_and_means_last() -> None:
+    document = json.loads(text_of(REPORT, "json"))
+    intervals = document["intervals"]
+    assert list(document)[-1] == "intervals"
+    assert set(intervals["pass_rates"]) == {"CR", "AH", "AC"}
+    assert intervals["pass_rate"] == {"low": pytest.approx(0.2307, abs=1e-4), "high": pytest.approx(0.8824, abs=1e-4)}
+    assert all(intervals["means"][name]["low"] < mean < intervals["means"][name]["high"] for name, mean in document["mean_scores"].items())
+
+
+def test_markdown_has_the_intervals_of_means_and_rates() -> None:
+    text = text_of(REPORT, "markdown")
+    low, high = json.loads(text_of(REPORT, "json"))["intervals"]["means"]["CR"].values()
+    assert "Pass rate 60% \\(95% interval 23% to 88%\\)." in text
+    assert f"| CR | 0.85 | {low:.2f} to {high:.2f} | pass rate 80% \\(38% to 96%\\) |" in text
+
+
+def test_the_drawn_console_has_intervals_only_where_everything_is_asked_for() -> None:
+    assert "95%" not in text_of(REPORT, "console")
+    verbose = text_of(REPORT, "console", verbose=True)
+    assert "\n95% Intervals:\n  CR: mean " in verbose
+    assert "pass rate 38% to 96%\n" in verbose
+    assert "\n  Pass: 23% to 88%\n" in verbose
+
+
 def test_json_is_read_back_as_it_was() -> None:
     text = text_of(BROKEN, "json")
     assert SafeV0JsonReport.model_validate_json(text).errors == BROKEN.batch.errors

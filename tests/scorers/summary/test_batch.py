@@ -47,6 +47,15 @@ def test_counts_means_and_percentiles_are_of_what_was_scored() -> None:
     assert (made.hard_fails, made.unscored) == ({"truncated": 2}, {"no_gold": 1})
 
 
+def test_the_pass_rate_and_the_means_have_intervals() -> None:
+    intervals = report(*MIXED).intervals
+    assert intervals is not None
+    assert intervals.pass_rate is not None
+    assert intervals.pass_rate.low < 1 / 5 < intervals.pass_rate.high
+    assert list(intervals.means)[:2] == ["loss", "facts_loss"]
+    assert intervals.means["loss"].low < 0.66 < intervals.means["loss"].high
+
+
 def test_a_component_counts_only_the_cases_that_have_it() -> None:
     made = report(*MIXED)
     assert (made.components["recall"].cases, made.components["recall"].mean) == (3, pytest.approx(1.3 / 3))
@@ -99,7 +108,7 @@ def test_json_is_one_document_that_reads_back() -> None:
 
 def test_console_names_figures_components_rules_and_codes() -> None:
     rows = [line.split() for line in text_of(report(*MIXED, worst=2, errors=(BAD,)), "console").splitlines()]
-    for told in ("Pass 1 Review 1 Fail 3 unscored 1", "mean 0.660", "recall 0.43 3 higher", "truncated 2", "no_gold 1", "Worst 2"):
+    for told in ("Pass 1 Review 1 Fail 3 unscored 1", "mean 0.660 0.300 to 0.900", "recall 0.43 0.10 to 0.63 3 higher", "truncated 2", "no_gold 1", "Worst 2"):
         assert told.split() in rows, told
     assert ["a.jsonl,", "line", "9:", "is", "not", "valid", "JSON"] in rows
     assert ["4", "m<1>", "unscored", *["–"] * 6, "no_gold"] in rows
