@@ -13,6 +13,8 @@ from touchstone.scorers.summary.wording.clauses import Reading, read
 
 #: Units that are looked at.
 UNITS_MAX = 16
+#: Behind these, a sentence's very words say the opposite.
+_NEGATE_NEXT = frozenset({"not", "don't", "never", "no", "cannot", "can't", "without"})
 
 
 def find(sentence: str, units: Sequence[str]) -> list[Difference]:
@@ -28,9 +30,10 @@ def find(sentence: str, units: Sequence[str]) -> list[Difference]:
 
 
 def _said(sentence: Reading, unit: Reading) -> bool:
-    """Whether the unit says the very words."""
+    """Whether the unit says the very words, and does not negate them: "use it at night" is part of "do not use it at night"."""
     mine, theirs = (" ".join(word.fold for word in reading.whole.words) for reading in (sentence, unit))
-    return f" {mine} " in f" {theirs} "
+    before, found, _ = f" {theirs} ".partition(f" {mine} ")
+    return bool(found) and not (before.split() and before.split()[-1] in _NEGATE_NEXT)
 
 
 def _all(sentence: Reading, units: Sequence[Reading]) -> Iterator[Difference]:

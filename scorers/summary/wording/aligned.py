@@ -10,9 +10,9 @@ from touchstone.scorers.summary.differences import Difference
 from touchstone.scorers.summary.wording.antonyms import alike, rule_of, sides
 from touchstone.scorers.summary.wording.body_sides import body_side
 from touchstone.scorers.summary.wording.clauses import AUXILIARIES, Clause, Reading, listed, overlap
+from touchstone.scorers.summary.wording.marks import NEGATIVE, POINTERS
 from touchstone.scorers.summary.wording.names import Name, same
 from touchstone.scorers.summary.wording.negations import cue_at
-from touchstone.scorers.summary.wording.polarity import NEGATIVE, POINTERS
 
 #: Share of the shorter one's words, and of the longer one's, that must be equal and in order.
 EQUAL_OF_SHORTER, EQUAL_OF_LONGER = 0.7, 0.5
@@ -198,10 +198,22 @@ def _borne(sentence: Reading, edit: Edit, found: Difference, units: Sequence[Rea
         if found.rule == "name":
             borne = said in unit.text.casefold()
         elif word is not None and found.rule != "negation":
-            borne = alike(whole, word, unit.whole)
+            borne = any(_said_of_the_same(sentence, word, clause) for clause in unit.clauses)
         else:
             words = {whole.words[place].stem for place in edit.here if whole.words[place].content and not _negates(whole, place)}
             borne = words <= unit.whole.all_stems and negated == any(_negates(unit.whole, place) for place in range(len(unit.whole.words)))
         if borne:
             return True
     return False
+
+
+def _said_of_the_same(sentence: Reading, place: int, there: Clause) -> bool:
+    """Whether a clause has a word of the sentence, or one of its side, and beside it what the sentence has beside it: of profit, not of revenue."""
+    word = sentence.whole.words[place]
+    here = next((clause for clause in sentence.clauses if word in clause.words), sentence.whole)
+    at = here.words.index(word)
+    if not alike(here, at, there):
+        return False
+    beside = {*here.next_content(at, 1), *here.last_content(at, 1)}
+    names = {one.stem for one in here.words[1:] if one.content and one.text[0].isupper()}
+    return (bool(beside & there.stems) or not beside) and names <= there.all_stems

@@ -28,6 +28,13 @@ _TERMS = {
 #: "For" is the opposite of "against" only behind these.
 _VOTES = frozenset(map(stem, listed("vote rule argue decide campaign speak")))
 
+#: "Went up" is rose.
+_DIRECTIONS = {"up": "rose", "down": "fell"}
+_MOVES = listed("go goes went gone going was were is are be been moved shot edged")
+_AFTER_DIRECTION = frozenset({"", "by", "from", "at", "in", "on", "to", "against", "compared", "sharply", "slightly", "again"})
+_BE = listed("is are was were be been")
+_SWITCHES = frozenset(map(stem, listed("switch turn power")))
+
 
 class Opposite(NamedTuple):
     """Words number `here` and `there` of two clauses that are opposites of each other."""
@@ -51,6 +58,13 @@ def sides(clause: Clause, index: int) -> dict[int, int]:
     """The families of a word, and which side of each it is on."""
     word = clause.words[index]
     if word.fold == "for" and not (_VOTES & set(clause.last_content(index, 1))):
+        return {}
+    if word.fold in _DIRECTIONS:
+        before, after = (clause.words[place].fold if 0 <= place < len(clause.words) else "" for place in (index - 1, index + 1))
+        return _table()[_DIRECTIONS[word.fold]] if before in _MOVES and (after in _AFTER_DIRECTION or after[:1].isdigit()) else {}
+    if word.fold in {"on", "off"} and not (
+        any(one.stem in _SWITCHES for one in clause.words[max(0, index - 4) : index]) or (index and clause.words[index - 1].fold in _BE)
+    ):
         return {}
     return _table().get(word.fold, {})
 
@@ -101,6 +115,25 @@ def turned(here: Clause, there: Clause, pair: Opposite) -> bool:
     rest_here, rest_there = _without(here, pair.here) - of_here, _without(there, pair.there) - of_there
     # Each end must be found at the same end of the other.
     return not (of_here & of_there) or not (rest_here & rest_there) or len(of_here & rest_there) + len(rest_here & of_there) > 0
+
+
+def exchanged(here: Clause, there: Clause, *, turned_round: bool = True) -> Opposite | None:
+    """The word between two ends that changed places, as in "A before B" and "B before A"; with `turned_round` false: that did not."""
+    for first, word in enumerate(here.words):
+        if word.fold not in TEMPORAL | COMPARATIVES or not (mine := sides(here, first)):
+            continue
+        for second, other in enumerate(there.words):
+            if other.fold not in TEMPORAL | COMPARATIVES or not any(sides(there, second).get(family) == side for family, side in mine.items()):
+                continue
+            behind_here, behind_there = _complement(here, first), _complement(there, second)
+            rest_here, rest_there = _without(here, first) - behind_here, _without(there, second) - behind_there
+            straight = bool(behind_here & behind_there), bool(rest_here & rest_there)
+            crossed = bool(behind_here & rest_there), bool(rest_here & behind_there)
+            if turned_round and all(crossed) and not straight[0]:
+                return Opposite(first, second)
+            if not turned_round and all(straight) and not any(crossed):
+                return Opposite(first, second)
+    return None
 
 
 def _complement(clause: Clause, index: int) -> frozenset[str]:

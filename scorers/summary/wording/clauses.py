@@ -10,6 +10,7 @@ from itertools import zip_longest
 from typing import NamedTuple
 
 from touchstone.scorers.summary.lexical import STOPWORDS, stem
+from touchstone.scorers.summary.wording.synonyms import SAME
 
 #: What is read of a sentence or unit; a longer one is compared by its beginning.
 CHARS_MAX, CLAUSES_MAX = 1_200, 10
@@ -34,57 +35,8 @@ AUXILIARIES = listed(
 _LIGHT = frozenset(
     map(stem, listed("""show reveal report find note describe demonstrate state say also have get make take give become remain now year day time case new"""))
 )
-#: Words for the same, one group a line: the first stands for all.
-_SAME_WRITTEN = """attribute ascribe
-fine penalty
-doctor physician
-medicine medication drug
-firm company business
-buy purchase
-begin start commence initiate
-stop discontinue cease halt
-hurt injure wound
-buyer purchaser
-tell inform
-repair fix mend
-finish complete
-build construct
-ask request
-answer reply respond
-child kid
-car automobile vehicle
-worker employee staff
-pay compensate reimburse
-ship vessel
-house home
-road street
-job post position
-town city
-use utilise utilize employ
-try attempt
-help assist
-need require
-get obtain receive
-allow permit admit
-choose select
-operation surgery
-colour color
-tumour tumor
-centre center
-labour labor
-haemorrhage bleeding hemorrhage
-oedema edema swelling
-anaemia anemia
-diarrhoea diarrhea
-agree consent
-result outcome finding
-participant subject volunteer
-mostly mainly
-yearly annually
-big large
-quick fast
-"""
-_SAME = {stem(word): stem(group.split()[0]) for group in _SAME_WRITTEN.splitlines() for word in group.split()}
+_TELLS = listed("""said says say announced found held ruled concluded stated noted confirmed reported showed shows added explained means meant""")
+_DOES_NOT = listed("no nobody none never nothing neither nor without failed refused declined")
 _IRREGULAR = listed(
     """began rose fell grew went gave took made found held kept left lost met paid ran said saw sent set sold told won wrote built bought brought came chose
     cut drew drove felt fought got knew lay led lent let put read rode shook shot sank spent split spoke spread stood stole struck swept taught thought
@@ -151,7 +103,7 @@ class Reading:
 def read(text: str) -> Reading:
     """Split a sentence into words and clauses; `whole` has its words without the marks."""
     words = tuple(_words(text[:CHARS_MAX]))
-    pieces = [Clause(piece, ends) for piece, ends in _pieces(words) if any(word.stem for word in piece)][:CLAUSES_MAX]
+    pieces = [Clause(part, ends) for piece, ends in _pieces(words) for part in _told(piece) if any(word.stem for word in part)][:CLAUSES_MAX]
     return Reading(text, words, tuple(pieces), Clause(tuple(word for word in words if word.stem)))
 
 
@@ -163,7 +115,7 @@ def _words(text: str) -> Iterator[Word]:
             yield Word(*match.span(), written, fold, "", content=False)
             continue
         root = stem(fold) if fold != "%" else "percent"
-        root = _SAME.get(root, root)
+        root = SAME.get(root, root)
         if root == "not" and fold.startswith("note"):
             root = "note"  # its stem is that of "not"
         yield Word(*match.span(), written, fold, root, content=fold not in STOPWORDS and root not in _LIGHT and root != "not")
@@ -189,6 +141,16 @@ def _pieces(words: Sequence[Word]) -> Iterator[tuple[tuple[Word, ...], str]]:
         joint = word
     if piece:
         yield tuple(piece), ""
+
+
+def _told(piece: tuple[Word, ...]) -> Iterator[tuple[Word, ...]]:
+    """What is told apart from who tells it: "she said that …", where she did not deny or fail to say it."""
+    for place, word in enumerate(piece[1:], 1):
+        if word.fold == "that" and piece[place - 1].fold in _TELLS and not any(one.stem == "not" or one.fold in _DOES_NOT for one in piece[:place]):
+            yield piece[:place]
+            yield piece[place + 1 :]
+            return
+    yield piece
 
 
 def _has_verb(words: Sequence[Word]) -> bool:

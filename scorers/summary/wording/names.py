@@ -10,7 +10,7 @@ from rapidfuzz import fuzz
 
 from touchstone.scorers.summary.wording.clauses import Clause, Reading, Word, listed
 from touchstone.scorers.summary.wording.drugs import drug
-from touchstone.scorers.summary.wording.polarity import CALENDAR
+from touchstone.scorers.summary.wording.marks import CALENDAR
 
 TITLES = listed(
     """dr mr mrs ms miss mx prof professor judge justice president minister prime finance foreign interior deputy vice sir lord lady dame captain capt

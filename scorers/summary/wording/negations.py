@@ -13,7 +13,7 @@ _NOBODY = frozenset({"nobody", "none", "nothing"})
 #: Words behind which a negation says less than the opposite, or nothing of the kind ("not only", "no fewer than", "not until").
 _SOFTENED = listed(
     """only really all every everyone always necessarily entirely exactly fully quite much many enough too just merely simply least later more less fewer
-    earlier longer until yet doubt other sooner matter wonder even such both but because so mention solely completely wholly far one else same"""
+    earlier longer until doubt other sooner matter wonder even such both but because so mention solely completely wholly far one else same"""
 )
 _SOFT_BEFORE = frozenset({"whether", "or", "if", "why", "little", "but"})
 #: Two words that negate together: the first, then the second within the next two words.
@@ -27,7 +27,13 @@ _PAIRS = {
     "fre": {"of"},
     "lack": {"of"},
     "absenc": {"of"},
+    "unabl": {"to"},
+    "refrain": {"from"},
 }
+_DISMISSES = frozenset({"reject", "dismiss", "rebut", "refut"})
+_ARGUMENTS = listed("argument claim allegation contention suggestion view idea notion theory assertion objection")
+#: What these exclude is not there.
+_EXCLUDING = frozenset({"ct", "mri", "scan", "test", "xray", "ultrasound", "imag", "echo", "ecg", "biopsy", "radiograph", "angiography", "examination"})
 _OBJECT_BEFORE = frozenset({"rul", "rule"})
 _ASKED = frozenset({"", "i", "you", "we", "they", "he", "she", "it"})
 #: What is not known is so all the same.
@@ -88,6 +94,10 @@ def _cue(clause: Clause, index: int, other: Clause) -> Cue | None:
             if word.stem in _OBJECT_BEFORE and not heads:
                 heads = clause.last_content(index, 3)
             return Cue(index, last, tuple(heads))
+    if word.stem in _DISMISSES and (that := _dismissed(clause, index)) is not None:
+        return Cue(index, that, tuple(clause.next_content(that, 3)))
+    if word.stem == "exclud" and _EXCLUDING & set(clause.last_content(index, 4)) and (index + 1 == len(clause.words) or clause.words[index + 1].fold != "from"):
+        return Cue(index, index, tuple(clause.next_content(index, 3)))
     if word.fold not in NOT and word.stem != "not":
         return None
     after = clause.words[index + 1].fold if index + 1 < len(clause.words) else ""
@@ -95,8 +105,18 @@ def _cue(clause: Clause, index: int, other: Clause) -> Cue | None:
         return None  # No. 5
     if word.fold == "no" and after == "one":
         return Cue(index, index + 1, tuple(clause.next_content(index + 1, 3)))
+    if after == "longer":
+        return Cue(index, index + 1, tuple(clause.next_content(index + 1, 3)), soft="still" not in other.folds)
     heads = clause.next_content(index, 3) or clause.last_content(index, 3)
     return Cue(index, index, tuple(heads), softened(clause, index))
+
+
+def _dismissed(clause: Clause, index: int) -> int | None:
+    """The place of "that" in "rejected the argument that …"."""
+    after = [word.fold for word in clause.words[index + 1 : index + 5]]
+    if _ARGUMENTS & set(after) and "that" in after:
+        return index + 1 + after.index("that")
+    return None
 
 
 def softened(clause: Clause, index: int) -> bool:

@@ -12,13 +12,13 @@ increase increases increased increasing rise rises rose risen rising grow grew g
    declining drop dropped drops dropping reduce reduced reduces reducing reduction lower lowered lowering shrink shrank shrunk dwindle dwindled plunge
    plunged cut diminish diminished
 strengthen strengthened | weaken weakened
-accelerate accelerated | decelerate decelerated slow slowed
+accelerate accelerates accelerated accelerating hasten hastened sped | decelerate decelerated slow slows slowed slowing delay delayed
 improve improved improves improving improvement better | worsen worsened worsens worsening deteriorate deteriorated deterioration worse
 approve approved approves approval accept accepted accepts acceptance adopt adopted endorse endorsed grant granted pass passed allow allowed | reject
    rejected rejects rejection refuse refused dismiss dismissed deny denied veto vetoed
 uphold upheld affirm affirmed | overturn overturned reverse reversed quash quashed dismiss dismissed reject rejected
 advance advanced advancing advances | retreat retreated retreating retreats recede receded receding
-accept accepted accepts accepting | decline declined declines declining
+accept accepted accepts accepting agree agreed agrees consent consented | decline declined declines declining refuse refused refuses
 continue continued continues continuing | stopped discontinue discontinued discontinuing end ended cease ceased
 urgent urgently | routine routinely elective
 clear free | filled full
@@ -87,6 +87,22 @@ intravenous intravenously | oral orally
 placebo | drug treatment intervention
 male males men man boy boys | female females women woman girl girls
 adult adults | child children
+praise praised praises commend commended | criticise criticised criticises criticize criticized criticizes critical condemn condemned
+enable enabled enables enabling activate activated activates | disable disabled disables disabling deactivate deactivated deactivates
+top | bottom
+lengthen lengthened extend extended | shorten shortened curtail curtailed
+widen widened | narrow narrowed
+promoted promotion | relegated relegation demoted
+attend attended attends | miss missed misses skip skipped
+appear appeared appears | disappear disappeared disappears vanish vanished
+connect connected | disconnect disconnected
+lock locked | unlock unlocked
+tighten tightened tighter | loosen loosened relax relaxed looser
+harmless | harmful
+brighter brighten | darker dimmer dim dimmed
+heat heated | cool cooled
+contaminated polluted dirty | clean unpolluted uncontaminated
+rescued saved | abandoned
 north northern northward | south southern southward
 east eastern eastward | west western westward
 northeast northeastern | southwest southwestern

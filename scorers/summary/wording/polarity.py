@@ -3,48 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
 from typing import NamedTuple
 
 from touchstone.scorers.summary.differences import Difference
-from touchstone.scorers.summary.wording.antonyms import Opposite, alike, opposites, rule_of, turned
-from touchstone.scorers.summary.wording.clauses import Clause, Overlap, Reading, listed, overlap
+from touchstone.scorers.summary.wording.antonyms import Opposite, alike, exchanged, opposites, rule_of, turned
+from touchstone.scorers.summary.wording.clauses import Clause, Overlap, Reading, overlap
+from touchstone.scorers.summary.wording.elsewhere import elsewhere
+from touchstone.scorers.summary.wording.marks import NEGATIVE_STEMS, NEUTRAL, POINTERS
 from touchstone.scorers.summary.wording.negations import Cue, cues
 from touchstone.scorers.summary.wording.opposites import PEOPLE
 
 #: How much of the shorter clause both must share where each says something more.
 SAME_BUT_OPPOSITE, SAME_BUT_NEGATED = 0.75, 0.8
-
-_UNSURE = listed(
-    """may might could would should if unless whether perhaps possibly possible likely unlikely probably expect expected expects plan planned plans propose
-    proposed hope hoped hopes want wanted wants allege alleged alleges claim claimed claims argue argued argues warn warned threaten threatened fear
-    feared predict predicted consider considered seek sought ask asked asks potential potentially apparently suggest suggested hypothetically attempt
-    attempted try tried intend intended believe believed believes recommend recommended"""
-)
-#: Where one stands anywhere in a sentence, none of its clauses is stated as a fact.
-CONDITIONS = frozenset({"if", "unless", "whether"})
-#: They deny by themselves: "lost power" is "without power".
-NEGATIVE = listed(
-    """lose lost loses losing loss stop stopped end ended cease ceased miss missed misses missing fail failed fails failure reject rejected refuse refused
-    deny denied avoid avoided prevent prevented ban banned cancel cancelled canceled dismiss dismissed impossible empty absent remove removed quit abandon
-    abandoned collapse collapsed broke broken free unavailable withdrew withdrawn resign resigned void wrong false hardly barely scarcely neglected
-    omitted forgot overturned prohibited forbidden vetoed opposed objected denies rejects refuses different differ differs differed
-    exclude excluded excludes bar barred spare spared
-    disallow disallowed block blocked halt halted contest contested dispute disputed question questioned doubt doubted without lacks lacked"""
-)
-#: Behind a verb these point to what another sentence says.
-POINTERS = listed("this that these those it them both him her")
-_PERMITS = frozenset({"must", "may", "can", "cannot", "can't", "shall", "allowed", "permitted"})
-_SHIFTS = listed(
-    """initially previously formerly originally once now later then eventually finally currently today still again ultimately subsequently afterwards
-    meanwhile until ago baseline admission discharge used yesterday tomorrow temporarily nearly almost"""
-)
-_PARTS = listed("""some others other another several certain partly partially most many few half each either part parts every half majority minority""")
-_ORDINALS = listed("second third fourth fifth sixth seventh eighth ninth tenth")
-CALENDAR = listed(
-    """january february march april june july august september october november december monday tuesday wednesday thursday friday saturday sunday spring
-    summer autumn winter morning evening night afternoon"""
-)
 
 
 class Compared(NamedTuple):
@@ -93,11 +63,18 @@ def find(sentence: Reading, units: Sequence[Reading]) -> Iterator[Difference]:
                 if not clause.all_stems & other.all_stems or elsewhere(clause, other, sentence, unit):
                     continue
                 compared = compare(clause, other)
+                if not compared.flips and (pair := exchanged(clause, other)) is not None and not _ordered(clause, units):
+                    yield Difference("antonym", _span(clause, pair.here, pair.here), _span(other, pair.there, pair.there), number)
                 if compared.flips != 1:
                     continue
                 found = _opposite(clause, other, compared, number) if compared.opposites else _negated(clause, other, compared, number)
                 if found is not None and not _borne(clause, other, compared, units):
                     yield found
+
+
+def _ordered(here: Clause, units: Sequence[Reading]) -> bool:
+    """Whether a unit has both ends as the sentence has them."""
+    return any(exchanged(here, other, turned_round=False) is not None for unit in units for other in unit.clauses)
 
 
 def _opposite(here: Clause, there: Clause, compared: Compared, number: int) -> Difference | None:
@@ -119,26 +96,39 @@ def _opposite(here: Clause, there: Clause, compared: Compared, number: int) -> D
 
 def _negated(here: Clause, there: Clause, compared: Compared, number: int) -> Difference | None:
     """A statement and its negation."""
-    if (
-        _soft(compared)
-        or not compared.overlap.same_thing(SAME_BUT_NEGATED)
-        or _denies_otherwise(here, there, compared)
-        or _qualified(here, there, compared.overlap)
-    ):
+    bare = overlap((compared.overlap.shared | compared.overlap.here) - NEUTRAL, (compared.overlap.shared | compared.overlap.there) - NEUTRAL)
+    if _soft(compared) or not (bare.same_thing(SAME_BUT_NEGATED) or _only_one(here, there, bare)):
         return None
-    shared, most = len(compared.overlap.shared), max(len(compared.overlap.here), len(compared.overlap.there))
-    if shared < 2 or most > shared:
+    if _denies_otherwise(here, there, compared) or _qualified(here, there, bare):
+        return None
+    shared, most = len(bare.shared), max(len(bare.here), len(bare.there))
+    if (shared < 2 and not _only_one(here, there, bare)) or most > shared:
         return None
     if "allergy" in here.all_stems | there.all_stems or "allergic" in here.all_stems | there.all_stems:
         return None  # these have a rule of their own
     more_here = len(compared.negations_here) > len(compared.negations_there)
     clause, other = (here, there) if more_here else (there, here)
     for cue in compared.negations_here if more_here else compared.negations_there:
-        heads = [place for place, word in enumerate(other.words) if word.stem and word.stem in cue.heads]
-        if heads:
-            one, two = _span(clause, cue.first, cue.last), _span(other, heads[0], heads[0])
+        place = _negated_place(cue, other)
+        if place is not None:
+            one, two = _span(clause, cue.first, cue.last), _span(other, place, place)
             return Difference("negation", one if more_here else two, two if more_here else one, number)
     return None
+
+
+def _only_one(here: Clause, there: Clause, bare: Overlap) -> bool:
+    """Whether one word is all that both say of the same "he" or "the patient": "he has no history of diabetes", "he is diabetic"."""
+    if bare.here or bare.there or len(bare.shared) != 1 or not here.words or not there.words:
+        return False
+    return here.words[0].fold == there.words[0].fold and here.words[0].fold in {"he", "she", "there"}
+
+
+def _negated_place(cue: Cue, other: Clause) -> int | None:
+    """Where the other clause has what is negated: its first telling word, and half of what follows it; not merely something beside it."""
+    heads = [head for head in cue.heads if head not in NEUTRAL] or list(cue.heads)
+    if not heads or heads[0] not in other.all_stems or 2 * sum(head in other.all_stems for head in heads) < len(heads):
+        return None
+    return next(place for place, word in enumerate(other.words) if word.stem == heads[0])
 
 
 def _qualified(here: Clause, there: Clause, shared: Overlap) -> bool:
@@ -165,58 +155,16 @@ def _span(clause: Clause, first: int, last: int) -> tuple[int, int]:
     return clause.words[first].start, clause.words[last].end
 
 
-def elsewhere(here: Clause, there: Clause, sentence: Reading, unit: Reading, *, names_too: bool = True) -> bool:
-    """Whether the clauses speak of other times, parts, numbers or possibilities, so that both may be so."""
-    if _differ(here, there, _SHIFTS) or _differ(here, there, _PARTS) or (here.folds & _PARTS & {"some", "others", "other", "several", "certain"}):
-        return True
-    unsure = (_unsure(here, sentence), _unsure(there, unit))
-    if here.folds & _PERMITS and there.folds & _PERMITS:
-        unsure = (unsure[0] - _PERMITS, unsure[1] - _PERMITS)
-    if bool(unsure[0]) != bool(unsure[1]):
-        return True
-    mine, theirs = _particulars(here, names_too=names_too), _particulars(there, names_too=names_too)
-    return bool(mine - sentence_wide(unit)) and bool(theirs - sentence_wide(sentence))
-
-
 def _denies_otherwise(here: Clause, there: Clause, compared: Compared) -> bool:
     """Whether one has a verb that denies by itself, besides the negations found."""
     own = {
-        word.fold
+        word.stem
         for clause, found in ((here, compared.negations_here), (there, compared.negations_there))
         for word in clause.words
         for cue in found
         if word in clause.words[cue.first : cue.last + 1]
     }
-    return (here.folds & NEGATIVE) - own != (there.folds & NEGATIVE) - own
-
-
-def _unsure(clause: Clause, whole: Reading) -> set[str]:
-    """Words by which a clause is no plain statement; "could not" is one, and May is a month."""
-    found = {word.fold for place, word in enumerate(clause.words) if word.fold in _UNSURE and not (word.fold == "may" and place and word.text == "May")}
-    if any(first.fold == "could" and second.stem == "not" for first, second in pairwise(clause.words)):
-        found.discard("could")
-    return found | {word.fold for word in whole.words if word.fold in CONDITIONS}
-
-
-def _differ(here: Clause, there: Clause, marks: frozenset[str]) -> bool:
-    return (here.folds & marks) != (there.folds & marks)
-
-
-def _particulars(clause: Clause, *, names_too: bool) -> set[str]:
-    """Numbers, ordinals, days and names: what tells one event from another."""
-    return {
-        word.stem
-        for place, word in enumerate(clause.words)
-        if (word.stem and word.stem[0].isdigit() and word.stem != "1")
-        or word.fold in _ORDINALS
-        or word.fold in CALENDAR
-        or (names_too and word.content and place and word.text[0].isupper())
-    }
-
-
-def sentence_wide(reading: Reading) -> frozenset[str]:
-    """Stems of all words of a sentence."""
-    return frozenset(word.stem for word in reading.words if word.stem)
+    return (here.all_stems & NEGATIVE_STEMS) - own != (there.all_stems & NEGATIVE_STEMS) - own
 
 
 def _borne(here: Clause, there: Clause, alarm: Compared, units: Sequence[Reading]) -> bool:

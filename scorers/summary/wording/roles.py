@@ -7,8 +7,9 @@ from collections.abc import Iterator, Sequence
 from touchstone.scorers.summary.differences import Difference
 from touchstone.scorers.summary.lexical import stem
 from touchstone.scorers.summary.wording.clauses import Clause, Reading, listed, overlap
+from touchstone.scorers.summary.wording.elsewhere import elsewhere
 from touchstone.scorers.summary.wording.names import TITLES, Name, known_names, names, plain, same
-from touchstone.scorers.summary.wording.polarity import compare, elsewhere
+from touchstone.scorers.summary.wording.polarity import compare
 
 #: How much of the shorter clause both must share besides names, where each says something more.
 SAME_OF_ANOTHER = 0.75
