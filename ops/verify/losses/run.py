@@ -24,19 +24,25 @@ Step = Callable[[int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class Sets:
-    """What a folder holds: the golds of a truth set, and REALSumm's files of summaries and of documents."""
+    """What a folder holds: the golds of a truth set, and REALSumm's summaries and documents."""
 
     known: list[truth.Truth]
-    units: list[Path]
-    texts: list[Path]
+    judged: list[recall.Judged]
+    documents: dict[str, recall.Document]
 
 
 def sets_of(folder: Path) -> Sets:
-    """Find the sets. Raises `ConfigError` where there is none, or a file is not as its set has it."""
-    sets = Sets(truth.truths(folder), _files(folder, "realsumm_scu"), _files(folder, "realsumm_docs"))
-    if not sets.known and not (sets.units and sets.texts):
+    """Read the sets. Raises `ConfigError` where there is none, or a file is not as its set has it."""
+    if not folder.is_dir():
+        raise ConfigError(f"{folder}: is not a folder; name one that holds a truth set (*.json), or realsumm_scu* with realsumm_docs*")
+    known, units, texts = truth.truths(folder), _files(folder, "realsumm_scu"), _files(folder, "realsumm_docs")
+    if not known and not (units and texts):
         raise ConfigError(f"{folder}: holds neither a truth set (*.json) nor realsumm_scu* with realsumm_docs*; name a folder that does")
-    return sets
+    documents = recall.documents(texts) if units else {}
+    judged = [row for path in units for row in recall.read(path, recall.Judged)] if texts else []
+    if units and texts and not any(row.doc_id in documents for row in judged):
+        raise ConfigError(f"{folder}: no summary of realsumm_scu* is of a document of realsumm_docs*; take both from one set")
+    return Sets(known, judged, documents)
 
 
 async def measured(scorer: SummaryLossScorer, sets: Sets, *, documents_max: int | None, step: Step) -> dict[str, Any]:
@@ -46,9 +52,8 @@ async def measured(scorer: SummaryLossScorer, sets: Sets, *, documents_max: int 
         given = list(truth.cases(sets.known))
         cards = await _scored(scorer, [case for *_, case in given], step)
         told["truth"] = truth.figures([truth.Scored(gold, variant, card) for (gold, variant, _), card in zip(given, cards, strict=True)])
-    if sets.units and sets.texts:
-        documents = {key: row for path in sets.texts for key, row in recall.documents(path).items()}
-        summaries = [one for path in sets.units for one in recall.cases(path, documents, documents_max)]
+    if sets.judged:
+        summaries = list(recall.cases(sets.judged, sets.documents, documents_max))
         cards = await _scored(scorer, [case for *_, case in summaries], step)
         told["realsumm"] = recall.figures([(document, human, card) for (document, human, _), card in zip(summaries, cards, strict=True)])
     return told

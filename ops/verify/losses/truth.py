@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby, permutations
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 
+from touchstone.schemas.case import Text
 from touchstone.schemas.gold import GoldStandardDatum
 from touchstone.schemas.summary import SummaryCase
 from touchstone.scorers.base import ConfigError
@@ -40,8 +41,8 @@ class Variant(BaseModel):
     wording: str
     kind: Kind
     errors: tuple[Error, ...] = ()
-    omitted: int = 0
-    text: str
+    omitted: Annotated[int, Field(ge=0)] = 0
+    text: Text
 
 
 class Truth(BaseModel):
@@ -50,20 +51,25 @@ class Truth(BaseModel):
     name: str
     kind: str
     gold: GoldStandardDatum
-    variants: tuple[Variant, ...]
+    variants: Annotated[tuple[Variant, ...], Field(min_length=1)]
 
 
 def truths(folder: Path) -> list[Truth]:
-    """Every gold of the folder's JSON files, by name. Raises `ConfigError` that names the file and the field."""
-    found = []
+    """Every gold of the folder's JSON files, in the order of the files' names. Raises `ConfigError` that names the file and the field."""
+    found: list[Truth] = []
     for path in sorted(folder.glob("*.json")):
-        if path.stat().st_size > FILE_BYTES_MAX:
-            raise ConfigError(f"{path}: is larger than {FILE_BYTES_MAX:,} bytes; a truth set has one gold a file")
         try:
-            found.append(Truth.model_validate_json(path.read_bytes()))
+            if path.stat().st_size > FILE_BYTES_MAX:
+                raise ConfigError(f"{path}: is larger than {FILE_BYTES_MAX:,} bytes; a truth set has one gold a file")
+            truth = Truth.model_validate_json(path.read_bytes())
+        except OSError as error:
+            raise ConfigError(f"{path}: cannot be read ({error.strerror}); a truth set has one gold a file") from None
         except ValidationError as error:
             where = ".".join(map(str, error.errors(include_input=False)[0]["loc"])) or "the file"
             raise ConfigError(f"{path}: {where} is not as a truth set has it; it needs name, kind, gold and variants") from None
+        if any(truth.name == known.name for known in found):
+            raise ConfigError(f"{path}: another file has a gold of the name {truth.name} too; give each its own")
+        found.append(truth)
     return found
 
 

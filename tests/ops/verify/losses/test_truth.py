@@ -91,6 +91,52 @@ def test_a_file_that_is_no_truth_set_is_named_with_the_field(tmp_path: Path) -> 
         truths(tmp_path)
 
 
+def _truth(name: str) -> str:
+    variants = [{"id": "copy", "wording": "gold", "kind": "faithful", "text": "A copy."}]
+    return json.dumps({"name": name, "kind": "test", "gold": gold().model_dump(mode="json"), "variants": variants})
+
+
+def test_two_golds_of_one_name_are_not_measured_as_one(tmp_path: Path) -> None:
+    for file in ("a", "b"):
+        (tmp_path / f"{file}.json").write_text(_truth("same"))
+    with pytest.raises(ConfigError, match=r"b\.json: another file has a gold of the name same too"):
+        truths(tmp_path)
+
+
+def test_what_cannot_be_read_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "folder.json").mkdir()
+    with pytest.raises(ConfigError, match=r"folder\.json: cannot be read"):
+        truths(tmp_path)
+    (tmp_path / "folder.json").rmdir()
+    (tmp_path / "gone.json").symlink_to(tmp_path / "nothing")
+    with pytest.raises(ConfigError, match=r"gone\.json: cannot be read"):
+        truths(tmp_path)
+    with pytest.raises(ConfigError, match="absent: is not a folder"):
+        sets_of(tmp_path / "absent")
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"scu_labels": []}, "realsumm_scu.jsonl, row 1: scu_labels is not as REALSumm has it"),
+        ({"scus": [], "scu_labels": []}, "row 1: scus is not"),
+        ({"summary": 5}, "row 1: summary is not"),
+        ({"doc_id": ["1"]}, "row 1: doc_id is not"),
+        ({"doc_id": "2"}, "is of a document of realsumm_docs"),
+    ],
+)
+def test_rows_that_are_not_realsumms_are_named_before_a_model_is_loaded(tmp_path: Path, changed: dict[str, object], said: str) -> None:
+    row = {"doc_id": "1", "summary": "It was so.", "scus": ["It was so."], "scu_labels": [1]}
+    (tmp_path / "realsumm_docs.jsonl").write_text(json.dumps({"doc_id": "1", "doc": "It was so.", "reference": "It was so."}))
+    (tmp_path / "realsumm_scu.jsonl").write_text(json.dumps(row))
+    told = asyncio.run(measured(scorer(TableEngines(same_words)), sets_of(tmp_path), documents_max=None, step=lambda *_: None))
+    assert (told["realsumm"]["documents"], told["realsumm"]["summaries"]) == (1, 1)
+    (tmp_path / "realsumm_scu.jsonl").write_text(json.dumps(row | changed))
+    with pytest.raises(ConfigError, match=said) as caught:
+        sets_of(tmp_path)
+    assert "It was so" not in str(caught.value)
+
+
 def test_a_folder_without_a_set_is_one_line(tmp_path: Path) -> None:
     ran = CliRunner().invoke(app, ["loss", "evaluate", "--data", str(tmp_path)])
     assert ran.exit_code == 3
