@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from touchstone.ops.build.models.pairs import CONTRADICTION, NEUTRAL, NOT_ENTAILMENT, Pair
 
@@ -94,17 +94,21 @@ def reverse_word(sentence: str, premise: str, chance: random.Random) -> str | No
 EDITS: tuple[Edit, ...] = (change_number, change_name, swap_names, negate, reverse_word)
 
 
-def edited_pairs(premises: Sequence[str], *, count: int, chance: random.Random) -> list[Pair]:
-    """Up to `count` pairs, half of them entailed, each edit about equally often."""
+def _drawn(premises: Sequence[str], chance: random.Random) -> Iterator[tuple[str, list[str]]]:
+    """The premises in a random order, each with its usable sentences; those without any are left out."""
     order = list(premises)
     chance.shuffle(order)
-    made: list[Pair] = []
     for premise in order:
+        if usable := sentences(premise):
+            yield premise, usable
+
+
+def edited_pairs(premises: Sequence[str], *, count: int, chance: random.Random) -> list[Pair]:
+    """Up to `count` pairs, half of them entailed, each edit about equally often."""
+    made: list[Pair] = []
+    for premise, usable in _drawn(premises, chance):
         if len(made) >= count:
             break
-        usable = sentences(premise)
-        if not usable:
-            continue
         sentence = chance.choice(usable)
         for edit in chance.sample(EDITS, len(EDITS)):
             changed = edit(sentence, premise, chance)
@@ -171,13 +175,10 @@ def value_pairs(premises: Sequence[str], *, count: int, chance: random.Random) -
 
     A changed copy differs from a reworded one only in what the number means, in either writing.
     """
-    order = list(premises)
-    chance.shuffle(order)
     made: list[Pair] = []
-    for premise in order:
+    for _, usable in _drawn(premises, chance):
         if len(made) >= count:
             break
-        usable = sentences(premise)
         numbered = [place for place, sentence in enumerate(usable) if _NUMBER.search(sentence)]
         if not numbered:
             continue
