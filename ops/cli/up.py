@@ -51,6 +51,7 @@ def up(
     http_port: Annotated[
         int, typer.Option("--http-port", min=0, max=65_000, help="Port of the first worker's metrics; further workers count up. 0: free ports, printed.")
     ] = 0,
+    page_port: Annotated[int, typer.Option("--page-port", min=0, max=65_535, help="Port of the Mission Control page. 0: a free one, printed.")] = 0,
     env: Annotated[
         list[str] | None,
         typer.Option(
@@ -59,7 +60,7 @@ def up(
     ] = None,
     config: ConfigOption = None,
 ) -> None:
-    """Run broker, workers and projector in this terminal, until Ctrl-C. VOLATILE: all events and results are lost at the end.
+    """Run broker, workers, projector and page in this terminal, until Ctrl-C. VOLATILE: all events and results are lost at the end.
 
     The broker is the embedded one, in memory, unless you choose another; results go to a temporary store unless --store names one (which then mixes
     the accounts of several brokers: `touchstone reconcile` needs a fresh one). For anything that must last, use a Kafka
@@ -75,7 +76,7 @@ def up(
     settings = settings_from(config)
 
     async def main() -> int:
-        return await _serve(settings, Plan(_suites(suite), workers, broker.value, runner.value, store, port, http_port, config))
+        return await _serve(settings, Plan(_suites(suite), workers, broker.value, runner.value, store, port, http_port, page_port, config))
 
     raise typer.Exit(run(main()))
 
@@ -127,7 +128,7 @@ async def _serve(settings: "Settings", plan: "Plan") -> int:
 
     begun = time.monotonic()
     live = Live(settings, plan, _show)
-    typer.echo("Starting broker, workers and projector …", err=True)
+    typer.echo("Starting broker, workers, projector and page …", err=True)
     stop = asyncio.Event()
     stop_on_signals(stop, live)
     starting = asyncio.ensure_future(live.__aenter__())
@@ -172,8 +173,10 @@ def _tell(text: str) -> None:
 
 def _greet(live: "Live", plan: "Plan", seconds: float) -> None:
     """Print where everything is, and how to use it from another terminal."""
+    from touchstone.ops.local.up import PAGE
     from touchstone.ops.store.engine import shown
 
+    typer.echo(f"{PAGE}  {live.page}")
     lasting = "" if plan.store else ", temporary: removed at the end"
     typer.echo(f"Touchstone is up after {seconds:.1f} s. VOLATILE: everything on this broker is lost when it ends.")
     width = max(10, *(len(child.name) for child in live.children))

@@ -78,7 +78,7 @@ class Demo:
         env = {"TOUCHSTONE_PROJECTOR_QUIET_S": f"{QUIET_S:g}"}
         for part in parts:
             env |= part.samples.env
-        async with Live(self._settings, Plan([parts[0].suite.name], runner=self._runner, env=env), self._note) as live:
+        async with Live(self._settings, Plan([parts[0].suite.name], runner=self._runner, page_port=None, env=env), self._note) as live:
             self._say(f"Broker on {live.settings.kafka.bootstrap_servers}, projector and the first {self._runner} worker: up after {_since(begun)}.")
             async with Watch(live.settings, usable_suites()) as watch:
                 starting: asyncio.Task[None] | None = None

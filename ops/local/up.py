@@ -26,14 +26,17 @@ from touchstone.streams.topics.provision import create_topics
 #: A worker that loads a model takes seconds, on a very busy machine minutes; one that ends meanwhile is noticed at once.
 READY_TIMEOUT_S = 300.0
 PROJECTOR_GRACE_S = 15.0
+SERVE_GRACE_S = 15.0
 PROJECTED_TIMEOUT_S = 10.0
 PROJECTED_POLL_S = 0.1
 BROKER_CHECK_S = 1.0
 #: Log events by which a child says that it is up.
-READY_EVENTS = frozenset({"worker_started", "projector_started"})
+READY_EVENTS = frozenset({"worker_started", "projector_started", "serve_started"})
 #: Signals beside Ctrl-C's that end everything in order.
 ENDING = (signal.SIGTERM, signal.SIGHUP)
 LINE_BYTES_MAX = 65_536
+#: The child that serves the page.
+PAGE = "mission control"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +57,8 @@ class LogLine:
 class Plan:
     """What to run. `store`: URL; a temporary SQLite file where None. `port`: of the broker. `http_port`: of the first worker, the others follow.
 
-    A port that is 0 is a free one. `env`: over the environment of every child.
+    `page_port`: of the page, which everybody on this machine may open; None: no page. A port that is 0 is a free one.
+    `env`: over the environment of every child.
     """
 
     suites: Sequence[str]
@@ -64,6 +68,7 @@ class Plan:
     store: str | None = None
     port: int = 0
     http_port: int = 0
+    page_port: int | None = 0
     config: Path | None = None
     env: Mapping[str, str] = field(default_factory=dict)
 
@@ -132,6 +137,8 @@ class Live:
                 port += 1 if port else 0
         # The broker is new every time, so a store from an earlier run remembers positions of topics that are gone.
         await self._spawn("projector", ["projector", "--from-start", "--store", self.store_url], PROJECTOR_GRACE_S)
+        if self._plan.page_port is not None:
+            await self._spawn(PAGE, ["serve", "--host", "127.0.0.1", "--port", str(self._plan.page_port)], SERVE_GRACE_S)
         await self._await_ready()
 
     async def add(self, suite: str) -> None:
@@ -204,6 +211,11 @@ class Live:
             await asyncio.gather(ready, failed, return_exceptions=True)
 
     @property
+    def page(self) -> str | None:
+        """The address of the page; None before it is up."""
+        return next((f"{child.address}/" for child in self.children if child.name == PAGE and child.address), None)
+
+    @property
     def broker_name(self) -> str:
         """What kind of broker it is, for people."""
         return self._broker.name
@@ -226,9 +238,9 @@ class Live:
                 task.cancel()
 
     async def stop(self) -> None:
-        """End workers, then the projector, then the broker: each has what it needs until its last word. Repeating it is harmless."""
-        projectors = [child for child in self.children if child.name == "projector"]
-        workers = [child for child in self.children if child.name != "projector"]
+        """End workers, then the projector and the page, then the broker: each has what it needs until its last word. Repeating it is harmless."""
+        projectors = [child for child in self.children if child.name in {"projector", PAGE}]
+        workers = [child for child in self.children if child not in projectors]
         await asyncio.gather(*(self._end(child) for child in workers))
         if self._plan.store and any(child.process.returncode is None for child in projectors):
             await self._projected()

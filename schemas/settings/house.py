@@ -1,15 +1,18 @@
 """Settings of Touchstone's processes: unit in the name, bound and default in the field."""
 
 import re
+from collections.abc import Mapping
 from ipaddress import IPv6Address
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator, model_validator
 
 Seconds = Annotated[float, Field(gt=0, le=86_400)]
 Port = Annotated[int, Field(ge=0, le=65_535)]
 TopicName = Annotated[str, Field(min_length=1, max_length=249, pattern=r"^[a-zA-Z0-9._-]+$")]
+#: Addresses that only this machine can reach.
+LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 
 
 class Section(BaseModel):
@@ -166,9 +169,78 @@ class HttpSettings(Section):
     @model_validator(mode="after")
     def _exposed_needs_token(self) -> Self:
         """Refuse to expose the pages without a token."""
-        if self.host not in {"127.0.0.1", "::1", "localhost"} and self.token is None:
+        if self.host not in LOOPBACK and self.token is None:
             raise ValueError("http.host is not loopback: set http.token to expose the pages")
         return self
+
+
+class ServeSettings(Section):
+    """The live service: events, summaries and the Mission Control page over HTTP."""
+
+    host: str = Field("127.0.0.1", description="any other address than loopback needs serve.tokens")
+    port: Port = Field(8321, description="0: a free port, printed at start")
+    tokens: tuple[SecretStr, ...] = Field(
+        (), description="who may read what, each `all:TOKEN` or `suite+suite:TOKEN`; in a file also as tables with `token` and `suites`"
+    )
+    allowed_hosts: tuple[str, ...] = Field((), description="names that requests may be addressed to; without them loopback takes its own names, others any")
+    cors_origins: tuple[str, ...] = Field((), description="origins of other pages that may read, such as https://watch.example.org")
+    clients_max: Annotated[int, Field(ge=1, le=100_000)] = Field(1_000, description="open streams; one more is answered with 503")
+    queue_events: Annotated[int, Field(ge=1, le=1_000_000)] = Field(5_000, description="events that wait for one client; what comes then is a gap")
+    queue_bytes: Annotated[int, Field(ge=65_536, le=1_073_741_824)] = Field(16_777_216, description="the same in bytes")
+    window_events: Annotated[int, Field(ge=1, le=1_000_000)] = Field(20_000, description="latest events in memory, for summaries and those who come back")
+    window_bytes: Annotated[int, Field(ge=65_536, le=8_589_934_592)] = Field(67_108_864, description="the same in bytes")
+    heartbeat_s: Annotated[float, Field(ge=0.1, le=3_600)] = Field(15, description="a quiet stream carries a sign of life this often")
+    send_timeout_s: Seconds = Field(20, description="a client that takes nothing for this long is disconnected")
+    retry_ms: Annotated[int, Field(ge=100, le=600_000)] = Field(2_000, description="after this time a browser reconnects")
+    ticket_s: Annotated[float, Field(ge=1, le=60)] = Field(30, description="how long a one-use ticket can be used")
+    catch_ups_max: Annotated[int, Field(ge=1, le=1_000)] = Field(8, description="clients that read older events from Kafka at the same time; others wait")
+    lag_interval_s: Annotated[float, Field(ge=0.5, le=3_600)] = Field(5, description="how often the suites' lag is asked for")
+
+    @field_validator("tokens", mode="before")
+    @classmethod
+    def _tables_are_tokens(cls, value: Any) -> Any:
+        """Read tables of a settings file as the same text that a variable holds."""
+        if not isinstance(value, list | tuple):
+            return value
+        return [_token_of_table(place, part) if isinstance(part, Mapping) else part for place, part in enumerate(value, 1)]
+
+    @field_validator("tokens")
+    @classmethod
+    def _tokens_can_be_sent(cls, value: tuple[SecretStr, ...]) -> tuple[SecretStr, ...]:
+        """Refuse a token that a header cannot carry, or that can be guessed."""
+        for place, secret in enumerate(value, 1):
+            if not re.fullmatch(r"[A-Za-z0-9_.-]+(\+[A-Za-z0-9_.-]+)*:[!-~]{16,256}", secret.get_secret_value()):
+                raise ValueError(f"token {place}: write all:TOKEN or suite+suite:TOKEN, with a token of 16 to 256 ASCII characters without blanks")
+        tokens = [secret.get_secret_value().partition(":")[2] for secret in value]
+        if len(set(tokens)) < len(tokens):
+            raise ValueError("two entries have the same token; give each its own")
+        return value
+
+    @model_validator(mode="after")
+    def _exposed_needs_tokens(self) -> Self:
+        """Refuse to expose events without a token."""
+        if not self.is_loopback and not self.tokens:
+            raise ValueError("serve.host is not loopback: set serve.tokens to expose the service")
+        return self
+
+    @property
+    def is_loopback(self) -> bool:
+        """Whether only this machine can connect."""
+        return self.host in LOOPBACK
+
+    def grants(self) -> tuple[tuple[str, frozenset[str] | None], ...]:
+        """(token, suites that it may see) of each entry; None: all of them."""
+        pairs = [secret.get_secret_value().partition(":") for secret in self.tokens]
+        return tuple((token, None if "all" in suites.split("+") else frozenset(suites.split("+"))) for suites, _, token in pairs)
+
+
+def _token_of_table(place: int, table: Mapping[str, Any]) -> SecretStr:
+    """One entry of `serve.tokens` given as a table: `token`, and `suites` (a list of names, or "all")."""
+    suites, token = table.get("suites"), table.get("token")
+    names = [suites] if isinstance(suites, str) else suites
+    if table.keys() != {"token", "suites"} or not isinstance(token, str) or not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise ValueError(f'token {place}: a table has `token` and `suites`, a list of names or "all"')
+    return SecretStr(f"{'+'.join(names)}:{token}")
 
 
 class LogSettings(Section):
@@ -187,4 +259,5 @@ class Settings(Section):
     projector: ProjectorSettings = ProjectorSettings()
     store: StoreSettings = StoreSettings()
     http: HttpSettings = HttpSettings()
+    serve: ServeSettings = ServeSettings()
     log: LogSettings = LogSettings()

@@ -18,11 +18,16 @@ from touchstone.schemas.result import Label
 from touchstone.scorers.histogram import Histogram
 
 Kind = Literal["counter", "gauge", "histogram", "info"]
-Process = Literal["worker", "projector"]
+Process = Literal["worker", "projector", "serve"]
 #: Rare events of a worker: each is `touchstone_<name>_total`.
 Happening = Literal["rebalances", "commits", "commit_failures", "outbox_retries", "unavailable", "readings_failures"]
 #: States of a worker: each is `touchstone_<name>`.
 State = Literal["assigned_partitions", "broker_up", "dead_limit_reached", "outbox_up", "suite_up", "window_records"]
+#: How a watcher that came back was continued: from the window in memory, from Kafka, or not at all.
+Way = Literal["memory", "kafka", "reset"]
+#: What carries a stream, and why a client was refused one.
+Carrier = Literal["sse", "websocket"]
+Refusal = Literal["full", "token", "host", "origin", "request"]
 
 #: Scores: every threshold a specification names must be an exact boundary, or `le` queries return nothing.
 SCORE_BUCKETS = (0.0, 0.1, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.75, 0.8, 0.9, 0.95, 1.0)
@@ -65,6 +70,7 @@ def _each(*values: str) -> tuple[Values, ...]:
 
 
 PROJECTOR: tuple[Process, ...] = ("projector",)
+SERVE: tuple[Process, ...] = ("serve",)
 METRICS: tuple[Metric, ...] = (
     Metric("touchstone_events_consumed_total", "counter", "records", "Records read.", ("suite", "topic", "format"), start=_each(*FORMATS)),
     Metric("touchstone_events_outcomes_total", "counter", "records", "Acknowledged outcomes of records.", ("suite", "outcome", "reason"), start=OUTCOMES),
@@ -133,6 +139,18 @@ METRICS: tuple[Metric, ...] = (
         PROJECTOR,
         _each("kafka", "store"),
     ),
+    Metric("touchstone_serve_records_total", "counter", "records", "Records read.", ("kind",), SERVE, _each("result", "report", "ledger", "unreadable")),
+    Metric("touchstone_serve_lag_records", "gauge", "records", "Records of the results and reports topics that have not been read yet.", (), SERVE),
+    Metric("touchstone_serve_broker_up", "gauge", "0 or 1", "1 while events can come.", (), SERVE),
+    Metric("touchstone_serve_clients", "gauge", "clients", "Open streams.", ("carrier",), SERVE, _each(*get_args(Carrier))),
+    Metric("touchstone_serve_clients_refused_total", "counter", "requests", "Requests that were refused.", ("reason",), SERVE, _each(*get_args(Refusal))),
+    Metric("touchstone_serve_clients_stalled_total", "counter", "clients", "Clients that took nothing for too long and were disconnected.", (), SERVE),
+    Metric("touchstone_serve_resumes_total", "counter", "streams", "Streams that continued from a position.", ("way",), SERVE, _each(*get_args(Way))),
+    Metric("touchstone_serve_events_sent_total", "counter", "events", "Events handed to clients.", ("carrier",), SERVE, _each(*get_args(Carrier))),
+    Metric("touchstone_serve_events_queued", "gauge", "events", "Events that wait for clients.", (), SERVE),
+    Metric("touchstone_serve_events_dropped_total", "counter", "events", "Events that a client's full queue did not take; the client is told.", (), SERVE),
+    Metric("touchstone_serve_window_events", "gauge", "events", "Latest events in memory.", (), SERVE),
+    Metric("touchstone_serve_window_bytes", "gauge", "bytes", "What they take, roughly.", (), SERVE),
     Metric("touchstone_build_info", "info", "always 1", "What runs.", ("process", "version", "suite", "suite_version", "runner"), get_args(Process)),
 )
 BY_NAME: Mapping[str, Metric] = {metric.name: metric for metric in METRICS}

@@ -19,6 +19,7 @@ from touchstone.scorers.histogram import Histogram
 from touchstone.streams.telemetry import metric_list
 from touchstone.streams.telemetry.metric_list import BY_NAME, DEAD_REASONS, FORMATS, LATENCY_BUCKETS_S, METRICS, SCORE_BUCKETS, Happening, State
 from touchstone.streams.telemetry.metrics import ProjectorCounts, WorkerMetrics
+from touchstone.streams.telemetry.serve_counts import ServeCounts
 
 ROOT = Path(__file__).parents[3]
 
@@ -55,12 +56,18 @@ def exposed(registry: CollectorRegistry) -> Iterator[tuple[str, frozenset[str]]]
             yield re.sub(r"_(bucket|sum|count)$", "", sample.name), frozenset(sample.labels) - {"le"}
 
 
-@pytest.mark.parametrize("process", ["worker", "projector"])
+@pytest.fixture
+def serve(registry: CollectorRegistry) -> ServeCounts:
+    return ServeCounts(registry)
+
+
+@pytest.mark.parametrize("process", get_args(metric_list.Process))
 def test_a_scrape_holds_every_metric_of_the_list_with_its_labels_and_no_other(
     process: metric_list.Process, request: pytest.FixtureRequest, registry: CollectorRegistry
 ) -> None:
     counts = request.getfixturevalue(process)
-    counts.lag({("generations", 0): (1, 2.0)}) if process == "worker" else counts.lag(0, 1)
+    known = {"worker": lambda: counts.lag({("generations", 0): (1, 2.0)}), "projector": lambda: counts.lag(0, 1), "serve": lambda: counts.broker(up=True)}
+    known[process]()
     listed = {(metric.name, frozenset(metric.labels)) for metric in METRICS if process in metric.processes}
     assert set(exposed(registry)) == listed
 
@@ -109,7 +116,12 @@ def test_every_code_of_an_unreadable_result_is_known_beforehand() -> None:
     assert codes <= set(metric_list.UNREADABLE_RESULTS)
 
 
-@pytest.mark.parametrize("process", ["worker", "projector"])
+@pytest.fixture
+def serve(registry: CollectorRegistry) -> ServeCounts:
+    return ServeCounts(registry)
+
+
+@pytest.mark.parametrize("process", get_args(metric_list.Process))
 def test_each_process_tells_what_runs_and_what_it_costs(process: str, request: pytest.FixtureRequest, registry: CollectorRegistry) -> None:
     request.getfixturevalue(process)
     assert value(registry, "touchstone_build_info", process=process) == 1

@@ -1,0 +1,1 @@
+"""The live service over HTTP: streams, summaries and the Mission Control page."""

@@ -1,0 +1,96 @@
+"""Who may see what: bearer tokens, and one-use tickets for browsers, whose streams cannot carry a header."""
+
+import hashlib
+import hmac
+import secrets
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+#: Suites that a client may see; None: all of them.
+Scope = frozenset[str] | None
+TICKET_CHARS_MAX = 256
+#: Tickets of the last minute that are remembered as used.
+USED_MAX = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """What a client may see."""
+
+    scope: Scope
+
+    def sees(self, suite: str | None) -> bool:
+        """Whether events of a suite are for it."""
+        return self.scope is None or suite in self.scope
+
+
+EVERYTHING = Grant(None)
+
+
+class Access:
+    """Checks tokens and tickets. `tokens`: (token, suites) of each; without any, everybody who can connect sees everything.
+
+    A ticket is signed with a key that is made of the tokens, so every instance with the same settings takes it, each of them once.
+    """
+
+    def __init__(self, tokens: Sequence[tuple[str, frozenset[str] | None]], ticket_s: float, clock: Callable[[], float] = time.time) -> None:
+        self._tokens = [(token.encode(), Grant(scope)) for token, scope in tokens]
+        self._ticket_s = ticket_s
+        self._clock = clock
+        self._key = hashlib.sha256(b"\0".join([b"touchstone ticket", *(token for token, _ in self._tokens)])).digest() if tokens else secrets.token_bytes(32)
+        self._used: dict[str, float] = {}
+
+    @property
+    def is_open(self) -> bool:
+        """Whether no token is needed."""
+        return not self._tokens
+
+    def by_header(self, header: str | None) -> Grant | None:
+        """What an `Authorization` header grants; None: nothing."""
+        return self._granted(self._index_of(header))
+
+    def by_token(self, token: str) -> Grant | None:
+        """What a token grants, or a ticket in its place; None: nothing."""
+        return self._granted(self._index_of(f"Bearer {token}")) or self.by_ticket(token)
+
+    def ticket(self, header: str | None) -> str | None:
+        """A new ticket for the bearer of a token; None: no such token."""
+        index = self._index_of(header)
+        if self._granted(index) is None:
+            return None
+        expires = int((self._clock() + self._ticket_s) * 1000)
+        body = f"{index}.{expires}.{secrets.token_urlsafe(12)}"
+        return f"{body}.{self._signature(body)}"
+
+    def by_ticket(self, ticket: str | None) -> Grant | None:
+        """What a ticket grants, once; None: nothing."""
+        if not ticket or len(ticket) > TICKET_CHARS_MAX or not ticket.isascii():
+            return None
+        body, _, signature = ticket.rpartition(".")
+        if not hmac.compare_digest(self._signature(body).encode(), signature.encode()):
+            return None
+        index, expires, _ = body.split(".")
+        now = self._clock()
+        self._used = {used: until for used, until in self._used.items() if until > now} if len(self._used) > 1_000 else self._used
+        if now > int(expires) / 1000 or ticket in self._used or len(self._used) >= USED_MAX:
+            return None
+        self._used[ticket] = int(expires) / 1000
+        return self._granted(int(index))
+
+    def _index_of(self, header: str | None) -> int:
+        """The number of the token in a header, compared in constant time; -1: none of them."""
+        given = (header or "").encode("utf-8", "replace")
+        found = -1
+        for index, (token, _) in enumerate(self._tokens):
+            if hmac.compare_digest(given, b"Bearer " + token):
+                found = index
+        return found
+
+    def _granted(self, index: int) -> Grant | None:
+        if self.is_open:
+            return EVERYTHING
+        return self._tokens[index][1] if 0 <= index < len(self._tokens) else None
+
+    def _signature(self, body: str) -> str:
+        return hmac.new(self._key, body.encode(), hashlib.sha256).hexdigest()[:43]

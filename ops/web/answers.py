@@ -1,0 +1,218 @@
+"""What each address answers, as models: the OpenAPI document is made of them, and tests hold the answers to them."""
+
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class Answer(BaseModel):
+    """A JSON answer."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class Error(Answer):
+    """What is wrong, and how to mend it, in one line."""
+
+    error: str
+
+
+class Ticket(Answer):
+    """A ticket for one stream of a browser: `?ticket=`."""
+
+    ticket: str
+    expires_in_s: float
+
+
+class Finding(Answer):
+    """What a check found, and where; its text is in the result itself."""
+
+    severity: str
+    code: str
+    path: str
+
+
+class Failure(Answer):
+    """A component that could not be scored."""
+
+    component: str
+    kind: str
+    code: str
+
+
+class Result(Answer):
+    """A result in short. `name`: what people call the case. `at`: when it came to its topic."""
+
+    result_id: str
+    event_id: str | None
+    case_id: str | None
+    name: str
+    suite: str
+    label: str
+    values: dict[str, float]
+    findings: list[Finding] = Field(description="the first 20 of `findings_total`")
+    findings_total: int
+    failures: list[Failure]
+    concern_id: str | None
+    batch_id: str | None
+    at: str
+
+
+class Results(Answer):
+    """The worst of the last results, the worst first; equals by time."""
+
+    results: list[Result]
+
+
+class Position(Answer):
+    """A place on a topic."""
+
+    topic: str
+    partition: int
+    offset: int
+
+
+class OneResult(Result):
+    """A result with its event. `position`: of the result. `source`: of the event that was scored. `replay`: a command that scores that again."""
+
+    event: dict[str, Any] = Field(description="the result event, as on its topic")
+    position: Position
+    source: dict[str, Any] | None
+    replay: str | None
+
+
+class Batch(Answer):
+    """The last report of a batch."""
+
+    report_id: str
+    suite: str | None
+    type: str
+    concern_id: str
+    batch_id: str
+    at: str
+    report: dict[str, Any] = Field(description="the report event, as on its topic")
+
+
+class Batches(Answer):
+    """The batches that were reported last, the latest first."""
+
+    batches: list[Batch]
+
+
+class OneBatch(Batch):
+    """A batch with its latest reports, the latest first."""
+
+    reports: list[Batch]
+
+
+class Component(Answer):
+    """One value of a suite's results. `better`: higher, lower, or neither. `listed`: whether short listings show it."""
+
+    name: str
+    heading: str
+    better: str | None
+    low: float
+    high: float
+    places: int
+    listed: bool
+
+
+class Suite(Answer):
+    """What a suite says of itself. `concerns`: those of its latest results."""
+
+    name: str
+    version: str
+    title: str
+    installed: bool
+    kinds: list[str]
+    report_type: str
+    components: list[Component]
+    concerns: list[str]
+
+
+class Suites(Answer):
+    """Every suite that is installed here, or has results."""
+
+    suites: list[Suite]
+
+
+class Value(Component):
+    """One value over the last minutes. `bins`: counts in equal bins from `low` to `high`. `quantiles`: p05 to p95."""
+
+    count: int
+    mean: float
+    bins: list[int]
+    quantiles: dict[str, float]
+
+
+class Count(Answer):
+    """How often a code occurs."""
+
+    code: str
+    count: int
+
+
+class WithoutResult(Answer):
+    """Events that ended without a result."""
+
+    outcome: str
+    reason: str
+    count: int
+
+
+class Lag(Answer):
+    """Events that a suite's workers have not settled yet. `records` is null where its group has committed nothing."""
+
+    records: int | None
+    group: str
+
+
+class SuiteSummary(Answer):
+    """One suite over the last minutes. `pass_rate`: of the scored. `per_second`: results of the last minute. `minutes`: label → count, minute by minute."""
+
+    suite: str
+    version: str
+    title: str
+    total: int
+    labels: dict[str, int]
+    pass_rate: float | None
+    per_second: float
+    last_result_at: str | None
+    minutes: list[dict[str, str | int]]
+    values: list[Value]
+    codes: list[Count]
+    without_result: list[WithoutResult]
+    dead_letters: int
+    lag: Lag | None
+
+
+class Connection(Answer):
+    """Whether events come. `state`: live or away. `reason` and `since`: while they do not. `lag_records`: what this service has not read yet."""
+
+    state: str
+    reason: str | None
+    since: str | None
+    lag_records: int | None
+
+
+class Window(Answer):
+    """What the figures are made of: the latest events in memory. `is_whole`: they reach back as far as was asked."""
+
+    events: int
+    first_at: str | None
+    is_whole: bool
+
+
+class Summary(Answer):
+    """The state of everything, for a first look. `position`: the id to follow from, with nothing between."""
+
+    now: str
+    started_at: str
+    minutes: int
+    position: str
+    connection: Connection
+    window: Window
+    per_second: float
+    dead_letters: int
+    clients: int
+    suites: list[SuiteSummary]

@@ -1,0 +1,71 @@
+"""Reads what a request asks for, within bounds. A mistake is one line that names the parameter."""
+
+from collections.abc import Mapping
+from typing import Any, get_args
+
+from starlette.datastructures import QueryParams
+
+from touchstone.ops.web.access import Grant
+from touchstone.schemas.result import Label
+from touchstone.streams.subscription.events import Filter
+from touchstone.streams.subscription.following import Wish
+from touchstone.streams.subscription.positions import read_positions
+
+NAME_CHARS_MAX = 256
+NAMES_MAX = 100
+LIMIT_MAX = 500
+MINUTES_MAX = 24 * 60
+#: Parameter → the field of a filter.
+FILTERS = {"event": "types", "suite": "suites", "label": "labels", "concern": "concerns", "batch": "batches"}
+_LABELS: Mapping[str, str] = {label.lower(): label for label in get_args(Label)}
+
+
+class BadRequest(Exception):
+    """A parameter that cannot be read; the message is one line for people."""
+
+
+def asked_filter(query: QueryParams, grant: Grant, *, known: frozenset[str]) -> Filter:
+    """The filter of a request. `known`: parameters that it may have besides. Raises `BadRequest` for others, which would be ignored."""
+    for name in query:
+        if name not in FILTERS and name not in known:
+            raise BadRequest(f"no parameter {name[:40]!r} here; there are {', '.join(sorted(known | FILTERS.keys()))}")
+    chosen: dict[str, Any] = {field: _names(query, name) for name, field in FILTERS.items()}
+    labels = {name: _LABELS.get(name.lower()) for name in chosen["labels"]}
+    if None in labels.values():
+        raise BadRequest(f"label: give one of {', '.join(_LABELS.values())}")
+    chosen["labels"] = frozenset(labels.values())
+    return Filter(**chosen, scope=grant.scope)
+
+
+def asked_wish(query: QueryParams, last_event_id: str | None, grant: Grant) -> Wish:
+    """What a stream's request asks for. A browser that comes back names its last event, which counts before `since` and `snapshot`."""
+    chosen = asked_filter(query, grant, known=frozenset({"since", "snapshot", "ticket"}))
+    snapshot = number(query, "snapshot", default=0, least=0, most=LIMIT_MAX)
+    if last_event_id:
+        positions = read_positions(last_event_id)
+        return Wish(chosen, positions, snapshot, None if positions is not None else "unknown")
+    since = query.get("since")
+    if not since:
+        return Wish(chosen, None, snapshot)
+    positions = read_positions(since)
+    if positions is None:
+        raise BadRequest("since: give the id of an event, such as r0.12-r1.7-p0.3")
+    return Wish(chosen, positions, snapshot)
+
+
+def number(query: QueryParams, name: str, *, default: int, least: int, most: int) -> int:
+    """A whole number within bounds."""
+    text = query.get(name)
+    if text is None:
+        return default
+    if not text.isascii() or not text.isdecimal() or len(text) > 9 or not least <= int(text) <= most:
+        raise BadRequest(f"{name}: give a whole number from {least:,} to {most:,}")
+    return int(text)
+
+
+def _names(query: QueryParams, name: str) -> frozenset[str]:
+    """The values of a parameter, which may be repeated, separated by commas, or both."""
+    found = frozenset(part.strip() for text in query.getlist(name) for part in text.split(",") if part.strip())
+    if len(found) > NAMES_MAX or any(len(part) > NAME_CHARS_MAX for part in found):
+        raise BadRequest(f"{name}: at most {NAMES_MAX} names of at most {NAME_CHARS_MAX} characters")
+    return found

@@ -1,0 +1,131 @@
+"""Single results and batches, from the window in memory: the worst of the last, one of them with its place and how to score it again."""
+
+import heapq
+import re
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from typing import Any
+
+import orjson
+
+from touchstone.ops.web.access import Grant
+from touchstone.ops.web.summary import utc
+from touchstone.scorers.base import Suite
+from touchstone.streams.subscription.events import Event, Filter
+from touchstone.streams.subscription.window import Seen, Window
+
+FINDINGS_SHOWN = 20
+#: Which label is worse: the lower.
+WORSE = {"Fail": 0, "unscored": 1, "Review": 2, "Warn": 3, "Pass": 4}
+_PLAIN = re.compile(r"[a-zA-Z0-9._-]{1,249}")
+
+
+def badness(event: Event, suite: Suite | None) -> tuple[float, ...]:
+    """What results are ordered by, the worst first: label, how good the listed values are on average, severe findings; then the latest."""
+    columns = suite.columns if suite is not None else ()
+    scale = suite.value_max if suite is not None else 1.0
+    good = [
+        (event.values[column.value] / scale if column.better == "higher" else 1 - event.values[column.value] / scale)
+        for column in columns
+        if column.better is not None and column.value in event.values
+    ]
+    return (WORSE.get(event.label or "", 2), sum(good) / len(good) if good else 1.0, -event.fails, -event.at_ms)
+
+
+def worst(results: Iterable[Seen], suites: Mapping[str, Suite], limit: int) -> list[dict[str, Any]]:
+    """The worst of the results, described."""
+    chosen = heapq.nsmallest(limit, results, key=lambda seen: badness(seen.event, suites.get(seen.event.suite or "")))
+    return [described(seen.event, suites) for seen in chosen]
+
+
+def described(event: Event, suites: Mapping[str, Suite]) -> dict[str, Any]:
+    """A result in short: ids, label, values, and what its findings are and where; no text of theirs."""
+    document = orjson.loads(event.value)
+    suite = suites.get(event.suite or "")
+    findings = document.get("findings") or ()
+    return {
+        "result_id": event.key,
+        "event_id": document.get("event_id"),
+        "case_id": document.get("case_id"),
+        "name": _case_name(document, suite),
+        "suite": event.suite,
+        "label": event.label,
+        "values": dict(event.values),
+        "findings": [{name: finding.get(name) for name in ("severity", "code", "path")} for finding in findings[:FINDINGS_SHOWN]],
+        "findings_total": len(findings),
+        "failures": [{name: failure.get(name) for name in ("component", "kind", "code")} for failure in document.get("failures") or ()],
+        "concern_id": event.concern,
+        "batch_id": event.batch,
+        "at": utc(event.at_ms),
+    }
+
+
+def found_result(window: Window, result_id: str, grant: Grant, suites: Mapping[str, Suite], topic: str) -> dict[str, Any] | None:
+    """One result as it lies on its topic, where its event lies, and how to score that again; None where it is not in the window.
+
+    `topic`: of the results.
+    """
+    seen = window.results.get(result_id)
+    if seen is None or not grant.sees(seen.event.suite):
+        return None
+    event = seen.event
+    document = orjson.loads(event.value)
+    return {
+        **described(event, suites),
+        "event": document,
+        "position": {"topic": topic, "partition": event.place[1], "offset": event.offset},
+        "source": document.get("source"),
+        "replay": replay(document),
+    }
+
+
+def replay(document: Mapping[str, Any]) -> str | None:
+    """A command that scores the event again, on a machine that may read its topic; None where its place cannot be named safely in a shell."""
+    source, suite = document.get("source") or {}, document.get("suite")
+    topic, partition, offset = (source.get(name) for name in ("topic", "partition", "offset"))
+    if not all(isinstance(name, str) and _PLAIN.fullmatch(name) for name in (topic, suite)) or type(partition) is not int or type(offset) is not int:
+        return None
+    return f'kcat -C -q -e -b "$KAFKA_BOOTSTRAP_SERVERS" -t {topic} -p {partition} -o {offset} -c 1 | touchstone score {suite} - --verbose'
+
+
+def batches(window: Window, chosen: Filter, limit: int) -> list[dict[str, Any]]:
+    """The last report of each batch, the latest first."""
+    found = []
+    for reports in reversed(window.batches.values()):
+        event = reports[-1].event
+        if chosen.admits(event):
+            found.append(batch(event))
+            if len(found) == limit:
+                break
+    return found
+
+
+def batch(event: Event) -> dict[str, Any]:
+    """A report event, with its place."""
+    return {
+        "report_id": event.key,
+        "suite": event.suite,
+        "type": event.type,
+        "concern_id": event.concern,
+        "batch_id": event.batch,
+        "at": utc(event.at_ms),
+        "report": orjson.loads(event.value),
+    }
+
+
+def found_batch(window: Window, report_id: str, grant: Grant) -> dict[str, Any] | None:
+    """The reports of one batch, the latest first; None where there are none."""
+    reports = window.batches.get(report_id)
+    if not reports or not grant.sees(reports[-1].event.suite):
+        return None
+    events = [batch(seen.event) for seen in reversed(reports)]
+    return {**events[0], "reports": events}
+
+
+def _case_name(document: Mapping[str, Any], suite: Suite | None) -> str:
+    """What people call the case."""
+    event_id, case_id = str(document.get("event_id")), document.get("case_id")
+    with suppress(Exception):
+        if suite is not None:
+            return suite.call(event_id, case_id)
+    return str(case_id or event_id)

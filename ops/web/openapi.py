@@ -1,0 +1,120 @@
+"""The OpenAPI document, made of the answers' models and of the one list of addresses."""
+
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+from pydantic import BaseModel
+from pydantic.json_schema import models_json_schema
+
+from touchstone.ops.web import answers
+from touchstone.ops.web.asking import LIMIT_MAX, MINUTES_MAX, NAME_CHARS_MAX
+
+REF = "#/components/schemas/{model}"
+_NAMES = "repeated, or separated by commas"
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One parameter of a query. `least` and `most`: of a whole number."""
+
+    name: str
+    what: str
+    least: int | None = None
+    most: int | None = None
+
+    def document(self) -> dict[str, Any]:
+        """As OpenAPI writes it."""
+        schema: dict[str, Any] = {"type": "string"} if self.least is None else {"type": "integer", "minimum": self.least, "maximum": self.most}
+        return {"name": self.name, "in": "query", "description": self.what, "schema": schema}
+
+
+EVENT, SUITE, LABEL, CONCERN, BATCH = (
+    Parameter("event", f"CloudEvents types such as touchstone.result; {_NAMES}"),
+    Parameter("suite", f"suites; {_NAMES}"),
+    Parameter("label", f"Pass, Review, Warn, Fail, unscored; {_NAMES}. Reports have no label"),
+    Parameter("concern", f"concerns; {_NAMES}"),
+    Parameter("batch", f"batches; {_NAMES}"),
+)
+FILTERS = (EVENT, SUITE, LABEL, CONCERN, BATCH)
+STREAM = (
+    *FILTERS,
+    Parameter("since", "continue after the event with this id; a `Last-Event-ID` header counts before it"),
+    Parameter("snapshot", "so many of the latest matching events first", 0, LIMIT_MAX),
+    Parameter("ticket", "a one-use ticket in place of a token"),
+)
+MINUTES = Parameter("minutes", "how far back", 1, MINUTES_MAX)
+LIMIT = Parameter("limit", "at most so many", 1, LIMIT_MAX)
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """One address. `answer`: its model, or a media type. `refusals`: status codes beside 400 and 401."""
+
+    path: str
+    what: str
+    answer: type[BaseModel] | str
+    parameters: tuple[Parameter, ...] = ()
+    method: str = "get"
+    needs_token: bool = True
+    refusals: tuple[int, ...] = ()
+
+
+ADDRESSES = (
+    Address("/v1/events", "Results and reports as Server-Sent Events.", "text/event-stream", STREAM, refusals=(503,)),
+    Address("/v1/ws", "The same as a WebSocket; each message is {event, id, data}.", "application/json", STREAM, refusals=(503,)),
+    Address("/v1/ticket", "A one-use ticket for a browser's stream.", answers.Ticket, method="post"),
+    Address("/v1/summary", "The state of every suite over the last minutes.", answers.Summary, (*FILTERS, MINUTES)),
+    Address("/v1/results", "The worst of the latest results.", answers.Results, (*FILTERS, MINUTES, LIMIT)),
+    Address("/v1/results/{id}", "One result, where its event lies, and how to score it again.", answers.OneResult, refusals=(404,)),
+    Address("/v1/batches", "The batches that were reported last.", answers.Batches, (*FILTERS, LIMIT)),
+    Address("/v1/batches/{id}", "The reports of one batch.", answers.OneBatch, refusals=(404,)),
+    Address("/v1/suites", "What each suite says of itself.", answers.Suites),
+    Address("/metrics", "Metrics of this service.", "text/plain"),
+    Address("/openapi.json", "This document.", "application/json"),
+    Address("/asyncapi.json", "The events on Kafka as AsyncAPI.", "application/json", refusals=(404,)),
+    Address("/healthz", "Whether the process turns.", "text/plain", needs_token=False),
+    Address("/readyz", "Whether events come; 503 with the reason if not.", "text/plain", needs_token=False, refusals=(503,)),
+    Address("/", "The Mission Control page.", "text/html", needs_token=False),
+)
+
+
+@cache
+def openapi() -> dict[str, Any]:
+    """The document. Do not change it: it is made once."""
+    models = [address.answer for address in ADDRESSES if not isinstance(address.answer, str)]
+    _, schemas = models_json_schema([(model, "serialization") for model in (*models, answers.Error)], ref_template=REF)
+    paths: dict[str, Any] = {}
+    for address in ADDRESSES:
+        paths.setdefault(address.path, {})[address.method] = _operation(address)
+    try:
+        own = version("touchstone-stream")
+    except PackageNotFoundError:  # run from a tree that was never installed
+        own = "0"
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "Touchstone live service", "version": own, "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"}},
+        "paths": paths,
+        "components": {"schemas": schemas["$defs"], "securitySchemes": {"bearer": {"type": "http", "scheme": "bearer"}}},
+        "security": [{"bearer": []}, {}],
+    }
+
+
+def _operation(address: Address) -> dict[str, Any]:
+    """One address as OpenAPI writes it."""
+    parameters = [parameter.document() for parameter in address.parameters]
+    if "{id}" in address.path:
+        parameters.append({"name": "id", "in": "path", "required": True, "schema": {"type": "string", "maxLength": NAME_CHARS_MAX}})
+    refusals = [*([400, 401] if address.needs_token else []), *address.refusals]
+    media = address.answer if isinstance(address.answer, str) else "application/json"
+    schema = {"type": "string"} if isinstance(address.answer, str) else {"$ref": REF.format(model=address.answer.__name__)}
+    told = {"description": "a line that says what is wrong", "content": {"application/json": {"schema": {"$ref": REF.format(model="Error")}}}}
+    operation: dict[str, Any] = {
+        "summary": address.what,
+        "parameters": parameters,
+        "responses": {"200": {"description": address.what, "content": {media: {"schema": schema}}}, **{str(code): told for code in refusals}},
+    }
+    if not address.needs_token:
+        operation["security"] = []
+    return operation

@@ -1,0 +1,56 @@
+"""Composes the live service: reader, hub and application in one process."""
+
+import asyncio
+from contextlib import suppress
+
+from touchstone.ops.web.app import Service, make_app
+from touchstone.ops.web.server import WebServer
+from touchstone.schemas.settings.house import Settings
+from touchstone.scorers.registry import usable_suites
+from touchstone.streams.subscription.events import EventReader
+from touchstone.streams.subscription.hub import Hub
+from touchstone.streams.subscription.lag import SuiteLag
+from touchstone.streams.subscription.past import Past
+from touchstone.streams.subscription.reader import Reader
+from touchstone.streams.telemetry.metrics import CollectorRegistry
+from touchstone.streams.telemetry.serve_counts import ServeCounts
+
+#: Streams are told that it is over, and given this long to pass it on.
+FAREWELL_S = 2.0
+
+
+class Live:
+    """The service of one process. `listen`, then `run`."""
+
+    def __init__(self, settings: Settings) -> None:
+        registry = CollectorRegistry()
+        suites = usable_suites()
+        events = EventReader(settings.topics, suites)
+        self.hub = Hub(settings.serve, ServeCounts(registry))
+        self._reader = Reader(settings, self.hub, events)
+        self._lag = SuiteLag(settings, suites)
+        self._server = WebServer(settings.serve)
+        past = Past(settings, events, self._reader.bounds)
+        self.service = Service(settings, self.hub, past, suites, registry, self._lag.known, self._server.abort)
+
+    def listen(self) -> str:
+        """Take the port; return the address. Raises `ConfigError` where it cannot be had."""
+        return self._server.listen()
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Serve until `stop`. Raises `ConfigError` for what a person must fix."""
+        await self._server.start(make_app(self.service))
+        beside = [asyncio.create_task(work) for work in (self.hub.tick(), self._lag.run())]
+        try:
+            if await self._reader.reach(stop):
+                await self._reader.run(stop)
+        finally:
+            self.hub.close()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(FAREWELL_S):
+                    while self.hub.counts.clients:  # noqa: ASYNC110 -- at the end only, for a moment
+                        await asyncio.sleep(0.02)
+            for task in beside:
+                task.cancel()
+            await asyncio.gather(*beside, return_exceptions=True)
+            await self._server.stop()

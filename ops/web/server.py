@@ -1,0 +1,92 @@
+"""Runs the application under uvicorn, beside the reader, until a signal."""
+
+import asyncio
+import contextlib
+import logging
+import socket
+from collections.abc import Iterator
+
+import uvicorn
+from starlette.types import ASGIApp, Scope
+
+from touchstone.schemas.settings.house import ServeSettings
+from touchstone.scorers.base import ConfigError
+
+#: After the streams have been told that it is over.
+DRAIN_S = 5
+#: A message of a WebSocket client: a token, a ticket, or nothing.
+MESSAGE_BYTES_MAX = 16_384
+#: Requests at a time besides streams.
+REQUESTS_MAX = 256
+
+
+class _Server(uvicorn.Server):
+    """A server whose signals are its owner's business."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Take no signal."""
+        yield
+
+
+class WebServer:
+    """The HTTP side of the process."""
+
+    def __init__(self, settings: ServeSettings) -> None:
+        self._settings = settings
+        self._server: _Server | None = None
+        self._socket: socket.socket | None = None
+        self._serving: asyncio.Task[None] | None = None
+
+    def listen(self) -> str:
+        """Take the port; return the address as `http://host:port`. Raises `ConfigError` where it cannot be had."""
+        host, port = self._settings.host, self._settings.port
+        try:
+            family = socket.AF_INET6 if ":" in host else socket.AF_INET
+            self._socket = socket.create_server((host, port), family=family, backlog=2048)
+        except (OSError, UnicodeError) as error:  # UnicodeError: no host name can be made of it
+            reason = getattr(error, "strerror", None) or "not a host name"
+            raise ConfigError(f"serve.host/serve.port: cannot listen on {host}:{port} ({reason}); choose another port, or 0 for a free one") from None
+        self._socket.setblocking(False)
+        return f"http://{f'[{host}]' if ':' in host else host}:{self._socket.getsockname()[1]}"
+
+    async def start(self, app: ASGIApp) -> None:
+        """Serve the application, in a task of its own."""
+        assert self._socket is not None
+        # What goes wrong with a request is logged by the guard, without its text.
+        logging.getLogger("uvicorn").setLevel(logging.CRITICAL)
+        logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)
+        config = uvicorn.Config(
+            app,
+            http="h11",
+            ws="websockets-sansio",
+            ws_max_size=MESSAGE_BYTES_MAX,
+            ws_per_message_deflate=False,
+            lifespan="off",
+            log_config=None,
+            access_log=False,
+            proxy_headers=False,
+            server_header=False,
+            limit_concurrency=self._settings.clients_max + REQUESTS_MAX,
+            timeout_graceful_shutdown=DRAIN_S,
+        )
+        self._server = _Server(config)
+        self._serving = asyncio.create_task(self._server.serve([self._socket]))
+        while not self._server.started and not self._serving.done():  # noqa: ASYNC110 -- uvicorn has a flag and no event
+            await asyncio.sleep(0.01)
+
+    def abort(self, scope: Scope) -> None:
+        """End the connection of a request at once: closing it in order would wait for a client that takes nothing."""
+        if self._server is None:
+            return
+        for connection in list(self._server.server_state.connections):
+            if getattr(connection, "client", None) == tuple(scope.get("client") or ()):
+                connection.transport.abort()
+
+    async def stop(self) -> None:
+        """Take no more requests, and wait a little for those that run."""
+        if self._server is not None and self._serving is not None:
+            self._server.should_exit = True
+            await asyncio.gather(self._serving, return_exceptions=True)
+        elif self._socket is not None:
+            self._socket.close()

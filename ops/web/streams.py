@@ -1,0 +1,158 @@
+"""Streams over HTTP: Server-Sent Events, and the same as a WebSocket."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import aclosing, contextmanager, suppress
+from typing import Any
+
+import orjson
+from sse_starlette.sse import EventSourceResponse, SendTimeoutError
+from starlette.types import Receive, Scope, Send
+from starlette.websockets import WebSocket, WebSocketDisconnect
+
+from touchstone.streams.subscription.following import Wish, follow
+from touchstone.streams.subscription.hub import Hub, Watcher
+from touchstone.streams.subscription.items import Batch, Beat, Closing, Gap, Item, Reset
+from touchstone.streams.subscription.past import Past
+from touchstone.streams.subscription.window import Seen
+from touchstone.streams.telemetry.metric_list import Carrier
+
+GAP, RESET, CLOSING = "touchstone.gap", "touchstone.reset", "touchstone.closing"
+#: A client is given this long to say who it is.
+HELLO_S = 10.0
+#: WebSocket close codes: no token (of our own), and that the service goes away.
+CLOSE_TOKEN, CLOSE_GONE = 4401, 1001
+
+#: Ends the connection of a request at once, whatever is still to be sent on it.
+Abort = Callable[[Scope], None]
+
+
+@contextmanager
+def counted(hub: Hub, carrier: Carrier) -> Iterator[None]:
+    """Count a client while its stream is open."""
+    hub.counts.client(carrier, 1)
+    try:
+        yield
+    finally:
+        hub.counts.client(carrier, -1)
+
+
+class EventStream(EventSourceResponse):
+    """One client's Server-Sent Events. A client that takes nothing for too long is cut off."""
+
+    def __init__(self, hub: Hub, past: Past, wish: Wish, abort: Abort) -> None:
+        self._hub = hub
+        self._abort = abort
+        # Our own heartbeat carries the position, so the library's is off.
+        super().__init__(_sse_pieces(hub, past, wish), ping=0, sep="\n", send_timeout=hub.settings.send_timeout_s)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Stream until one of both ends it."""
+        with counted(self._hub, "sse"):
+            try:
+                await super().__call__(scope, receive, send)
+            except SendTimeoutError:
+                self._hub.counts.stalled()
+                self._abort(scope)
+
+
+async def _sse_pieces(hub: Hub, past: Past, wish: Wish) -> AsyncIterator[bytes]:
+    """The bytes of a stream, piece by piece."""
+    yield f"retry: {hub.settings.retry_ms}\n: touchstone\n\n".encode()
+    watcher = Watcher(hub.settings, hub.counts)
+    async with aclosing(follow(hub, past, wish, watcher)) as items:
+        async for item in items:
+            if isinstance(item, Batch):
+                hub.counts.sent("sse", len(item))
+                yield item.encoded("sse", sse_events)
+            else:
+                yield sse_item(item)
+
+
+def sse_events(seen: Sequence[Seen]) -> bytes:
+    """Events as Server-Sent Events."""
+    parts: list[bytes] = []
+    for one in seen:
+        value = one.event.value
+        if b"\n" in value or b"\r" in value:  # not written by Touchstone; the format wants each line marked
+            value = b"\ndata: ".join(value.splitlines())
+        parts.append(b"id: %b\nevent: %b\ndata: %b\n\n" % (one.id.encode(), one.event.type.encode(), value))
+    return b"".join(parts)
+
+
+def sse_item(item: Item) -> bytes:
+    """Anything else that a stream carries."""
+    match item:
+        case Gap(dropped, resume):
+            return _sse(GAP, {"dropped": dropped, "resume": resume})
+        case Reset(reason):
+            return _sse(RESET, {"reason": reason})
+        case Closing(at):
+            return (f"id: {at}\n".encode() if at else b"") + _sse(CLOSING, {})
+        case Beat(at, note):
+            # An id without data moves the browser's position and is no event to it.
+            return f": {note or 'alive'}\n{f'id: {at}' + chr(10) if at else ''}\n".encode()
+        case _:
+            raise TypeError(type(item).__name__)
+
+
+def _sse(event: str, data: dict[str, Any]) -> bytes:
+    return b"event: %b\ndata: %b\n\n" % (event.encode(), orjson.dumps(data))
+
+
+async def run_socket(socket: WebSocket, hub: Hub, past: Past, wish: Wish) -> None:
+    """One client's WebSocket, which has been accepted, until one of both ends it. Raises `TimeoutError` for a client that takes nothing."""
+    watcher = Watcher(hub.settings, hub.counts)
+    sending = asyncio.create_task(_send(socket, hub, past, wish, watcher))
+    listening = asyncio.create_task(_listen(socket))
+    try:
+        await asyncio.wait({sending, listening}, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in (sending, listening):
+            task.cancel()
+        ends = await asyncio.gather(sending, listening, return_exceptions=True)
+    for end in ends:
+        if isinstance(end, Exception) and not isinstance(end, WebSocketDisconnect):
+            raise end
+
+
+async def _send(socket: WebSocket, hub: Hub, past: Past, wish: Wish, watcher: Watcher) -> None:
+    with suppress(WebSocketDisconnect):
+        async with aclosing(follow(hub, past, wish, watcher)) as items:
+            async for item in items:
+                for text in _messages(item):
+                    async with asyncio.timeout(hub.settings.send_timeout_s):
+                        await socket.send_text(text)
+                if isinstance(item, Batch):
+                    hub.counts.sent("websocket", len(item))
+        await socket.close(CLOSE_GONE)
+
+
+async def _listen(socket: WebSocket) -> None:
+    """Return when the client goes; what it says is not listened to."""
+    with suppress(WebSocketDisconnect):
+        while True:
+            await socket.receive_text()
+
+
+def _messages(item: Item) -> list[str]:
+    """The messages of an item."""
+    match item:
+        case Batch():
+            return [f'{{"event":{_json(one.event.type)},"id":"{one.id}","data":{one.event.value.decode("utf-8", "replace")}}}' for one in item.seen]
+        case Gap(dropped, resume):
+            return [_message(GAP, None, {"dropped": dropped, "resume": resume})]
+        case Reset(reason):
+            return [_message(RESET, None, {"reason": reason})]
+        case Closing(at):
+            return [_message(CLOSING, at, {})]
+        case Beat(at, note):
+            return [_message("touchstone.alive", at, {"note": note} if note else {})]
+
+
+def _message(event: str, at: str | None, data: dict[str, Any]) -> str:
+    return orjson.dumps({"event": event, "id": at, "data": data}).decode()
+
+
+def _json(text: str) -> str:
+    return orjson.dumps(text).decode()

@@ -1,0 +1,119 @@
+"""The state of every suite over the last minutes, from the window in memory. Pure."""
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, get_args
+
+from touchstone.ops.web.suites import components, suite_or_stand_in
+from touchstone.schemas.result import Label
+from touchstone.scorers.base import Suite
+from touchstone.scorers.reporting.report import distribution
+from touchstone.streams.subscription.events import Event, Outcomes
+
+MINUTE_MS = 60_000
+QUANTILES = {"p05": 0.05, "p25": 0.25, "p50": 0.5, "p75": 0.75, "p95": 0.95}
+CODES_SHOWN = 20
+#: Throughput is of so long.
+RATE_S = 60
+_LABELS: tuple[str, ...] = get_args(Label)
+
+
+@dataclass(slots=True)
+class _Tally:
+    """One suite's results."""
+
+    labels: Counter[str] = field(default_factory=Counter)
+    minutes: defaultdict[int, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
+    values: defaultdict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
+    codes: Counter[str] = field(default_factory=Counter)
+    outcomes: Counter[tuple[str, str]] = field(default_factory=Counter)
+    last_ms: int = 0
+    recent: int = 0
+
+    def add(self, event: Event, now_ms: int) -> None:
+        """Count one result."""
+        label = event.label or ""
+        self.labels[label] += 1
+        self.minutes[event.at_ms // MINUTE_MS][label] += 1
+        for name, value in event.values.items():
+            self.values[name].append(value)
+        self.codes.update(event.codes)
+        self.last_ms = max(self.last_ms, event.at_ms)
+        self.recent += event.at_ms >= now_ms - RATE_S * 1000
+
+
+def suite_summaries(
+    events: Iterable[Event], outcomes: Iterable[Outcomes], suites: Mapping[str, Suite], *, now_ms: int, minutes: int, names: Iterable[str] = ()
+) -> list[dict[str, Any]]:
+    """One entry per suite that has results or outcomes, or is in `names`; by name. `events`: results, each once."""
+    since_ms = now_ms - minutes * MINUTE_MS
+    tallies: defaultdict[str, _Tally] = defaultdict(_Tally)
+    for name in names:
+        tallies[name] = _Tally()
+    for event in events:
+        if event.suite is not None:
+            tallies[event.suite].add(event, now_ms)
+    for one in outcomes:
+        if one.at_ms >= since_ms:
+            tallies[one.suite].outcomes.update(one.counts)
+    return [_summary(suite_or_stand_in(suites, name), tallies[name], since_ms, now_ms) for name in sorted(tallies)]
+
+
+def _summary(suite: Suite, tally: _Tally, since_ms: int, now_ms: int) -> dict[str, Any]:
+    """One suite."""
+    total = sum(tally.labels.values())
+    scored = total - tally.labels["unscored"]
+    seen = [label for label in _LABELS if tally.labels[label] or label in {"Pass", "Review", "Fail"}]
+    without = [{"outcome": outcome, "reason": reason, "count": count} for (outcome, reason), count in sorted(tally.outcomes.items())]
+    return {
+        "suite": suite.name,
+        "version": suite.version,
+        "title": suite.title or suite.name,
+        "total": total,
+        "labels": {label: tally.labels[label] for label in seen},
+        "pass_rate": tally.labels["Pass"] / scored if scored else None,
+        "per_second": tally.recent / RATE_S,
+        "last_result_at": utc(tally.last_ms) if tally.last_ms else None,
+        "minutes": [
+            {"at": utc(minute * MINUTE_MS), **{label: tally.minutes[minute][label] for label in seen}}
+            for minute in range(since_ms // MINUTE_MS + 1, now_ms // MINUTE_MS + 1)
+        ],
+        "values": [
+            {**component, **_described(tally.values[component["name"]], suite.value_max)}
+            for component in components(suite, tally.values)
+            if tally.values.get(component["name"])
+        ],
+        "codes": [{"code": code, "count": count} for code, count in sorted(tally.codes.items(), key=lambda item: (-item[1], item[0]))[:CODES_SHOWN]],
+        "without_result": without,
+        "dead_letters": sum(entry["count"] for entry in without if entry["outcome"] == "dead"),
+    }
+
+
+def _described(values: Sequence[float], value_max: float) -> dict[str, Any]:
+    """One component's values."""
+    ordered = sorted(values)
+    spread = distribution("", ordered, value_max)
+    return {
+        "count": len(ordered),
+        "mean": math.fsum(ordered) / len(ordered),
+        "low": spread.low,
+        "high": spread.high,
+        "bins": list(spread.counts),
+        "quantiles": {name: quantile(ordered, share) for name, share in QUANTILES.items()},
+    }
+
+
+def quantile(ordered: Sequence[float], share: float) -> float:
+    """The quantile of ascending values, interpolated between its neighbours."""
+    place = share * (len(ordered) - 1)
+    below = math.floor(place)
+    above = min(below + 1, len(ordered) - 1)
+    return ordered[below] + (ordered[above] - ordered[below]) * (place - below)
+
+
+def utc(at_ms: float) -> str:
+    """A moment as ISO 8601 in UTC."""
+    return datetime.fromtimestamp(min(max(at_ms, 0), 253_402_300_799_000) / 1000, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

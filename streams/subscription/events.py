@@ -1,0 +1,177 @@
+"""What watchers get: a result or report event as it lies on its topic, with what they filter by."""
+
+import math
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+import orjson
+
+from touchstone.schemas.result import ScoreResult
+from touchstone.schemas.settings.house import TopicSettings
+from touchstone.scorers.base import Suite, default_group
+from touchstone.streams.subscription.positions import Place
+from touchstone.streams.wire.codec import LEDGER_TYPE, RESULT_TYPE, Record
+
+RESULTS, REPORTS = "r", "p"
+#: A name or an id that is longer was not written by Touchstone.
+NAME_CHARS_MAX = 512
+CODES_MAX = 50
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Event:
+    """One result or report event. `value`: its bytes on the topic. `type`: its CloudEvents type. `key`: the id of the result or report.
+
+    `values`, `codes` (of findings and failures, without those for information) and `fails` (findings that are critical or major): of a result.
+    """
+
+    place: Place
+    offset: int
+    at_ms: int
+    type: str
+    key: str
+    value: bytes
+    suite: str | None
+    label: str | None = None
+    concern: str | None = None
+    batch: str | None = None
+    values: Mapping[str, float] = field(default_factory=dict)
+    codes: tuple[str, ...] = ()
+    fails: int = 0
+
+    @property
+    def is_result(self) -> bool:
+        """Whether it is a result, and not a report."""
+        return self.type == RESULT_TYPE
+
+
+@dataclass(frozen=True, slots=True)
+class Outcomes:
+    """A ledger record: (outcome, reason) → events of a suite without a result. It is counted, and not sent to watchers."""
+
+    suite: str
+    at_ms: int
+    counts: Mapping[tuple[str, str], int]
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """Which events a watcher wants, and which it may see. An empty set admits all. `scope`: the suites that its token is for; None: all of them."""
+
+    types: frozenset[str] = frozenset()
+    suites: frozenset[str] = frozenset()
+    labels: frozenset[str] = frozenset()
+    concerns: frozenset[str] = frozenset()
+    batches: frozenset[str] = frozenset()
+    scope: frozenset[str] | None = None
+
+    def admits(self, event: Event) -> bool:
+        """Whether an event is for this watcher. An event without a suite is only for those who may see all of them."""
+        return (
+            (self.scope is None or event.suite in self.scope)
+            and (not self.suites or event.suite in self.suites)
+            and (not self.labels or event.label in self.labels)
+            and (not self.types or event.type in self.types)
+            and (not self.concerns or event.concern in self.concerns)
+            and (not self.batches or event.batch in self.batches)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Grouped:
+    """As much of a result as the default grouping reads."""
+
+    suite: str
+    attributes: Mapping[str, Any]
+    correlation: Mapping[str, Any]
+
+
+class EventReader:
+    """Reads records of the results and reports topics. `suites`: those installed here, which say in which batch a result is reported."""
+
+    def __init__(self, topics: TopicSettings, suites: Mapping[str, Suite]) -> None:
+        self.roles: dict[str, str] = {topics.results: RESULTS, topics.reports: REPORTS}
+        self._suites = suites
+        self._reports = {suite.report_type: name for name, suite in suites.items()}
+
+    def read(self, record: Record) -> Event | Outcomes | None:
+        """An event, or outcomes; None for a record that is neither. Never raises for what it holds."""
+        headers = dict(record.headers or ())
+        kind = (headers.get("ce_type") or b"").decode("utf-8", "replace")
+        role = self.roles.get(record.topic)
+        value = record.value
+        if role is None or not value or not kind or len(kind) > NAME_CHARS_MAX or not kind.isprintable():
+            return None
+        try:
+            document = orjson.loads(value)
+            if role == REPORTS:
+                return self._report(record, kind, value, document, headers)
+            if kind == RESULT_TYPE:
+                return self._result(record, value, document)
+            if kind == LEDGER_TYPE:
+                return _ledger(record, document)
+        except (ValueError, TypeError, KeyError, AttributeError, OverflowError):
+            return None
+        return None
+
+    def _result(self, record: Record, value: bytes, document: Mapping[str, Any]) -> Event:
+        suite = _name(document["suite"])
+        concern, batch = self._batch(suite, document)
+        findings = document.get("findings") or ()
+        codes = [str(failure["code"]) for failure in document.get("failures") or ()]
+        codes += [str(finding["code"]) for finding in findings if finding["severity"] != "info"]
+        return Event(
+            *((RESULTS, record.partition), record.offset, record.timestamp, RESULT_TYPE, _name(document["result_id"]), bytes(value), suite),
+            label=_name(document["label"]),
+            concern=concern,
+            batch=batch,
+            values={sys.intern(str(name)): _number(number) for name, number in document["values"].items()},
+            codes=tuple(sys.intern(code[:NAME_CHARS_MAX]) for code in dict.fromkeys(codes[: CODES_MAX * 4]))[:CODES_MAX],
+            fails=sum(finding["severity"] in {"critical", "major"} for finding in findings),
+        )
+
+    def _report(self, record: Record, kind: str, value: bytes, document: Mapping[str, Any], headers: Mapping[str, bytes]) -> Event:
+        suite = self._reports.get(kind)
+        if suite is None:  # of a suite that is not installed here: the projector names it as the source
+            source = (headers.get("ce_source") or b"").decode("utf-8", "replace")
+            suite = source.rpartition("/")[2] if source.startswith("/touchstone/projector/") else None
+        key, concern, batch = _name(document["report_id"]), _name(document["concern_id"]), _name(document["batch_id"])
+        return Event((REPORTS, record.partition), record.offset, record.timestamp, sys.intern(kind), key, bytes(value), suite, None, concern, batch)
+
+    def _batch(self, suite: str, document: Mapping[str, Any]) -> tuple[str | None, str | None]:
+        """The concern and batch that a result is reported in, as its suite groups it."""
+        installed = self._suites.get(suite)
+        try:
+            if installed is None or installed.group is default_group:
+                # The default reads three fields; making a whole result of each record for them would cost more than all the rest.
+                light = _Grouped(suite, document.get("attributes") or {}, document.get("correlation") or {})
+                group = default_group(cast("ScoreResult", light))
+            else:
+                group = installed.group(ScoreResult.model_validate(document, extra="ignore"))
+            return (None, None) if group is None else (_name(group.concern_id), _name(group.batch_id))
+        except Exception:  # noqa: BLE001 -- a result that its suite cannot group is a result all the same
+            return None, None
+
+
+def _ledger(record: Record, document: Mapping[str, Any]) -> Outcomes:
+    counts: dict[tuple[str, str], int] = {}
+    for entry in document["entries"]:
+        key = (_name(entry["outcome"]), _name(entry["reason"]))
+        counts[key] = counts.get(key, 0) + sum(last - first + 1 for first, last in entry["ranges"])
+    return Outcomes(_name(document["suite"]), record.timestamp, counts)
+
+
+def _name(text: Any) -> str:
+    """A short text, one object for all that are equal. Raises `ValueError` for anything else."""
+    if not isinstance(text, str) or len(text) > NAME_CHARS_MAX:
+        raise ValueError("not a name")
+    return sys.intern(text)
+
+
+def _number(number: Any) -> float:
+    """A finite number. Raises `ValueError` for anything else."""
+    if isinstance(number, bool) or not isinstance(number, int | float) or not math.isfinite(number):
+        raise ValueError("not a number")
+    return float(number)

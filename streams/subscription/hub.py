@@ -1,0 +1,281 @@
+"""Hands each event to every watcher that wants it, and never waits for one of them.
+
+Watchers with the same filter share a channel: its events are chosen and encoded once. Each watcher has a bounded queue of its own; what does
+not fit is dropped and counted, and the watcher is told. Everything here runs on one event loop.
+"""
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import Iterable, Mapping, Sequence
+
+from touchstone.schemas.settings.house import ServeSettings
+from touchstone.streams.subscription.events import Event, Filter, Outcomes
+from touchstone.streams.subscription.items import Batch, Beat, Closing, Gap, Item, Reset, ResetReason
+from touchstone.streams.subscription.positions import Clock, Place, Positions
+from touchstone.streams.subscription.window import Seen, Window
+from touchstone.streams.telemetry.serve_counts import ServeCounts
+
+#: One piece for a watcher: what a stalled client's connection may hold at most.
+PIECE_BYTES = 65_536
+#: Events of the snapshot after a reset that nobody asked for.
+SNAPSHOT_AFTER_RESET = 100
+TICK_S = 0.25
+
+#: An event, outcomes, or nothing that is counted; its partition and its offset.
+Arrival = tuple[Place, int, Event | Outcomes | None]
+
+
+class Watcher:
+    """One client's queue. `take` from one task; everything else is called by the hub."""
+
+    def __init__(self, settings: ServeSettings, counts: ServeCounts) -> None:
+        self._events_max, self._bytes_max = settings.queue_events, settings.queue_bytes
+        self._counts = counts
+        self._queue: deque[Item] = deque()
+        self._events = 0
+        self._bytes = 0
+        self._dropped = 0
+        self._resume = ""
+        self._wake = asyncio.Event()
+        self.idle_since = time.monotonic()
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether everything that came has been taken."""
+        return not self._queue and not self._dropped
+
+    def offer(self, batch: Batch, before: str) -> None:
+        """Queue events, or drop them where the queue is full. `before`: the position before them."""
+        count = len(batch)
+        is_full = self._events and (self._events + count > self._events_max or self._bytes + batch.size > self._bytes_max)
+        if self._dropped or is_full:
+            if not self._dropped:
+                self._resume = before
+            self._dropped += count
+            self._counts.dropped(count)
+            self._wake.set()
+        else:
+            self.preload(batch)
+
+    def tell(self, item: Item) -> None:
+        """Queue something that is no event; it is never dropped, and there are few of them."""
+        self._queue.append(item)
+        self._wake.set()
+
+    def preload(self, batch: Batch) -> None:
+        """Queue events that were asked for, whatever the queue holds."""
+        self._queue.append(batch)
+        self._events += len(batch)
+        self._bytes += batch.size
+        self._counts.queued(len(batch))
+        self._wake.set()
+
+    def clear(self) -> None:
+        """Forget what is queued."""
+        self._counts.queued(-self._events)
+        self._queue.clear()
+        self._events = self._bytes = self._dropped = 0
+
+    async def take(self) -> Item:
+        """The next item, when there is one."""
+        while not self._queue:
+            if self._dropped:
+                gap = Gap(self._dropped, self._resume)
+                self._dropped = 0
+                return gap
+            self._wake.clear()
+            await self._wake.wait()
+        item = self._queue.popleft()
+        if isinstance(item, Batch):
+            self._events -= len(item)
+            self._bytes -= item.size
+            self._counts.queued(-len(item))
+        self.idle_since = time.monotonic()
+        return item
+
+
+class Hub:
+    """The window of latest events and the watchers of one process.
+
+    `generation` changes when the topics have been replaced (`lost`: how that was met): positions of an earlier one mean nothing. `fault`: why no
+    events come at the moment; None while they do. `ends`: the topics' ends as last asked for.
+    """
+
+    def __init__(self, settings: ServeSettings, counts: ServeCounts | None = None) -> None:
+        self.settings = settings
+        self.counts = counts or ServeCounts()
+        self.started_at = time.time()
+        self.generation = 0
+        self.lost: ResetReason = "unknown"
+        self.fault: str | None = "connecting to the broker"
+        self.fault_since = time.time()
+        self.closing = False
+        self.window = Window({}, settings.window_events, settings.window_bytes)
+        self.ends: Positions = {}
+        self.live = asyncio.Event()
+        self.counts.window = lambda: (len(self.window), self.window.bytes)
+        self._clock = Clock({})
+        self._channels: dict[Filter, set[Watcher]] = {}
+        self._published = asyncio.Event()
+
+    @property
+    def positions(self) -> Positions:
+        """Next offset of every partition; do not change it."""
+        return self._clock.positions
+
+    @property
+    def id(self) -> str:
+        """The same as text."""
+        return self._clock.text
+
+    @property
+    def watchers(self) -> int:
+        """How many watchers follow live."""
+        return sum(len(watchers) for watchers in self._channels.values())
+
+    # -- what the reader calls
+
+    def begin(self, start: Mapping[Place, int], arrivals: Iterable[Arrival] = (), reason: ResetReason | None = None) -> None:
+        """Start, or start again, with the latest events of the log. `start`: the positions before them.
+
+        `reason`: why positions from before mean nothing now; every watcher then gets it, and a snapshot.
+        """
+        self.window = Window(start, self.settings.window_events, self.settings.window_bytes)
+        self._clock = Clock(start)
+        self._arrive(arrivals)
+        if reason is not None:
+            self.generation += 1
+            self.lost = reason
+            for chosen, watchers in self._channels.items():
+                for watcher in watchers:
+                    watcher.clear()
+                    watcher.tell(Reset(reason))
+                    self.snapshot(watcher, chosen, SNAPSHOT_AFTER_RESET)
+        self._wake()
+
+    def add_partition(self, place: Place, start: int) -> None:
+        """A partition that the topics did not have before."""
+        if place not in self._clock.positions:
+            self._clock.advance(place, start)
+            self.window.start[place] = start
+
+    def publish(self, arrivals: Iterable[Arrival]) -> None:
+        """Events in order: into the window, and to everyone who wants them."""
+        before = self._clock.text
+        fresh = self._arrive(arrivals)
+        if fresh:
+            for chosen, watchers in self._channels.items():
+                self._fan_out(fresh, before, chosen, watchers)
+        self._wake()
+
+    def _arrive(self, arrivals: Iterable[Arrival]) -> list[Seen]:
+        """Count what has come, and keep it."""
+        fresh: list[Seen] = []
+        for place, offset, found in arrivals:
+            self._clock.advance(place, offset + 1)
+            if isinstance(found, Event):
+                seen = Seen(self._clock.text, found)
+                self.window.add(seen)
+                fresh.append(seen)
+                self.counts.record("result" if found.is_result else "report")
+            elif found is None:
+                self.counts.record("unreadable")
+            else:
+                self.window.outcomes.append(found)
+                self.counts.record("ledger")
+        return fresh
+
+    def _wake(self) -> None:
+        """Wake the streams that wait for the next events."""
+        self._published.set()
+        self._published = asyncio.Event()
+
+    def _fan_out(self, fresh: Sequence[Seen], before: str, chosen: Filter, watchers: set[Watcher]) -> None:
+        """One channel's share of what is new."""
+        for batch in pieces([seen for seen in fresh if chosen.admits(seen.event)]):
+            for watcher in watchers:
+                watcher.offer(batch, before)
+            before = batch.seen[-1].id
+
+    def online(self) -> None:
+        """Events come."""
+        if self.fault is not None and self.live.is_set():
+            self._tell(Beat(note="kafka is back"))
+        self.fault = None
+        self.counts.broker(up=True)
+        self.live.set()
+
+    def offline(self, why: str) -> None:
+        """No events come, for the time being."""
+        if self.fault is None:
+            self._tell(Beat(note="kafka is away"))
+            self.fault_since = time.time()
+        self.fault = why
+        self.counts.broker(up=False)
+
+    async def tick(self) -> None:
+        """Give every quiet watcher a sign of life, until cancelled."""
+        while True:
+            await asyncio.sleep(min(TICK_S, self.settings.heartbeat_s))
+            now = time.monotonic()
+            for watcher in self._everyone():
+                if watcher.is_idle and now - watcher.idle_since >= self.settings.heartbeat_s:
+                    watcher.idle_since = now
+                    watcher.tell(Beat(self.id))
+
+    def close(self) -> None:
+        """Tell everyone that it is over."""
+        self.closing = True
+        for watcher in self._everyone():
+            watcher.tell(Closing(self.id if watcher.is_idle else None))
+        self.live.set()
+        self._published.set()
+
+    # -- what a watcher's stream calls
+
+    def join(self, watcher: Watcher, chosen: Filter) -> None:
+        """From now on the watcher gets what its filter admits."""
+        self._channels.setdefault(chosen, set()).add(watcher)
+        if self.closing:
+            watcher.tell(Closing(self.id))
+
+    def snapshot(self, watcher: Watcher, chosen: Filter, most: int) -> None:
+        """Queue the latest events that a watcher wants, and where it then is."""
+        for batch in pieces(self.window.last(most, chosen.admits)):
+            watcher.preload(batch)
+        watcher.tell(Beat(self.id))
+
+    def leave(self, watcher: Watcher, chosen: Filter) -> None:
+        """The watcher is gone."""
+        watcher.clear()
+        watchers = self._channels.get(chosen, set())
+        watchers.discard(watcher)
+        if not watchers:
+            self._channels.pop(chosen, None)
+
+    async def published(self) -> None:
+        """Return after the next events have come."""
+        await self._published.wait()
+
+    def _everyone(self) -> list[Watcher]:
+        return [watcher for watchers in self._channels.values() for watcher in watchers]
+
+    def _tell(self, item: Item) -> None:
+        for watcher in self._everyone():
+            watcher.tell(item)
+
+
+def pieces(seen: Sequence[Seen]) -> Iterable[Batch]:
+    """Events cut into batches of a bounded size; one that is larger is alone."""
+    part: list[Seen] = []
+    size = 0
+    for one in seen:
+        length = len(one.event.value)
+        if part and size + length > PIECE_BYTES:
+            yield Batch(part)
+            part, size = [], 0
+        part.append(one)
+        size += length
+    if part:
+        yield Batch(part)

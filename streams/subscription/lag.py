@@ -1,0 +1,61 @@
+"""How far the workers of each suite are behind, asked now and then: what their groups have committed against the ends of their topics."""
+
+import asyncio
+from collections.abc import Mapping
+from contextlib import AsyncExitStack
+from typing import Any
+
+from aiokafka import AIOKafkaConsumer, TopicPartition
+from aiokafka.admin import AIOKafkaAdminClient
+
+from touchstone.schemas.settings.house import Settings
+from touchstone.scorers.base import Suite
+from touchstone.streams.subscription.past import GONE
+from touchstone.streams.wire.clients import client_options, existing_topics
+from touchstone.streams.wire.closing import close_client
+
+
+class SuiteLag:
+    """Looks after the groups of all suites. `known`: suite → group and records; empty while nothing is known."""
+
+    def __init__(self, settings: Settings, suites: Mapping[str, Suite]) -> None:
+        self._settings = settings
+        self._inputs = {name: settings.topics.inputs(suite.topics) for name, suite in suites.items()}
+        self.known: dict[str, dict[str, Any]] = {}
+
+    async def run(self) -> None:
+        """Ask until cancelled; a broker that is away is asked again."""
+        while True:
+            try:
+                await self._session()
+            except GONE:
+                self.known.clear()  # an old number would look healthy
+            await asyncio.sleep(self._settings.serve.lag_interval_s)
+
+    async def _session(self) -> None:
+        options = client_options(self._settings.kafka)
+        async with AsyncExitStack() as stack:
+            admin = AIOKafkaAdminClient(**options)
+            stack.push_async_callback(close_client, admin.close)
+            await admin.start()
+            consumer = AIOKafkaConsumer(**options, group_id=None, enable_auto_commit=False)
+            stack.push_async_callback(close_client, consumer.stop)
+            await consumer.start()
+            while True:
+                async with asyncio.timeout(self._settings.kafka.request_timeout_s):
+                    await self._look(admin, consumer)
+                await asyncio.sleep(self._settings.serve.lag_interval_s)
+
+    async def _look(self, admin: AIOKafkaAdminClient, consumer: AIOKafkaConsumer) -> None:
+        """Ask once about every suite."""
+        existing = await existing_topics(admin)
+        numbers = {topic: [entry["partition"] for entry in entries] for topic, entries in existing.items()}
+        parts = {name: [TopicPartition(topic, number) for topic in topics for number in numbers.get(topic, ())] for name, topics in self._inputs.items()}
+        every = sorted({part for own in parts.values() for part in own})
+        begins, ends = (await consumer.beginning_offsets(every), await consumer.end_offsets(every)) if every else ({}, {})
+        for suite, own in parts.items():
+            group = f"{self._settings.worker.group_prefix}.{suite}"
+            committed = await admin.list_consumer_group_offsets(group)
+            at = {part: committed[part].offset for part in own if part in committed and committed[part].offset >= 0}
+            records = sum(max(0, ends[part] - max(at.get(part, 0), begins[part])) for part in own) if at else None
+            self.known[suite] = {"records": records, "group": group}
