@@ -116,11 +116,6 @@ def test_every_code_of_an_unreadable_result_is_known_beforehand() -> None:
     assert codes <= set(metric_list.UNREADABLE_RESULTS)
 
 
-@pytest.fixture
-def serve(registry: CollectorRegistry) -> ServeCounts:
-    return ServeCounts(registry)
-
-
 @pytest.mark.parametrize("process", get_args(metric_list.Process))
 def test_each_process_tells_what_runs_and_what_it_costs(process: str, request: pytest.FixtureRequest, registry: CollectorRegistry) -> None:
     request.getfixturevalue(process)
