@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, NoReturn
 from touchstone.scorers.summary.commentary import commentary_in
 from touchstone.scorers.summary.endings import ends_whole
 from touchstone.scorers.summary.sentences import Span
+from touchstone.scorers.summary.speech import without_speech
 
 META_COMMENTARY, TRUNCATED, JSON = "meta_commentary", "truncated", "json"
 MESSAGES = {
@@ -78,7 +79,7 @@ def _unfenced(generated: str) -> str:
 def breaches(generation: Generation, spans: Sequence[Span]) -> list[Breach]:
     """The hard fails of a text, in its order; none for a text that keeps the rules."""
     text = generation.text
-    sentences = (text[span.start : span.end] for span in spans)
+    sentences = without_speech(text, spans)
     found = [Breach(META_COMMENTARY, index) for index in islice(commentary_in(sentences), FINDINGS_MAX)]
     if spans and not generation.leaves and not ends_whole(text):
         found.append(Breach(TRUNCATED, len(spans) - 1))

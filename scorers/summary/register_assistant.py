@@ -142,7 +142,8 @@ OPENING = (
         r"|generate|output|answer)(?=.{0,60}\b(?:text|summary|article|document|passage|words|sentences|points|bullet)\b)"
     ),
     (
-        r"(?:so,? |okay,? )?(?:user(?= (?:wants?|asks?|asked|needs?|requests?|requested)\b)|the (?:user|prompt|instructions?|task|request|question|human|system prompt|assignment))(?: here)? (?:wants?|asks?|asked"
+        r"(?:so,? |okay,? )?(?:user(?= (?:wants?|asks?|asked|needs?|requests?|requested)\b)|the (?:user|prompt|instructions?|task|request|question"
+        r"|human|system prompt|assignment))(?: here)? (?:wants?|asks?|asked"
         r"|has asked|is asking|is|needs?|requests?|requested|says?|requires?|provided|gave|would like)(?: (?:me|us|for|to|that|a|an|only))*"
         rf"(?=.{{0,60}}\b(?:{SUMMARY}|summari[sz]e|summari[sz]ing|text|article|document|passage|words|sentences|bullet|rewrite"
         r"|condense))(?! (?:the search))"
@@ -160,14 +161,23 @@ OPENING = (
     r"below are (?:\w+ )?(?:sentences|bullets|bullet points)\b",
     r"i (?:hope|trust|think|believe) (?:that )?i(?:'ve| have) (?:covered|included|captured|summari)",
     r"i(?:'ve| have)? (?:not added|added nothing|have added nothing|did not add|changed nothing)\b",
-    r"i(?: am|'m) only able to (?:see|read|access|view|summari)|(?:the|this|your) (?:link|file|attachment|url) (?:does not|doesn't|won't|will not) (?:open|load|work) for me",
+    (
+        r"i(?: am|'m) only able to (?:see|read|access|view|summari)|(?:the|this|your) (?:link|file|attachment|url) (?:does not|doesn't|won't"
+        r"|will not) (?:open|load|work) for me"
+    ),
     r"want (?:me to|it (?:shorter|longer|in)|an? (?:\w+ )?(?:version|summary))\b",
-    r"(?:please )?note that i(?: am|'m) (?:not|only|just)\b|i(?: am|'m) not an? (?:doctor|lawyer|physician|clinician|medical professional|financial advis[eo]r|expert)[,;] but\b",
+    (
+        r"(?:please )?note that i(?: am|'m) (?:not|only|just)\b|i(?: am|'m) not an? (?:doctor|lawyer|physician|clinician|medical professional"
+        r"|financial advis[eo]r|expert)[,;] but\b"
+    ),
     (
         r"(?:the above|this(?: \w+)?|it|the information|the summary|nothing here) (?:is|should|does|must|may|are)(?: not|n't)?\b.{0,30}\b(?:medical|legal"
         r"|financial|professional|tax|investment) advice\b"
     ),
-    r"(?:the )?short answer ?:|my take ?:|in (?:my|your|other|my own) own words ?:|in my own words ?:|(?:rewritten|rephrased|put) in (?:plain|simple|your|my)\b|simplified ?:",
+    (
+        r"(?:the )?short answer ?:|my take ?:|in (?:my|your|other|my own) own words ?:|in my own words ?:|(?:rewritten|rephrased|put) in (?:plain"
+        r"|simple|your|my)\b|simplified ?:"
+    ),
     r"my (?:task|job|instructions?|goal|response|answer) (?:here )?(?:is|was|are) (?:to|that)\b",
     # offers and asks
     r"(?:please |kindly )?(?:could|can|would) you (?:please )?(?:share|provide|paste|upload|send|clarify|confirm)\b",

@@ -27,7 +27,10 @@ ANYWHERE = (
     r"\b(?:word|character|token|sentence) count ?: ?~?\d",
     r"\b(?:summary|total|approximate) length ?: ?~?(?:about )?\d",
     r"^\(?~?\d+ (?:words|characters|tokens)\)?\.?$",
-    r"\b(?:minor|some|other|remaining|further|certain|secondary|all other|less important) details (?:were|have been|are) (?:left out|omitted|not included|skipped)\b",
+    (
+        r"\b(?:minor|some|other|remaining|further|certain|secondary|all other|less important) details (?:were|have been|are) (?:left out|omitted"
+        r"|not included|skipped)\b"
+    ),
     r"\bthis (?:shorter |condensed |short )?version (?:leaves out|omits|keeps|covers|contains|skips)\b",
     # what the text given does not say
     (
@@ -44,7 +47,10 @@ ANYWHERE = (
         r"|: not (?:mentioned|stated|specified|given|documented|recorded) in the (?:document|notes?|letter|transcript|record)\b"
     ),
     r"\bfrom the (?:text|passage|article|excerpt) alone\b|\bmissing from what was (?:provided|given|shared)\b",
-    r"\bthe (?:story|narrative|plot|interview|conversation|discussion|dialogue|account|poem|scene|episode|podcast|video|extract) then (?:shifts|moves|turns|jumps|switches|cuts|goes on)\b",
+    (
+        r"\bthe (?:story|narrative|plot|interview|conversation|discussion|dialogue|account|poem|scene|episode|podcast|video|extract) then (?:shifts"
+        r"|moves|turns|jumps|switches|cuts|goes on)\b"
+    ),
     rf"\b(?:left out of|omitted from|included in|excluded from|not part of|beyond the scope of) (?:this|my) (?:\w+ )?{SUMMARY}",
     rf"\bas (?:they|it) (?:appears?|is given|are given|was given|were given|stands?) in the (?:original|source|provided|given) {TEXT}\b",
     rf"\b(?:these|the above|those) (?:points|sentences|bullets?|facts) (?:{SHORTEN}|capture|cover|reflect|represent)",
@@ -114,7 +120,10 @@ OPENING = (
     rf"(?:quick|brief|short|concise|one-sentence|one-paragraph) {SUMMARY} of\b",
     rf"(?:draft|revised|updated|plain|my) {SUMMARY} ?:|an? (?:[\w-]+ )?{SUMMARY} of [^:]{{1,60}}:",
     rf"the {SUMMARY} is as follows\b|the {POINTS}(?: of the (?:text|article|case))? are (?:as follows|these)\b",
-    r"(?:the |your |this )?(?:input|message|prompt|provided text|text) (?:is|seems|appears|looks)(?: to be| to contain| to have)? (?:empty|blank|incomplete|no (?:text|content))\b",
+    (
+        r"(?:the |your |this )?(?:input|message|prompt|provided text|text) (?:is|seems|appears|looks)(?: to be| to contain| to have)? (?:empty"
+        r"|blank|incomplete|no (?:text|content))\b"
+    ),
     r"(?:the |your )?(?:input|message|prompt) (?:contains|has|had) no (?:text|content|document|article)\b",
     (
         r"the source (?:also |only |then |itself )?(?:says|states|mentions|describes|reports|notes|explains|indicates|claims|does not|doesn't|gives no|gives"
@@ -195,8 +204,9 @@ OPENING = (
     ),
     rf"in this {SUMMARY}",
     (
-        rf"(?:i )?(?:tried|aimed|attempted|made sure|was asked|am asked|was instructed) to (?:\w+ ){{0,2}}(?:keep|{SHORTEN}|cover|include|preserve"
-        r"|capture|write|produce|stay|avoid|focus)"
+        rf"(?:i )?(?:tried|aimed|attempted|made sure|was asked|am asked|was instructed) to (?:\w+ ){{0,2}}(?:{SHORTEN}|(?:keep|cover|include|preserve"
+        r"|capture|write|produce|stay|avoid|focus)\b(?=.{0,60}\b(?:short|brief|concise|neutral|close to|summary|text|source|article|document|words|sentences|points"
+        r"|facts|names|numbers|details|original|everything|jargon)\b))"
     ),
     (
         r"for (?:the sake of )?(?:brevity|ease of reading|readability|conciseness|clarity|simplicity),? (?:.{0,60}\b(?:left out|omitted|shortened"

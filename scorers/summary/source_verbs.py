@@ -32,6 +32,8 @@ from touchstone.scorers.summary.source_words import (
     WITH,
 )
 
+_TO_SAY = frozenset(("say", "show", "tell", "convey", "explain"))
+
 
 def speaks(words: Sequence[str], noun: Noun) -> bool:
     """Whether the noun is what a verb of saying is about: "The article discusses", "the text does not say"."""
@@ -64,7 +66,7 @@ def speaks(words: Sequence[str], noun: Noun) -> bool:
         # Any other verb: a plural noun in its place ("the text files of …") is hardly ever followed by an object.
         verbal = len(verb) > 3 and verb.endswith("s") and not verb.endswith(("ss", "us")) and verb.islower() and verb not in DEEDS
         if verb == "wants" and noun.kind in {AUTHOR, TEXT, SPEAKER}:
-            return list(following[:2]) in (["to", "say"], ["to", "show"], ["to", "tell"], ["to", "convey"], ["to", "explain"]) or list(following[:1]) in (["us"], ["readers"])
+            return list(following[:1]) in (["us"], ["readers"]) or (list(following[:1]) == ["to"] and not _TO_SAY.isdisjoint(following[1:2]))
         if verb in {"learns", "discovers"} or (verb == "finds" and following[:1] == ["out"]):
             return noun.kind == READER and not {"that", "how", "why", "who", "about", "of"}.isdisjoint(following[:2])
         open_kind = noun.kind == TEXT or (noun.pointed and noun.kind in {ARTICLE, DOCUMENT, PIECE})
@@ -108,7 +110,9 @@ def part_speaks(words: Sequence[str], at: int) -> bool:
     """As in "The first paragraph introduces", "the closing lines return to", "the introduction presents"."""
     alone = words[at] in {"introduction", "conclusion"}
     start = at - 1 if alone else at - 2
-    if start < 0 or words[start] != "the" or not (alone or words[at - 1] in ORDERED) or (start and words[start - 1][0].isalnum() and words[start - 1] not in {"and", "while", "then"}):
+    if start < 0 or words[start] != "the" or not (alone or words[at - 1] in ORDERED):
+        return False
+    if start and words[start - 1][0].isalnum() and words[start - 1] not in {"and", "while", "then"}:
         return False
     after = at + 1
     while after < len(words) and (words[after].endswith("ly") or words[after] in ADVERBS):
@@ -134,26 +138,7 @@ def is_silent(words: Sequence[str], at: int) -> bool:
 def _says(noun: Noun, base: str, following: Sequence[str]) -> bool:
     """Whether a noun of this kind with this verb is the text given or its writer."""
     if base in WITH and not (base in {"conclude", "tell"} and noun.pointed):
-        fits = bool(following) and following[0] in WITH[base]
-        if base in {"give", "provide", "offer", "contain", "include"} and not (noun.pointed or noun.kind == AUTHOR):
-            fits = fits and any(word in OF_CONTENT for word in following[:5])
-        if base == "take":
-            fits = fits and not {"reader", "readers", "us", "look", "view", "stance"}.isdisjoint(following[1:5])
-        if base in {"use", "give"} and noun.kind == AUTHOR:
-            return fits and not (DEVICES | OF_CONTENT | {"reasons", "opinion", "reader", "readers"}).isdisjoint(following[:6])
-        if base in {"open", "close"} and noun.kind == DOCUMENT and not noun.pointed:
-            fits = fits and not (OF_CONTENT | KINDS | {"call", "warning"}).isdisjoint(following[:4])
-        if base in {"use", "make", "ask", "call", "draw"}:
-            fits = fits and (noun.kind == AUTHOR or (base == "call" and noun.kind in {ARTICLE, TEXT, PIECE}))
-        if base in {"seem", "appear"}:
-            fits = fits and any(word in {"cut", "incomplete", "truncated", "missing", "end", "about", "discuss", "describe"} for word in following)
-        if base == "fail":
-            fits = fits and any(word in DISCUSSING or word in STATING or word in {"provide", "give"} for word in following[1:3])
-        if base == "find":
-            fits = fits and noun.kind not in {AUTHOR, AUTHORS, DOCUMENT}
-        if base == "serve":
-            fits = fits and any(word in KINDS for word in following)
-        return fits or (base == "conclude" and noun.kind in {AUTHOR, AUTHORS, ARTICLE})
+        return _says_with(noun, base, following)
     if noun.kind == SPEAKER:
         return base in PAPER_DEEDS or base in {"compare", "criticize", "criticise", "highlight", "stress", "reflect", "illustrate"}
     if noun.kind == SUMMARY:
@@ -167,15 +152,40 @@ def _says(noun: Noun, base: str, following: Sequence[str]) -> bool:
     return True
 
 
+def _says_with(noun: Noun, base: str, following: Sequence[str]) -> bool:
+    """Whether a verb that needs the right word after it has that: "begins with", "gives an overview"."""
+    fits = bool(following) and following[0] in WITH[base]
+    if base in {"give", "provide", "offer", "contain", "include"} and not (noun.pointed or noun.kind == AUTHOR):
+        fits = fits and any(word in OF_CONTENT for word in following[:5])
+    if base == "take":
+        fits = fits and not {"reader", "readers", "us", "look", "view", "stance"}.isdisjoint(following[1:5])
+    if base in {"use", "give"} and noun.kind == AUTHOR:
+        return fits and not (DEVICES | OF_CONTENT | {"reasons", "opinion", "reader", "readers"}).isdisjoint(following[:6])
+    if base in {"open", "close"} and noun.kind == DOCUMENT and not noun.pointed:
+        fits = fits and not (OF_CONTENT | KINDS | {"call", "warning"}).isdisjoint(following[:4])
+    if base in {"use", "make", "ask", "call", "draw"}:
+        fits = fits and (noun.kind == AUTHOR or (base == "call" and noun.kind in {ARTICLE, TEXT, PIECE}))
+    if base in {"seem", "appear"}:
+        fits = fits and any(word in {"cut", "incomplete", "truncated", "missing", "end", "about", "discuss", "describe"} for word in following)
+    if base == "fail":
+        fits = fits and any(word in DISCUSSING or word in STATING or word in {"provide", "give"} for word in following[1:3])
+    if base == "find":
+        fits = fits and noun.kind not in {AUTHOR, AUTHORS, DOCUMENT}
+    if base == "serve":
+        fits = fits and any(word in KINDS for word in following)
+    return fits or (base == "conclude" and noun.kind in {AUTHOR, AUTHORS, ARTICLE})
+
+
 def _is_said_to_be(words: Sequence[str], noun: Noun, at: int) -> bool:
     """As in "The text is about bees", "This document is a discharge letter", "the reader is told"."""
     following = words[at + 1 : at + 7]
     if not following:
         return False
-    if words[at] == "is" and noun.kind in {AUTHOR, TEXT, ARTICLE, SPEAKER} and following[0] in {"saying", "telling", "talking", "describing", "explaining", "arguing"}:
-        return following[1:2] != ["goodbye"]
-    if words[at] == "is" and noun.kind in {AUTHOR, TEXT, ARTICLE, SPEAKER} and following[0] in {"trying", "of"}:
-        return not {"show", "say", "tell", "convey", "explain", "prove", "persuade", "convince", "opinion"}.isdisjoint(following[1:4])
+    if words[at] == "is" and noun.kind in {AUTHOR, TEXT, ARTICLE, SPEAKER}:
+        if following[0] in {"saying", "telling", "talking", "describing", "explaining", "arguing"}:
+            return following[1:2] != ["goodbye"]
+        if following[0] in {"trying", "of"}:
+            return not (_TO_SAY | {"prove", "persuade", "convince", "opinion"}).isdisjoint(following[1:4])
     if noun.kind == READER:
         return following[0] in {"told", "introduced", "left", "given", "shown", "learn", "find", "reminded", "invited"}
     if noun.kind in {AUTHOR, AUTHORS, SUMMARY} and not noun.pointed:

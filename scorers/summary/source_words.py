@@ -41,7 +41,9 @@ IN_QUESTION = (["in", "question"], ["at", "issue"], ["at", "hand"], ["under", "r
 PARTS_SPEAKING = listed("paragraph paragraphs section sections part parts half stanza stanzas line lines sentence sentences introduction conclusion")
 ORDERED = listed("first second third fourth fifth sixth next last final opening closing concluding middle remaining later earlier")
 #: What a law's paragraph, a line of the railway or half of a match does too.
-NO_PART_SPEAKS = listed("follow feature cover recall defend compare celebrate urge quote present capture review question address open close end stop start continue include use make")
+NO_PART_SPEAKS = listed(
+    "follow feature cover recall defend compare celebrate urge quote capture review question address open close end stop start continue include use make"
+)
 #: With "uses": what a writer uses, and nobody's wheelchair is.
 DEVICES = listed(
     "metaphor metaphors symbol symbols image images imagery irony humour humor term phrase word words language example examples analogy simile anecdote "
