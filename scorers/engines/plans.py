@@ -14,7 +14,7 @@ from touchstone.scorers.base import ConfigError
 from touchstone.scorers.engines.catalogue import answering, gpu_here
 from touchstone.scorers.engines.encoders import encoder_of
 from touchstone.scorers.engines.shapes import LABELS, Task, shape_of
-from touchstone.scorers.engines.weights import ADAPTER_CONFIG
+from touchstone.scorers.engines.weights import ADAPTER_CONFIG, folder_here
 
 if TYPE_CHECKING:
     from touchstone.schemas.settings.engines import EngineSettings
@@ -53,7 +53,7 @@ class Plan:
 
 
 def form_of(settings: EngineSettings) -> str:
-    """The number types that both engines compute with, as a configuration digest names them; loads no library where no GPU's driver is.
+    """The number types that both engines compute with; loads no library where no GPU's driver is.
 
     The runtime is not part of it: in float32 both give the same answers. What cannot be planned is `unknown`; opening it says why.
     """
@@ -154,24 +154,29 @@ def _has_graph(settings: EngineSettings, task: Task) -> bool:
     if task == "embedding":
         if settings.embedder_model == "default":
             return True
-        folder = Path(settings.embedder_model).expanduser()
-        return folder.is_dir() and _encodes(folder) and _graph_ships(folder, task)
+        there = folder_here(settings.embedder_model)
+        return there is not None and _encodes(there) and _graph_ships(there, task)
     if answering(settings) is not None:
         return True
-    folder = Path(settings.nli_model).expanduser()
-    if not folder.is_dir():
+    if (folder := folder_here(settings.nli_model)) is None:
         return False
     adapter = _document(folder / ADAPTER_CONFIG)
     if not adapter:
         config = _document(folder / "config.json")
         heads = config.get("architectures") or []
-        return any(head in heads for head in HEADS) and len(config.get("id2label", {})) == LABELS and _graph_ships(folder, task)
+        return any(head in heads for head in HEADS) and _has_labels(config.get("id2label", {})) and _graph_ships(folder, task)
     if adapter.get("peft_type") != "LORA" or any(adapter.get(name, plain) not in (plain, None) for name, plain in PLAIN_ADAPTER.items()):
         return False
-    if len(_document(folder / "recipe.json").get("labels", ("",) * LABELS)) != LABELS:
+    if not _has_labels(_document(folder / "recipe.json").get("labels", [""] * LABELS)):
         return False
-    base = str(adapter.get("base_model_name_or_path"))
-    return encoder_of(base) is not None or (Path(base).expanduser().is_dir() and _graph_ships(Path(base).expanduser(), task))
+    name = str(adapter.get("base_model_name_or_path"))
+    base = folder_here(name)
+    return encoder_of(name) is not None or (base is not None and _graph_ships(base, task))
+
+
+def _has_labels(content: object) -> bool:
+    """Whether a file names as many labels as a head with a graph has."""
+    return isinstance(content, (list, dict)) and len(content) == LABELS
 
 
 def _graph_ships(folder: Path, task: Task) -> bool:

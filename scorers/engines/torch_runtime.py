@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +14,7 @@ from touchstone.scorers.engines.devices import Place, device_failed, is_out_of_m
 from touchstone.scorers.engines.tokens import words_of
 
 if TYPE_CHECKING:
+    from touchstone.schemas.settings.engines import EngineSettings
     from touchstone.scorers.engines.base import Floats
     from touchstone.scorers.engines.catalogue import Located
     from touchstone.scorers.engines.tokens import Rectangle
@@ -95,10 +97,11 @@ def window_of(model: Any, tokenizer: Any) -> int:
     return window if window < 1_000_000 else 512
 
 
-def open_classifier(located: Located, place: Place) -> TorchClassifier:
-    """Load a classifier, and its adapter. Raises: what the libraries raise for a folder that is no model."""
+def open_classifier(located: Located, settings: EngineSettings, numbers: str, turn: threading.Lock) -> TorchClassifier:  # noqa: ARG001  # as for ONNX Runtime
+    """Load a classifier, and its adapter. Raises: ConfigError, or what the libraries raise for a folder that is no model."""
     from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
+    place = Place.of(settings, turn)
     attention = ATTENTION[place.device.type]
     if located.adapter is None:
         model = AutoModelForSequenceClassification.from_pretrained(located.base, attn_implementation=attention, local_files_only=True)
@@ -107,11 +110,11 @@ def open_classifier(located: Located, place: Place) -> TorchClassifier:
     return TorchClassifier(model, AutoTokenizer.from_pretrained(located.base, local_files_only=True), place)
 
 
-def open_encoder(folder: Path, place: Place) -> TorchEncoder:
-    """Load an encoder. Raises: what the libraries raise for a folder that is no model."""
+def open_encoder(folder: Path, settings: EngineSettings, numbers: str, turn: threading.Lock) -> TorchEncoder:  # noqa: ARG001  # as for ONNX Runtime
+    """Load an encoder. Raises: as `open_classifier`."""
     from sentence_transformers import SentenceTransformer
 
-    return TorchEncoder(SentenceTransformer(str(folder), device="cpu", local_files_only=True), place)
+    return TorchEncoder(SentenceTransformer(str(folder), device="cpu", local_files_only=True), Place.of(settings, turn))
 
 
 def _adapted(base: Path, adapter: Path, attention: str | None) -> Any:

@@ -25,12 +25,20 @@ INCIDENTAL = ("_name_or_path", "transformers_version", "base_model_name_or_path"
 TRAINING_SETS = "data_config.json"
 
 
+def folder_here(name: str | Path) -> Path | None:
+    """The folder that a name means on this machine; None for anything else, also for what no path can be."""
+    try:
+        there = Path(name).expanduser()
+        return there if there.is_dir() else None
+    except (OSError, RuntimeError, ValueError):  # a component that is too long, somebody without a home
+        return None
+
+
 def folder_of(model: str, revision: str | None, *, offline: bool, setting: str) -> Path:
     """The local folder of a model given as a folder or a hub name; a hub model is fetched once. Raises: ConfigError."""
-    there = Path(model).expanduser()
-    if there.is_dir():
+    if (there := folder_here(model)) is not None:
         return there
-    if there.is_absolute() or model.startswith((".", "~")):
+    if Path(model).is_absolute() or model.startswith((".", "~")):
         raise ConfigError(f"{setting}: there is no folder {model}; give a folder with config.json, or a name on the model hub")
     return from_hub(model, revision, offline=offline, setting=setting)
 

@@ -26,8 +26,9 @@ def load_golds(path: Path) -> Mapping[str, GoldStandardDatum]:
         text = path.expanduser().read_text(encoding="utf-8-sig")
     except UnicodeDecodeError:
         raise ConfigError(f"gold: {path}: is not UTF-8; save it as UTF-8") from None
-    except OSError as error:
-        raise ConfigError(f"gold: {path}: cannot be read ({error.strerror or type(error).__name__}); name a file of gold standards") from None
+    except (OSError, RuntimeError) as error:
+        why = getattr(error, "strerror", None) or type(error).__name__
+        raise ConfigError(f"gold: {path}: cannot be read ({why}); name a file of gold standards") from None
     golds: dict[str, GoldStandardDatum] = {}
     seen: dict[str, str] = {}
     for where, value in _values(text, str(path)):

@@ -187,16 +187,17 @@ def fingerprint(settings: SummarySettings) -> dict[str, Any]:
         "support": settings.supported_by,
         "nli": identity(engines) + calibration,
         "embedder": _named(engines.embedder_model, engines.embedder_revision),
-        "gold": _digest(settings.gold.expanduser()) if settings.gold else None,
+        "gold": _digest(settings.gold) if settings.gold else None,
     }
 
 
 def _named(model: str, revision: str | None) -> str:
     """The name of the embedder: `default`, a hub name, or a folder's name, with the digest of its weights where they lie here."""
-    folder = Path(model).expanduser()
+    from touchstone.scorers.engines.weights import folder_here
+
     if model == "default":
         return model  # one content, whatever package brings it
-    if folder.is_dir():
+    if (folder := folder_here(model)) is not None:
         return f"{folder.resolve().name}@{_weights_digest(folder)}"
     return f"{model}@{revision}" if revision else model
 
@@ -207,7 +208,7 @@ def _weights_digest(folder: Path) -> str:
     from touchstone.scorers.engines.weights import digest_of
 
     try:
-        return digest_of(folder) if folder.is_dir() else "absent"
+        return digest_of(folder)
     except (OSError, ValueError):
         return "absent"
 
@@ -215,6 +216,6 @@ def _weights_digest(folder: Path) -> str:
 def _digest(path: Path) -> str:
     """Twelve hex digits that name a file's content; `absent` where it cannot be read (building reports that)."""
     try:
-        return sha256(path.read_bytes()).hexdigest()[:12]
-    except OSError:
+        return sha256(path.expanduser().read_bytes()).hexdigest()[:12]
+    except (OSError, RuntimeError):
         return "absent"

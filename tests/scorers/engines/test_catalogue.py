@@ -129,7 +129,23 @@ def test_a_folder_without_an_adapter_is_its_own_base(tmp_path: Path) -> None:
     assert (located.base, located.adapter, located.folders) == (tmp_path, None, (tmp_path,))
 
 
-@pytest.mark.parametrize("content", ["{}", "[]", "{"])
+@pytest.mark.parametrize("name", ["~nobody-of-this-name/model", "x" * 400])
+def test_what_can_be_no_folder_is_one_line_and_ends_no_listing(name: str) -> None:
+    settings = EngineSettings(nli_model=name, embedder_model=name, offline=True)
+    assert identity(settings) == name
+    with pytest.raises(ConfigError, match="nli_model"):
+        locate(settings)
+    with pytest.raises(ConfigError, match="base_folder: there is no folder"):
+        locate(EngineSettings(base_folder=Path(name), offline=True))
+
+
+def test_broken_scores_are_one_line(shipped: Path) -> None:
+    (SMALL.adapter / "scores.json").write_text("{")
+    with pytest.raises(ConfigError, match=r"scores\.json: is not a JSON object; install touchstone-stream again"):
+        SMALL.scores()
+
+
+@pytest.mark.parametrize("content", ["{}", "[]", "{", '{"base_model_name_or_path": null}', '{"base_model_name_or_path": ""}', '{"base_model_name_or_path": 5}'])
 def test_an_adapter_that_names_no_base_is_one_line(tmp_path: Path, content: str) -> None:
     (tmp_path / "adapter_config.json").write_text(content)
     with pytest.raises(ConfigError, match="does not say base_model_name_or_path; save the adapter again"):

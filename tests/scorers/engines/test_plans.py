@@ -104,6 +104,26 @@ def test_a_folder_is_planned_without_loading_it(here: Any, tmp_path: Path) -> No
     assert not {"torch", "onnxruntime", "transformers"} & (set(sys.modules) - loaded)
 
 
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"config.json": '{"model_type": "bert", "architectures": ["BertForSequenceClassification"], "id2label": null}'},
+        {"adapter_config.json": '{"peft_type": "LORA", "base_model_name_or_path": "all-MiniLM-L6-v2"}', "recipe.json": '{"labels": 3}'},
+        {"adapter_config.json": '{"peft_type": "LORA"}', "recipe.json": "[]"},
+        {"config.json": "[]"},
+    ],
+)
+def test_a_folder_whose_files_say_nonsense_has_no_graph(here: Any, tmp_path: Path, files: dict[str, str]) -> None:
+    for name, content in files.items():
+        (tmp_path / name).write_text(content)
+    assert plan(EngineSettings(nli_model=str(tmp_path)), "nli").runtime == "torch"
+
+
+@pytest.mark.parametrize("name", ["~nobody-of-this-name/model", "x" * 400])
+def test_what_can_be_no_folder_has_no_graph(here: Any, name: str) -> None:
+    assert [plan(EngineSettings(nli_model=name, embedder_model=name), task).runtime for task in ("nli", "embedding")] == ["torch", "torch"]
+
+
 def test_only_results_that_round_carry_a_mark() -> None:
     assert Plan("onnx", "float32").mark == ""
     assert Plan("torch", "bfloat16").mark == "+bfloat16"
