@@ -15,6 +15,8 @@ def best(support: Matrix) -> Vector:
     return support.max(axis=1, initial=0.0) if support.size else np.zeros(support.shape[0])
 
 
+#: How far a sentence must be borne to count against conflicts.
+FIRM = 0.5
 #: Keeps the ratio of what is neither borne nor contradicted near 0.
 RATIO_EDGE = 0.1
 Form = Literal["nearest", "ratio", "e", "summac"]
@@ -36,17 +38,19 @@ def faithfulness(support: Matrix, entailment: Matrix, contradiction: Matrix, for
 
 
 def precision(faithful: Vector, in_conflict: Collection[int], weight: float) -> float:
-    """P: the mean over sentences, one in conflict counting 0, times (s / (s + k)) to the power `weight`: k conflicts against s borne sentences.
+    """P: the mean over sentences, one in conflict counting 0, times (b / (b + k)) to the power `weight`: k conflicts against b, what is firmly borne.
 
-    The mean alone makes a wrong dose in a text of eight sentences worth an eighth, less than an honest rewording costs a model's certainty. What is
-    borne is counted, not all that is written, so that made-up sentences do not thin the conflicts out.
+    The mean alone makes a wrong dose in a text of eight sentences worth an eighth, less than an honest rewording costs a model's certainty. Only sentences
+    borne to `FIRM` are counted, not all that is written, so that made-up sentences with a little support do not thin the conflicts out.
     """
     if not faithful.size:
         return 0.0
     kept = faithful.copy()
     kept[list(in_conflict)] = 0.0
-    borne = float(kept.sum())
-    return borne / faithful.size * (borne / (borne + len(in_conflict))) ** weight if borne > 0 else 0.0
+    if not in_conflict:
+        return float(kept.mean())
+    firm = float(kept[kept >= FIRM].sum())
+    return float(kept.mean()) * (firm / (firm + len(in_conflict))) ** weight
 
 
 def mean(values: Vector) -> float:

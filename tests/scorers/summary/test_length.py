@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from touchstone.scorers.summary.facts import facts_loss, precision
@@ -34,6 +34,15 @@ def test_a_sentence_counts_by_its_support() -> None:
 
 def test_half_a_text_made_up_is_as_short_as_its_other_half() -> None:
     assert length_loss(300, 300, 150) == pytest.approx(length_loss(150, 300))
+
+
+@given(st.lists(SHARE, min_size=1, max_size=12), st.integers(1, 4), st.floats(0, 0.499), st.integers(1, 5), st.floats(0, 10))
+def test_sentences_with_a_little_support_do_not_thin_conflicts_out(borne: list[float], conflicts: int, little: float, more: int, weight: float) -> None:
+    text = np.array([*borne, *[1.0] * conflicts])
+    in_conflict = set(range(len(borne), len(text)))
+    assume(little <= precision(text, in_conflict, 0))
+    longer = np.array([*text, *[little] * more])
+    assert precision(longer, in_conflict, weight) <= precision(text, in_conflict, weight) + 1e-12
 
 
 def _loss(sentences: list[tuple[int, float]], recall: float, target: int, rest: float) -> float:
