@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from touchstone.scorers.summary.differences import Difference
-from touchstone.scorers.summary.wording import aligned, allergies, body_sides, names, polarity, roles
+from touchstone.scorers.summary.wording import aligned, allergies, body_sides, drug_lists, names, polarity, roles
 from touchstone.scorers.summary.wording.clauses import Reading, read
 
 #: Units that are looked at.
@@ -44,3 +44,4 @@ def _all(sentence: Reading, units: Sequence[Reading]) -> Iterator[Difference]:
     yield from aligned.find(sentence, units, of_wholes)
     yield from polarity.find(sentence, units)
     yield from roles.find(sentence, units)
+    yield from drug_lists.find(sentence, units)

@@ -22,6 +22,10 @@ _TO = re.compile(
     r"\b(?P<not>not |no (?:known )?|never |denie[sd] (?:any |an )?|without (?:an |any )?)?(?:known )?"
     rf"(?:allergic (?:reaction )?to|allerg(?:y|ies) to|anaphylaxis to|anaphylactic to) (?:the )?(?P<what>{_LIST})"
 )
+_TOLERATED = re.compile(
+    rf"\b(?:tolerates?|tolerated|can (?:safely )?(?:take|have|be given|receive)|may (?:safely )?(?:take|have|be given)) (?P<what>{_LIST})"
+    rf"|\b(?P<before>{_SUBSTANCE}) (?:is|was) (?:safe|(?:well )?tolerated)\b"
+)
 _OF = re.compile(rf"\b(?P<not>no (?:known )?|denie[sd] (?:any |an )?|without an? )?(?P<what>{_SUBSTANCE}) allerg(?:y|ies)\b")
 _LISTED = re.compile(rf"\ballerg(?:y|ies): ?(?P<what>{_LIST})")
 _NO_SUBSTANCE = listed(
@@ -79,14 +83,27 @@ def _substances(listed: str, start: int) -> Iterator[tuple[str, tuple[int, int]]
             yield drug(word.group()) or word.group(), (start + item.start() + word.start(), start + item.start() + word.end())
 
 
+def _tolerated(reading: Reading) -> dict[str, tuple[int, int]]:
+    """Substances that a text says are tolerated or safe, with their places."""
+    text = reading.text[:1_200].lower()
+    if len(text) != len(reading.text[:1_200]) or ("toler" not in text and "can " not in text and "may " not in text and "safe" not in text):
+        return {}
+    found: dict[str, tuple[int, int]] = {}
+    for match in _TOLERATED.finditer(text):
+        if not re.search(r"(?:not|n't|never|cannot|no longer|poorly|if|whether)(?: \w+)? $", text[max(0, match.start() - 24) : match.start()]):
+            group = "what" if match.group("what") else "before"
+            found.update(_substances(match.group(group), match.start(group)))
+    return found
+
+
 def _same(one: str, other: str) -> bool:
     return one == other or one.rstrip("s") == other.rstrip("s") or one[:6] == other[:6] or any(one in group and other in group for group in _GROUPS)
 
 
 def find(sentence: Reading, units: Sequence[Reading]) -> Iterator[Difference]:
     """An allergy that the units do not know, or deny; none where they know one."""
-    mine = _allergies(sentence)
-    if not mine.to and not mine.not_to and mine.none is None:
+    mine, tolerated = _allergies(sentence), _tolerated(sentence)
+    if not mine.to and not mine.not_to and mine.none is None and not tolerated:
         return
     theirs = [_allergies(unit) for unit in units]
     all_to = [(substance, place, number) for number, said in enumerate(theirs) for substance, place in said.to.items()]
@@ -101,6 +118,13 @@ def find(sentence: Reading, units: Sequence[Reading]) -> Iterator[Difference]:
         against = refuted or ([none] if none else []) or [(place, number) for _, place, number in all_to]
         if against:
             yield Difference("allergy", here, against[0][0], against[0][1], clinical=True)
+    # What is tolerated must be the very substance: of a group, some may be.
+    borne = {one for unit in units for one in _tolerated(unit)} if tolerated else set()
+    for substance, here in tolerated.items():
+        for one, place, number in all_to:
+            if one == substance and one not in borne and substance not in mine.to:
+                yield Difference("allergy", here, place, number, clinical=True)
+                break
     for substance, here in mine.not_to.items():
         for one, place, number in all_to:
             if _same(substance, one) and not any(_same(substance, other) for other, _, _ in denied):

@@ -20,6 +20,9 @@ _PARTS = listed(
     nephrectomy mastectomy hemiparesis weakness lobectomy oophorectomy arthroplasty hemiplegia sided"""
 )
 _PART_STEMS = frozenset(map(stem, _PARTS))
+_SIDED = frozenset({stem("side"), stem("sided")})
+#: The lobe is of the lung where a text has both.
+_WHOLE = {stem("lobe"): stem("lung")}
 #: "Left" is a verb before these, and "right" a claim.
 _NO_SIDE_AFTER = listed("the a an for to in at on his her hospital home against of away open")
 
@@ -39,15 +42,22 @@ def _sides(clause: Clause) -> list[Side]:
         side = _SIDES.get(word.fold)
         if side is None:
             continue
-        after = clause.words[place + 1 : place + 4]
+        after = clause.words[place + 1 : place + 5]
         if after and after[0].fold in _NO_SIDE_AFTER and side != "both":
             continue
-        part = next((next_word.stem for next_word in after if next_word.stem in _PART_STEMS), None)
-        if part is None and not after:
-            part = next((before.stem for before in reversed(clause.words[max(0, place - 3) : place]) if before.stem in _PART_STEMS), None)
+        part = next((next_word.stem for next_word in after if next_word.stem in _PART_STEMS and next_word.stem not in _SIDED), None)
+        if part is None and (not after or _stands_behind(clause, place)):
+            part = next((before.stem for before in reversed(clause.words[max(0, place - 4) : place]) if before.stem in _PART_STEMS), None)
         if part is not None:
-            found.append(Side(place, side, part))
+            found.append(Side(place, side, _WHOLE.get(part, part)))
     return found
+
+
+def _stands_behind(clause: Clause, place: int) -> bool:
+    """Whether the side is said behind its part: "the kidney on the right", "the lung on his left"."""
+    return [word.fold for word in clause.words[max(0, place - 2) : place]][-1:] in (["the"], ["his"], ["her"], ["their"]) and any(
+        word.fold in {"on", "to"} for word in clause.words[max(0, place - 2) : place]
+    )
 
 
 def body_side(clause: Clause, place: int) -> Side | None:

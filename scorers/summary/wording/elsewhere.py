@@ -53,7 +53,7 @@ def _shifted(here: Clause, there: Clause) -> bool:
 
 def _of_other_parts(here: Clause, there: Clause) -> bool:
     """Whether one speaks of some or of others; "some" and "none" are of the same."""
-    aside = SOME if bool(here.folds & ZERO) != bool(there.folds & ZERO) else frozenset()
+    aside: frozenset[str] = SOME if bool(here.folds & ZERO) != bool(there.folds & ZERO) else frozenset()
     return (here.folds & PARTS) - aside != (there.folds & PARTS) - aside or bool((here.folds & _PART_OF_MINE) - aside)
 
 

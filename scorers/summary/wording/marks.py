@@ -24,6 +24,7 @@ NEGATIVE = listed(
     refrain refrains refrained withhold withheld inactive incapable insufficient excluding unless except beyond deny withstand withstood resist resisted resists
     abolished scrapped dropped axed shelved postponed deferred delayed ended ending escape escaped escapes survived survive survives turned unhurt unharmed
     uninjured unaffected unscathed exempt exempted nil zero blocked dry spurned snubbed shunned skip skipped kept
+    closed close closes shut shuts lapse sealed sheltered immune secret hidden unknown unaware untouched intact
     disallow disallowed block blocked halt halted contest contested dispute disputed question questioned doubt doubted without lacks lacked"""
 )
 #: Behind a verb these point to what another sentence says.
@@ -42,6 +43,12 @@ ZERO = listed("none nobody no neither nothing")
 PRESENT = listed("now currently today still already yet longer")
 TELLING = listed("said says say told announced announces promised promises")
 FUTURE = listed("will shall")
+#: Before a name these say who its bearer is.
+OFFICES = listed(
+    """executive officer coach manager goalkeeper keeper striker captain midfielder defender driver witness referee spokesman spokeswoman minister judge
+    lawyer professor author director chairman chairwoman president mayor treasurer secretary engineer analyst researcher surgeon nurse doctor owner founder
+    pilot teacher councillor deputy chief player editor inspector counsel"""
+)
 CALENDAR = listed(
     """january february march april june july august september october november december monday tuesday wednesday thursday friday saturday sunday spring
     summer autumn winter morning evening night afternoon"""
@@ -50,7 +57,7 @@ CALENDAR = listed(
 NEUTRAL = frozenset(
     map(
         stem,
-        listed("""evidence sign signs history presence allow permit able possible see observe observed detect present current currently manage managed
+        listed("""evidence sign signs history presence able possible see observe observed detect present current currently manage managed
     whatsoever involve undergo occur happen take"""),
     )
 )

@@ -30,6 +30,10 @@ _COMMON = listed(
     saint great first second third one two three four five six seven eight nine ten allergies medications history assessment plan diagnosis discharge
     admission follow today yesterday tomorrow day week month year"""
 )
+_BEARERS = listed(
+    """star striker midfielder defender winger forward keeper goalkeeper player boss fan fans supporter supporters native resident residents singer actor
+    actress author writer veteran official officials spokesman spokeswoman spokesperson employee worker team side man woman group company firm giant"""
+)
 _ORGANISATION = listed(
     """ltd inc corp co llc plc gmbh ag limited incorporated corporation holdings university hospital clinic foundation institute association bank union
     company agency council committee court ministry department party group college school society"""
@@ -97,6 +101,7 @@ def _name(words: Sequence[Word], first: int, last: int, opens: int, known: froze
         place
         for place, word in enumerate(run, first)
         if len(bare := plain(word)) > 1
+        and bare.removesuffix("s") not in TITLES
         and bare not in TITLES
         and bare not in _COMMON
         and bare not in CALENDAR
@@ -105,22 +110,35 @@ def _name(words: Sequence[Word], first: int, last: int, opens: int, known: froze
         and (not bare.isupper() or bare in _AGENCIES)
         and (not word.text.isupper() or bare in _AGENCIES)
     ]
+    owner = next((place for place in telling[:-1] if words[place].fold.endswith(("'s", "s'"))), None)
+    telling = [place for place in telling if owner is None or place > owner]  # Castleford's Dwayne Osei
     titled = any(plain(word) in TITLES for word in run)
     if not telling:
         return None
     if len(telling) == 1 and words[telling[0]].start == opens and not titled and words[telling[0]].fold not in known and len(run) == 1:
         return None  # any word has a capital there
     after = words[last + 1] if last + 1 < len(words) else None
-    if (
-        len(run) == 1
-        and after is not None
-        and after.content
-        and run[0].fold.endswith(("ish", "ese", "ian", "ean", "can", "ench", "reek", "erman", "iss", "utch"))
-    ):
+    if len(telling) == 1 and after is not None and after.content and after.text[0].islower() and not titled and _is_demonym(words[telling[0]].fold):
         return None  # the Danish firm
+    if _describes(words, first, last):
+        return None  # the former Inter Milan star
     organised = any(plain(word) in _ORGANISATION for word in run)
     kind = "person" if titled else "organisation" if organised else ""
     return Name(telling[0], last, tuple(dict.fromkeys(plain(words[place]) for place in telling)), kind)
+
+
+def _is_demonym(fold: str) -> bool:
+    """Whether a word is of a people or a place by its ending."""
+    return fold.endswith(
+        ("ish", "ese", "ian", "ean", "can", "ench", "reek", "erman", "iss", "utch", "ntine", "ani", "aqi", "aeli", "swede", "dane", "finn", "spaniard")
+    )
+
+
+def _describes(words: Sequence[Word], first: int, last: int) -> bool:
+    """Whether a run of words with capitals belongs to a description of somebody: "the former Inter Milan star", "a Chelsea supporter"."""
+    if last + 1 >= len(words) or plain(words[last + 1]) not in _BEARERS:
+        return False
+    return any(word.fold in {"the", "a", "an", "former", "ex"} for word in words[max(0, first - 3) : first + 1])
 
 
 def same(one: Name, other: Name) -> bool:

@@ -96,7 +96,12 @@ def _cue(clause: Clause, index: int, other: Clause) -> Cue | None:
             return Cue(index, last, tuple(heads))
     if word.stem in _DISMISSES and (that := _dismissed(clause, index)) is not None:
         return Cue(index, that, tuple(clause.next_content(that, 3)))
-    if word.stem == "exclud" and _EXCLUDING & set(clause.last_content(index, 4)) and (index + 1 == len(clause.words) or clause.words[index + 1].fold != "from"):
+    if (
+        word.stem == "exclud"
+        and "exclud" not in other.all_stems
+        and _EXCLUDING & set(clause.last_content(index, 4))
+        and (index + 1 == len(clause.words) or clause.words[index + 1].fold != "from")
+    ):
         return Cue(index, index, tuple(clause.next_content(index, 3)))
     if word.fold not in NOT and word.stem != "not":
         return None

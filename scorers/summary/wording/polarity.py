@@ -6,15 +6,19 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from touchstone.scorers.summary.differences import Difference
+from touchstone.scorers.summary.lexical import stem
 from touchstone.scorers.summary.wording.antonyms import Opposite, alike, exchanged, opposites, rule_of, turned
 from touchstone.scorers.summary.wording.clauses import Clause, Overlap, Reading, overlap
 from touchstone.scorers.summary.wording.elsewhere import elsewhere
-from touchstone.scorers.summary.wording.marks import NEGATIVE_STEMS, NEUTRAL, POINTERS
+from touchstone.scorers.summary.wording.marks import NEGATIVE_STEMS, NEUTRAL, OFFICES, POINTERS
 from touchstone.scorers.summary.wording.negations import Cue, cues
 from touchstone.scorers.summary.wording.opposites import PEOPLE
 
 #: How much of the shorter clause both must share where each says something more.
 SAME_BUT_OPPOSITE, SAME_BUT_NEGATED = 0.75, 0.8
+
+
+_CAN, _ALLOWS = frozenset({"can", "may", "could"}), frozenset(map(stem, ("allow", "permit")))
 
 
 class Compared(NamedTuple):
@@ -42,9 +46,22 @@ def compare(here: Clause, there: Clause) -> Compared:
     taken_here, taken_there = _taken(mine), _taken(theirs)
     pairs = opposites(here, there, taken_here, taken_there)
     roots = {head for cue in (*mine, *theirs) if cue.prefixed for head in cue.heads}
-    first = _rest(here, taken_here | {pair.here for pair in pairs}, roots)
-    second = _rest(there, taken_there | {pair.there for pair in pairs}, roots)
+    first = _rest(here, taken_here | {pair.here for pair in pairs}, roots) - _more_of_names(here, there)
+    second = _rest(there, taken_there | {pair.there for pair in pairs}, roots) - _more_of_names(there, here)
     return Compared(mine, theirs, pairs, overlap(first, second))
+
+
+def _more_of_names(clause: Clause, other: Clause) -> frozenset[str]:
+    """First names, titles and offices before a name that both have: "Castleford coach Ivan Petrov" is "Petrov"."""
+    found = set()
+    for place, word in enumerate(clause.words):
+        if not place or not word.content or not word.text[0].isupper() or word.stem not in other.all_stems:
+            continue
+        for before in reversed(clause.words[:place]):
+            if not (before.text[0].isupper() or before.fold in OFFICES) or before.stem in other.all_stems:
+                break
+            found.add(before.stem)
+    return frozenset(found)
 
 
 def _taken(found: Sequence[Cue]) -> set[int]:
@@ -96,7 +113,9 @@ def _opposite(here: Clause, there: Clause, compared: Compared, number: int) -> D
 
 def _negated(here: Clause, there: Clause, compared: Compared, number: int) -> Difference | None:
     """A statement and its negation."""
-    bare = overlap((compared.overlap.shared | compared.overlap.here) - NEUTRAL, (compared.overlap.shared | compared.overlap.there) - NEUTRAL)
+    # "It is allowed" says no more than "it can"; without that it is a statement of its own.
+    neutral = NEUTRAL | _ALLOWS if (here.folds | there.folds) & _CAN else NEUTRAL
+    bare = overlap((compared.overlap.shared | compared.overlap.here) - neutral, (compared.overlap.shared | compared.overlap.there) - neutral)
     if _soft(compared) or not (bare.same_thing(SAME_BUT_NEGATED) or _only_one(here, there, bare)):
         return None
     if _denies_otherwise(here, there, compared) or _qualified(here, there, bare):
@@ -109,7 +128,7 @@ def _negated(here: Clause, there: Clause, compared: Compared, number: int) -> Di
     more_here = len(compared.negations_here) > len(compared.negations_there)
     clause, other = (here, there) if more_here else (there, here)
     for cue in compared.negations_here if more_here else compared.negations_there:
-        place = _negated_place(cue, other)
+        place = _negated_place(clause, cue, other, neutral)
         if place is not None:
             one, two = _span(clause, cue.first, cue.last), _span(other, place, place)
             return Difference("negation", one if more_here else two, two if more_here else one, number)
@@ -123,9 +142,9 @@ def _only_one(here: Clause, there: Clause, bare: Overlap) -> bool:
     return here.words[0].fold == there.words[0].fold and here.words[0].fold in {"he", "she", "there"}
 
 
-def _negated_place(cue: Cue, other: Clause) -> int | None:
+def _negated_place(clause: Clause, cue: Cue, other: Clause, neutral: frozenset[str]) -> int | None:
     """Where the other clause has what is negated: its first telling word, and half of what follows it; not merely something beside it."""
-    heads = [head for head in cue.heads if head not in NEUTRAL] or list(cue.heads)
+    heads = [head for head in cue.heads if head not in neutral] or [head for head in clause.last_content(cue.first, 3) if head not in neutral]
     if not heads or heads[0] not in other.all_stems or 2 * sum(head in other.all_stems for head in heads) < len(heads):
         return None
     return next(place for place, word in enumerate(other.words) if word.stem == heads[0])

@@ -6,13 +6,16 @@ from collections.abc import Iterator, Sequence
 
 from touchstone.scorers.summary.differences import Difference
 from touchstone.scorers.summary.lexical import stem
-from touchstone.scorers.summary.wording.clauses import Clause, Reading, listed, overlap
+from touchstone.scorers.summary.wording.clauses import AUXILIARIES, Clause, Reading, listed, overlap
 from touchstone.scorers.summary.wording.elsewhere import elsewhere
+from touchstone.scorers.summary.wording.marks import OFFICES
 from touchstone.scorers.summary.wording.names import TITLES, Name, known_names, names, plain, same
 from touchstone.scorers.summary.wording.polarity import compare
 
 #: How much of the shorter clause both must share besides names, where each says something more.
 SAME_OF_ANOTHER = 0.75
+#: The same where both names have the same title.
+SAME_OF_SAME_TITLE = 0.6
 
 _PLACES = frozenset({"in", "at", "near", "from", "to", "into", "outside", "towards", "around"})
 _PREPOSITIONS = _PLACES | {"by", "of", "with", "for", "against", "on", "about", "between", "under"}
@@ -33,6 +36,8 @@ def find(sentence: Reading, units: Sequence[Reading]) -> Iterator[Difference]:
     everywhere = (sentence, *units)
     known = known_names(everywhere)
     of_clause = {id(clause): names(clause, reading.words[0].start, known) for reading in everywhere if reading.words for clause in reading.clauses}
+    full = _full_names([name for found in of_clause.values() for name in found])
+    of_clause = {key: [full.get(name.keys, name)._replace(first=name.first, last=name.last) for name in found] for key, found in of_clause.items()}
     of_text = [[name for clause in reading.clauses for name in of_clause[id(clause)]] for reading in everywhere]
     for clause in sentence.clauses:
         for number, unit in enumerate(units):
@@ -56,6 +61,16 @@ def find(sentence: Reading, units: Sequence[Reading]) -> Iterator[Difference]:
                             break
 
 
+def _full_names(found: Sequence[Name]) -> dict[tuple[str, ...], Name]:
+    """Surnames → the full name that alone ends so: who "Voss" is where "Martin Voss" was named."""
+    ends: dict[str, set[tuple[str, ...]]] = {}
+    for name in found:
+        if len(name.keys) > 1:
+            ends.setdefault(name.keys[-1], set()).add(name.keys)
+    by_keys = {name.keys: name for name in found}
+    return {(end,): by_keys[next(iter(full))] for end, full in ends.items() if len(full) == 1}
+
+
 def _alike(one: Name, other: Name) -> bool:
     """Whether two names can stand for each other: both a drug, both a person, or not told."""
     if "drug" in {one.kind, other.kind}:
@@ -69,8 +84,11 @@ def _alike(one: Name, other: Name) -> bool:
 def _rest(clause: Clause, found: Sequence[Name]) -> frozenset[str]:
     taken = {place for name in found for place in range(name.first, name.last + 1)}
     taken |= {place - 1 for place in taken if place}
+    whose = next((name.first for name in found if _described(clause, name)), 0)
     return frozenset(
-        word.stem for place, word in enumerate(clause.words) if word.content and not (place in taken and word.text[0].isupper()) and plain(word) not in TITLES
+        word.stem
+        for place, word in enumerate(clause.words)
+        if word.content and place >= whose and not (place in taken and word.text[0].isupper()) and plain(word) not in TITLES
     )
 
 
@@ -81,9 +99,17 @@ def _in_place_of(here: Clause, there: Clause, found: tuple[list[Name], list[Name
     mine = _rest(here, [one for one in found[0] if one.kind != "drug" or one is name]) - drugs_of([name])
     theirs = _rest(there, [one for one in found[1] if one.kind != "drug" or one is other]) - drugs_of([other])
     shared = overlap(mine, theirs)
+    if (title := _title(here, name)) and title == _title(there, other) and len(shared.shared) >= max(2, SAME_OF_SAME_TITLE * min(len(mine), len(theirs))):
+        return shared.shared
     if not shared.same_thing(SAME_OF_ANOTHER) or not _same_role(here, there, name, other, shared.shared):
         return None
     return shared.shared
+
+
+def _title(clause: Clause, name: Name) -> str:
+    """The title before a name: two judges are two persons."""
+    before = plain(clause.words[name.first - 1]) if name.first else ""
+    return before if before in TITLES else ""
 
 
 def drugs_of(found: Sequence[Name]) -> frozenset[str]:
@@ -93,6 +119,8 @@ def drugs_of(found: Sequence[Name]) -> frozenset[str]:
 
 def _role(clause: Clause, name: Name) -> tuple[str, str]:
     """How a name stands in its clause: subject, agent, behind a preposition or behind a word; and what stands there."""
+    if _described(clause, name):
+        return "subject", ""
     before = [word for word in clause.words[: name.first] if word.stem and plain(word) not in TITLES and word.fold not in {"the", "a", "an"}]
     while before and before[-1].text[0].isupper() and before[-1].content:
         before.pop()  # the beginning of the same run
@@ -106,6 +134,14 @@ def _role(clause: Clause, name: Name) -> tuple[str, str]:
     if last.fold in _PREPOSITIONS:
         return ("place" if last.fold in {"in", "at", "near"} else last.fold), ""
     return "object", next((word.stem for word in reversed(before) if word.content), "")
+
+
+def _described(clause: Clause, name: Name) -> bool:
+    """Whether all before a name describes its bearer ("chief executive", "the lorry driver,"), and what follows says something of them."""
+    before = [word for word in clause.words[: name.first] if word.stem]
+    if not before or len(before) > 5 or before[-1].fold not in OFFICES or name.last + 1 == len(clause.words):
+        return False
+    return not any(word.fold in AUXILIARIES or word.fold in _PREPOSITIONS or word.fold.endswith("ed") for word in before)
 
 
 def _same_role(here: Clause, there: Clause, one: Name, other: Name, shared: frozenset[str]) -> bool:
