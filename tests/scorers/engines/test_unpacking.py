@@ -122,3 +122,10 @@ def test_a_package_that_is_missing_leaves_no_parts(tmp_path: Path, monkeypatch: 
     assert find_parts([*names, "encoder-part-004"], "encoder.zip.{}") is None
     next((tmp_path / "encoder-part_002").rglob("*.002")).unlink()
     assert find_parts(names, "encoder.zip.{}") is None
+
+
+def test_a_part_that_cannot_be_opened_is_named_and_no_fault_of_the_cache(tmp_path: Path) -> None:
+    parts = cut(zipped(FILES), tmp_path)
+    parts[1].unlink()
+    with pytest.raises(Unreadable, match=f"{parts[1].name} cannot be read"):
+        unpack(parts, "encoder", PINS, tmp_path / "out")
