@@ -256,9 +256,9 @@ def weigh(
     similarity = semantic.cosine(here, there)
     losses["semantic"] = semantic.semantic_loss(similarity)
     target = length.get_target_summary_length(prepared.datum.entry.token_count, settings.compression)
-    # Where any unit may bear a sentence; the forms that look at the narrative alone would call what is true to the source invented.
-    borne = np.array([0.0 if index in in_conflict else support for index, support in enumerate(facts.best(sentence_support).tolist())])
-    unborne = length.unborne_tokens(tokens[1:], borne.tolist()) if settings.looks_near else 0.0
+    # Only where any unit may bear a sentence: the forms that look at the narrative alone would call what is true to the source invented.
+    borne = [0.0 if index in in_conflict else support for index, support in enumerate(facts.best(sentence_support).tolist())]
+    unborne = length.unborne_tokens(tokens[1:], borne) if settings.looks_near else 0.0
     losses["length"] = length.length_loss(tokens[0], target, unborne)
     values = {"loss": total(losses, settings.weights)}
     values |= {f"{name}_loss": loss for name, loss in losses.items()} | parts | {"cosine": max(0.0, similarity)}

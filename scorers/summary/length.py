@@ -19,6 +19,7 @@ def get_target_summary_length(input_tokens: int, compression: Compression | None
 
 
 #: Support from which on a sentence counts with its whole length; below it, in proportion. An honest rewording has it as a rule, an invention has not.
+#: A sentence in conflict has none, whatever its words.
 COUNTS_FROM = 0.5
 
 
