@@ -28,7 +28,7 @@ UNITS_MAX = 64
 #: Stems in a larger share of the units weigh so much less.
 COMMON, COMMON_WEIGHT = 0.6, 0.5
 #: Something else is counted: people, not refugees. A noun may be a synonym, so it is a hint only.
-OTHER_NOUN = -0.5
+OTHER_NOUN = -1.0
 #: The value looks like the other one mistyped; another unit states that other one too, up to two.
 SLIP, REPEATED = 0.75, 0.25
 SURE = {
@@ -43,10 +43,26 @@ SURE = {
     "money": 1.25,
     "percentage": 1.25,
 }
+#: It stands between the same words: the sentence is a copy there.
+FRAMED = 1.5
+#: The value it is joined to is the same: "9 to 4" and "9 to 5".
+MATED = 1.5
+#: So surely about the same thing, a value was worked out only where words beside it say so.
+CERTAIN = 3.5
+#: Two counts so many times apart are hardly of the same thing, unless the sentence is a copy: a slip of the pen is one zero.
+APART, FAR_APART = 15.0, -3.0
+#: Figures that a unit has, of something measured otherwise ("17 years", "17 seasons"), so much make it likelier that they were meant.
+ALIKE = 1.5
+#: A number without a unit and one with: what the first is of is a guess.
+UNITLESS = -1.0
+#: Stems that must be near both of two bare scores: 3-2 is of one match, 1-0 of another.
+SCORES_NEAR = 2
 #: A value that is borne, but by another thing's unit: so much surer must it be about the unit that it differs from.
 SWAPPED = 2.0
 #: A value that a unit merely leaves room for ("in March" for "on 3 March") must be so much surer about the one it differs from.
 SURER = 0.5
+#: A fraction in words must be so much surer: "a third" is said of much.
+VAGUER = 0.5
 #: How much surer it makes that the units have one value only of its kind.
 ALONE = 0.5
 #: That says so of the first few units only.
@@ -64,6 +80,7 @@ class _Pair(NamedTuple):
     here: int
     unit: int
     there: int
+    framed: bool = False
 
 
 def find(sentence: str, units: Sequence[str]) -> list[Difference]:
@@ -79,6 +96,7 @@ def find(sentence: str, units: Sequence[str]) -> list[Difference]:
         wrong.extend(_against(here, placed, stated, read, alike, weights))
     if len(stated.values) > 1:
         wrong.extend(_exchanged(stated, read, alike))
+        wrong.extend(_turned(stated, read, alike))
     return _told(wrong, stated, read)
 
 
@@ -105,22 +123,51 @@ def _against(here: int, placed: Placed, stated: Reading, read: Sequence[Reading]
     pairs = []
     for index, unit in enumerate(read[:NEAREST]):
         for there, its in enumerate(unit.values):
-            if not its.value.weak and not _stated(its.value, alike[index][there], stated) and comparable(value, its.value) and not _unlike(value, its.value):
-                pairs.append(_Pair(_sureness(placed, its, weights) + _nearness(index), here, index, there))
+            framed = placed.framed_as(its)
+            if its.value.weak or alike[index][there][here] or not comparable(value, its.value) or _unlike(value, its.value):
+                continue
+            if framed or not _stated(value, its.value, alike[index][there], stated):
+                sureness = _sureness(placed, its, weights) + _nearness(index) + FRAMED * framed
+                if _mated(here, there, stated, unit, alike[index]):
+                    sureness += MATED - UNITLESS * (value.kind != its.value.kind)
+                pairs.append(_Pair(sureness, here, index, there, framed))
     if borne is None:
-        least = SURE[value.kind] if loosely is None else max(SURE[value.kind], loosely + SURER)
+        least = SURE[value.kind] + VAGUER * (value.kind == "percentage" and value.words)
+        least = least if loosely is None else max(least, loosely + SURER)
         alone = ALONE if value.kind not in {"number", "ordinal"} and _one_only(pairs, read) else 0.0
         pairs = [pair for pair in _repeated(pairs, read) if pair.sureness + (alone if pair.unit < CLOSE else 0.0) >= least]
-        return [] if pairs and arithmetic.follows(placed, stated, read[:NEAREST]) else pairs
+        return _underived(pairs, placed, stated, read)
+    copied = not any(alike[index][there][here] and placed.framed_as(its) for index, unit in enumerate(read) for there, its in enumerate(unit.values))
     pairs = [
-        pair for pair in pairs if pair.sureness >= SWAPPED + max(borne, 0.0) and borne < 1.0 and _attached(value, read[pair.unit].values[pair.there].value)
+        pair
+        for pair in pairs
+        if (pair.framed and copied)
+        or (not value.is_telling and pair.sureness >= SWAPPED + max(borne, 0.0) and borne < 1.0 and _attached(placed, read[pair.unit].values[pair.there]))
     ]
-    return [] if pairs and arithmetic.follows(placed, stated, read[:NEAREST]) else pairs
+    return _underived(pairs, placed, stated, read)
 
 
-def _attached(mine: Value, its: Value) -> bool:
-    """Whether two values are of the same thing for sure: a count must count the same."""
-    return "number" not in {mine.kind, its.kind} or bool(mine.heads & its.heads)
+def _underived(pairs: list[_Pair], placed: Placed, stated: Reading, read: Sequence[Reading]) -> list[_Pair]:
+    """The pairs, unless the value can be worked out; in a copied sentence it was not."""
+    if not pairs or not arithmetic.follows(placed, stated, read[:NEAREST]):
+        return pairs
+    surely = [pair for pair in pairs if pair.framed or pair.sureness >= CERTAIN]
+    told = arithmetic.follows(placed, stated, read[:NEAREST], cued=True) if len(surely) else True
+    return [pair for pair in surely if pair.framed or not told]
+
+
+def _mated(here: int, there: int, stated: Reading, unit: Reading, alike: Sequence[Sequence[bool]]) -> bool:
+    """Whether the value that is joined to this one is the same as the unit's in the same place."""
+    mate = stated.values[here].value.mate
+    other = there + mate
+    return bool(mate) and 0 <= other < len(unit.values) and alike[other][here + mate] and comparable(unit.values[other].value, unit.values[there].value)
+
+
+def _attached(mine: Placed, its: Placed) -> bool:
+    """Whether two values are of the same thing for sure: a count must count the same, a bare number stand among the same words."""
+    here, there = mine.value, its.value
+    bare = not here.heads and not there.heads and not (here.mate and not there.mate) and len(mine.near & its.near) >= SCORES_NEAR
+    return "number" not in {here.kind, there.kind} or bool(here.heads & there.heads) or bare
 
 
 def _one_only(pairs: Sequence[_Pair], read: Sequence[Reading]) -> bool:
@@ -156,15 +203,53 @@ def _exchanged(stated: Reading, read: Sequence[Reading], alike: _Alike) -> list[
     return pairs
 
 
+def _turned(stated: Reading, read: Sequence[Reading], alike: _Alike) -> list[_Pair]:
+    """Both values of "from 26.9 to 31.4" where a unit goes from 31.4 to 26.9, and none the other way."""
+    pairs: list[_Pair] = []
+    for one, two in _ways(stated):
+        if same(stated.values[one].value, stated.values[two].value):
+            continue
+        for index, unit in enumerate(read):
+            for first, last in _ways(unit):
+                if alike[index][first][one] and alike[index][last][two]:
+                    return []
+                if index < NEAREST and alike[index][first][two] and alike[index][last][one]:
+                    pairs += [_Pair(SWAPPED, one, index, first), _Pair(SWAPPED, two, index, last)]
+    return pairs
+
+
+def _ways(reading: Reading) -> list[tuple[int, int]]:
+    """Which value stands behind "from", and which one is where that led: the next one behind "to", or else the one before, "31, up from 26"."""
+    values = reading.values
+    found = []
+    for index, placed in enumerate(values):
+        if placed.left[-1:] == ("from",):
+            on = index + 1 < len(values) and "to" in values[index + 1].left
+            other = index + 1 if on else index - 1
+            if other >= 0 and comparable(placed.value, values[other].value):
+                found.append((index, other))
+    return found
+
+
 def _unlike(mine: Value, its: Value) -> bool:
     """Whether one is an ordinal, a label or the word "one", and both are not of the same: such words say too little by themselves."""
-    slight = "ordinal" in {mine.kind, its.kind} or mine.label or its.label or any(one.words and one.figures[:1] == (1.0,) for one in (mine, its))
+    one = any(value.words and value.figures[:1] == (1.0,) and value.kind != "duration" for value in (mine, its))
+    if mine.kind == its.kind == "number" and bool(mine.mate) != bool(its.mate) and any(value.is_score for value in (mine, its)):
+        return True
+    counts = mine.kind == its.kind == "number" and not mine.heads & its.heads
+    if counts and any(value.heads and value.is_whole and not other.is_whole for value, other in ((mine, its), (its, mine))):
+        return True
+    slight = "ordinal" in {mine.kind, its.kind} or mine.label or its.label or one
     return slight and not mine.heads & its.heads
 
 
-def _stated(its: Value, alike: Sequence[bool], stated: Reading) -> bool:
-    """Whether the sentence states the value too; "in the evening" beside "twice a day" does not make it once a day."""
-    return any(equal and not (its.kind == "frequency" and here.value.weak) for equal, here in zip(alike, stated.values, strict=True))
+def _stated(mine: Value, its: Value, alike: Sequence[bool], stated: Reading) -> bool:
+    """Whether the sentence states the value too; "in the evening" beside "twice a day" does not make it once a day, nor an INR of 3 a dose 3 mg."""
+    measured = mine.kind == its.kind != "number"
+    return any(
+        equal and not (its.kind == "frequency" and here.value.weak) and not (measured and here.value.kind == "number")
+        for equal, here in zip(alike, stated.values, strict=True)
+    )
 
 
 def _nearness(index: int) -> float:
@@ -180,7 +265,7 @@ def _borne(here: int, placed: Placed, read: Sequence[Reading], alike: _Alike, we
             equal = alike[index][there][here]
             if equal or _counts_alike(placed.value, its.value):
                 loose = not equal or leaves_room(its.value, placed.value)
-                sureness = _sureness(placed, its, weights, slips=False) + _nearness(index)
+                sureness = _sureness(placed, its, weights, slips=False) + _nearness(index) + ALIKE * (not equal)
                 best[loose] = max(best[loose] or 0.0, sureness)
     return best[0], best[1]
 
@@ -193,20 +278,31 @@ def _counts_alike(mine: Value, its: Value) -> bool:
 def _sureness(mine: Placed, its: Placed, weights: dict[str, float], *, slips: bool = True) -> float:
     """How surely two values are about the same thing: by what they count, and by the words around them."""
     heads, other = mine.value.heads, its.value.heads
+    named = (heads & its.far) | (other & mine.far) if not heads & other else frozenset()
     score = 0.0
     if heads & other:
         score += 2.0
-    elif heads & its.far or other & mine.far:
-        score += 1.0
-    elif heads and other and mine.value.kind in {"number", "ordinal"}:
-        score += OTHER_NOUN
-    near = mine.near & its.near
-    half = ((mine.near & its.far) | (mine.far & its.near)) - near
-    far = (mine.far & its.far) - near - half
+    else:
+        score += bool(named) + OTHER_NOUN * bool(heads and other and mine.value.kind in {"number", "ordinal"})
+    if ("number" in {mine.value.kind, its.value.kind}) and mine.value.kind != its.value.kind and not (laboratory(mine) and laboratory(its)):
+        score += UNITLESS
+    if slips and _apart(mine.value, its.value):
+        score += FAR_APART
+    near = (mine.near & its.near) - named
+    half = ((mine.near & its.far) | (mine.far & its.near)) - near - named
+    far = (mine.far & its.far) - near - half - named
     score += min(3.0, sum(weights.get(word, 1.0) for word in near))
     score += min(1.5, sum(0.5 * weights.get(word, 1.0) for word in half))
     score += min(1.0, sum(0.25 * weights.get(word, 1.0) for word in far))
+    if mine.value.is_score and its.value.is_score and len(near) < SCORES_NEAR:
+        return 0.0
     return score + (SLIP if slips and _slip(mine.value, its.value) else 0.0)
+
+
+def _apart(mine: Value, its: Value) -> bool:
+    figures = [abs(value.figures[0]) for value in (mine, its) if value.kind in {"number", "money"} and value.figures]
+    same_digits = len({f"{figure:e}".partition("e")[0] for figure in figures}) == 1
+    return len(figures) == 2 and not same_digits and max(figures) > APART * min(figures)
 
 
 def _slip(mine: Value, its: Value) -> bool:

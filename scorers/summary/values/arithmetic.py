@@ -6,10 +6,10 @@ import math
 from collections.abc import Iterator, Sequence
 from itertools import combinations, islice, pairwise
 
-from touchstone.scorers.summary.values.clocks import MINUTES_A_DAY
+from touchstone.scorers.summary.values.clocks import MINUTES_A_DAY, ROUNDED_MINUTES
 from touchstone.scorers.summary.values.surroundings import Placed, Reading
 from touchstone.scorers.summary.values.units import DAY_S, YEAR_DAYS
-from touchstone.scorers.summary.values.value import Value, last_place
+from touchstone.scorers.summary.values.value import LARGE, Value, last_place
 
 #: Pairs of values that are tried.
 PAIRS_MAX = 400
@@ -18,7 +18,8 @@ _VALUES_MAX = 12
 #: Words beside a value that say it was worked out: "16 seats more", "by £40", "in all".
 _CUES_WRITTEN = """
     by more fewer less another extra additional other others rest remaining remained total altogether combined together gap margin difference majority lead
-    increase rise drop cut higher lower further sum all longer shorter earlier later older younger over points
+    increase rise drop cut higher lower further sum all longer shorter earlier later older younger over behind ahead clear adrift against leaving leaves left
+    growth grown grew fell shrunk extra both between above below beyond past than remained remain survived spared unhurt unharmed stayed staying
 """
 _CUES = frozenset(_CUES_WRITTEN.split())
 #: Words beside a unit's value by which another one may be told from it: "60, 15 more than last year".
@@ -32,33 +33,61 @@ _RATE_WORDS = frozenset(
 )
 
 
-def follows(placed: Placed, stated: Reading, read: Sequence[Reading]) -> bool:
-    """Whether the value can be worked out from values of the units (and of the sentence itself)."""
+def follows(placed: Placed, stated: Reading, read: Sequence[Reading], *, cued: bool = False) -> bool:
+    """Whether the value can be worked out from values of the units (and of the sentence itself). `cued`: and words beside it say that it was."""
     value = placed.value
+    round_sum = value.kind == "number" and value.figures[0] >= LARGE and any(_is_whole(value, unit) for unit in read)
+    if cued and not round_sum and not stated.words & _WHOLES and value.kind in {"number", "money", "percentage", "age"} and not placed.beside & (_CUES | _RATE_WORDS | {"of"}):
+        return False
     texts = [[one.value for one in unit.values if one.value is not value] for unit in (stated, *read)]
     known = [one for text in texts for one in text]
     if value.kind in {"date", "clock"}:
         return _is_later(value, known)
-    if value.kind == "duration" and _between(value, known):
+    if value.kind in {"duration", "age"} and _between(value, known):
         return True
     if value.kind == "percentage" and any(_is_ratio(value, text) for text in texts):
         return True
     if value.kind in {"quantity", "frequency"} and _is_product(value, stated, read):
         return True
-    if value.kind == "money" and _is_rate(value, known, stated, read):
+    if value.kind == "money" and _is_rate(placed, read):
         return True
-    if value.kind == "number" and "of" in placed.beside and _is_rest(value, stated, read):
+    if value.kind == "number" and _is_counted(placed, stated, read):
         return True
-    if value.kind == "number" and any(_is_whole(value, unit) for unit in read):
+    return _is_added(placed, stated, texts, read)
+
+
+def _is_counted(placed: Placed, stated: Reading, read: Sequence[Reading]) -> bool:
+    """Whether a count is what is left, all that a unit counts, or a stated share of a stated count."""
+    value = placed.value
+    if _is_rest(placed, stated, read):
         return True
+    return not _opposed(placed) and any(_is_whole(value, unit) or _is_part(value, unit) for unit in read)
+
+
+def _opposed(placed: Placed) -> bool:
+    """Whether a count is half of a score or of a vote: "three votes to none"."""
+    return bool(placed.value.mate) or bool({"to", "against", "versus"} & set(placed.right))
+
+
+def _is_added(placed: Placed, stated: Reading, texts: Sequence[Sequence[Value]], read: Sequence[Reading]) -> bool:
+    """Whether a value is the sum or the difference of two that are stated, and words or its many figures show that it is meant as one."""
+    value = placed.value
     if any(one.beside & _MORE and _is_sum(value, text) for unit, text in zip(read, texts[1:], strict=True) for one in unit.values):
         return True
-    if value.kind == "money" and any(_is_sum(value, text) for text in texts[1:]):
+    if value.kind == "number" and _opposed(placed):
+        return False
+    known = [one for text in texts for one in text]
+    if any(_is_sum(value, text) for text in (texts if value.is_telling else ())):
         return True
-    together = texts[1:] if value.kind == "number" else [known]
+    together = [_alike(value, known)] if value.kind == "number" else [known]
     if placed.beside & _CUES:
         return any(_is_sum(value, text) for text in together)
     return bool(stated.words & _WHOLES) and any(_is_sum(value, text, differences=False) for text in together)
+
+
+def _alike(value: Value, known: Sequence[Value]) -> list[Value]:
+    """Those that count the same as the value does, or do not say what they count."""
+    return [one for one in known if one.label or not one.heads or not value.heads or one.heads & value.heads]
 
 
 def _days(known: Sequence[Value]) -> list[int]:
@@ -83,15 +112,16 @@ def _is_later(value: Value, known: Sequence[Value]) -> bool:
     spans = _spans(known)
     if value.kind == "clock":
         starts = _clocks(known)
+        off = ROUNDED_MINUTES if value.hedge else 1.0
         return any(
-            abs((start + sign * span / 60 - mine) % MINUTES_A_DAY) < 1 for _, mine in value.readings for start in starts for span in spans for sign in (1, -1)
+            (start + sign * span / 60 - mine + off) % MINUTES_A_DAY <= 2 * off for _, mine in value.readings for start in starts for span in spans for sign in (1, -1)
         )
     days, years = _days(known), _years(known)
     for when in value.whens:
         day = when.ordinal_day()
         if day is not None and any(abs(abs(day - start) - span / DAY_S) <= max(0.5, 0.03 * span / DAY_S) for start in days for span in spans):
             return True
-        year = when.years[0] if when.years and when.day is None else None
+        year = when.years[0] if when.years and when.months is None and when.weekday is None else None
         if year is not None and any(
             abs(abs(year - start) - span / DAY_S / YEAR_DAYS) < 0.5 for start in years for span in spans if span > 0.5 * YEAR_DAYS * DAY_S
         ):
@@ -100,8 +130,8 @@ def _is_later(value: Value, known: Sequence[Value]) -> bool:
 
 
 def _between(value: Value, known: Sequence[Value]) -> bool:
-    """Whether a span lies between two stated dates or times of day."""
-    seconds = value.readings[0][1]
+    """Whether a span, or an age, lies between two stated dates or times of day."""
+    seconds = value.readings[0][1] * (YEAR_DAYS * DAY_S if value.kind == "age" else 1.0)
     days = seconds / DAY_S
     if any(abs(days - (later - earlier)) <= max(1.0, 0.06 * (later - earlier)) for earlier, later in combinations(_days(known), 2)):
         return True
@@ -127,17 +157,28 @@ def _is_sum(value: Value, known: Sequence[Value], *, differences: bool = True) -
 
 
 def _is_whole(value: Value, unit: Reading) -> bool:
-    """Whether all that a unit counts adds up to it: two men and two women, four people."""
-    counts = [one.value.figures[0] for one in unit.values if one.value.kind == "number" and one.value.figures and not one.value.weak]
-    return len(counts) > 1 and math.isclose(sum(counts), value.figures[0])
+    """Whether all that a unit counts adds up to it: two men and two women, four people; three stents are not one artery and two stents."""
+    counts = [one.value for one in unit.values if one.value.kind == "number" and one.value.figures and not one.value.weak]
+    named = [bool(one.heads & value.heads) for one in counts if one.heads]
+    return len(counts) > 1 and (all(named) or not any(named)) and math.isclose(sum(one.figures[0] for one in counts), value.figures[0])
 
 
-def _is_rest(value: Value, stated: Reading, read: Sequence[Reading]) -> bool:
+def _is_part(value: Value, unit: Reading) -> bool:
+    """Whether a count is a stated share of a stated count: 55 % of 1.3 million, 715,000."""
+    shares, wholes = (_amounts([one.value for one in unit.values], dimension) for dimension in ("ratio", "number"))
+    return any(math.isclose(value.figures[0], part * whole, rel_tol=0.01) for share in shares for part in (share, 1 - share) for whole in wholes if part)
+
+
+def _is_rest(placed: Placed, stated: Reading, read: Sequence[Reading]) -> bool:
     """Whether a count is the rest: "four of the seven", where a unit says three of the seven."""
+    value = placed.value
     mine = {one.value.figures[0] for one in stated.values if one.value.kind == "number"}
     for unit in read:
-        counts = [one.value.figures[0] for one in unit.values if one.value.kind == "number"]
-        if any(whole in mine and whole - part == value.figures[0] for whole in counts for part in counts if part != whole):
+        parts = [one for one in unit.values if one.value.kind == "number"]
+        counts = [one.value.figures[0] for one in parts]
+        if any("of" in one.right and other.value.figures[0] - one.value.figures[0] == value.figures[0] for one, other in pairwise(parts)):
+            return True
+        if any("of" in placed.beside and whole in mine and whole - part == value.figures[0] for whole in counts for part in counts if part != whole):
             return True
     return False
 
@@ -147,7 +188,7 @@ def _is_ratio(value: Value, known: Sequence[Value]) -> bool:
     share = value.readings[0][1]
     figure = value.figures[0] if value.figures else 0.0
     rounded = 0.0051 * last_place(figure) if not value.words and figure else 0.0
-    near = max(0.03 * share if value.hedge or value.words else 0.0, rounded)
+    near = max((0.1 if value.words else 0.03) * share if value.hedge or value.words else 0.0, rounded)
     if any(abs(share + other - 1) <= max(rounded, 1e-6) for other in _amounts(known, "ratio")):
         return True
     for low, high in islice(_grown(known), PAIRS_MAX):
@@ -163,19 +204,21 @@ def _grown(known: Sequence[Value]) -> Iterator[tuple[float, float]]:
                 yield low, high
 
 
-def _is_rate(value: Value, known: Sequence[Value], stated: Reading, read: Sequence[Reading]) -> bool:
+def _is_rate(placed: Placed, read: Sequence[Reading]) -> bool:
     """Whether a price is a known one by another period: 950 a month, 11,400 a year."""
-    if not stated.words & _RATE_WORDS or not any(unit.words & _RATE_WORDS for unit in read):
+    if not placed.beside & _RATE_WORDS:
         return False
-    dimension, amount = value.readings[0]
+    known = [one.value for unit in read for one in unit.values if one.beside & _RATE_WORDS]
+    dimension, amount = placed.value.readings[0]
+    near = 0.06 if placed.value.hedge else 0.01
     return any(
-        math.isclose(max(amount, other) / min(amount, other), rate, rel_tol=0.01) for other in _amounts(known, dimension) for rate in _RATES if amount and other
+        math.isclose(max(amount, other) / min(amount, other), rate, rel_tol=near) for other in _amounts(known, dimension) for rate in _RATES if amount and other
     )
 
 
 def _is_product(value: Value, stated: Reading, read: Sequence[Reading]) -> bool:
     """Whether dose and number make the same in both: two 5 mg tablets and 10 mg, 1 g a day and 500 mg twice daily."""
-    counted, often = _products(stated, "number"), _products(stated, "frequency")
+    counted, often = _products(stated, "number", value), _products(stated, "frequency", value)
     single = {value.readings[0]} if value.kind == "quantity" else set()
     for unit in read:
         plain = {one.value.readings[0] for one in unit.values if one.value.kind == "quantity"}
@@ -191,14 +234,14 @@ def _meet(mine: set[tuple[str, float]], its: set[tuple[str, float]]) -> bool:
     return any(name == other and math.isclose(one, two, rel_tol=1e-6) for name, one in mine for other, two in its)
 
 
-def _products(reading: Reading, kind: str) -> set[tuple[str, float]]:
-    """Each quantity of a text times the count, or the frequency, that stands beside it."""
+def _products(reading: Reading, kind: str, only: Value | None = None) -> set[tuple[str, float]]:
+    """Each quantity of a text times the count, or the frequency, that stands beside it; of the one value only where it is given."""
     out: set[tuple[str, float]] = set()
     for one, other in pairwise([placed.value for placed in reading.values][:_VALUES_MAX]):
         for dose, times in ((one, other), (other, one)):
-            if dose.kind != "quantity" or times.kind != kind or not times.readings:
+            if dose.kind != "quantity" or times.kind != kind or not times.readings or (only is not None and only not in (dose, times)):
                 continue
             (name, amount), count = dose.readings[0], times.readings[0][1]
-            if 1 < count <= 24 and 0 <= other.first - one.after <= 3:
+            if 1 <= count <= 24 and 0 <= other.first - one.after <= 3:
                 out.add((name, amount * count))
     return out

@@ -8,6 +8,8 @@ from touchstone.scorers.summary.values.numerals import Numeral, numeral
 from touchstone.scorers.summary.values.tokens import Tokens
 
 MINUTES_A_DAY, NOON = 1440, 720
+#: So far from the hour that it names "about seven", or "shortly after eleven", may be.
+ROUNDED_MINUTES = 20
 _MINUTES = {"five": 5.0, "ten": 10.0, "twenty": 20.0, "5": 5.0, "10": 10.0, "20": 20.0, "25": 25.0}
 
 
@@ -47,6 +49,8 @@ def clock(tokens: Tokens, place: int) -> Clock | None:
     late, end = _half_of_day(tokens, after)
     if late is not None and hour <= 12:
         return _of(hour, 0, late, end)
+    if tokens.starts(after, "at", "night") and 1 <= hour <= 12 and tokens.text(place - 1) in {"at", "after", "before", "by", "until", "around", "about"}:
+        return _of(hour, 0, hour >= 6, after + 2)
     if (
         len(tokens.text(place)) == 4
         and tokens.text(place).isdigit()

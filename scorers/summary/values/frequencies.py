@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from touchstone.scorers.summary.lexical import STOPWORDS
 from touchstone.scorers.summary.values.measures import article_span
 from touchstone.scorers.summary.values.numerals import numeral
 from touchstone.scorers.summary.values.tokens import Tokens
@@ -27,7 +28,7 @@ def frequency(tokens: Tokens, place: int, before: list[Value]) -> Value | None:
         _shorthand(tokens, place)
         or _times(tokens, place)
         or (_every(tokens, place) if word in {"every", "each", "per"} else None)
-        or _adverb(tokens, place)
+        or _adverb(tokens, place, before)
         or (_rate(tokens, place, before) if word in {"a", "an"} else None)
         or (_part_of_day(tokens, place) if word in {"in", "at"} else None)
         or article_span(tokens, place)
@@ -82,7 +83,8 @@ def _times(tokens: Tokens, place: int) -> Value | None:
     after += tokens.text(after) == "-" and tokens[after].close
     period_s, end = _period(tokens, after)
     if period_s:
-        return _found(tokens, place, end, times * DAY_S / period_s, times=times)
+        often = _found(tokens, place, end, times * DAY_S / period_s, times=times)
+        return often._replace(readings=(*often.readings, ("rate", times))) if period_s == SPANS_S["minute"] else often
     if sure or word == "once" or tokens.text(place + 1) in {"as", "the"}:
         return None
     return Value(
@@ -145,10 +147,12 @@ def _every(tokens: Tokens, place: int) -> Value | None:
     return _found(tokens, place, place + 2, DAY_S / period_s, weak=period_s > DAY_S) if period_s and period_s >= 3600 else None
 
 
-def _adverb(tokens: Tokens, place: int) -> Value | None:
+def _adverb(tokens: Tokens, place: int, before: list[Value]) -> Value | None:
+    """Daily, weekly; before the word that it describes ("a weekly paper") it says how often of that alone."""
     word = tokens.text(place)
     period_s = ADVERBS_S.get(word)
-    return _found(tokens, place, place + 1, DAY_S / period_s, weak=word == "quarterly") if period_s else None
+    describes = tokens[place + 1].kind == "word" and tokens.text(place + 1) not in STOPWORDS and not (before and before[-1].after == place)
+    return _found(tokens, place, place + 1, DAY_S / period_s, weak=word == "quarterly" or describes) if period_s else None
 
 
 def _rate(tokens: Tokens, place: int, before: list[Value]) -> Value | None:

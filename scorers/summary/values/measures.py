@@ -12,6 +12,8 @@ SIGNS = frozenset(CURRENCY_SIGNS)
 _CODES = frozenset({"usd", "eur", "gbp", "chf", "jpy", "aud", "cad", "inr", "cny", "sek", "nok", "dkk"})
 _YEAR_S = YEAR_DAYS * DAY_S
 _OLD = frozenset({"old", "olds"})
+#: "A woman of 72" tells her age.
+_PERSONS = frozenset(["man", "woman", "boy", "girl", "lady", "gentleman", "male", "female", "youth", "child"])
 _FULL = frozenset({"full", "whole", "consecutive", "further", "more", "additional", "long", "straight", "successive", "calendar", "working", "business"})
 _PRESSURE_WORDS = frozenset({"bp", "pressure", "blood", "systolic", "diastolic", "hypertensive", "hypertension", "mmhg", "readings", "reading"})
 #: A span after an article counts only beside one of these; "900 a year" is a rate.
@@ -67,7 +69,8 @@ def share(tokens: Tokens, place: int, found: Numeral) -> Value | None:
             return None
         if tokens.text(_of_a(tokens, after)) in SPANS_S.keys() | UNITS.keys() and _of_a(tokens, after) > after:
             return None
-        return _value("percentage", tokens, place, after, (("ratio", value),), (value,))
+        part = _value("percentage", tokens, place, after, (("ratio", value),), (value,))
+        return part._replace(weak=tokens.text(after - 1) == "half" and tokens[after].kind == "word" and tokens.text(after) not in STOPWORDS)
     if not value.is_integer() or found.form != "cardinal":
         return None
     return _of_so_many(tokens, place, found)
@@ -136,7 +139,13 @@ def age(tokens: Tokens, place: int, found: Numeral) -> Value | None:
     before = tokens.text(place - 1)
     if before in {"aged", "age", "ages"} or (before in {"of", "at", "to", "was", "is"} and tokens.text(place - 2) in {"age", "aged"}):
         return _aged(tokens, place, after, value, _YEAR_S)
+    if tokens.text(after) in {"or", "and"} and tokens.text(after + 1) in {"older", "younger"}:
+        return _aged(tokens, place, after, value, _YEAR_S)
+    if before == "of" and tokens.text(place - 2) in _PERSONS and tokens[after].kind != "number":
+        return _aged(tokens, place, after, value, _YEAR_S)
     between = before == "," and tokens.text(after) == "," and tokens[place - 2].capital and not tokens[place - 2].opens_line and value >= 1
+    bracketed = before == "(" and tokens.text(after) == ")" and tokens[place - 2].capital and not tokens[place - 2].opens_line and 15 < value < 111
+    between = between or bracketed
     alone = before == "at" and tokens[place - 1].capital and tokens.text(after) == ","
     return _aged(tokens, place, after, value, _YEAR_S) if (between and value < 111) or alone else None
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 from touchstone.scorers.summary.values.tokens import Tokens
 from touchstone.scorers.summary.values.value import Value
 
-_JOINS = frozenset({"x", "×", "by", "-", "to", "and", "or", "through", "until", "versus", "v", "against"})
+_JOINS = frozenset({"x", "×", "by", "-", ":", "to", "and", "or", "through", "until", "versus", "vs", "v", "against", "→"})
+#: What joins two numbers to one statement, whose other half shows what the one is of.
+_MATING = _JOINS - {"or", "and"}
 #: Between these a word may stand that both count: "nine votes to four".
-_OPPOSING = frozenset({"to", "against", "versus"})
+_OPPOSING = frozenset({"to", "against", "versus", "vs"})
 _SPANNING = frozenset({"-", "to", "through", "until"})
 
 
@@ -18,9 +20,15 @@ def joined(tokens: Tokens, values: list[Value]) -> list[Value]:
         one, two = out[index], out[index + 1]
         place = one.after + (tokens.text(one.after + 1) in _OPPOSING and two.first == one.after + 2)
         sign = tokens.text(place)
-        if two.first != place + 1 or sign not in _JOINS:
+        rough = sign == "to" and two.hedge and two.first == place + 2
+        arrow = rough or (sign == "-" and tokens.text(place + 1) == ">")
+        if two.first != place + 1 + arrow or sign not in _JOINS:
+            continue
+        if sign == ":" and not (tokens[place].close and tokens[place + 1].close):
             continue
         one = _in_unit_of(one, two)
+        if sign in _MATING or (sign == "and" and tokens.text(one.first - 1) == "between"):
+            one, two = one._replace(mate=1), two._replace(mate=-1)
         spanning = (sign in _SPANNING and tokens.text(one.first - 1) != "from") or (sign == "and" and tokens.text(one.first - 1) == "between")
         if one.kind == two.kind == "number" and sign in _SPANNING | _OPPOSING | {"v"}:
             shared = one.heads | two.heads

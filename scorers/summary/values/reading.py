@@ -20,7 +20,7 @@ _MARKED = frozenset({"step", "figure", "fig", "table", "item", "point", "section
 _NO_COUNT = frozenset(["the", "this", "that", "each", "every", "any", "which", "no", "another", "only", "some", "other"])
 #: Words behind a number that it does not count.
 _NOT_COUNTED_WRITTEN = """
-    daily weekly monthly nightly hourly twice thrice every bid tid tds qid qds bd od qd percent percentage were am pm ago later earlier
+    daily weekly monthly nightly hourly twice thrice every bid tid tds qid qds bd od qd percent percentage were am pm ago later earlier last next late early yesterday today tomorrow
 """
 _NOT_COUNTED = frozenset(_NOT_COUNTED_WRITTEN.split())
 _HEDGES: tuple[tuple[tuple[str, ...], Hedge], ...] = (
@@ -30,7 +30,7 @@ _HEDGES: tuple[tuple[tuple[str, ...], Hedge], ...] = (
     (("no", "more", "than"), "under"), (("not", "more", "than"), "under"), (("less", "than"), "under"), (("fewer", "than"), "under"), (("up", "to"), "under"),
     (("at", "most"), "under"), (("maximum", "of"), "under"), (("under",), "under"), (("below",), "under"), (("<",), "under"), (("≤",), "under"),
     (("just", "under"), "nearly"), (("just", "below"), "nearly"), (("short", "of"), "nearly"), (("nearly",), "nearly"), (("almost",), "nearly"),
-    (("approaching",), "nearly"), (("close", "to"), "about"), (("about",), "about"), (("around",), "about"), (("roughly",), "about"),
+    (("approaching",), "nearly"), (("soon", "be"), "nearly"), (("turning",), "nearly"), (("soon", "turn"), "nearly"), (("close", "to"), "about"), (("about",), "about"), (("around",), "about"), (("roughly",), "about"),
     (("approximately",), "about"), (("approx",), "about"), (("approx", "."), "about"), (("some",), "about"), (("circa",), "about"), (("ca", "."), "about"),
     (("c", "."), "about"), (("~",), "about"), (("≈",), "about"), (("near",), "about"), (("estimated",), "about"), (("barely",), "about"),
     (("not", "quite"), "nearly"),
@@ -104,7 +104,8 @@ def _clock(tokens: Tokens, place: int) -> list[Value]:
     if not found:
         return []
     readings = tuple(("clock", minutes) for minutes in found.readings)
-    return [Value("clock", tokens[place].start, tokens[found.after - 1].end, place, found.after, readings)]
+    hedge: Hedge = "about" if tokens.text(place - 1) in {"after", "before", "past"} else _hedge(tokens, place, found.after)
+    return [Value("clock", tokens[place].start, tokens[found.after - 1].end, place, found.after, readings, hedge=hedge)]
 
 
 def _date(tokens: Tokens, place: int) -> list[Value]:
@@ -158,11 +159,11 @@ def _count(tokens: Tokens, place: int, found: Numeral, hedge: Hedge) -> list[Val
         "ordinal" if kind == "ordinal" else "number", token.start, end, place, found.after, readings, found.readings, hedge=hedge, words=not found.figures
     )
     behind = heads(tokens, counted, following_only=True)
-    label = not behind and kind != "ordinal"
+    label = not behind and kind != "ordinal" and value.is_integer()
     counted = counted._replace(heads=heads(tokens, counted) if label else behind)
     counted = counted._replace(label=label and bool(counted.heads))
     named = tokens.text(place - 1) == "-" and token.close and tokens[place - 1].close and tokens[place - 2].kind in {"word", "code"}
-    if (named and found.figures and value < 100) or tokens.text(place - 1) == "top":
+    if (named and found.figures and value < 100) or tokens.text(place - 1) in {"top", "possible", "maximum", "potential", "every"}:
         return [counted._replace(weak=True)]
     slight = not counted.heads or tokens.text(found.after) == "of"
     if kind == "ordinal" and not counted.heads and not found.figures:
@@ -204,7 +205,7 @@ def _hedge(tokens: Tokens, place: int, after: int) -> Hedge:
     article = tokens.text(place - 1) in {"a", "an", "the"}
     for words, hedge in _LONGEST_FIRST:
         for start in {place, place - article}:
-            if tokens.starts(start - len(words), *words):
+            if tokens.starts(start - len(words), *words) and not (words == (">",) and tokens.text(start - 2) == "-"):
                 return hedge
     if tokens.starts(after, "-", "odd") or tokens.starts(after, "or", "thereabouts"):
         return "about"

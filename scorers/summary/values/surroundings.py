@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from touchstone.scorers.summary.lexical import STOPWORDS
@@ -39,15 +40,34 @@ _MEASURED_WRITTEN = """
 _MEASURED = frozenset(map(stem, _MEASURED_WRITTEN.split()))
 #: Words on each side that are taken for a value's own.
 BESIDE = 3
+#: Words on each side that show that two values stand in the same place of the same sentence.
+FRAME = 2
+#: Words of a sentence's part further from a value than this are not its own: of a long sentence much is about something else.
+OWN_WORDS = 9
+#: Words on each side by which the owner of an age is known.
+OWNER_WORDS = 4
 
 
 class Placed(NamedTuple):
-    """A value with the stems around it: `near` in its part of the sentence, `far` in all of it. `beside`: the few words next to it as they are."""
+    """A value with the stems around it: `near` in its part of the sentence, `far` in all of it. `beside`: the few words next to it as they are.
+
+    `left` and `right`: the words before and behind it, in their order; `close`: stems of the words next to it, across the signs that part a sentence.
+    """
 
     value: Value
     near: frozenset[str]
     far: frozenset[str]
     beside: frozenset[str]
+    left: tuple[str, ...] = ()
+    right: tuple[str, ...] = ()
+    close: frozenset[str] = frozenset()
+
+    def framed_as(self, other: Placed) -> bool:
+        """Whether the same words stand before and behind both values, words of content among them: one sentence is a copy of the other one there."""
+        if self.left[-1:] != other.left[-1:] or self.right[:1] != other.right[:1]:
+            return False
+        before, behind = _content(self.left[::-1], other.left[::-1]), _content(self.right, other.right)
+        return (before >= 1 and behind >= 1) or (before + behind >= 1 and self.left == other.left and self.right == other.right)
 
 
 class Reading(NamedTuple):
@@ -74,17 +94,38 @@ def look(text: str) -> Reading:
     inside = {place for value in values for place in range(value.first, value.after)}
     content = {place: stem(token.text) for place, token in enumerate(tokens.items) if place not in inside and _tells(token.kind, token.text)}
     parts = _parts(tokens, inside)
-    stems: dict[int, set[str]] = {}
+    stems: dict[int, list[tuple[int, str]]] = {}
     for place, word in content.items():
-        stems.setdefault(parts[place], set()).add(word)
+        stems.setdefault(parts[place], []).append((place, word))
     everything = frozenset(content.values())
     placed = []
     for value in values:
         part = parts[value.first]
-        near = frozenset(stems.get(part) or stems.get(part - 1) or stems.get(part + 1) or ())
-        beside = (tokens.text(place) for place in (*range(value.first - BESIDE, value.first), *range(value.after, value.after + BESIDE)))
-        placed.append(Placed(value, near, everything, frozenset(beside)))
+        own = stems.get(part) or stems.get(part - 1) or stems.get(part + 1) or ()
+        near = frozenset(word for place, word in own if value.first - OWN_WORDS <= place < value.after + OWN_WORDS)
+        beside = (tokens.text(place) for place in _around(value, BESIDE))
+        left = tuple(tokens.text(place) for place in range(value.first - FRAME, value.first))
+        right = _behind(tokens, value.after)
+        close = frozenset(content[place] for place in _around(value, OWNER_WORDS) if place in content)
+        placed.append(Placed(value, near, everything, frozenset(beside), left, right, close))
     return Reading(tuple(placed), everything, frozenset(token.text for token in tokens.items if token.kind in {"word", "code"}))
+
+
+def _behind(tokens: Tokens, place: int) -> tuple[str, ...]:
+    """The words behind a value; what ends a sentence is the same as its end."""
+    words = [tokens.text(one) for one in range(place, place + FRAME)]
+    return ("", "") if words[0] in {".", ";", "!"} and not words[-1] else tuple(words)
+
+
+def _around(value: Value, count: int) -> Iterator[int]:
+    """The places of so many tokens before and behind a value."""
+    yield from range(value.first - count, value.first)
+    yield from range(value.after, value.after + count)
+
+
+def _content(mine: Sequence[str], its: Sequence[str]) -> int:
+    """How many words of content are equal, place by place."""
+    return sum(one == other and len(one) > 1 and one not in STOPWORDS and not one[0].isdigit() for one, other in zip(mine, its, strict=False))
 
 
 def laboratory(placed: Placed) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Literal, NamedTuple
 
+from touchstone.scorers.summary.values.clocks import ROUNDED_MINUTES
 from touchstone.scorers.summary.values.dates import When
 
 Kind = Literal["number", "ordinal", "age", "quantity", "frequency", "date", "clock", "duration", "money", "percentage"]
@@ -12,6 +13,8 @@ Hedge = Literal["", "about", "nearly", "over", "under"]
 
 #: How far "about" reaches, and the same for fractions and spans in words: "about a third" of 31 %, "about an hour" of 55 minutes.
 ABOUT, ABOUT_FRACTION = 0.055, 0.12
+#: How far "more than" and "less than" a fraction in words reach: 38 % is more than a third, 61 % more than half.
+OVER_FRACTION = 0.3
 #: A rounded value may be so far from what it rounds.
 ROUNDED = 0.025
 #: A month has 28 to 31 days: calendars are compared a little loosely.
@@ -19,6 +22,10 @@ CALENDAR = 0.09
 #: What is told in another system of units is rounded: 1,000 feet, 300 metres.
 CONVERTED = 0.03
 _EXACT = 1e-6
+#: A number of so many figures that are not zero says what it is by itself.
+TELLING_FIGURES = 3
+#: From here on a number is no other one's bound by chance.
+LARGE = 100
 
 
 class Value(NamedTuple):
@@ -27,6 +34,7 @@ class Value(NamedTuple):
     `readings`: dimension and amount, the likeliest first, in one unit for each dimension. `figures`: the number as it is written.
     `whens`: what a date may mean. `span`: the range of which it is an end, in the dimension of its first reading. `heads`: stems of what it counts
     or labels (`label`, as in "room 310"). `weak`: too slight to be called wrong. `clinical`: 2 always, 1 where the text is clinical.
+    `mate`: where the value that is joined to it stands among the text's, 1 behind it, -1 before it: "9 to 4", "from 18 to 60", "6 × 4 mm".
     """
 
     kind: Kind
@@ -44,6 +52,23 @@ class Value(NamedTuple):
     clinical: int = 0
     words: bool = False
     label: bool = False
+    mate: int = 0
+
+    @property
+    def is_telling(self) -> bool:
+        """Whether it has so many figures that two texts hardly write it by chance."""
+        digits = f"{self.figures[0]:.10g}".replace(".", "").strip("0") if self.figures else ""
+        return len(digits) >= TELLING_FIGURES
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it is written as a whole number."""
+        return bool(self.figures) and self.figures[0].is_integer()
+
+    @property
+    def is_score(self) -> bool:
+        """Whether it is one of two bare numbers that are joined: 3-2."""
+        return bool(self.mate) and self.kind == "number" and not self.heads
 
 
 def same(here: Value, there: Value) -> bool:
@@ -66,6 +91,8 @@ def _bounded(here: Value, mine: When, there: Value, its: When) -> bool:
     """Whether a date keeps to the other one's "before" or "after"; two dates with the same such word must be the same."""
     if here.hedge == there.hedge or not (here.hedge or there.hedge):
         return False
+    if mine.day is not None and its.day is not None and mine.months == its.months:
+        return False
     if here.hedge in {"over", "under"}:
         return its.follows(mine) is (here.hedge == "over")
     return there.hedge in {"over", "under"} and mine.follows(its) is (there.hedge == "over")
@@ -76,8 +103,10 @@ def leaves_room(rough: Value, exact: Value) -> bool:
     if rough.whens and exact.whens:
         return all(its.leaves_open(mine) for its in rough.whens for mine in exact.whens if its.agreement(mine))
     if rough.hedge in {"over", "under"} and rough.hedge != exact.hedge:
-        return not any(math.isclose(mine, its, rel_tol=0.01) for dimension, mine in exact.readings for other, its in rough.readings if dimension == other)
-    return rough.span is not None and exact.span is None
+        near = 0.01 if max(rough.figures, default=0.0) < LARGE else 0.1
+        return not any(math.isclose(mine, its, rel_tol=near) for dimension, mine in exact.readings for other, its in rough.readings if dimension == other)
+    ends = rough.span is not None and not any(math.isclose(end, mine, rel_tol=0.01) for end in rough.figures for mine in exact.figures)
+    return ends and exact.span is None
 
 
 def comparable(here: Value, there: Value) -> bool:
@@ -151,6 +180,8 @@ def _scale(value: Value, amount: float) -> float:
 
 def _reaches(hedged: Value, amount: float, other: float) -> bool:
     """Whether "about", "nearly", "over" or "under" the amount may be the other one."""
+    if hedged.kind == "clock":
+        return bool(hedged.hedge) and abs(amount - other) <= ROUNDED_MINUTES
     low, high = _reach(hedged, amount)
     return min(low, high) <= other <= max(low, high)
 
@@ -167,7 +198,7 @@ def _reach(hedged: Value, amount: float) -> tuple[float, float]:
     if hedged.hedge == "nearly":
         return 0.85 * amount, 1.01 * amount
     step = last_place(hedged.figures[0]) / hedged.figures[0] if hedged.figures and hedged.figures[0] else 0.0
-    far = min(0.5, max(0.1, 1.5 * step))
+    far = OVER_FRACTION if fraction else min(0.5, max(0.1, 1.5 * step))
     return (amount, (1 + far) * amount) if hedged.hedge == "over" else ((1 - far) * amount, amount)
 
 

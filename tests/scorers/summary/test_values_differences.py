@@ -103,6 +103,91 @@ def test_ambiguous_rough_or_differently_written_values_are_no_conflict(sentence:
 
 
 @pytest.mark.parametrize(
+    ("sentence", "unit"),
+    [
+        ("The court decided by three votes to one.", "The court decided by two votes to one."),
+        ("An artery was narrowed by 90%, and three stents were placed.", "One artery was narrowed by 90%, and two stents were placed."),
+        ("He was sentenced in May 2012 to six years for frauds that ended in 2018.", "He was sentenced in May 2021 to six years for frauds that ended in 2018."),
+        ("The company sold 1.3 million drills, of which 45% went abroad.", "The company sold 1.3 million drills, of which 55% went abroad."),
+        ("Revenue will be £890 million this year.", "Revenue will be £980 million this year, and net debt is £74 million."),
+        ("They had six shots to the visitors' 17.", "They had 17 shots to the visitors' six."),
+    ],
+)
+def test_a_copied_sentence_with_another_value_is_wrong_though_the_value_could_be_worked_out(sentence: str, unit: str) -> None:
+    assert rules(sentence, [unit])
+
+
+@pytest.mark.parametrize(
+    ("sentence", "unit"),
+    [
+        ("Profit rose to £26.9 million from £31.4 million.", "Profit rose to £31.4 million from £26.9 million."),
+        ("The order was cut from £650,000 to £900,000.", "The order was cut from £900,000 to £650,000."),
+        ("A run takes 41 minutes, down from 17 minutes.", "A run takes 17 minutes, down from 41 minutes."),
+    ],
+)
+def test_a_change_that_is_turned_round_is_found_at_both_ends(sentence: str, unit: str) -> None:
+    assert len(rules(sentence, [unit])) == 2
+
+
+@pytest.mark.parametrize(
+    ("sentence", "unit"),
+    [
+        ("The marker rose from 81 to over 1,200.", "Troponin rose from 18 to 1,240 ng/L."),
+        ("Mortality: 38% versus 8%.", "At the highest dose 38% died, against 4% of the controls."),
+    ],
+)
+def test_a_value_beside_the_same_other_half_of_a_pair_is_wrong(sentence: str, unit: str) -> None:
+    assert rules(sentence, [unit])
+
+
+@pytest.mark.parametrize(
+    ("sentence", "units"),
+    [
+        ("Denby remain 14 points behind Rovers.", ["Rovers have 19 points from ten games.", "Denby have five points."]),
+        ("Roughly 715,000 of the drills went abroad.", ["The company sold 1.3 million drills, of which 55% went abroad."]),
+        ("Nine hundred people in the district died or were hurt.", ["At least 134 people died in the district and 766 were injured."]),
+        ("Of the bridges only thirteen remained.", ["The water destroyed 62 of 75 bridges."]),
+        ("The river rose 4.8 metres above its old mark.", ["The river rose to 8.7 metres.", "The old mark of the river was 3.9 metres."]),
+        ("The peak was forecast for about seven in the evening.", ["The warning came at 11.09 pm, four hours after the peak was forecast."]),
+        ("The warning came shortly after eleven at night.", ["The warning came at 11.09 pm."]),
+        ("She takes up to 4 g of paracetamol daily.", ["She takes paracetamol 1 g four times a day."]),
+        ("His contract is worth around six million pounds a year.", ["His contract is worth £120,000 a week."]),
+        ("She married at 28.", ["She was born in 1871.", "She married in 1899."]),
+    ],
+)
+def test_what_follows_from_stated_values_is_no_conflict(sentence: str, units: list[str]) -> None:
+    assert rules(sentence, units) == []
+
+
+@pytest.mark.parametrize(
+    ("sentence", "units"),
+    [
+        ("More than a third of the larvae died.", ["Of the larvae 38% died."]),
+        ("Mrs Crowe, who will soon be ninety, fell.", ["Mrs Edith Crowe, 89, fell at home."]),
+        ("Protection might be as low as 72%.", ["Protection was 81.4% (95% CI 72.3 to 87.6)."]),
+        ("The heart beat 22 times a minute slower.", ["Heart rate dropped by 22 beats per minute."]),
+        ("They add a half marathon next year.", ["Prize money was 12 per cent more than last year."]),
+    ],
+)
+def test_rough_values_and_other_ways_to_write_one_are_no_conflict(sentence: str, units: list[str]) -> None:
+    assert rules(sentence, units) == []
+
+
+@pytest.mark.parametrize(
+    ("sentence", "units"),
+    [
+        ("He left after 17 seasons.", ["The captain leaves after 17 years.", "He scored 11 goals in 46 games last season."]),
+        ("About 12,000 people got the vaccine.", ["Seven people died in the vaccine group and four in the placebo group."]),
+        ("More than 18,000 participants got the vaccine.", ["18,240 adults took part.", "35 vaccinated and 94 unvaccinated participants fell ill."]),
+        ("They lost 1-0 away from home on the last day.", ["The club has lost four managers in the years since its last title."]),
+        ("The trial had 412 volunteers.", ["The mean difference was 1.2 cramps for the volunteers."]),
+    ],
+)
+def test_a_value_of_something_else_is_no_conflict(sentence: str, units: list[str]) -> None:
+    assert rules(sentence, units) == []
+
+
+@pytest.mark.parametrize(
     "hostile",
     [
         "1" * 20_000,
