@@ -75,7 +75,8 @@ class Encoder:
         if hub_is_off(offline) or find_spec("huggingface_hub") is None:
             why = "and offline is set" if hub_is_off(offline) else "and the model hub's library is not installed"
             if folder is not None:
-                why = f"nor in base_folder {folder}, {why}"
+                other = " (its files are not the published ones)" if any(_is_complete(there) for there in self._places(folder)) else ""
+                why = f"nor in base_folder {folder}{other}, {why}"
             raise ConfigError(f"{setting}: the weights of {self.title} are not on this machine {why}; run: {self.install} (or set base_folder)")
         try:
             fetched = from_hub(self.hub, self.revision, offline=False, setting=setting, wanted=self.pins)
@@ -87,9 +88,11 @@ class Encoder:
 
     def within(self, folder: Path) -> Path | None:
         """The folder itself or one below it that is named like the encoder, whichever holds its weights."""
-        if (there := folder_here(folder)) is None:
-            return None
-        return next((place for place in (there, there / self.title, there / self.name) if self.is_in(place)), None)
+        return next((place for place in self._places(folder) if self.is_in(place)), None)
+
+    def _places(self, folder: Path) -> tuple[Path, ...]:
+        there = folder_here(folder)
+        return () if there is None else (there, there / self.title, there / self.name)
 
     def is_in(self, folder: Path, *, whole: bool = False) -> bool:
         """Whether the published files lie in a folder, by size first and then by content. `whole`: all of them, not only those that decide."""
@@ -119,6 +122,11 @@ class Encoder:
         except Unreadable as error:
             raise ConfigError(f"{setting}: the packages {self.parts[0]} … {self.parts[-1][-3:]} are damaged: {error}; install them again") from None
         return target
+
+
+def _is_complete(folder: Path) -> bool:
+    """Whether a folder has the files of an encoder, of whatever content."""
+    return all((folder / name).is_file() for name in DECISIVE)
 
 
 def _model_of(module: str) -> Path | None:

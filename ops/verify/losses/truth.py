@@ -68,7 +68,7 @@ def truths(folder: Path) -> list[Truth]:
             where = ".".join(map(str, error.errors(include_input=False)[0]["loc"])) or "the file"
             raise ConfigError(f"{path}: {where} is not as a truth set has it; it needs name, kind, gold and variants") from None
         if any(truth.name == known.name for known in found):
-            raise ConfigError(f"{path}: another file has a gold of the name {truth.name} too; give each its own")
+            raise ConfigError(f"{path}: another file has a gold of the same name; give each its own")
         found.append(truth)
     return found
 

