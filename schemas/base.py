@@ -15,7 +15,8 @@ class Inbound(BaseModel):
 class Outbound(BaseModel):
     """Something Touchstone writes: a misspelled field or a wrong type is a defect of Touchstone, so both are refused."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
+    # Every field is written, those with a default too: its schema says so.
+    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True, json_schema_serialization_defaults_required=True)
 
     @classmethod
     def of_valid(cls, fields: dict[str, Any]) -> Self:

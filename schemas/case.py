@@ -5,8 +5,9 @@ from datetime import datetime
 from typing import Annotated, Any, ClassVar, Literal, TypeVar
 from unicodedata import category
 
-from pydantic import AfterValidator, BeforeValidator, FailFast, Field, StringConstraints, ValidationError
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, FailFast, Field, StringConstraints, ValidationError
 from pydantic_core import PydanticCustomError
+from typing_extensions import TypedDict
 
 from touchstone.schemas.base import Inbound
 
@@ -26,6 +27,12 @@ Identifier = Annotated[str, StringConstraints(min_length=1, max_length=IDENTIFIE
 #: Unicode categories of invisible characters: blanks, separators, control and format characters.
 _UNSEEN = frozenset({"Zs", "Zl", "Zp", "Cc", "Cf"})
 Text = Annotated[str, StringConstraints(max_length=TEXT_CHARS_MAX)]
+
+
+class TextObject(TypedDict):
+    """A text as an object; whatever else it holds is not read."""
+
+    text: Text
 
 
 def _reject_blank(value: str) -> str:
@@ -48,8 +55,10 @@ def _bound_mapping(value: Any) -> Any:
     return value
 
 
+#: What a producer may write: numbers are read as text.
+WrittenCorrelation = Annotated[dict[Identifier, Annotated[str, Field(max_length=1024)] | int | float], Field(max_length=CORRELATION_ITEMS_MAX)]
 Expected = Annotated[str, StringConstraints(max_length=TEXT_CHARS_MAX), AfterValidator(_reject_blank)]
-TextItem = Annotated[Text, BeforeValidator(_text_of)]
+TextItem = Annotated[Text, BeforeValidator(_text_of, json_schema_input_type=Text | TextObject)]
 # FailFast: an array of a million wrong items costs one error, not a million.
 ExpectedList = Annotated[tuple[Expected, ...], FailFast(), Field(max_length=EXPECTATIONS_MAX)]
 TextList = Annotated[tuple[TextItem, ...], FailFast(), Field(max_length=OUTPUT_ITEMS_MAX)]
@@ -72,9 +81,10 @@ class Case(Inbound):
     id: Identifier | None = None
     timestamp: datetime | None = None
     source: Identifier | None = None
-    correlation: Annotated[dict[Identifier, Annotated[str, Field(max_length=1024, coerce_numbers_to_str=True)]], BeforeValidator(_bound_mapping)] = Field(
-        default_factory=dict
-    )
+    correlation: Annotated[
+        dict[Identifier, Annotated[str, Field(max_length=1024, coerce_numbers_to_str=True)]],
+        BeforeValidator(_bound_mapping, json_schema_input_type=WrittenCorrelation),
+    ] = Field(default_factory=dict)
 
     @property
     def case_id(self) -> str | None:
@@ -143,9 +153,29 @@ class SafeOutput(Inbound):
     followup_questions: TextList = ()
 
 
+SAFE_EXAMPLE: dict[str, Any] = {
+    "kind": "safe",
+    "id": "e-1",
+    "timestamp": "2026-01-15T10:30:00Z",
+    "test_id": "I25-BATCH1-001",
+    "archetype": "Process_Auditor",
+    "concern_id": "I25",
+    "batch_id": "I25_batch_1",
+    "batch_size": 12,
+    "expectations": {
+        "signal_generation": {"must_find_signals": ["waited over 24 hours"]},
+        "followup_questions": {"forbidden_terms": ["policy"]},
+        "event_summary": {"must_contain_phrases": ["second queue"]},
+    },
+    "output": {"signals": ["waited over 24 hours", {"text": "no ticket"}], "summary": "It waited in a second queue.", "followup_questions": ["Since when?"]},
+    "correlation": {"run": "42"},
+}
+
+
 class SafeCase(Case):
     """A SAFE v0 test case with the output to score (one line of a batch file, or one event)."""
 
+    model_config = ConfigDict(json_schema_extra={"examples": [SAFE_EXAMPLE]})
     signature: ClassVar[frozenset[str]] = frozenset({"expectations", "output"})
     id_names: ClassVar[tuple[str, ...]] = ("concern_id", "batch_id", "test_id")
     id_content: ClassVar[tuple[str, ...]] = ("archetype", "expectations", "output")

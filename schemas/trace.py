@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import BeforeValidator, Field, FiniteFloat, Strict, StringConstraints
+from pydantic import BeforeValidator, ConfigDict, Field, FiniteFloat, Strict, StringConstraints
 from pydantic_core import PydanticCustomError
 
 from touchstone.schemas.base import Inbound
@@ -56,6 +56,21 @@ class TraceOutputs(Inbound):
         return output
 
 
+EXAMPLE: dict[str, Any] = {
+    "kind": "trace",
+    "id": "e-4",
+    "traceId": "eval-2026-02-04-abc123",
+    "timestamp": "2026-02-04T14:30:00Z",
+    "source": "production",
+    "prompt": "Create an empty record",
+    "outputs": {
+        "fhir": {"content": {"resourceType": "Patient", "id": "nobody"}},
+        "hl7v2": {"content": "MSH|^~\\&|A|B|C|D|20260204143000+0000||ADT^A01|1|P|2.5.1"},
+    },
+    "timing": {"personaGeneration": 6482, "total": 18647},
+}
+
+
 class ProductionTrace(Case):
     """One generated patient: prompt, persona, the outputs per format and how long they took (specification, Production Trace Format).
 
@@ -63,6 +78,7 @@ class ProductionTrace(Case):
     by other parts and change no score. `timing`: step → milliseconds.
     """
 
+    model_config = ConfigDict(json_schema_extra={"examples": [EXAMPLE]})
     signature: ClassVar[frozenset[str]] = frozenset({"traceId", "outputs"})
     # What people add later (annotations, feedback) is not content: the trace with it is the same event.
     id_names: ClassVar[tuple[str, ...]] = ("traceId",)

@@ -205,6 +205,8 @@ class Suite:
     `group(result)`: the batch that a result is reported in; `mixes_concerns`: whether one report may hold several concerns.
     `report(entries, facts)`: a report of results and problems; `verdict(report, gate)` and `view(report)`: the verdict on it, and its contents for display.
     `event(tally)`: what a report event carries of a batch, from a `Tally` or a report, which both have its labels and means.
+    `event_model`: a pydantic model of that; `report_model`: a model, or any type that pydantic knows, of its JSON report where that is its own: with
+    them programs are told what to expect (`touchstone schemas`).
     `layouts`: format → a layout that a specification fixes, as pieces of text.
     `report_type`: the type of its report events, by default `<name>:v<major>:result`. `metrics`: values in the order in which reports name
     them; `value_max`: what a value is divided by to be a share of 1.
@@ -239,6 +241,8 @@ class Suite:
     verdict: Callable[[Any, Gate | None], Verdict] = suite_verdict
     view: Callable[[Any], View] = suite_view
     event: Callable[[Any], Mapping[str, Any]] = suite_event
+    event_model: type[BaseModel] | None = None
+    report_model: Any = None
     layouts: Mapping[str, Callable[[Any, LayoutOptions], Iterable[str]]] = field(default_factory=dict)
     report_type: str = ""
     samples: Callable[[], Samples] | None = None

@@ -2,11 +2,11 @@
 
 from typing import Annotated, Literal
 
-from pydantic import Field, FiniteFloat
+from pydantic import ConfigDict, Field, FiniteFloat
 
 from touchstone.schemas.base import Outbound
 from touchstone.schemas.reports.intervals import Interval
-from touchstone.schemas.reports.safe import Count
+from touchstone.schemas.reports.safe import Count, Ratio
 from touchstone.schemas.result import Finding, Label, NotChecked
 from touchstone.schemas.trace import ClinicalFormat
 
@@ -37,6 +37,37 @@ class ClinicalEntry(Outbound):
     not_checked: tuple[NotChecked, ...] = ()
     checks: dict[str, FiniteFloat] = Field(default_factory=dict)
     findings_dropped: Count = 0
+
+
+class WrittenFinding(Finding):
+    """A finding; one without a suggestion has no such key."""
+
+    model_config = ConfigDict(json_schema_serialization_defaults_required=False)
+
+
+class WrittenEntry(ClinicalEntry):
+    """One file, as the JSON report has it."""
+
+    findings: tuple[WrittenFinding, ...] = ()
+
+
+class ClinicalCounts(Outbound):
+    """How many traces have which label. `total_cases`: those that were scored; `overall_pass_rate`: the share of `pass` among them."""
+
+    total_cases: Count
+    pass_: Count = Field(alias="pass")
+    warn: Count
+    review: Count
+    fail: Count
+    unscored: Count
+    overall_pass_rate: Ratio
+
+
+class ClinicalEvent(Outbound):
+    """Counts of a batch of traces, with Warn apart. `mean_scores`: score → mean, 0 to 100, over the traces that have it."""
+
+    summary: ClinicalCounts
+    mean_scores: dict[str, FiniteFloat]
 
 
 class JudgedFile(Outbound):

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 from typing import Annotated, Literal
 
-from pydantic import ConfigDict, Field, PlainSerializer
+from pydantic import ConfigDict, Field, FiniteFloat, PlainSerializer, WithJsonSchema
 
 from touchstone.schemas.base import Outbound
 from touchstone.schemas.reports.intervals import Interval, Intervals
@@ -19,7 +19,9 @@ def utc_text(moment: datetime) -> str:
     return aware.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-UtcTime = Annotated[datetime, PlainSerializer(utc_text, return_type=str, when_used="json")]
+UtcTime = Annotated[
+    datetime, PlainSerializer(utc_text, return_type=str, when_used="json"), WithJsonSchema({"type": "string", "format": "date-time"}, mode="serialization")
+]
 
 
 class SafeV0Scores(Outbound):
@@ -172,6 +174,13 @@ class SafeV0Summary(Outbound):
     review: Count
     fail: Count
     overall_pass_rate: Ratio
+
+
+class SafeV0Event(Outbound):
+    """The content of `safe:v0:result` (§8.2), and the means; these are empty without a scored case."""
+
+    summary: SafeV0Summary
+    mean_scores: dict[str, FiniteFloat]
 
 
 class SafeV0FailureAnalysis(Outbound):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from touchstone.schemas.reports.clinical import ClinicalEvent, WrittenEntry
 from touchstone.schemas.trace import ClinicalFormat, ProductionTrace
 from touchstone.scorers.base import Suite
 from touchstone.scorers.clinical import checkup, reading, reporting, samples
@@ -62,6 +63,8 @@ SUITE = Suite(
     verdict=reporting.verdict,
     view=reporting.view,
     event=reporting.event,
+    event_model=ClinicalEvent,
+    report_model=list[WrittenEntry],
     layouts=reporting.LAYOUTS,
     samples=samples.samples,
     doctor=checkup.doctor,

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from touchstone.schemas.case import SafeCase
+from touchstone.schemas.reports.safe import SafeV0Event, SafeV0JsonReport
 from touchstone.scorers.base import Place, Samples, Suite
 from touchstone.scorers.safe import checkup, reporting
 from touchstone.scorers.safe.scorer import NAME, VERSION, SafeScorer
@@ -45,6 +46,8 @@ SUITE = Suite(
     verdict=reporting.verdict,
     view=reporting.view,
     event=reporting.event,
+    event_model=SafeV0Event,
+    report_model=SafeV0JsonReport,
     layouts=reporting.LAYOUTS,
     report_type="safe:v0:result",
     samples=samples,

@@ -9,6 +9,7 @@ import asyncio
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
+from touchstone.schemas.reports.summary import LossReport
 from touchstone.schemas.summary import SummaryCase
 from touchstone.scorers.base import ConfigError, Place, Samples, Suite
 from touchstone.scorers.summary import batch
@@ -121,6 +122,7 @@ SUITE = Suite(
     report=batch.report,
     verdict=batch.verdict,
     view=batch.view,
+    report_model=LossReport,
     layouts=batch.LAYOUTS,
     samples=samples,
 )

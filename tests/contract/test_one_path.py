@@ -18,11 +18,13 @@ import pytest
 
 from tests.integration import lexical_engines
 from tests.ops.commands import Commands
+from tests.ops.contracts.fitting import faults, headers_of
 from tests.streams.fakes import FakeRecord
 from touchstone import ascore
 from touchstone.ops.batch.outgoing import Outgoings, Way, event_files
 from touchstone.ops.batch.run import Run
 from touchstone.ops.batch.sources import find_sources
+from touchstone.ops.contracts import schemas
 from touchstone.ops.reports.layouts import FORMATS, lay_out
 from touchstone.ops.store.reports import StoredEntries, Wanted, choose
 from touchstone.ops.store.results import ResultStore
@@ -34,7 +36,7 @@ from touchstone.scorers.registry import known_signatures, load_suite, suite_entr
 from touchstone.scorers.reporting import LayoutOptions
 from touchstone.scorers.reporting.report import Entry
 from touchstone.scorers.scoring import Scoring
-from touchstone.streams.account.batch_reports import payload
+from touchstone.streams.account.batch_reports import encode_report, payload
 from touchstone.streams.account.projection import project
 from touchstone.streams.intake.scoring import RunningSuite, Scored, SliceScorer
 from touchstone.streams.telemetry.metrics import WorkerMetrics
@@ -68,7 +70,7 @@ def runnable() -> Iterator[Any]:
 
 @dataclass
 class Told:
-    """What every way of scoring says of a suite's samples. `by_way`: way → entries, in the order of the files."""
+    """What every way of scoring says of a suite's samples. `by_way`: way → entries, in the order of the files. `sent`: value and headers of each event."""
 
     suite: Suite
     samples: Samples
@@ -76,6 +78,7 @@ class Told:
     facts: RunFacts
     by_way: dict[str, list[Entry]]
     store: ResultStore
+    sent: list[tuple[bytes, list[tuple[str, bytes]]]]
 
     def results(self, way: str) -> list[ScoreResult]:
         return [entry for entry in self.by_way[way] if isinstance(entry, ScoreResult)]
@@ -121,7 +124,7 @@ def told(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
         "store": list(stored),
         "python": calls,
     }
-    yield Told(suite, samples, settings, facts, by_way, store)
+    yield Told(suite, samples, settings, facts, by_way, store, live)
     store.close()
 
 
@@ -237,6 +240,25 @@ def test_the_event_of_every_batch_counts_what_the_report_of_its_files_counts(tol
         assert counts.get("unscored", 0) == labels.get("unscored", 0)
         means = {name: [result.values[name] for result in mine if name in result.values] for name in {name for result in mine for name in result.values}}
         assert close(document["mean_scores"], {name: math.fsum(values) / len(values) for name, values in means.items()}, 1e-9 + told.samples.tolerance)
+
+
+def test_what_flows_and_what_is_reported_fits_what_programs_are_told(told: Told) -> None:
+    promised = schemas([told.suite])
+    for event in events_of(told.suite, told.samples):
+        document = orjson.loads(event)
+        kind = document.get("kind") or next(kind for kind, model in told.suite.cases.items() if model.signature <= document.keys())
+        assert faults(document, promised[f"event.{kind}"], strictly=False) == []
+    for value, headers in told.sent:
+        assert faults(json.loads(value), promised["result"]) == []
+        assert faults(headers_of(headers), promised["event-headers"]) == []
+    for state in told.store.due(1e12, 10_000):
+        document = payload(state, told.store.summary(state.report_id), final=True, suite=told.suite)
+        _, value, headers = encode_report(state, document, told.suite)
+        assert faults(json.loads(value), promised[f"report-event.{told.suite.name}"]) == []
+        assert faults(headers_of(headers), promised["event-headers"]) == []
+    for concern in told.concerns():
+        assert faults(json_of(told, told.report("files", concern)), promised[f"report.{told.suite.name}"]) == []
+        assert faults(json_of(told, told.report("store", concern)), promised[f"report.{told.suite.name}"]) == []
 
 
 @pytest.mark.parametrize("format", FORMATS)

@@ -1,0 +1,65 @@
+"""`touchstone schemas`: what flows, for programs, as JSON Schemas and as an AsyncAPI document."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from touchstone.ops.cli import app
+from touchstone.ops.cli.common.shared import ConfigOption, fail, one_line_errors, settings_from, until_read_no_more
+
+if TYPE_CHECKING:
+    from touchstone.ops.contracts import Contract
+
+
+@app.command()
+def schemas(
+    name: Annotated[str | None, typer.Argument(help="The document to print. Default: list them.", show_default=False)] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="DIR", help="Folder to write all of them to, or the one named.", show_default=False)
+    ] = None,
+    config: ConfigOption = None,
+) -> None:
+    """Print the JSON Schema (2020-12) of an event or a report, or the AsyncAPI 3 document of all topics.
+
+    They cover every installed suite; topic names in the AsyncAPI document are those of the settings.
+
+    Example: touchstone schemas result > result.schema.json
+    """
+    from touchstone.ops.contracts import written
+
+    with one_line_errors():
+        documents = _documents(config)
+    if name is not None and name not in documents:
+        fail(f"there is no schema {name}; `touchstone schemas` lists them")
+    chosen = documents if name is None else {name: documents[name]}
+    if output is not None:
+        _write(output, chosen)
+        return
+    with until_read_no_more():
+        if name is not None:
+            typer.echo(written(documents[name].document), nl=False)
+            return
+        width = max(map(len, documents))
+        for contract in documents.values():
+            typer.echo(f"{contract.name:<{width}}  {contract.what}")
+
+
+def _documents(config: Path | None) -> "dict[str, Contract]":
+    """Name → document."""
+    from touchstone.ops.contracts import ASYNCAPI, Contract, asyncapi, contracts
+
+    documents = [*contracts(), Contract(ASYNCAPI, "the AsyncAPI document of all topics", asyncapi(settings_from(config)))]
+    return {contract.name: contract for contract in documents}
+
+
+def _write(folder: Path, documents: "dict[str, Contract]") -> None:
+    """A file each. Ends with exit 3 where the folder cannot be written."""
+    from touchstone.ops.contracts import written
+    from touchstone.ops.reports.files import check_directory, write_whole
+
+    with one_line_errors():
+        check_directory(folder, "--output")
+        for contract in documents.values():
+            write_whole(folder / f"{contract.name}.json", written(contract.document))
+    typer.echo(f"{len(documents)} document{'' if len(documents) == 1 else 's'} written to {folder}", err=True)

@@ -1,0 +1,257 @@
+"""The AsyncAPI 3 document: topics as channels, what flows on them as messages, with Kafka bindings 0.5.0.
+
+Its schemas are those of `documents`, in the dialect that AsyncAPI reads without being told (JSON Schema draft 7) and with references into the document,
+which is what tools follow.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from pydantic import BaseModel
+from pydantic.json_schema import models_json_schema
+
+from touchstone.ops.contracts import headers as head
+from touchstone.ops.contracts.documents import Mode, kinds, known_suites, opened, report_event
+from touchstone.schemas.ledger import LEDGER_EXAMPLE, LedgerRecord
+from touchstone.schemas.result import RESULT_EXAMPLE, ScoreResult
+from touchstone.schemas.settings.house import Settings
+from touchstone.scorers.base import Suite
+from touchstone.streams.account.batch_reports import BatchState, Summary, encode_report, payload
+from touchstone.streams.account.projection import BatchKey
+from touchstone.streams.wire.codec import LEDGER_TYPE, RESULT_TYPE, Header, encode_ledger
+
+VERSION: Final = "3.0.0"
+#: Of what flows: raised at the first place where a reader must be changed, at the second where something is added.
+CONTRACT_VERSION: Final = "1.0.0"
+BINDING: Final = "0.5.0"
+JSON: Final = "application/json"
+_REPORTED_AT: Final = datetime(2026, 1, 15, 10, 30, tzinfo=UTC)
+_LABELS: Final = Counter({"Pass": 7, "Review": 3, "Warn": 0, "Fail": 2, "unscored": 0})
+_SASL: Final = {"PLAIN": "plain", "SCRAM-SHA-256": "scramSha256", "SCRAM-SHA-512": "scramSha512"}
+Part = dict[str, Any]
+
+
+def asyncapi(settings: Settings | None = None, suites: Iterable[Suite] | None = None) -> Part:
+    """The document, for these suites (by default every one that can be imported here) and with the topics of the settings (by default their own names)."""
+    own, known = settings or Settings(), known_suites(suites)
+    models: list[tuple[type[BaseModel], Mode]] = [(model, "validation") for model in kinds(known).values()]
+    models += [(ScoreResult, "serialization"), (LedgerRecord, "serialization")]
+    events = {suite.name: report_event(suite) for suite in known}
+    models += [(model, "serialization") for model in events.values()]
+    references, defined = models_json_schema(models, ref_template="#/components/schemas/{model}")
+    made = {model: reference for (model, _), reference in references.items()}
+    messages = {
+        **{f"event.{kind}": _event_in(kind, model, made[model], known) for kind, model in kinds(known).items()},
+        "result": _result(made[ScoreResult]),
+        "ledger": _ledger(made[LedgerRecord]),
+        **{f"report-event.{suite.name}": _report(suite, made[events[suite.name]]) for suite in known},
+        "dead-letter": _dead_letter(),
+        "resolution": _resolution(),
+    }
+    secured = own.kafka.security_protocol.startswith("SASL")
+    return {
+        "asyncapi": VERSION,
+        "id": "urn:touchstone",
+        "info": _INFO,
+        "defaultContentType": JSON,
+        "servers": _servers(own, secured=secured),
+        "channels": _channels(own, known),
+        "operations": _operations(own, known),
+        "components": {
+            "messages": messages,
+            "schemas": dict(sorted(_draft_7(opened(defined["$defs"])).items())),
+            **({"securitySchemes": {"sasl": {"type": _SASL[own.kafka.sasl_mechanism]}}} if secured else {}),
+        },
+    }
+
+
+_INFO: Final[Part] = {
+    "title": "Touchstone",
+    "version": CONTRACT_VERSION,
+    "description": "Scores what language models generate, while it is generated. Events to score come in on Kafka; results, reports and dead letters go out.",
+    "license": {"name": "Apache-2.0", "url": "https://www.apache.org/licenses/LICENSE-2.0"},
+}
+
+
+def _servers(settings: Settings, *, secured: bool) -> Part:
+    """A server per address of the settings."""
+    kafka = settings.kafka
+    protocol = "kafka" if kafka.security_protocol.endswith("PLAINTEXT") else "kafka-secure"
+    rest: Part = {"protocol": protocol, **({"security": [{"$ref": "#/components/securitySchemes/sasl"}]} if secured else {})}
+    hosts = kafka.bootstrap_servers.split(",")
+    return {"kafka" if place == 1 else f"kafka-{place}": {"host": host, **rest, "description": "Apache Kafka 3 or 4"} for place, host in enumerate(hosts, 1)}
+
+
+_CHANNEL_WORDS: Final = {
+    "generations": ("Generations", "Events to score. Written by producers."),
+    "traces": ("Traces", "Generated records to score, whole. Written by producers."),
+    "judge": ("Judge", "Events that wait for a judge. Written by workers."),
+    "results": ("Results", "Results and ledger records: together they hold an outcome for every event. Written by workers."),
+    "reports": ("Reports", "Reports of batches, as they grow. Written by the projector."),
+    "dead": ("Dead letters", "Events that could not be read, byte for byte, and what was decided about them. Written by workers and by `touchstone dlq`."),
+}
+
+
+def _channels(settings: Settings, suites: Sequence[Suite]) -> Part:
+    """A channel per topic that something flows on."""
+    told: dict[str, list[str]] = {}
+    for suite in suites:
+        for role in suite.topics:
+            told.setdefault(role, []).extend(f"event.{kind}" for kind in suite.cases if f"event.{kind}" not in told.get(role, ()))
+    told |= {"results": ["result", "ledger"], "reports": [f"report-event.{suite.name}" for suite in suites], "dead": ["dead-letter", "resolution"]}
+    return {role: _channel(settings, role, told[role]) for role in _CHANNEL_WORDS if role in told}
+
+
+def _channel(settings: Settings, role: str, messages: Iterable[str]) -> Part:
+    """One topic."""
+    topics = settings.topics
+    name = getattr(topics, role)
+    binding: Part = {"topic": name, "partitions": topics.partitions}
+    if topics.replication_factor > 0:
+        binding["replicas"] = topics.replication_factor
+    if role == "dead":
+        binding["topicConfiguration"] = {"max.message.bytes": topics.dead_message_bytes_max}
+    title, description = _CHANNEL_WORDS[role]
+    return {
+        "address": name,
+        "title": title,
+        "description": f"{description} The name is the setting topics.{role}.",
+        "messages": {message: {"$ref": f"#/components/messages/{message}"} for message in messages},
+        "bindings": {"kafka": {**binding, "bindingVersion": BINDING}},
+    }
+
+
+def _operations(settings: Settings, suites: Sequence[Suite]) -> Part:
+    """Who reads and writes what: an operation per suite and topic, and those of the house."""
+    found: Part = {}
+    for suite in suites:
+        group = {"groupId": {"type": "string", "const": f"{settings.worker.group_prefix}.{suite.name}"}, "bindingVersion": BINDING}
+        for role in suite.topics:
+            name = f"score.{suite.name}" if len(suite.topics) == 1 else f"score.{suite.name}.{role}"
+            title = f"The workers of {suite.title or suite.name} score events; each suite has its own consumer group"
+            found[name] = _operation("receive", role, [f"event.{kind}" for kind in suite.cases], title, {"kafka": group})
+    found["send.results"] = _operation("send", "results", ["result", "ledger"], "Workers send results, and a ledger of the events without one")
+    found["send.dead-letters"] = _operation("send", "dead", ["dead-letter"], "Workers send what they cannot read")
+    found["send.resolutions"] = _operation("send", "dead", ["resolution"], "`touchstone dlq` sends what was decided about a dead letter")
+    found["read.results"] = _operation("receive", "results", ["result", "ledger"], "Projector and live service read every partition, without a consumer group")
+    found["send.reports"] = _operation("send", "reports", [f"report-event.{suite.name}" for suite in suites], "The projector reports a batch when it changes")
+    return found
+
+
+def _operation(action: str, channel: str, messages: Iterable[str], summary: str, bindings: Part | None = None) -> Part:
+    """One operation."""
+    references = [{"$ref": f"#/channels/{channel}/messages/{message}"} for message in messages]
+    told: Part = {"action": action, "channel": {"$ref": f"#/channels/{channel}"}, "summary": summary, "messages": references}
+    return told | ({"bindings": bindings} if bindings else {})
+
+
+def _message(name: str, title: str, summary: str, headers: Mapping[str, Any], payload: Any, key: Part, **more: Any) -> Part:
+    """One message; `key`: the schema of its record's key."""
+    binding = {"kafka": {"key": key, "bindingVersion": BINDING}}
+    return {"name": name, "title": title, "summary": summary, "contentType": JSON, "headers": dict(headers), "payload": payload, "bindings": binding, **more}
+
+
+def _event_in(kind: str, model: type[BaseModel], reference: Any, suites: Iterable[Suite]) -> Part:
+    """An event to score."""
+    readers = ", ".join(suite.title or suite.name for suite in suites if kind in suite.cases)
+    extra = model.model_config.get("json_schema_extra")
+    written = extra.get("examples", []) if isinstance(extra, dict) else []
+    examples = [{"name": f"{kind}-{number}", "payload": example} for number, example in enumerate(written if isinstance(written, list) else [], 1)]
+    key = {"type": "string", "description": "Any bytes, or none; it decides the partition, and is not read."}
+    named = {"correlationId": {"location": "$message.payload#/id", "description": "The event's own id."}}
+    return _message(kind, f"Event of kind {kind}", f"Scored by {readers}.", head.INPUT_HEADERS, reference, key, **named, **_examples(examples))
+
+
+def _result(reference: Any) -> Part:
+    """A result event."""
+    key = {**head.UUID, "description": "The result's id: a replay has the same."}
+    given = {
+        "content-type": JSON,
+        "ce_specversion": "1.0",
+        "ce_type": RESULT_TYPE,
+        "ce_source": f"/touchstone/{RESULT_EXAMPLE['suite']}",
+        "ce_id": RESULT_EXAMPLE["result_id"],
+        "ce_subject": RESULT_EXAMPLE["event_id"],
+        "ce_time": RESULT_EXAMPLE["scored_at"],
+    }
+    named = {"correlationId": {"location": "$message.payload#/event_id", "description": "The event that was scored."}}
+    examples = [{"name": "result", "headers": given, "payload": RESULT_EXAMPLE}]
+    told = "The scores of one event by one suite."
+    return _message("result", "Result", told, head.event_headers(RESULT_TYPE), reference, key, **named, **_examples(examples))
+
+
+def _ledger(reference: Any) -> Part:
+    """A ledger record."""
+    key = {"type": "string", "pattern": "^ledger/", "description": "ledger/SUITE/TOPIC/PARTITION"}
+    _, _, sent = encode_ledger(LedgerRecord.model_validate(LEDGER_EXAMPLE), _REPORTED_AT)
+    given = _told(sent)
+    examples = [{"name": "ledger", "headers": given, "payload": LEDGER_EXAMPLE}]
+    told = "Outcomes that have no result event, as ranges of offsets of one partition."
+    return _message("ledger", "Ledger record", told, head.event_headers(LEDGER_TYPE), reference, key, **_examples(examples))
+
+
+def _report(suite: Suite, reference: Any) -> Part:
+    """A report event of one suite; the example is made by the code that makes the events."""
+    means = dict.fromkeys(suite.metrics, suite.value_max * 0.75)
+    summary = Summary(sum(_LABELS.values()), _LABELS, means, _REPORTED_AT, None)
+    batch = BatchKey(suite=suite.name, suite_version=suite.version, config_digest="db679b75c764251c", concern_id="I25", batch_id="I25_batch_1")
+    state = BatchState(batch.report_id, batch, 1, 0, emitted_final=False, changed_at=0.0, interval_s=1.0)
+    document = payload(state, summary, True, suite)
+    _, _, headers = encode_report(state, document, suite)
+    examples = [{"name": "batch", "headers": _told(headers), "payload": document}]
+    key = {**head.UUID, "description": "The report's id: every report of the batch has the same."}
+    schema = head.event_headers(suite.report_type, subject="the report's id")
+    told = f"A batch scored by {suite.title or suite.name}; sent again when it changes."
+    return _message(suite.report_type, f"Report of {suite.title or suite.name}", told, schema, reference, key, **_examples(examples))
+
+
+def _dead_letter() -> Part:
+    """A dead letter."""
+    anything: Part = {"description": "The event's own bytes, whatever they are."}
+    key: Part = {"type": "string", "description": "The event's own key."}
+    given = {
+        "__streams.errors.exception": "not_utf8",
+        "__streams.errors.message": "not_utf8 at byte 12",
+        "__streams.errors.topic": "touchstone.generations",
+        "__streams.errors.partition": "3",
+        "__streams.errors.offset": "476",
+        "touchstone.suite": RESULT_EXAMPLE["suite"],
+        "touchstone.suite_version": RESULT_EXAMPLE["suite_version"],
+        "touchstone.failed_at": "2026-01-15T10:30:02+00:00",
+        "touchstone.source_timestamp_ms": "1768473000000",
+    }
+    examples = [{"name": "dead-letter", "headers": given}]
+    told = "An event that could not be read; the headers say why, without quoting it."
+    made = _message("dead-letter", "Dead letter", told, head.DEAD_LETTER_HEADERS, anything, key, **_examples(examples))
+    return made | {"contentType": "application/octet-stream"}
+
+
+def _resolution() -> Part:
+    """A decision about a dead letter."""
+    (example,) = head.RESOLUTION["examples"]
+    given = {"touchstone.resolution": example["resolution"], "touchstone.letter": example["letter"]}
+    key = {"type": "string", "pattern": "^resolution/[0-9]+:[0-9]+$"}
+    told = "What was decided about a dead letter."
+    schema = {name: part for name, part in head.RESOLUTION.items() if name != "examples"}
+    examples = [{"name": "resolution", "headers": given, "payload": example}]
+    return _message("resolution", "Resolution", told, head.RESOLUTION_HEADERS, schema, key, **_examples(examples))
+
+
+def _told(headers: Iterable[Header]) -> dict[str, str]:
+    """Headers as a message example has them."""
+    return {name: value.decode() for name, value in headers}
+
+
+def _examples(examples: Sequence[Part]) -> Part:
+    """The member for examples; none without one."""
+    return {"examples": list(examples)} if examples else {}
+
+
+def _draft_7(schema: Any) -> Any:
+    """A schema of 2020-12 as draft 7 writes it: the places of a tuple are `items`."""
+    if isinstance(schema, dict):
+        made = {key: _draft_7(part) for key, part in schema.items()}
+        return made | {"items": made.pop("prefixItems")} if "prefixItems" in made else made
+    return [_draft_7(part) for part in schema] if isinstance(schema, list) else schema

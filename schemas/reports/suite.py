@@ -1,0 +1,163 @@
+"""What every suite's reports look like to programs: report events, and the JSON documents of suites that have no form of their own."""
+
+from datetime import datetime
+from typing import Annotated, Literal
+
+from pydantic import Field, FiniteFloat
+from pydantic.json_schema import WithJsonSchema
+
+from touchstone.schemas.base import Outbound
+from touchstone.schemas.reports.intervals import Interval, Intervals
+from touchstone.schemas.reports.safe import Count, Ratio
+from touchstone.schemas.result import Finding, Label, Problem, ScoreResult
+
+#: A moment that is written as it is, in UTC.
+Moment = Annotated[str, WithJsonSchema({"type": "string", "format": "date-time"})]
+
+
+class ReportEvent(Outbound):
+    """The report of a batch of live results; the event's type names the suite.
+
+    `timestamp`: when the latest result of the batch was scored. `report_id`: the same for every report of the batch. `final`: whether nothing more is
+    expected: the declared size is reached, or no case has come for a while.
+    """
+
+    concern_id: str
+    batch_id: str
+    timestamp: datetime
+    report_id: str
+    final: bool
+
+
+class SuiteCounts(Outbound):
+    """How many cases have which label. `total_cases`: those that were scored; `overall_pass_rate`: the share of `pass` among them."""
+
+    total_cases: Count
+    pass_: Count = Field(alias="pass")
+    review: Count
+    fail: Count
+    unscored: Count
+    overall_pass_rate: Ratio
+
+
+class SuiteEvent(Outbound):
+    """Counts and means of a batch. `mean_scores`: value → mean over the cases that have it."""
+
+    summary: SuiteCounts
+    mean_scores: dict[str, FiniteFloat]
+
+
+class VerdictDocument(Outbound):
+    """The verdict, and the exit code that says the same: 0 pass, 1 fail, 2 review, 3 error."""
+
+    word: str
+    reason: str
+    exit_code: Literal[0, 1, 2, 3]
+
+
+class DistributionDocument(Outbound):
+    """One value over the cases. `counts`: cases in equal bins between `low` and `high`."""
+
+    name: str
+    low: FiniteFloat
+    high: FiniteFloat
+    counts: tuple[Count, ...]
+
+
+class ProblemDocument(Problem):
+    """Part of the input that got no score. `where`: its place, for people."""
+
+    where_: str = Field(alias="where")
+
+
+class SuiteReportDocument(Outbound):
+    """The report of a batch of any suite, its results last.
+
+    `total`: cases, of which `scored` could be scored; `labels`, `codes`, `unscored` (why not): name → cases. `means`: value → mean over the `counts` cases
+    that have it. `problems`: the first of the inputs that could not be read; `problem_count` counts all.
+    """
+
+    suite: str
+    suite_version: str
+    config_digest: str
+    generated_at: Moment
+    concern_id: str
+    batch_id: str
+    verdict: VerdictDocument
+    total: Count
+    scored: Count
+    pass_rate: Ratio
+    labels: dict[str, Count]
+    means: dict[str, FiniteFloat]
+    intervals: Intervals
+    counts: dict[str, Count]
+    codes: dict[str, Count]
+    unscored: dict[str, Count]
+    models: dict[str, str]
+    distributions: tuple[DistributionDocument, ...]
+    passed_over: Count
+    problem_count: Count
+    problems: tuple[ProblemDocument, ...]
+    results: tuple[ScoreResult, ...]
+
+
+class RateInterval(Outbound):
+    """The 95 % interval of the pass rate (Wilson's); null without a case."""
+
+    level: float = 0.95
+    pass_rate: Interval | None = None
+
+
+class FigureDocument(Outbound):
+    """One headline number as it is shown, and the 95 % interval of a mean."""
+
+    name: str
+    text: str
+    state: Literal["good", "middling", "bad"] | None
+    note: str
+    interval: Interval | None
+
+
+class TableDocument(Outbound):
+    """A small table of texts."""
+
+    title: str
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+class CaseDocument(Outbound):
+    """One case as it is shown."""
+
+    name: str
+    label: Label
+    status: Literal["pass", "review", "fail", "unscored", "error", "passed_over"]
+    group: str
+    class_name: str
+    summary: str
+    why: str
+    findings: tuple[Finding, ...]
+    findings_dropped: Count
+    details: tuple[str, ...]
+    duration_s: FiniteFloat
+
+
+class ViewDocument(Outbound):
+    """The report of a suite that makes reports of its own and says no form of them: what is shown, its cases last."""
+
+    suite: str
+    suite_version: str
+    config_digest: str
+    generated_at: str
+    title: str
+    verdict: VerdictDocument
+    total: Count
+    labels: dict[str, Count]
+    facts: tuple[str, ...]
+    pass_rate: Ratio
+    intervals: RateInterval
+    figures: tuple[FigureDocument, ...]
+    tables: tuple[TableDocument, ...]
+    distributions: tuple[DistributionDocument, ...]
+    problems: tuple[ProblemDocument, ...]
+    cases: tuple[CaseDocument, ...]

@@ -1,0 +1,232 @@
+"""What programs are told of events and reports: it is committed, it is valid, and what really flows fits it."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft7Validator, Draft202012Validator
+
+from tests.ops.commands import Commands
+from tests.ops.contracts.fitting import faults, headers_of
+from tests.ops.reports.toy import SUITE, finding, laid_out, options, problem, report_of, result
+from tests.streams.fakes import FakeRecord
+from touchstone.ops.contracts import ASYNCAPI, asyncapi, schemas, written
+from touchstone.ops.contracts.documents import DIALECT
+from touchstone.ops.reports.layouts import lay_out
+from touchstone.schemas.ledger import LedgerEntry, LedgerRecord
+from touchstone.schemas.reports.suite import SuiteEvent
+from touchstone.schemas.result import ScoreResult
+from touchstone.schemas.settings.house import KafkaSettings, Settings, TopicSettings
+from touchstone.scorers.base import Suite
+from touchstone.scorers.registry import load_suite, suite_entry_points
+from touchstone.scorers.reporting import suite_view
+from touchstone.streams.wire.codec import encode_ledger
+from touchstone.streams.wire.dead_letter import OMITTED, OURS, dead_letter
+
+COMMITTED = Path(__file__).parents[3] / "docs" / "contracts"
+SPECIFICATION = Path(__file__).parent / "asyncapi-specs-6.11.1" / "3.0.0.json"
+HOUSE = tuple(load_suite(name) for name, point in sorted(suite_entry_points().items()) if point.module.startswith("touchstone."))
+SCHEMAS = schemas(HOUSE)
+DOCUMENTS = SCHEMAS | {ASYNCAPI: asyncapi(suites=HOUSE)}
+RENEW = "renew the committed documents with: touchstone schemas --output docs/contracts"
+
+
+@pytest.mark.parametrize("name", sorted(DOCUMENTS))
+def test_the_committed_document_is_what_the_code_says(name: str) -> None:
+    path = COMMITTED / f"{name}.json"
+    assert path.exists(), f"{path.name} is missing; {RENEW}"
+    assert path.read_text(encoding="utf-8") == written(DOCUMENTS[name]), f"{path.name} differs from the code; {RENEW}"
+
+
+def test_nothing_is_committed_that_the_code_does_not_say() -> None:
+    assert {path.stem for path in COMMITTED.glob("*.json")} == set(DOCUMENTS), RENEW
+
+
+def test_every_event_and_every_report_has_a_schema() -> None:
+    suites = {suite.name for suite in HOUSE}
+    kinds = {kind for suite in HOUSE for kind in suite.cases}
+    assert {"result", "ledger", "event-headers", "dead-letter-headers", "resolution", "report"} <= set(SCHEMAS)
+    assert {f"event.{kind}" for kind in kinds} | {f"report-event.{name}" for name in suites} | {f"report.{name}" for name in suites} <= set(SCHEMAS)
+
+
+@pytest.mark.parametrize("name", sorted(SCHEMAS))
+def test_every_schema_is_one_and_its_examples_fit(name: str) -> None:
+    schema = SCHEMAS[name]
+    Draft202012Validator.check_schema(schema)
+    assert (schema["$schema"], schema["$id"]) == (DIALECT, f"urn:touchstone:schema:{name}")
+    assert [fault for example in schema.get("examples", ()) for fault in faults(example, schema)] == []
+
+
+@pytest.mark.parametrize("name", [name for name in sorted(SCHEMAS) if name.startswith("event.") or name in {"result", "ledger"}])
+def test_an_event_has_an_example_that_its_model_reads(name: str) -> None:
+    models: dict[str, Any] = {"result": ScoreResult, "ledger": LedgerRecord}
+    models |= {f"event.{kind}": model for suite in HOUSE for kind, model in suite.cases.items()}
+    for example in SCHEMAS[name]["examples"]:
+        assert models[name].model_validate_json(json.dumps(example))
+
+
+def test_a_reader_may_meet_fields_that_a_schema_does_not_name() -> None:
+    example = SCHEMAS["result"]["examples"][0]
+    assert faults(example | {"new": 1}, SCHEMAS["result"], strictly=False) == []
+    assert faults(example | {"new": 1}, SCHEMAS["result"]) != []
+    assert faults(example | {"label": "Good"}, SCHEMAS["result"], strictly=False) != []
+    assert faults({name: part for name, part in example.items() if name != "models"}, SCHEMAS["result"], strictly=False) != []
+
+
+def test_a_producer_may_write_numbers_and_objects_where_they_are_read_as_text() -> None:
+    example = SCHEMAS["event.safe"]["examples"][0]
+    written_so = example | {"correlation": {"run": 42, "share": 0.5}, "output": {"signals": ["a", {"text": "b"}]}}
+    assert faults(written_so, SCHEMAS["event.safe"]) == []
+
+
+def test_a_ledger_record_and_its_headers_fit() -> None:
+    entries = (LedgerEntry(outcome="skipped", reason="other_kind", ranges=((0, 4), (7, 7))),)
+    record = LedgerRecord(suite="toy", suite_version="1", config_digest="d", topic="t", partition=0, entries=entries)
+    _, value, headers = encode_ledger(record)
+    assert faults(json.loads(value), SCHEMAS["ledger"]) == []
+    assert faults(headers_of(headers), SCHEMAS["event-headers"]) == []
+
+
+@pytest.mark.parametrize("payload", [True, False])
+def test_the_headers_of_a_dead_letter_fit(payload: bool) -> None:
+    record = FakeRecord(7, b"\xff", topic="t", headers=[("touchstone.suite", b"of another program"), ("trace", b"1")])
+    letter = dead_letter(record, suite="toy", version="1", code="not_utf8", where="byte 0", payload=payload)
+    assert faults(headers_of(letter.headers), SCHEMAS["dead-letter-headers"], strictly=False) == []
+    assert set(SCHEMAS["dead-letter-headers"]["properties"]) == OURS
+    assert (OMITTED in headers_of(letter.headers)) is not payload
+
+
+def test_the_report_of_any_suite_fits() -> None:
+    entries = [result("a"), result("b", "Fail", number=1, findings=(finding(),)), result("c", "unscored", number=2), problem(), problem(kind="passed_over")]
+    of_toy = schemas([SUITE])
+    document = json.loads(laid_out(entries, "json"))
+    assert faults(document, of_toy["report.toy"]) == []
+    assert {key: part for key, part in of_toy["report.toy"].items() if key != "$id"} == {key: part for key, part in of_toy["report"].items() if key != "$id"}
+    assert faults(json.loads(laid_out([], "json")), of_toy["report"]) == []
+
+
+def with_(**changes: Any) -> Suite:
+    """The made-up suite with some of its parts replaced."""
+    import dataclasses
+
+    return dataclasses.replace(SUITE, **changes)
+
+
+def test_the_report_of_a_suite_that_says_no_form_is_what_is_shown() -> None:
+    own = with_(report=lambda *_: None, view=lambda _: suite_view(report_of([result("a"), result("b", "Fail", number=1, findings=(finding(),)), problem()])))
+    document = json.loads("".join(lay_out(own, None, "json", options(report_of([result("a")])))))
+    assert faults(document, schemas([own])["report.toy"]) == []
+
+
+def test_a_suite_that_writes_its_own_json_and_says_nothing_of_it_promises_nothing() -> None:
+    own = with_(layouts={"json": lambda *_: ["[1]"]}, event=lambda _: {"summary": {}})
+    told = schemas([own])
+    assert faults([1], told["report.toy"]) == []
+    assert told["report-event.toy"]["properties"]["summary"]["type"] == "object"
+
+
+def test_a_suites_own_kind_and_report_are_in_the_asyncapi_document() -> None:
+    document = asyncapi(suites=[SUITE])
+    assert list(document["channels"]["generations"]["messages"]) == ["event.toy"]
+    assert list(document["channels"]["reports"]["messages"]) == ["report-event.toy"]
+    assert document["components"]["messages"]["report-event.toy"]["headers"]["properties"]["ce_type"]["const"] == "toy:v1:result"
+    assert document["operations"]["score.toy"]["bindings"]["kafka"]["groupId"]["const"] == "touchstone.toy"
+    assert of_specification(document) == []
+
+
+def of_specification(document: Any) -> list[str]:
+    """What the specification's own schema finds at fault."""
+    specification = json.loads(SPECIFICATION.read_text(encoding="utf-8"))
+    return [f"{error.json_path}: {error.message[:200]}" for error in Draft7Validator(specification).iter_errors(document)]
+
+
+def test_the_asyncapi_document_is_one_by_the_specifications_schema() -> None:
+    document = DOCUMENTS[ASYNCAPI]
+    assert of_specification(document) == []
+    # The schema does find faults.
+    wrong = json.loads(json.dumps(document))
+    wrong["channels"]["results"]["bindings"]["kafka"]["partitions"] = 0
+    assert of_specification(wrong) != []
+
+
+def test_every_reference_leads_somewhere() -> None:
+    document = DOCUMENTS[ASYNCAPI]
+
+    def references(part: Any) -> list[str]:
+        if isinstance(part, dict):
+            return [*([part["$ref"]] if isinstance(part.get("$ref"), str) else []), *(one for each in part.values() for one in references(each))]
+        return [one for each in part for one in references(each)] if isinstance(part, list) else []
+
+    found = references(document)
+    assert len(found) > 20
+    for reference in found:
+        place: Any = document
+        for step in reference.removeprefix("#/").split("/"):
+            place = place[step]
+        assert place
+
+
+@pytest.mark.parametrize("name", sorted(DOCUMENTS[ASYNCAPI]["components"]["messages"]))
+def test_the_examples_of_a_message_fit_it(name: str) -> None:
+    document = DOCUMENTS[ASYNCAPI]
+    message = document["components"]["messages"][name]
+    assert message["examples"]
+    for example in message["examples"]:
+        if "payload" in example:
+            around = {"allOf": [message["payload"]], "components": document["components"]}
+            assert list(Draft7Validator(around).iter_errors(example["payload"])) == []
+        if "headers" in example:
+            assert list(Draft7Validator(message["headers"]).iter_errors(example["headers"])) == []
+
+
+def test_channels_have_the_names_of_the_settings() -> None:
+    own = Settings(topics=TopicSettings(results="eu.results", replication_factor=3), kafka=KafkaSettings(bootstrap_servers="a:1,b:2"))
+    document = asyncapi(own, HOUSE)
+    results = document["channels"]["results"]
+    assert (results["address"], results["bindings"]["kafka"]["topic"], results["bindings"]["kafka"]["replicas"]) == ("eu.results", "eu.results", 3)
+    assert [server["host"] for server in document["servers"].values()] == ["a:1", "b:2"]
+    assert of_specification(document) == []
+
+
+def test_a_secured_cluster_says_so_and_tells_no_secret() -> None:
+    secured = KafkaSettings(security_protocol="SASL_SSL", sasl_mechanism="SCRAM-SHA-512", sasl_username="canary-user", sasl_password="canary-word")  # type: ignore[arg-type]
+    document = asyncapi(Settings(kafka=secured), HOUSE)
+    assert document["servers"]["kafka"]["protocol"] == "kafka-secure"
+    assert document["components"]["securitySchemes"]["sasl"] == {"type": "scramSha512"}
+    assert of_specification(document) == []
+    assert "canary" not in json.dumps(document)
+
+
+def test_a_report_event_without_content_of_its_own_has_counts_and_means() -> None:
+    properties = schemas([SUITE])["report-event.toy"]["properties"]
+    assert set(properties) == {"concern_id", "batch_id", "timestamp", "report_id", "final", *SuiteEvent.model_fields}
+
+
+class TestCommand:
+    @pytest.fixture
+    def run(self, capfdbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Commands:
+        monkeypatch.chdir(tmp_path)
+        return Commands(capfdbinary, monkeypatch)
+
+    def test_without_a_name_it_lists_them(self, run: Commands) -> None:
+        ran = run("schemas")
+        assert ran.code == 0
+        assert [line.split()[0] for line in ran.out.splitlines()] == [*schemas(), ASYNCAPI]
+
+    def test_a_named_one_is_printed_as_it_is(self, run: Commands) -> None:
+        assert json.loads(run("schemas", "result").out) == schemas()["result"]
+
+    def test_the_asyncapi_document_has_the_names_of_the_settings(self, run: Commands) -> None:
+        document = json.loads(run("schemas", "asyncapi", env={"TOUCHSTONE_TOPICS_RESULTS": "eu.results"}).out)
+        assert document["channels"]["results"]["address"] == "eu.results"
+
+    def test_all_are_written_to_a_folder(self, run: Commands, tmp_path: Path) -> None:
+        ran = run("schemas", "--output", tmp_path / "out")
+        assert (ran.code, ran.out) == (0, "")
+        assert {path.stem for path in (tmp_path / "out").iterdir()} == {*schemas(), ASYNCAPI}
+
+    def test_an_unknown_name_is_refused_in_one_line(self, run: Commands) -> None:
+        ran = run("schemas", "resluts")
+        assert ran.code == 3
+        assert ran.one_line == "touchstone: there is no schema resluts; `touchstone schemas` lists them"
