@@ -14,13 +14,16 @@ describes a loan"); and whatever stands in quotation marks.
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 
 from touchstone.scorers.summary.commentary_model import score
 from touchstone.scorers.summary.nouns import introduces, tokens, word_kind
 from touchstone.scorers.summary.register import is_assistant
-from touchstone.scorers.summary.source_words import CUES
+from touchstone.scorers.summary.source_words import ARTICLE, AUTHOR, AUTHORS, CUES, DOCUMENT, PIECE, SUMMARY, TEXT
 from touchstone.scorers.summary.sources import is_about_its_source
 
+#: Of these kinds of texts and writers the model is asked.
+_ASKED_ABOUT = frozenset((ARTICLE, AUTHOR, AUTHORS, DOCUMENT, PIECE, SUMMARY, TEXT))
 #: So much of a sentence is read.
 SENTENCE_CHARS = 4_000
 
@@ -39,7 +42,7 @@ def commentary_in(sentences: Iterable[str]) -> Iterator[int]:
     for index, sentence in enumerate(sentences):
         spoken = bare(sentence)
         words = tokens(spoken)
-        if has_cue(words) and (is_about_its_source(words, introduced) or is_assistant(spoken.lower()) or score(words, introduced) > 0):
+        if has_cue(words) and (is_about_its_source(words, introduced) or is_assistant(spoken.lower()) or _is_likely(words, introduced)):
             yield index
         introduced |= introduces(words)
 
@@ -47,6 +50,11 @@ def commentary_in(sentences: Iterable[str]) -> Iterator[int]:
 def has_cue(words: Sequence[str]) -> bool:
     """Whether a sentence has a word for a text or its writer, or one of those that assistants use."""
     return any(word in CUES or word_kind(word.removesuffix("'s")) for word in map(str.lower, words))
+
+
+def _is_likely(words: Sequence[str], introduced: AbstractSet[str]) -> bool:
+    """Whether the model takes a sentence for commentary; it is asked only where a text or its writer comes up, as people say "I" and "you" of anything."""
+    return any(word_kind(word.removesuffix("'s")) in _ASKED_ABOUT for word in words) and score(words, introduced) > 0
 
 
 def is_commentary(sentence: str) -> bool:

@@ -21,6 +21,7 @@ ANYWHERE = (
         r"|\b(?:per|complete|process|to answer|to fulfil) your (?:request|prompt|instructions?)\b"
     ),
     rf"\bas (?:you |per your )request(?:ed)?\b|\bas requested[,:](?= (?:here|below|in (?:plain|simple|short|one|two|three|\d)|an? |the )){WORK}",
+    r"\bhere(?: is|'s| are) (?:the|your) [\w ]{0,30}\byou(?:'ve| have)? (?:requested|asked for)\b|\bas you asked\b|\bhere's what matters\b",
     r"\bas requested, in (?:plain|simple|short|one|two|three|\d)",
     r"\b(?:feel free to|don't hesitate to|do not hesitate to) (?:ask|reach out|let me|contact me|tell me|share)\b",
     (
@@ -146,7 +147,7 @@ OPENING = (
         r"|human|system prompt|assignment))(?: here)? (?:wants?|asks?|asked"
         r"|has asked|is asking|is|needs?|requests?|requested|says?|requires?|provided|gave|would like)(?: (?:me|us|for|to|that|a|an|only))*"
         rf"(?=.{{0,60}}\b(?:{SUMMARY}|summari[sz]e|summari[sz]ing|text|article|document|passage|words|sentences|bullet|rewrite"
-        r"|condense))(?! (?:the search))"
+        r"|condense|main (?:points|facts)|key (?:points|facts)))(?! (?:the search))"
     ),
     (
         r"i(?:'ve| have)? tried to (?:stay|remain|be|keep) (?:\w+ )?(?:neutral|concise|brief|faithful|objective|close to the|accurate|factual|all (?:of )?the"
@@ -156,7 +157,7 @@ OPENING = (
         rf"i(?:'ve| have)? (?:went|gone|looked|read) (?:through|over|at) the (?:\w+ )?(?:{TEXT}|minutes)\b"
         r"(?=.{0,60}\b(?:here's|here is|here are|pulled out|picked out|matters|main|key|gist|summary|in short)\b)"
     ),
-    r"here(?:'s| is) (?:what (?:matters|you need to know|it says|it is about|i found)|the (?:upshot|bottom line|gist|rundown|lowdown))\b",
+    r"here(?:'s| is) (?:what (?:matters|it says|it is about|i found)|the (?:upshot|bottom line|gist|rundown|lowdown))\b",
     r"below,? i(?:'ve| have)? (?:outlined?|set out|describe|list|summari|give|explain|present|go through)",
     r"below are (?:\w+ )?(?:sentences|bullets|bullet points)\b",
     r"i (?:hope|trust|think|believe) (?:that )?i(?:'ve| have) (?:covered|included|captured|summari)",
@@ -180,7 +181,10 @@ OPENING = (
     ),
     r"my (?:task|job|instructions?|goal|response|answer) (?:here )?(?:is|was|are) (?:to|that)\b",
     # offers and asks
-    r"(?:please |kindly )?(?:could|can|would) you (?:please )?(?:share|provide|paste|upload|send|clarify|confirm)\b",
+    (
+        r"(?:please |kindly )?(?:could|can|would) you (?:please )?(?:share|provide|paste|upload|send|clarify|confirm)\b"
+        r"(?=.{0,40}\b(?:text|document|article|passage|content|link|file|transcript|which|what|whether|length)\b)"
+    ),
     (
         r"please (?:provide|share|paste|upload|supply)(?: me)?(?: with)? (?:the|your|an?|more) (?:full |complete |actual |original )?(?:text"
         r"|document|article|passage|content|file|context|details|information)\b"

@@ -205,7 +205,8 @@ OPENING = (
     rf"in this {SUMMARY}",
     (
         rf"(?:i )?(?:tried|aimed|attempted|made sure|was asked|am asked|was instructed) to (?:\w+ ){{0,2}}(?:{SHORTEN}|(?:keep|cover|include|preserve"
-        r"|capture|write|produce|stay|avoid|focus)\b(?=.{0,60}\b(?:short|brief|concise|neutral|close to|summary|text|source|article|document|words|sentences|points"
+        r"|capture|write|produce|stay|avoid|focus)\b(?=.{0,60}\b(?:short|brief|concise|neutral|close to|summary|text|source|article"
+        r"|document|words|sentences|points"
         r"|facts|names|numbers|details|original|everything|jargon)\b))"
     ),
     (

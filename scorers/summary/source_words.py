@@ -18,11 +18,11 @@ NOUNS = {
     **dict.fromkeys(listed("authors writers"), AUTHORS),
     **dict.fromkeys(listed("speaker presenter poet interviewer"), SPEAKER),
     **dict.fromkeys(listed("reader readers"), READER),
-    **dict.fromkeys(listed("essay transcript content piece story narrative dialogue conversation write-up editorial op-ed poem"), PIECE),
+    **dict.fromkeys(listed("essay transcript content piece story narrative dialogue conversation write-up editorial op-ed"), PIECE),
     **dict.fromkeys(
         listed(
             "post material paragraph chapter section source input information context note notes report study paper letter book record memo speech "
-            "email e-mail guide review novel statement chart file page blog abstract data case details facts thread message column"
+            "email e-mail guide review poem novel statement chart file page blog abstract data case details facts thread message column"
         ),
         WORK,
     ),
@@ -251,7 +251,8 @@ CUES = listed(
     "thank thanks sorry apologies apologize apologise unable understood note noted count length words sentences bullet points takeaways "
     "highlights ideas themes facts findings version versions tl dr summarization summarisation breakdown gist rundown digest summarize "
     "summarise summarized summarised summarizes summarises brevity readability assistant response answer output reply provided given goal "
-    "video podcast interview episode clip lecture recording webinar scene chat topics advice short paragraph section part half stanza details narrative plot "
+    "video podcast interview episode clip lecture recording webinar scene chat topics advice short paragraph paragraphs section sections "
+    "part parts half stanza introduction conclusion details narrative plot "
     "draft perfect yes anything gladly pleasure voici voilà résumé texte hier zusammenfassung text artikel autor resumen texto artículo ecco "
     "riassunto sintesi testo resumo artigo samenvatting tekst auteur auteure autore nachfolgend folgenden aquí continuación"
 )

@@ -26,7 +26,8 @@ def without_speech(text: str, spans: Sequence[Span]) -> Iterator[str]:
     """The sentences of a text, in order; empty for those that a speaker of a dialogue says."""
     names = [_speaker(text, span) for span in spans]
     said = Counter(name for name in names if name)
-    speakers = {name for name, count in said.items() if name.rsplit(" ", 1)[-1].rstrip(".") in _ROLES or (count > 1 and len(said) > 1)}
+    dialogue = len(said) > 1 and max(said.values()) > 1
+    speakers = {name for name in said if dialogue or name.rsplit(" ", 1)[-1].rstrip(".") in _ROLES}
     for span, name in zip(spans, names, strict=True):
         yield "" if name in speakers else text[span.start : span.end]
 

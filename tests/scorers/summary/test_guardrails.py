@@ -77,6 +77,25 @@ WHOLE = [
     "He is home.\n\n[1] Lund A. Eels of the north",
     "Eels live in streams.\n\ndoi:10.1000/182",
     "- Things that he was told at the clinic to watch out for",
+    "The lake lies at 1,204 m",
+    "The rate of the tax is 12.5 %",
+    "Its shares closed at $41.07, up 3%",
+    "The works cost £1.2m",
+    "The loan is held under code E-4012",
+    "Fixed in v3.1.2",
+    "See the tables in results.csv",
+    "The ferry leaves at 17:40",
+    'The last line reads: "If only I had known…"',
+    "They sold paint, rope, etc...",
+    "The case was decided on 3 March.\n\nSmith v Jones [2019] EWCA Civ 114",
+    "See you on Friday!\n\nxx Mum",
+    "# Winter Timetable\n\n## Sundays\n\nNo service",
+    "Council Approves Budget After Long Debate",
+    "CLOSED UNTIL FURTHER NOTICE",
+    "Rain, rain,\non the tin roof,\nand nobody\nto count it with",
+    "1.1 Scope\n1.2 Terms\n1.3 Who the rules apply to",
+    "AB – chase the surveyor\nCD – book the hall\nEF – find a speaker to follow on",
+    "🥇 Kenya\n🥈 the team that nobody bet on",
 ]
 CUT = [
     "He went",
@@ -114,6 +133,12 @@ CUT = [
     "This text is hard\nwrapped at forty columns\nand goes on and on",
     "Run this:\n\n```python\nclient.send",
     '{"a": "He is home.',
+    "The vaccine was 91 percent effective, compared to 78 percent for",
+    "The largest site (in the former depot on line B12",
+    "Council Approves Budget After Long Debate With",
+    "He is home.\n\nThe next visit",
+    "AB – chase the surveyor\nCD – book the",
+    "The cost rose to €400 and",
 ]
 
 
@@ -163,6 +188,30 @@ def test_what_lies_too_deep_is_left_out() -> None:
 def test_plain_text_loses_an_enclosing_fence_only() -> None:
     assert read_generation("```text\nHe is home.\n```", False).text == "He is home."
     assert read_generation("Run:\n```\nmake\n```", False).text == "Run:\n```\nmake\n```"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Customer: Could you help me with my bill?\nAgent: Of course! I see a double charge.\nAgent: Is there anything else I can help you with?",
+        "**Ana:** Here is a summary of the plan.\n**Tom:** Let me know if you need anything.\n**Ana:** Thanks.",
+        "Q: Would you like me to go on?\nA: Yes.",
+    ],
+)
+def test_what_a_speaker_of_a_dialogue_says_is_content(text: str) -> None:
+    assert not breaches(Generation(text), split(text))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Title: A storm\nSummary: The article reports on a storm.",
+        "Assistant: Of course! Here is a summary.\nAssistant: Fares fall.",
+        "Ana: Hello.\nTom: Hello.\nAna: Bye.\n\nThis conversation is about a greeting.",
+    ],
+)
+def test_what_heads_or_follows_a_dialogue_is_no_speech(text: str) -> None:
+    assert "meta_commentary" in {breach.rule for breach in breaches(Generation(text), split(text))}
 
 
 def test_breaches_name_rule_and_sentence() -> None:
