@@ -152,7 +152,7 @@ def _underived(pairs: list[_Pair], placed: Placed, stated: Reading, read: Sequen
     if not pairs or not arithmetic.follows(placed, stated, read[:NEAREST]):
         return pairs
     surely = [pair for pair in pairs if pair.framed or pair.sureness >= CERTAIN]
-    told = arithmetic.follows(placed, stated, read[:NEAREST], cued=True) if len(surely) else True
+    told = arithmetic.follows(placed, stated, read[:NEAREST], cued=True) if surely else True
     return [pair for pair in surely if pair.framed or not told]
 
 

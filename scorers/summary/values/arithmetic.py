@@ -37,7 +37,13 @@ def follows(placed: Placed, stated: Reading, read: Sequence[Reading], *, cued: b
     """Whether the value can be worked out from values of the units (and of the sentence itself). `cued`: and words beside it say that it was."""
     value = placed.value
     round_sum = value.kind == "number" and value.figures[0] >= LARGE and any(_is_whole(value, unit) for unit in read)
-    if cued and not round_sum and not stated.words & _WHOLES and value.kind in {"number", "money", "percentage", "age"} and not placed.beside & (_CUES | _RATE_WORDS | {"of"}):
+    if (
+        cued
+        and not round_sum
+        and not stated.words & _WHOLES
+        and value.kind in {"number", "money", "percentage", "age"}
+        and not placed.beside & (_CUES | _RATE_WORDS | {"of"})
+    ):
         return False
     texts = [[one.value for one in unit.values if one.value is not value] for unit in (stated, *read)]
     known = [one for text in texts for one in text]
@@ -114,7 +120,11 @@ def _is_later(value: Value, known: Sequence[Value]) -> bool:
         starts = _clocks(known)
         off = ROUNDED_MINUTES if value.hedge else 1.0
         return any(
-            (start + sign * span / 60 - mine + off) % MINUTES_A_DAY <= 2 * off for _, mine in value.readings for start in starts for span in spans for sign in (1, -1)
+            (start + sign * span / 60 - mine + off) % MINUTES_A_DAY <= 2 * off
+            for _, mine in value.readings
+            for start in starts
+            for span in spans
+            for sign in (1, -1)
         )
     days, years = _days(known), _years(known)
     for when in value.whens:

@@ -20,7 +20,8 @@ _MARKED = frozenset({"step", "figure", "fig", "table", "item", "point", "section
 _NO_COUNT = frozenset(["the", "this", "that", "each", "every", "any", "which", "no", "another", "only", "some", "other"])
 #: Words behind a number that it does not count.
 _NOT_COUNTED_WRITTEN = """
-    daily weekly monthly nightly hourly twice thrice every bid tid tds qid qds bd od qd percent percentage were am pm ago later earlier last next late early yesterday today tomorrow
+    daily weekly monthly nightly hourly twice thrice every bid tid tds qid qds bd od qd percent percentage were am pm ago later earlier
+    last next late early yesterday today tomorrow
 """
 _NOT_COUNTED = frozenset(_NOT_COUNTED_WRITTEN.split())
 _HEDGES: tuple[tuple[tuple[str, ...], Hedge], ...] = (
@@ -30,7 +31,8 @@ _HEDGES: tuple[tuple[tuple[str, ...], Hedge], ...] = (
     (("no", "more", "than"), "under"), (("not", "more", "than"), "under"), (("less", "than"), "under"), (("fewer", "than"), "under"), (("up", "to"), "under"),
     (("at", "most"), "under"), (("maximum", "of"), "under"), (("under",), "under"), (("below",), "under"), (("<",), "under"), (("≤",), "under"),
     (("just", "under"), "nearly"), (("just", "below"), "nearly"), (("short", "of"), "nearly"), (("nearly",), "nearly"), (("almost",), "nearly"),
-    (("approaching",), "nearly"), (("soon", "be"), "nearly"), (("turning",), "nearly"), (("soon", "turn"), "nearly"), (("close", "to"), "about"), (("about",), "about"), (("around",), "about"), (("roughly",), "about"),
+    (("approaching",), "nearly"), (("soon", "be"), "nearly"), (("turning",), "nearly"), (("soon", "turn"), "nearly"),
+    (("close", "to"), "about"), (("about",), "about"), (("around",), "about"), (("roughly",), "about"),
     (("approximately",), "about"), (("approx",), "about"), (("approx", "."), "about"), (("some",), "about"), (("circa",), "about"), (("ca", "."), "about"),
     (("c", "."), "about"), (("~",), "about"), (("≈",), "about"), (("near",), "about"), (("estimated",), "about"), (("barely",), "about"),
     (("not", "quite"), "nearly"),

@@ -107,7 +107,10 @@ def test_ambiguous_rough_or_differently_written_values_are_no_conflict(sentence:
     [
         ("The court decided by three votes to one.", "The court decided by two votes to one."),
         ("An artery was narrowed by 90%, and three stents were placed.", "One artery was narrowed by 90%, and two stents were placed."),
-        ("He was sentenced in May 2012 to six years for frauds that ended in 2018.", "He was sentenced in May 2021 to six years for frauds that ended in 2018."),
+        (
+            "He was sentenced in May 2012 to six years for frauds that ended in 2018.",
+            "He was sentenced in May 2021 to six years for frauds that ended in 2018.",
+        ),
         ("The company sold 1.3 million drills, of which 45% went abroad.", "The company sold 1.3 million drills, of which 55% went abroad."),
         ("Revenue will be £890 million this year.", "Revenue will be £980 million this year, and net debt is £74 million."),
         ("They had six shots to the visitors' 17.", "They had 17 shots to the visitors' six."),
