@@ -10,7 +10,7 @@ from touchstone.scorers.summary.differences import Difference
 from touchstone.scorers.summary.wording.antonyms import alike, rule_of, sides
 from touchstone.scorers.summary.wording.body_sides import body_side
 from touchstone.scorers.summary.wording.clauses import AUXILIARIES, Clause, Reading, listed, overlap
-from touchstone.scorers.summary.wording.marks import NEGATIVE, POINTERS
+from touchstone.scorers.summary.wording.marks import NEGATIVE, POINTERS, ZERO
 from touchstone.scorers.summary.wording.names import Name, same
 from touchstone.scorers.summary.wording.negations import cue_at
 
@@ -73,7 +73,9 @@ def find(sentence: Reading, units: Sequence[Reading], names: dict[int, list[Name
 
 def _turns(sentence: Reading, unit: Reading, edit: Edit, other: Edit) -> bool:
     """Whether another replacement in the same clause may turn the sense back."""
-    if not edit.here or not other.here or not _same_clause(sentence, edit.here.start, other.here.start):
+    if any(sentence.whole.words[place].fold in ZERO for place in other.here):
+        return True  # "conflicts of interest: none"
+    if not _same_clause(sentence, _anchor(edit.here, sentence.whole), _anchor(other.here, sentence.whole)):
         return False
     return (
         any(

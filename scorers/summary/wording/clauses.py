@@ -25,6 +25,7 @@ _TOKEN = re.compile(r"\d+(?:[.,:/]\d+)*|(?:[^\W\d_]\.){2,}|[^\W\d_]+(?:['’][^\
 _ALWAYS_SPLITS = frozenset({";", ":", "(", ")", "—", "–", "but", "while", "whereas", "although", "though", "which", "who", "whilst", "because", "since", "so"})
 #: These split where a verb stands on both sides; else they join items of a list.
 _MAY_SPLIT = frozenset({",", "and", "or", "nor"})
+_NIL = listed("none nil absent")
 _FRONTED = frozenset({"before", "after", "following"})
 AUXILIARIES = listed(
     """is are was were be been am has have had do does did will would can cannot could may might must shall should won't isn't aren't wasn't weren't hasn't
@@ -128,6 +129,7 @@ def _pieces(words: Sequence[Word]) -> Iterator[tuple[tuple[Word, ...], str]]:
     joint: Word | None = None
     for word, following in zip_longest((*words, None), words[1:]):
         uncut = word is not None and word.fold == "or" and following is not None and following.fold == "not"  # "whether or not"
+        uncut = uncut or (word is not None and word.fold == ":" and following is not None and following.fold in _NIL)  # "allergies: none"
         if word is not None and (uncut or (word.fold not in _ALWAYS_SPLITS and word.fold not in _MAY_SPLIT)):
             run.append(word)
             continue
