@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from touchstone.scorers.summary.differences import Difference, Rule
 from touchstone.scorers.summary.values import arithmetic
+from touchstone.scorers.summary.values.alignment import SCORES_NEAR, UNITLESS, nearness, sureness_of
 from touchstone.scorers.summary.values.surroundings import Placed, Reading, dosed, laboratory, look
 from touchstone.scorers.summary.values.value import Value, comparable, leaves_room, same, same_figures
 
@@ -27,10 +28,8 @@ UNITS_MAX = 64
 #: How surely two values must be about the same thing before they are said to differ.
 #: Stems in a larger share of the units weigh so much less.
 COMMON, COMMON_WEIGHT = 0.6, 0.5
-#: Something else is counted: people, not refugees. A noun may be a synonym, so it is a hint only.
-OTHER_NOUN = -1.0
-#: The value looks like the other one mistyped; another unit states that other one too, up to two.
-SLIP, REPEATED = 0.75, 0.25
+#: Another unit states the other value too, up to two.
+REPEATED = 0.25
 SURE = {
     "number": 2.0,
     "ordinal": 2.5,
@@ -49,14 +48,8 @@ FRAMED = 1.5
 MATED = 1.5
 #: So surely about the same thing, a value was worked out only where words beside it say so.
 CERTAIN = 3.5
-#: Two counts so many times apart are hardly of the same thing, unless the sentence is a copy: a slip of the pen is one zero.
-APART, FAR_APART = 15.0, -3.0
 #: Figures that a unit has, of something measured otherwise ("17 years", "17 seasons"), so much make it likelier that they were meant.
 ALIKE = 1.5
-#: A number without a unit and one with: what the first is of is a guess.
-UNITLESS = -1.0
-#: Stems that must be near both of two bare scores: 3-2 is of one match, 1-0 of another.
-SCORES_NEAR = 2
 #: A value that is borne, but by another thing's unit: so much surer must it be about the unit that it differs from.
 SWAPPED = 2.0
 #: A value that a unit merely leaves room for ("in March" for "on 3 March") must be so much surer about the one it differs from.
@@ -127,7 +120,7 @@ def _against(here: int, placed: Placed, stated: Reading, read: Sequence[Reading]
             if its.value.weak or alike[index][there][here] or not comparable(value, its.value) or _unlike(value, its.value):
                 continue
             if framed or not _stated(value, its.value, alike[index][there], stated):
-                sureness = _sureness(placed, its, weights) + _nearness(index) + FRAMED * framed
+                sureness = sureness_of(placed, its, weights) + nearness(index) + FRAMED * framed
                 if _mated(here, there, stated, unit, alike[index]):
                     sureness += MATED - UNITLESS * (value.kind != its.value.kind)
                 pairs.append(_Pair(sureness, here, index, there, framed))
@@ -252,11 +245,6 @@ def _stated(mine: Value, its: Value, alike: Sequence[bool], stated: Reading) -> 
     )
 
 
-def _nearness(index: int) -> float:
-    """What it adds to the sureness that a unit is the nearest, or the next."""
-    return (0.5, 0.25)[index] if index < 2 else 0.0
-
-
 def _borne(here: int, placed: Placed, read: Sequence[Reading], alike: _Alike, weights: dict[str, float]) -> tuple[float | None, float | None]:
     """How surely the value is about the same thing as one in a unit that is the same, and as one that only leaves room for it; None where no unit has such."""
     best: list[float | None] = [None, None]
@@ -265,7 +253,7 @@ def _borne(here: int, placed: Placed, read: Sequence[Reading], alike: _Alike, we
             equal = alike[index][there][here]
             if equal or _counts_alike(placed.value, its.value):
                 loose = not equal or leaves_room(its.value, placed.value)
-                sureness = _sureness(placed, its, weights, slips=False) + _nearness(index) + ALIKE * (not equal)
+                sureness = sureness_of(placed, its, weights, slips=False) + nearness(index) + ALIKE * (not equal)
                 best[loose] = max(best[loose] or 0.0, sureness)
     return best[0], best[1]
 
@@ -273,51 +261,6 @@ def _borne(here: int, placed: Placed, read: Sequence[Reading], alike: _Alike, we
 def _counts_alike(mine: Value, its: Value) -> bool:
     """Whether the figures are equal where one is a mere count and the other one is measured."""
     return ("number" in {mine.kind, its.kind}) and same_figures(mine, its) and not comparable(mine, its)
-
-
-def _sureness(mine: Placed, its: Placed, weights: dict[str, float], *, slips: bool = True) -> float:
-    """How surely two values are about the same thing: by what they count, and by the words around them."""
-    heads, other = mine.value.heads, its.value.heads
-    named = (heads & its.far) | (other & mine.far) if not heads & other else frozenset()
-    score = 0.0
-    if heads & other:
-        score += 2.0
-    else:
-        score += bool(named) + OTHER_NOUN * bool(heads and other and mine.value.kind in {"number", "ordinal"})
-    if ("number" in {mine.value.kind, its.value.kind}) and mine.value.kind != its.value.kind and not (laboratory(mine) and laboratory(its)):
-        score += UNITLESS
-    if slips and _apart(mine.value, its.value):
-        score += FAR_APART
-    near = (mine.near & its.near) - named
-    half = ((mine.near & its.far) | (mine.far & its.near)) - near - named
-    far = (mine.far & its.far) - near - half - named
-    score += min(3.0, sum(weights.get(word, 1.0) for word in near))
-    score += min(1.5, sum(0.5 * weights.get(word, 1.0) for word in half))
-    score += min(1.0, sum(0.25 * weights.get(word, 1.0) for word in far))
-    if mine.value.is_score and its.value.is_score and len(near) < SCORES_NEAR:
-        return 0.0
-    return score + (SLIP if slips and _slip(mine.value, its.value) else 0.0)
-
-
-def _apart(mine: Value, its: Value) -> bool:
-    figures = [abs(value.figures[0]) for value in (mine, its) if value.kind in {"number", "money"} and value.figures]
-    same_digits = len({f"{figure:e}".partition("e")[0] for figure in figures}) == 1
-    return len(figures) == 2 and not same_digits and max(figures) > APART * min(figures)
-
-
-def _slip(mine: Value, its: Value) -> bool:
-    """Whether one looks like the other one mistyped: a date but for one part; digits exchanged, one changed, added or lost, or a zero more."""
-    if any(one.parts_alike(other) for one in mine.whens for other in its.whens):
-        return True
-    if not mine.figures or not its.figures or not mine.figures[0] or not its.figures[0]:
-        return False
-    one, two = (f"{figure:.10g}".replace(".", "").strip("0") for figure in (mine.figures[0], its.figures[0]))
-    if one == two:
-        return True
-    if abs(len(one) - len(two)) == 1:
-        short, long = sorted((one, two), key=len)
-        return any(long[:place] + long[place + 1 :] == short for place in range(len(long)))
-    return len(one) == len(two) > 1 and (sorted(one) == sorted(two) or sum(a != b for a, b in zip(one, two, strict=True)) == 1)
 
 
 def _told(wrong: list[_Pair], stated: Reading, read: Sequence[Reading]) -> list[Difference]:
