@@ -14,7 +14,10 @@ ANYWHERE = (
         r"|attached|given|included|supplied|uploaded|summari[sz]e)\b"
     ),
     r"\bas (?:it is|they are|it was|they were) in the (?:source|original|text|document|article)\b",
-    rf"\bthis (?:brief |short |concise |quick |condensed |very )?(?:{SUMMARY}){LEGAL}\b(?! (?:of (?:facts|costs|evidence)|map)\b)",
+    (
+        rf"\bthis (?!breakdown (?:of|in)\b|digest\b)(?:brief |short |concise |quick |condensed |very )?(?:{SUMMARY}){LEGAL}\b"
+        r"(?! (?:of (?:facts|costs|evidence)|map)\b)"
+    ),
     rf"\b(?:the|my) (?:{SUMMARY}) (?:above|below)\b",
     rf"\b(?:the|an?) (?:above|preceding|foregoing|following) (?:\w+ )?(?:{SUMMARY})\b{LEGAL}",
     (
