@@ -7,7 +7,8 @@ not fit is dropped and counted, and the watcher is told. Everything here runs on
 import asyncio
 import time
 from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Coroutine, Iterable, Mapping, Sequence
+from typing import Any
 
 from touchstone.schemas.settings.house import ServeSettings
 from touchstone.streams.subscription.events import Event, Filter, Outcomes
@@ -254,9 +255,9 @@ class Hub:
         if not watchers:
             self._channels.pop(chosen, None)
 
-    async def published(self) -> None:
-        """Return after the next events have come."""
-        await self._published.wait()
+    def published(self) -> Coroutine[Any, Any, Any]:
+        """Wait for the next events: those after this call, whenever it is awaited."""
+        return self._published.wait()
 
     def _everyone(self) -> list[Watcher]:
         return [watcher for watchers in self._channels.values() for watcher in watchers]

@@ -1,0 +1,88 @@
+"""Tokens and tickets."""
+
+import pytest
+
+from touchstone.ops.web.access import EVERYTHING, Access, Grant
+
+TOKENS = (("everything-token-1", None), ("only-one-token-22", frozenset({"one"})))
+
+
+class Time:
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_a_token_grants_its_suites() -> None:
+    access = Access(TOKENS, 30)
+    assert access.by_header("Bearer everything-token-1") == EVERYTHING
+    assert access.by_header("Bearer only-one-token-22") == Grant(frozenset({"one"}))
+    assert access.by_token("only-one-token-22") == Grant(frozenset({"one"}))
+
+
+@pytest.mark.parametrize(
+    "header", [None, "", "Bearer", "Bearer ", "Bearer x", "bearer everything-token-1x", "Basic everything-token-1", "everything-token-1", "Bearer é"]
+)
+def test_anything_else_grants_nothing(header: str | None) -> None:
+    assert Access(TOKENS, 30).by_header(header) is None
+    assert Access(TOKENS, 30).ticket(header) is None
+
+
+def test_without_tokens_everybody_who_can_connect_sees_everything() -> None:
+    assert Access((), 30).by_header(None) == EVERYTHING
+
+
+def test_a_ticket_grants_what_its_token_grants_once() -> None:
+    access = Access(TOKENS, 30)
+    ticket = access.ticket("Bearer only-one-token-22")
+    assert access.by_ticket(ticket) == Grant(frozenset({"one"}))
+    assert access.by_ticket(ticket) is None
+
+
+def test_a_ticket_is_no_token() -> None:
+    access = Access(TOKENS, 30)
+    assert access.by_header(f"Bearer {access.ticket('Bearer only-one-token-22')}") is None
+
+
+def test_a_ticket_expires() -> None:
+    clock = Time()
+    access = Access(TOKENS, 30, clock)
+    ticket = access.ticket("Bearer everything-token-1")
+    clock.now += 31
+    assert access.by_ticket(ticket) is None
+
+
+def test_another_instance_with_the_same_tokens_takes_a_ticket_and_one_with_others_does_not() -> None:
+    ticket = Access(TOKENS, 30).ticket("Bearer everything-token-1")
+    assert Access(TOKENS[::-1], 30).by_ticket(ticket) is None
+    assert Access(TOKENS, 30).by_ticket(ticket) == EVERYTHING
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda ticket: "0" + ticket[1:],
+        lambda ticket: ticket[:-1] + "x",
+        lambda ticket: ticket.replace(".", "", 1),
+        lambda _: "",
+        lambda _: "a.b.c.d",
+        lambda _: "…",
+    ],
+)
+def test_a_ticket_that_was_changed_grants_nothing(change: object) -> None:
+    access = Access(TOKENS, 30)
+    ticket = access.ticket("Bearer only-one-token-22")
+    assert ticket is not None
+    assert access.by_ticket(change(ticket)) is None  # type: ignore[operator]
+
+
+def test_used_tickets_are_forgotten_when_they_have_expired() -> None:
+    clock = Time()
+    access = Access(TOKENS, 30, clock)
+    for _ in range(1_500):
+        assert access.by_ticket(access.ticket("Bearer everything-token-1")) == EVERYTHING
+    clock.now += 60
+    access.by_ticket(access.ticket("Bearer everything-token-1"))
+    assert len(access._used) == 1

@@ -1,0 +1,225 @@
+"""Summaries, results, batches and suites; and what holds for every address."""
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.ops.web.served import ALL, NOW, ONE, TOKENS, TWO, Served, served
+from tests.streams.subscription.made import P0, R0, R1, event, publish, read, record, report_bytes
+from touchstone.ops.web import answers
+from touchstone.ops.web.openapi import ADDRESSES
+from touchstone.streams.subscription.events import Event, Outcomes
+
+CANARY = "zanzibar-canary"
+FINDING = {"severity": "major", "code": "too_long", "path": "output.summary", "message": CANARY, "suggestion": CANARY}
+#: A socket says who it is in its first message: test_web_socket.py.
+NEEDING_A_TOKEN = [address for address in ADDRESSES if address.needs_token and address.path != "/v1/ws"]
+
+
+def filled(web: Served) -> None:
+    """Two suites' results, of which one was scored again, with a report and a ledger record."""
+    told: list[tuple[Any, int, dict[str, Any]]] = [
+        (R0, 0, {"suite": "one", "label": "Pass", "values": {"score": 0.9, "loss": 0.1}}),
+        (R0, 1, {"suite": "one", "label": "Fail", "values": {"score": 0.2, "loss": 0.8}, "findings": [FINDING]}),
+        (R0, 2, {"suite": "one", "label": "Fail", "values": {"score": 0.4, "loss": 0.7}}),
+        (R0, 3, {"suite": "one", "label": "unscored", "values": {}, "failures": [{"component": "score", "kind": "error", "code": "broken"}]}),
+        (R1, 0, {"suite": "two", "label": "Review", "values": {"score": 0.5}, "attributes": {"concern_id": "secret", "batch_id": "z"}}),
+    ]
+    publish(web.hub, *(event(f"{place[0]}{place[1]}.{offset}", place, offset, **fields) for place, offset, fields in told))
+    publish(web.hub, event("r0.0", R0, 4, suite="one", label="Review", values={"score": 0.6, "loss": 0.5}))  # r0.0 again
+    reports = [read(record(P0, offset, report_bytes("b", final=bool(offset)), "one:v1:result", ce_source="/touchstone/projector/one")) for offset in range(2)]
+    publish(web.hub, *(one for one in reports if isinstance(one, Event)))
+    web.hub.publish([(R0, 5, Outcomes("one", int(NOW * 1000), {("dead", "not_json"): 3, ("skipped", "other_kind"): 2}))])
+
+
+async def test_a_summary_counts_each_result_once_as_it_was_scored_last() -> None:
+    async with served() as web:
+        filled(web)
+        answer = (await web.get("/v1/summary?minutes=60")).json()
+        answers.Summary.model_validate(answer)
+        one, two = answer["suites"]
+        assert (one["suite"], one["total"], one["labels"]) == ("one", 4, {"Pass": 0, "Review": 1, "Fail": 2, "unscored": 1})
+        assert (one["pass_rate"], one["dead_letters"], answer["dead_letters"]) == (0.0, 3, 3)
+        assert sum(minute["Fail"] for minute in one["minutes"]) == 2
+        assert len(one["minutes"]) == 60
+        assert one["codes"] == [{"code": "broken", "count": 1}, {"code": "too_long", "count": 1}]
+        score, loss = one["values"]
+        assert (score["name"], score["better"], loss["better"], score["count"]) == ("score", "higher", "lower", 3)
+        assert score["mean"] == pytest.approx(0.4)
+        assert score["quantiles"]["p50"] == pytest.approx(0.4)
+        assert sum(score["bins"]) == 3
+        assert two["labels"]["Review"] == 1
+        assert answer["connection"]["state"] == "live"
+        assert answer["position"] == web.hub.id
+
+
+async def test_the_position_of_a_summary_is_where_a_stream_goes_on() -> None:
+    async with served() as web:
+        filled(web)
+        position = (await web.get("/v1/summary")).json()["position"]
+        publish(web.hub, event("next", R0, 6))
+        async with web.stream(f"/v1/events?since={position}") as stream:
+            assert (await anext(stream)).data["event_id"] == "next"
+
+
+async def test_a_summary_tells_when_events_do_not_come() -> None:
+    async with served() as web:
+        web.hub.offline("the broker does not answer (KafkaConnectionError)")
+        connection = (await web.get("/v1/summary")).json()["connection"]
+        assert (connection["state"], connection["reason"]) == ("away", "the broker does not answer (KafkaConnectionError)")
+        ready = await web.get("/readyz")
+        assert (ready.status_code, "does not answer" in ready.text) == (503, True)
+        assert (await web.get("/healthz")).status_code == 200
+        web.hub.online()
+        assert (await web.get("/readyz")).status_code == 200
+
+
+async def test_results_are_the_worst_first() -> None:
+    async with served() as web:
+        filled(web)
+        answer = (await web.get("/v1/results?suite=one")).json()
+        answers.Results.model_validate(answer)
+        assert [(result["label"], result["event_id"]) for result in answer["results"]] == [
+            ("Fail", "r0.1"), ("Fail", "r0.2"), ("unscored", "r0.3"), ("Review", "r0.0"),
+        ]  # fmt: skip
+        assert answer["results"][0]["findings"] == [{"severity": "major", "code": "too_long", "path": "output.summary"}]
+        assert len((await web.get("/v1/results?limit=1&label=Fail")).json()["results"]) == 1
+
+
+async def test_a_result_tells_where_its_event_lies_and_how_to_score_it_again() -> None:
+    async with served() as web:
+        filled(web)
+        answer = (await web.get("/v1/results/r-r0.1")).json()
+        answers.OneResult.model_validate(answer)
+        assert answer["position"] == {"topic": "touchstone.results", "partition": 0, "offset": 1}
+        assert answer["source"] == {"topic": "touchstone.generations", "partition": 0, "offset": 1}
+        assert "-t touchstone.generations -p 0 -o 1 -c 1 | touchstone score one -" in answer["replay"]
+        assert answer["event"]["label"] == "Fail"
+
+
+async def test_a_place_that_a_shell_would_misread_gives_no_command() -> None:
+    async with served() as web:
+        publish(web.hub, event("a", R0, 0, source={"topic": "x; rm -rf /", "partition": 0, "offset": 1}))
+        assert (await web.get("/v1/results/r-a")).json()["replay"] is None
+
+
+async def test_a_batch_has_its_latest_reports() -> None:
+    async with served() as web:
+        filled(web)
+        listed = (await web.get("/v1/batches")).json()
+        answers.Batches.model_validate(listed)
+        assert [batch["batch_id"] for batch in listed["batches"]] == ["b"]
+        one = (await web.get("/v1/batches/p-b")).json()
+        answers.OneBatch.model_validate(one)
+        assert [report["report"]["final"] for report in one["reports"]] == [True, False]
+        assert (await web.get("/v1/batches?suite=two")).json() == {"batches": []}
+
+
+async def test_suites_say_what_they_are() -> None:
+    async with served() as web:
+        filled(web)
+        publish(web.hub, event("x", R0, 6, suite="not_installed"))
+        answer = (await web.get("/v1/suites")).json()
+        answers.Suites.model_validate(answer)
+        assert [(suite["name"], suite["installed"], suite["concerns"]) for suite in answer["suites"]] == [
+            ("not_installed", False, ["c"]), ("one", True, ["c"]), ("two", True, ["secret"]),
+        ]  # fmt: skip
+        one = answer["suites"][1]
+        assert one["title"] == "Suite one"
+        assert [(part["name"], part["better"], part["places"]) for part in one["components"]] == [
+            ("score", "higher", 2),
+            ("loss", "lower", 3),
+            ("third", "higher", 2),
+        ]
+
+
+@pytest.mark.parametrize("address", NEEDING_A_TOKEN, ids=lambda address: address.path)
+async def test_without_a_token_there_is_nothing(address: Any) -> None:
+    async with served(tokens=TOKENS) as web:
+        filled(web)
+        path = address.path.replace("{id}", "r-r0.1")
+        for headers in ({}, {"Authorization": "Bearer wrong-wrong-wrong"}, {"Authorization": f"Basic {ALL}"}):
+            answer = await web.client.request(address.method, path, headers=headers)
+            assert (answer.status_code, answer.json(), answer.headers["www-authenticate"]) == (401, {"error": "a bearer token is required"}, "Bearer")
+
+
+async def test_a_token_for_one_suite_finds_no_trace_of_another() -> None:
+    async with served(tokens=TOKENS) as web:
+        filled(web)
+        of_one = {path: await web.get(path, ONE) for path in ("/v1/summary", "/v1/results", "/v1/suites", "/v1/batches", "/v1/results?suite=two")}
+        for answer in of_one.values():
+            assert answer.status_code == 200
+            assert not {"two", "secret", "Suite two"} & set(json.dumps(answer.json()).replace('"', " ").split())
+        assert of_one["/v1/results?suite=two"].json() == {"results": []}
+        assert len(of_one["/v1/results"].json()["results"]) == 4
+        for path in ("/v1/results/r-r0.1", "/v1/batches/p-b"):
+            assert (await web.get(path, ONE)).status_code == 200
+            assert (await web.get(path, TWO)).status_code == 404
+        two = (await web.get("/v1/summary", TWO)).json()
+        assert ([suite["suite"] for suite in two["suites"]], two["dead_letters"]) == (["two"], 0)
+
+
+async def test_what_a_finding_says_is_only_in_the_event_itself() -> None:
+    async with served() as web:
+        filled(web)
+        for path in ("/v1/summary", "/v1/results", "/v1/batches", "/v1/suites", "/metrics", "/openapi.json", "/"):
+            assert CANARY not in (await web.get(path)).text
+
+
+@pytest.mark.parametrize(
+    ("path", "status"),
+    [("/v1/summary?minutes=0", 400), ("/v1/summary?minutes=9999", 400), ("/v1/results?limit=501", 400), ("/v1/results/" + "x" * 257, 400),
+     ("/v1/results/none", 404), ("/v1/batches/none", 404), ("/v1/nothing", 404), ("/v1/results?suite=" + "x" * 9000, 414), ("/asyncapi.yaml", 404)],
+)  # fmt: skip
+async def test_a_request_out_of_bounds_is_one_line(path: str, status: int) -> None:
+    async with served() as web:
+        answer = await web.get(path)
+        assert answer.status_code == status
+        assert answer.json()["error"]
+        assert (await web.client.post("/v1/summary")).status_code == 405
+
+
+@pytest.mark.parametrize(
+    ("host", "status"), [("127.0.0.1:1", 200), ("localhost", 200), ("[::1]:8321", 200), ("evil.example", 403), ("127.0.0.1.evil.example", 403), ("", 403)]
+)
+async def test_on_loopback_only_its_own_names_are_answered(host: str, status: int) -> None:
+    async with served() as web:
+        assert (await web.get("/v1/summary", Host=host)).status_code == status
+
+
+async def test_other_names_can_be_allowed() -> None:
+    async with served(allowed_hosts=("watch.example.org",)) as web:
+        assert (await web.get("/healthz", Host="watch.example.org")).status_code == 200
+        assert (await web.get("/healthz", Host="127.0.0.1")).status_code == 403
+
+
+async def test_every_answer_has_the_headers_that_keep_a_browser_safe() -> None:
+    async with served(tokens=TOKENS) as web:
+        for path in ("/", "/v1/summary", "/v1/nothing", "/healthz"):
+            headers = (await web.get(path)).headers
+            assert headers["x-content-type-options"] == "nosniff"
+            assert "frame-ancestors 'none'" in headers["content-security-policy"]
+            assert "unsafe-inline" not in headers["content-security-policy"]
+            assert headers["cache-control"] == "no-store"
+            assert "server" not in headers
+
+
+async def test_pages_of_other_origins_read_only_where_they_are_allowed() -> None:
+    async with served(cors_origins=("https://watch.example.org",)) as web:
+        allowed = await web.get("/v1/summary", Origin="https://watch.example.org")
+        assert allowed.headers["access-control-allow-origin"] == "https://watch.example.org"
+        assert "access-control-allow-origin" not in (await web.get("/v1/summary", Origin="https://evil.example")).headers
+    async with served() as web:
+        assert "access-control-allow-origin" not in (await web.get("/v1/summary", Origin="https://watch.example.org")).headers
+
+
+async def test_a_defect_is_one_line_in_log_and_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    from structlog.testing import capture_logs
+
+    async with served() as web:
+        monkeypatch.setattr("touchstone.ops.web.app.told", lambda *_, **__: {}["x"])
+        with capture_logs() as logs:
+            answer = await web.get("/v1/suites")
+        assert answer.status_code == 500
+        assert [(line["event"], line["code"]) for line in logs] == [("request_failed", "KeyError")]

@@ -1,0 +1,201 @@
+"""Server-Sent Events from a real server."""
+
+import asyncio
+import socket
+from urllib.parse import urlsplit
+
+import pytest
+
+from tests.ops.web.served import ALL, ONE, TOKENS, TWO, WAIT_S, Served, served, until
+from tests.streams.subscription.made import P0, R0, R1, event, publish, read, record, report_bytes, result_bytes, run_of
+from touchstone.streams.subscription.events import Event
+
+
+async def joined(web: Served, count: int = 1) -> None:
+    """Wait until streams follow live."""
+    await until(lambda: web.hub.watchers == count)
+
+
+async def test_a_result_arrives_as_the_bytes_of_its_topic_with_type_and_position() -> None:
+    async with served() as web, web.stream() as stream:
+        assert stream.answer.headers["content-type"].startswith("text/event-stream")
+        await joined(web)
+        value = result_bytes("é", label="Fail")
+        publish(web.hub, read(record(R1, 0, value)))  # type: ignore[arg-type]
+        message = await anext(stream)
+        assert (message.event, message.id, message.raw.encode()) == ("touchstone.result", "r0.0-r1.1-p0.0", value)
+        assert stream.retry == 2000
+
+
+async def test_a_report_arrives_under_its_own_type() -> None:
+    async with served() as web, web.stream("/v1/events?event=one:v1:result,other") as stream:
+        await joined(web)
+        run_of(web.hub, 1)
+        report = read(record(P0, 0, report_bytes("b"), "one:v1:result"))
+        assert isinstance(report, Event)
+        publish(web.hub, report)
+        message = await anext(stream)
+        assert (message.event, message.data["batch_id"]) == ("one:v1:result", "b")
+
+
+async def test_filters_may_be_repeated_or_separated_by_commas() -> None:
+    async with served() as web, web.stream("/v1/events?suite=one&suite=two&label=fail,review&snapshot=10") as stream:
+        await joined(web)
+        publish(
+            web.hub,
+            *(
+                event(f"{suite}{label}", R0, place, suite=suite, label=label)
+                for place, (suite, label) in enumerate([("one", "Pass"), ("one", "Fail"), ("two", "Review"), ("three", "Fail"), ("two", "Warn")])
+            ),
+        )
+        assert [(await anext(stream)).data["event_id"] for _ in range(2)] == ["oneFail", "twoReview"]
+
+
+async def test_a_snapshot_comes_first() -> None:
+    async with served() as web:
+        run_of(web.hub, 5)
+        async with web.stream("/v1/events?snapshot=2") as stream:
+            assert [(await anext(stream)).data["event_id"] for _ in range(2)] == ["r0.3", "r0.4"]
+
+
+@pytest.mark.parametrize("how", ["header", "query", "both"])
+async def test_a_stream_continues_after_the_last_event(how: str) -> None:
+    async with served() as web:
+        run_of(web.hub, 5)
+        query = "" if how == "header" else "?since=r0.3-r1.0-p0.0" if how == "query" else "?since=r0.0-r1.0-p0.0&snapshot=5"
+        headers = {} if how == "query" else {"last_event_id": "r0.3-r1.0-p0.0"}
+        async with web.stream(f"/v1/events{query}", **headers) as stream:
+            assert [(await anext(stream)).data["event_id"] for _ in range(2)] == ["r0.3", "r0.4"]
+            await joined(web)
+            run_of(web.hub, 1)
+            assert (await anext(stream)).data["event_id"] == "r0.5"
+
+
+async def test_an_id_that_means_nothing_gives_a_reset_and_a_snapshot() -> None:
+    async with served() as web:
+        run_of(web.hub, 2)
+        async with web.stream(last_event_id="of-another-service") as stream:
+            message = await anext(stream)
+            assert (message.event, message.data) == ("touchstone.reset", {"reason": "unknown"})
+            assert (await anext(stream)).data["event_id"] == "r0.0"
+
+
+async def test_a_quiet_stream_moves_the_position_with_its_heartbeat() -> None:
+    async with served(heartbeat_s=0.1) as web:
+        ticking = asyncio.create_task(web.hub.tick())
+        async with web.stream("/v1/events?label=Fail") as stream:
+            await joined(web)
+            run_of(web.hub, 3)
+            reading = asyncio.create_task(anext(stream))
+            await until(lambda: stream.id == "r0.3-r1.0-p0.0")
+            assert "alive" in stream.comments
+            reading.cancel()
+        ticking.cancel()
+        await asyncio.gather(ticking, reading, return_exceptions=True)
+
+
+async def test_the_end_of_the_service_is_told() -> None:
+    async with served() as web, web.stream() as stream:
+        await joined(web)
+        web.hub.close()
+        message = await anext(stream)
+        assert (message.event, message.id) == ("touchstone.closing", "r0.0-r1.0-p0.0")
+        with pytest.raises(StopAsyncIteration):
+            await anext(stream)
+
+
+async def test_one_client_too_many_is_sent_away_and_may_come_later() -> None:
+    async with served(clients_max=1) as web:
+        async with web.stream():
+            await joined(web)
+            refused = await web.get("/v1/events")
+            assert refused.status_code == 503
+            assert int(refused.headers["retry-after"]) > 0
+        await until(lambda: web.hub.counts.clients == 0)
+        async with web.stream():
+            await joined(web)
+
+
+async def test_a_client_that_leaves_is_forgotten() -> None:
+    async with served() as web:
+        async with web.stream():
+            await joined(web)
+        await until(lambda: web.hub.watchers == 0 and web.hub.counts.clients == 0)
+
+
+async def stalled(web: Served) -> socket.socket:
+    """A client that asks for events and never takes any."""
+    place = urlsplit(web.address)
+    client = socket.socket()
+    client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    client.setblocking(False)
+    loop = asyncio.get_running_loop()
+    await loop.sock_connect(client, (place.hostname, place.port))
+    await loop.sock_sendall(client, f"GET /v1/events HTTP/1.1\r\nHost: {place.netloc}\r\n\r\n".encode())
+    return client
+
+
+async def test_a_client_that_takes_nothing_delays_nobody_and_is_cut_off() -> None:
+    async with served(send_timeout_s=1, queue_events=50) as web:
+        client = await stalled(web)
+        await joined(web)
+        async with web.stream() as stream:
+            await joined(web, 2)
+            for number in range(300):
+                run_of(web.hub, 1, details={"long": "x" * 30_000})
+                assert (await anext(stream)).data["event_id"] == f"r0.{number}"
+            await until(lambda: web.hub.watchers == 1)
+            await until(lambda: len(web.server._server.server_state.connections) == 1)  # type: ignore[union-attr]
+        assert b"touchstone_serve_clients_stalled_total 1.0" in (await web.get("/metrics")).content
+        client.close()
+
+
+async def test_a_client_that_was_slow_is_told_what_it_missed() -> None:
+    async with served(send_timeout_s=60, queue_events=50) as web:
+        client = await stalled(web)
+        await joined(web)
+        for _ in range(400):
+            run_of(web.hub, 1, details={"long": "x" * 30_000})
+            await asyncio.sleep(0)
+        tail = b""
+        loop = asyncio.get_running_loop()
+        async with asyncio.timeout(WAIT_S):
+            while b'touchstone.gap\ndata: {"dropped":' not in tail:
+                tail = tail[-100:] + await loop.sock_recv(client, 1_000_000)
+        client.close()
+
+
+@pytest.mark.parametrize(("token", "seen"), [(ALL, ["one", "two"]), (ONE, ["one"]), (TWO, ["two"])])
+async def test_a_token_sees_its_suites_and_no_other(token: str, seen: list[str]) -> None:
+    async with served(tokens=TOKENS) as web, web.stream("/v1/events?suite=one,two", token) as stream:
+        await joined(web)
+        publish(web.hub, event("one", R0, 0, suite="one"), event("two", R0, 1, suite="two"), event("three", R0, 2, suite="three"))
+        assert [(await anext(stream)).data["suite"] for _ in seen] == seen
+
+
+async def test_a_ticket_opens_one_stream() -> None:
+    async with served(tokens=TOKENS) as web:
+        ticket = (await web.client.post("/v1/ticket", headers=web.bearer(ONE))).json()["ticket"]
+        async with web.stream(f"/v1/events?ticket={ticket}") as stream:
+            await joined(web)
+            publish(web.hub, event("two", R0, 0, suite="two"), event("one", R0, 1, suite="one"))
+            assert (await anext(stream)).data["suite"] == "one"
+        assert (await web.get(f"/v1/events?ticket={ticket}")).status_code == 401
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["label=nice", "snapshot=501", "snapshot=-1", "snapshot=x", "since=yesterday", "suit=one", "suite=" + "x" * 300, "suite=" + ",".join(map(str, range(101)))],
+)
+async def test_a_wish_that_cannot_be_read_is_one_line(query: str) -> None:
+    async with served() as web:
+        answer = await web.get(f"/v1/events?{query}")
+        assert answer.status_code == 400
+        assert query.partition("=")[0] in answer.json()["error"]
+
+
+async def test_asking_for_the_headers_opens_no_stream() -> None:
+    async with served() as web:
+        answer = await web.client.head("/v1/events")
+        assert (answer.status_code, answer.content) == (200, b"")
+        assert web.hub.watchers == 0

@@ -1,0 +1,48 @@
+"""The OpenAPI document is valid, and says what the application has."""
+
+import base64
+import hashlib
+import re
+
+import jsonschema
+from openapi_spec_validator import validate
+
+from tests.ops.web.served import served
+from tests.ops.web.test_api import filled
+from touchstone.ops.web.app import make_app
+from touchstone.ops.web.openapi import ADDRESSES, openapi
+from touchstone.ops.web.page import INDEX, load_page
+
+
+def test_the_document_is_valid() -> None:
+    validate(openapi())
+
+
+async def test_every_address_of_the_application_is_in_the_document() -> None:
+    async with served() as web:
+        app = make_app(web.service)
+        routes = {route.path for route in app._app.routes}  # type: ignore[attr-defined]
+    assert routes - {"/favicon.ico"} == {address.path for address in ADDRESSES}
+
+
+async def test_the_answers_are_what_the_document_says() -> None:
+    document = openapi()
+    async with served() as web:
+        filled(web)
+        ids = {"/v1/results/{id}": "r-r0.1", "/v1/batches/{id}": "p-b"}
+        for path, operations in document["paths"].items():
+            content = operations.get("get", {}).get("responses", {}).get("200", {}).get("content", {})
+            schema = content.get("application/json", {}).get("schema", {})
+            if "$ref" in schema:
+                answer = await web.get(path.replace("{id}", ids.get(path, "")))
+                jsonschema.Draft202012Validator({**schema, "components": document["components"]}).validate(answer.json())
+
+
+def test_the_policy_lets_the_scripts_and_styles_of_the_page_run_and_no_others() -> None:
+    page, policy = load_page()
+    assert page == INDEX.read_text(encoding="utf-8")
+    inline = re.findall(r"<(?:script|style)>(.*?)</(?:script|style)>", page, re.DOTALL)
+    assert inline
+    for text in inline:
+        assert base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() in policy
+    assert not re.search(r"\son[a-z]+=|<script [^>]*src=|https?://", page.replace("http://www.w3.org/", ""))

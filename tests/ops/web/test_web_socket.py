@@ -1,0 +1,100 @@
+"""The same events as a WebSocket."""
+
+import asyncio
+import json
+from typing import Any
+
+import pytest
+from websockets.asyncio.client import ClientConnection, connect
+from websockets.exceptions import ConnectionClosed, InvalidStatus
+
+from tests.ops.web.served import ONE, TOKENS, WAIT_S, Served, served, until
+from tests.streams.subscription.made import R0, event, publish, run_of
+
+
+def opened(web: Served, query: str = "", **options: Any) -> Any:
+    return connect(f"ws{web.address.removeprefix('http')}/v1/ws{query}", proxy=None, **options)
+
+
+async def told(socket: ClientConnection) -> Any:
+    """The next message that is no sign of life."""
+    while True:
+        message = json.loads(await asyncio.wait_for(socket.recv(), WAIT_S))
+        if message["event"] != "touchstone.alive":
+            return message
+
+
+async def test_each_message_is_an_event_with_its_type_and_position() -> None:
+    async with served() as web, opened(web) as socket:
+        await until(lambda: web.hub.watchers == 1)
+        (made,) = run_of(web.hub, 1)
+        message = await told(socket)
+        assert (message["event"], message["id"], message["data"]) == ("touchstone.result", "r0.1-r1.0-p0.0", json.loads(made.value))
+
+
+async def test_a_socket_continues_from_a_position_and_filters() -> None:
+    async with served() as web:
+        run_of(web.hub, 3)
+        run_of(web.hub, 1, label="Fail")
+        async with opened(web, "?since=r0.1-r1.0-p0.0&label=Pass") as socket:
+            assert [(await told(socket))["data"]["event_id"] for _ in range(2)] == ["r0.1", "r0.2"]
+
+
+@pytest.mark.parametrize("form", ["{}", '{{"token": "{}"}}', '{{"ticket": "{}"}}'])
+async def test_the_first_message_may_be_the_token_or_a_ticket(form: str) -> None:
+    async with served(tokens=TOKENS) as web:
+        ticket = (await web.client.post("/v1/ticket", headers=web.bearer(ONE))).json()["ticket"]
+        async with opened(web) as socket:
+            await socket.send(form.format(ticket if "ticket" in form else ONE))
+            await until(lambda: web.hub.watchers == 1)
+            publish(web.hub, event("two", R0, 0, suite="two"), event("one", R0, 1, suite="one"))
+            assert (await told(socket))["data"]["suite"] == "one"
+
+
+@pytest.mark.parametrize("hello", ["wrong", '{"token": 7}', "[]", "{"])
+async def test_without_a_token_nothing_is_told(hello: str) -> None:
+    async with served(tokens=TOKENS) as web, opened(web) as socket:
+        run_of(web.hub, 1)
+        await socket.send(hello)
+        with pytest.raises(ConnectionClosed) as closed:
+            await asyncio.wait_for(socket.recv(), WAIT_S)
+        assert closed.value.rcvd is not None
+        assert closed.value.rcvd.code == 4401
+        assert web.hub.watchers == 0
+
+
+async def test_the_end_of_the_service_is_told_and_closes_the_socket() -> None:
+    async with served() as web, opened(web) as socket:
+        await until(lambda: web.hub.watchers == 1)
+        web.hub.close()
+        assert (await told(socket))["event"] == "touchstone.closing"
+        with pytest.raises(ConnectionClosed) as closed:
+            await asyncio.wait_for(socket.recv(), WAIT_S)
+        assert closed.value.rcvd is not None
+        assert closed.value.rcvd.code == 1001
+
+
+async def test_a_client_that_leaves_is_forgotten() -> None:
+    async with served() as web:
+        async with opened(web):
+            await until(lambda: web.hub.watchers == 1)
+        await until(lambda: web.hub.watchers == 0 and web.hub.counts.clients == 0)
+
+
+async def test_a_page_of_another_origin_is_refused() -> None:
+    async with served() as web:
+        with pytest.raises(InvalidStatus) as refused:
+            async with opened(web, origin="http://evil.example"):
+                pass
+        assert refused.value.response.status_code == 403
+        async with opened(web, origin=web.address):
+            await until(lambda: web.hub.watchers == 1)
+
+
+async def test_one_client_too_many_is_refused() -> None:
+    async with served(clients_max=1) as web, opened(web):
+        await until(lambda: web.hub.watchers == 1)
+        with pytest.raises(InvalidStatus) as refused:
+            async with opened(web):
+                pass
+        assert refused.value.response.status_code == 503
