@@ -50,7 +50,8 @@ def precision(faithful: Vector, in_conflict: Collection[int], weight: float) -> 
     if not in_conflict:
         return float(kept.mean())
     firm = float(kept[kept >= FIRM].sum())
-    return float(kept.mean()) * (firm / (firm + len(in_conflict))) ** weight
+    held: float = (firm / (firm + len(in_conflict))) ** weight
+    return float(kept.mean()) * held
 
 
 def mean(values: Vector) -> float:
