@@ -20,6 +20,8 @@ from touchstone.scorers.summary.wording.marks import (
     ZERO,
 )
 
+#: What is proposed "to" be done is no fact; that a proposal was rejected is one.
+_PROPOSED = frozenset({"proposal", "proposals", "motion", "bid"})
 _PART_OF_MINE = frozenset({"some", "others", "other", "several", "certain"})
 
 
@@ -62,6 +64,7 @@ def _unsure(clause: Clause, whole: Reading) -> set[str]:
     found = {word.fold for place, word in enumerate(clause.words) if word.fold in UNSURE and not (word.fold == "may" and place and word.text == "May")}
     if any(first.fold == "could" and second.stem == "not" for first, second in pairwise(clause.words)):
         found.discard("could")
+    found |= {first.fold for first, second in pairwise(clause.words) if first.fold in _PROPOSED and second.fold == "to"}
     if any(word.fold in TELLING for word in whole.words):
         found.discard("would")
     return found | {word.fold for word in whole.words if word.fold in CONDITIONS}

@@ -8,8 +8,7 @@ from touchstone.scorers.summary.wording.clauses import listed
 UNSURE = listed(
     """may might could would should if unless whether perhaps possibly possible likely unlikely probably expect expected expects plan planned plans propose
     proposed hope hoped hopes want wanted wants allege alleged alleges claim claimed claims argue argued argues warn warned threaten threatened fear
-    feared predict predicted consider considered seek sought ask asked asks potential potentially apparently suggest suggested
-    hypothetically proposal proposals motion bid attempt
+    feared predict predicted consider considered seek sought ask asked asks potential potentially apparently suggest suggested hypothetically attempt
     attempted try tried intend intended believe believed believes recommend recommended"""
 )
 #: Where one stands anywhere in a sentence, none of its clauses is stated as a fact.
