@@ -19,6 +19,8 @@ import orjson
 from touchstone.ops.build.models.edits import EDITS, sentences
 from touchstone.ops.build.models.mixture import EDITED_SOURCES, rows
 from touchstone.ops.build.models.pairs import NEUTRAL, Pair
+from touchstone.schemas.settings.engines import EngineSettings
+from touchstone.scorers.base import ConfigError
 
 #: Pairs asked at once.
 ROUND_PAIRS = 2_048
@@ -58,11 +60,10 @@ def taught(path: Path) -> Iterator[Pair]:
                 raise ValueError(msg) from None
 
 
-async def _teach(pairs: Sequence[tuple[str, str]], out: Path, model: str, done: int) -> None:
-    from touchstone.schemas.settings.engines import EngineSettings
+async def _teach(pairs: Sequence[tuple[str, str]], out: Path, settings: EngineSettings, done: int) -> None:
     from touchstone.scorers.engines.opening import open_engines
 
-    engines = open_engines(EngineSettings(nli_model=model))
+    engines = open_engines(settings)
     try:
         for start in range(done, len(pairs), ROUND_PAIRS):
             asked = pairs[start : start + ROUND_PAIRS]
@@ -87,14 +88,16 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--data", type=Path, required=True, help="folder of <set>.jsonl.gz files")
     parser.add_argument("--out", type=Path, required=True, help="file to write: .jsonl.gz")
     parser.add_argument("--model", default="base", help="the teacher: base, a folder or a hub name")
+    parser.add_argument("--base-folder", type=Path, metavar="DIR", help="the weights of the teacher's base (default: packages, then the hub)")
     parser.add_argument("--pairs", type=int, default=30_000)
     parser.add_argument("--seed", type=int, default=20261122)
     told = parser.parse_args(arguments)
     try:
         premises = [pair.premise for name in EDITED_SOURCES for pair in rows(told.data / f"{name}.jsonl.gz")]
         pairs = unlabelled(premises, count=told.pairs, chance=random.Random(told.seed))  # noqa: S311  # a draw, not a secret
-        asyncio.run(_teach(pairs, told.out, told.model, sum(1 for _ in taught(told.out)) if told.out.is_file() else 0))
-    except (OSError, ValueError) as problem:
+        settings = EngineSettings(nli_model=told.model, base_folder=told.base_folder)
+        asyncio.run(_teach(pairs, told.out, settings, sum(1 for _ in taught(told.out)) if told.out.is_file() else 0))
+    except (ConfigError, OSError, ValueError) as problem:
         sys.stderr.write(f"touchstone: {problem}\n")
         return 3
     return 0
