@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from functools import lru_cache
 from importlib.resources import files
+from itertools import accumulate
 
 from touchstone.scorers.summary.nouns import Noun, noun_at, verb_class, word_kind
 from touchstone.scorers.summary.source_words import VOCABULARY
@@ -55,11 +56,12 @@ def _class(word: str, *, first: bool) -> str:
 
 def _runs(classes: Sequence[str]) -> Iterator[str]:
     """Runs of classes that hold more than words by their form."""
+    silent = [0, *accumulate(part in _SILENT for part in classes)]
     for size in range(1, _RUN_MAX + 1):
+        most = max(0, size - 2)
         for at in range(len(classes) - size + 1):
-            run = classes[at : at + size]
-            if sum(part in _SILENT for part in run) < max(1, size - 1):
-                yield " ".join(run)
+            if silent[at + size] - silent[at] <= most:
+                yield " ".join(classes[at : at + size])
 
 
 def _around(classes: Sequence[str], noun: Noun, introduced: bool) -> Iterator[str]:

@@ -19,7 +19,10 @@ _LINK = (
     r"|unfortunately|sorry|please|and|but)\b ?[,:;!.–—-]? ?){0,2}"
 )
 _CLAUSE = r"(?:^|(?<=[.!?:;–—(\[] )|(?<=[(\[]))"
-_RULES = re.compile(rf"(?:{'|'.join(_ANYWHERE)})|{_CLAUSE}{_LINK}(?:{'|'.join(f'(?:{rule})' for rule in _OPENING)})")
+#: Rules that begin with a word are tried where a word begins alone: a fifth of the places.
+_AT_WORDS = tuple(rule.removeprefix(r"\b") for rule in _ANYWHERE if rule.startswith(r"\b"))
+_AT_PLACES = tuple(rule for rule in _ANYWHERE if not rule.startswith(r"\b"))
+_RULES = re.compile(rf"\b(?:{'|'.join(_AT_WORDS)})|{'|'.join(_AT_PLACES)}|{_CLAUSE}{_LINK}(?:{'|'.join(f'(?:{rule})' for rule in _OPENING)})")
 #: So much of a sentence is read.
 _CHARS = 2_000
 
