@@ -257,7 +257,7 @@ def group(result: ScoreResult) -> Group | None:
 def view(report: ClinicalReport) -> View:
     """The report for every generic layout."""
     summary, facts = report.summary, report.facts
-    counts = f"{counted(summary.total, report.noun)}, pass rate {percent(summary.pass_rate)}, average score {score_text(summary.average_score)}"
+    counts = f"{counted(summary.total, report.noun)}, average score {score_text(summary.average_score)}"
     counts += f", {summary.unvalidated} not validated" if summary.unvalidated else ""
     counts += f", {summary.problems} not read" if summary.problems else ""
     counts += f", {summary.invalid} not valid by the standard" if summary.invalid else ""

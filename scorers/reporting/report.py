@@ -19,7 +19,7 @@ from touchstone.schemas.result import Label, Problem, ScoreResult
 from touchstone.scorers.reporting.intervals import Rate, mean_intervals
 from touchstone.scorers.reporting.verdict import Gate, Verdict, verdict_by_labels
 from touchstone.scorers.reporting.view import CaseView, Column, Distribution, Figure, Table, View
-from touchstone.scorers.reporting.words import counted, number, number_span, percent
+from touchstone.scorers.reporting.words import counted, number, number_span
 
 if TYPE_CHECKING:
     from touchstone.scorers.base import Suite
@@ -267,7 +267,7 @@ def suite_view(report: SuiteReport) -> View:
         noun=facts.noun,
         total=labels.scored + labels.unscored,
         labels={label: count for label, count in labels.counts.items() if count or label in {"Pass", "Review", "Fail"}},
-        counts=f"{counted(labels.scored + labels.unscored, facts.noun)}, {labels.scored} scored, {percent(labels.pass_rate)} pass",
+        counts=f"{counted(labels.scored + labels.unscored, facts.noun)}, {labels.scored} scored",
         facts=tuple(f"{role}: {model}" for role, model in report.models.items()),
         figures=tuple(_figure(column, report) for column in columns),
         tables=tuple(

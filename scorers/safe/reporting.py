@@ -160,7 +160,7 @@ def view(report: SafeReport) -> View:
         generated_at=utc_text(facts.generated_at),
         total=batch.total_cases,
         labels=labels.model_dump(),
-        counts=f"{counted(batch.total_cases, 'case')}, {percent(batch.pass_rates.overall)} pass",
+        counts=counted(batch.total_cases, "case"),
         facts=(f"Batch {batch.batch_id}",),
         figures=(
             *(_figure(batch, metric, intervals) for metric in METRICS),
