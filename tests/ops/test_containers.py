@@ -50,7 +50,7 @@ def test_every_port_is_bound_on_loopback(name: str) -> None:
 
 @pytest.mark.parametrize("name", EVERY)
 def test_every_image_is_pinned(name: str) -> None:
-    assert re.fullmatch(r"touchstone:(light|summary)|[a-z/]+:v?\d+\.\d+\.\d+(@sha256:[0-9a-f]{64})?", EVERY[name]["image"])
+    assert re.fullmatch(r"touchstone:(light|summary)|[a-z/-]+:v?\d+\.\d+\.\d+(@sha256:[0-9a-f]{64})?", EVERY[name]["image"])
 
 
 @pytest.mark.parametrize("image", [EVERY[name]["image"] for name in EVERY if name not in OURS])
@@ -138,6 +138,31 @@ def test_prometheus_scrapes_every_process_with_that_token() -> None:
     assert job["authorization"] == {"type": "Bearer", "credentials_file": f"/run/secrets/{service['secrets'][0]}"}
     assert set(service["secrets"]) == set(METRICS["secrets"])
     assert (ROOT / service["volumes"][1]["source"]).is_file()
+
+
+def test_prometheus_finds_the_rules_and_the_alertmanager() -> None:
+    mounts = {mount["target"]: mount["source"] for mount in EVERY["prometheus"]["volumes"] if isinstance(mount, dict)}
+    for pattern in PROMETHEUS["rule_files"]:
+        inside = pattern.removeprefix("/etc/prometheus/touchstone/")
+        assert inside != pattern
+        assert list((ROOT / mounts["/etc/prometheus/touchstone"]).glob(inside))
+    ((target,),) = [configured["targets"] for manager in PROMETHEUS["alerting"]["alertmanagers"] for configured in manager["static_configs"]]
+    name, _, port = target.partition(":")
+    assert EVERY[name]["ports"] == [f"127.0.0.1:{port}:{port}"]
+
+
+@pytest.mark.parametrize("name", METRICS["services"])
+def test_everything_that_is_mounted_is_there(name: str) -> None:
+    mounts = [mount for mount in METRICS["services"][name].get("volumes", []) if isinstance(mount, dict)]
+    assert all(mount["read_only"] and (ROOT / mount["source"]).exists() for mount in mounts)
+    assert all(mount["bind"] == {"create_host_path": False} for mount in mounts)
+
+
+def test_who_only_looks_can_change_nothing() -> None:
+    assert EVERY["grafana"]["environment"]["GF_AUTH_ANONYMOUS_ORG_ROLE"] == "Viewer"
+    assert EVERY["kafka-ui"]["environment"]["KAFKA_CLUSTERS_0_READONLY"] == "true"
+    advertised = SERVICES["kafka"]["environment"]["KAFKA_ADVERTISED_LISTENERS"]
+    assert f"//{EVERY['kafka-ui']['environment']['KAFKA_CLUSTERS_0_BOOTSTRAPSERVERS']}" in advertised
 
 
 def test_the_scrape_in_the_documentation_is_that_of_the_example() -> None:
