@@ -83,7 +83,7 @@ ADDRESSES = (
 @cache
 def openapi() -> dict[str, Any]:
     """The document. Do not change it: it is made once."""
-    models = [address.answer for address in ADDRESSES if not isinstance(address.answer, str)]
+    models: list[type[BaseModel]] = [address.answer for address in ADDRESSES if not isinstance(address.answer, str)]
     _, schemas = models_json_schema([(model, "serialization") for model in (*models, answers.Error)], ref_template=REF)
     paths: dict[str, Any] = {}
     for address in ADDRESSES:

@@ -5,7 +5,7 @@ goes by the positions alone: until it is ahead of them in every partition, each 
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import AsyncGenerator, Coroutine
 from contextlib import aclosing, suppress
 from dataclasses import dataclass
 from typing import Any
@@ -34,7 +34,7 @@ class Wish:
     lost: ResetReason | None = None
 
 
-async def follow(hub: Hub, past: Past, wish: Wish, watcher: Watcher) -> AsyncIterator[Item]:
+async def follow(hub: Hub, past: Past, wish: Wish, watcher: Watcher) -> AsyncGenerator[Item, None]:
     """The items of one stream, without end. `Closing` is the last one. The caller is done with `watcher` when this is closed."""
     while not hub.live.is_set():
         yield Beat(note="waiting for kafka")
@@ -69,7 +69,7 @@ async def follow(hub: Hub, past: Past, wish: Wish, watcher: Watcher) -> AsyncIte
         hub.leave(watcher, wish.chosen)
 
 
-async def _from(hub: Hub, past: Past, wish: Wish) -> AsyncIterator[Item]:
+async def _from(hub: Hub, past: Past, wish: Wish) -> AsyncGenerator[Item, None]:
     """Everything from the positions to the present; at its end nothing stands between the watcher and the queue."""
     assert wish.since is not None
     reached = dict(wish.since)

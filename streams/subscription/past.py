@@ -3,7 +3,7 @@
 import asyncio
 import heapq
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing
 from typing import Any
 
@@ -65,7 +65,7 @@ class Past:
         if any(max(ends.get(place, 0), hub.positions[place]) < offset for place, offset in reached.items()):
             raise PositionLost("future")
 
-    async def read(self, hub: Hub, reached: Positions, target: Mapping[Place, int], chosen: Filter) -> AsyncIterator[Item]:
+    async def read(self, hub: Hub, reached: Positions, target: Mapping[Place, int], chosen: Filter) -> AsyncGenerator[Item, None]:
         """The wanted events from `reached` up to `target`; `reached` moves along. Waits for a broker that is away. Raises `PositionLost`."""
         worker = self._settings.worker
         backoff = Backoff(worker.retry_backoff_min_s, worker.retry_backoff_max_s)
@@ -95,7 +95,7 @@ class Past:
             return False
         return True
 
-    async def _session(self, reached: Positions, target: Mapping[Place, int], chosen: Filter) -> AsyncIterator[Batch]:
+    async def _session(self, reached: Positions, target: Mapping[Place, int], chosen: Filter) -> AsyncGenerator[Batch, None]:
         """Read until every partition is at its target, or something breaks."""
         consumer = log_consumer(self._settings)
         try:

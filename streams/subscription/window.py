@@ -100,7 +100,7 @@ class Window:
                 found.append(seen)
         return found[::-1]
 
-    def current(self, since_ms: int, admits: Callable[[Event], bool]) -> list[Seen]:
+    def current(self, since_ms: float, admits: Callable[[Event], bool]) -> list[Seen]:
         """The results of the last time, each once as it was scored last; the latest first."""
         kept = self.results
         return [seen for seen in self.backwards() if seen.event.at_ms >= since_ms and kept.get(seen.event.key) is seen and admits(seen.event)]

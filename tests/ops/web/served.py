@@ -22,7 +22,7 @@ from touchstone.streams.telemetry.serve_counts import ServeCounts
 ALL, ONE, TWO = "all-sees-everything", "one-sees-suite-one", "two-sees-suite-two"
 TOKENS = (f"all:{ALL}", f"one:{ONE}", f"two:{TWO}")
 NOW = 1_800_000_030.0
-WAIT_S = 30
+WAIT_S = 60
 
 
 def toy_suite(name: str) -> Suite:

@@ -218,8 +218,16 @@ async def test_a_defect_is_one_line_in_log_and_answer(monkeypatch: pytest.Monkey
     from structlog.testing import capture_logs
 
     async with served() as web:
-        monkeypatch.setattr("touchstone.ops.web.app.told", lambda *_, **__: {}["x"])
+        monkeypatch.setattr("touchstone.ops.web.documents.told", lambda *_, **__: {}["x"])
         with capture_logs() as logs:
             answer = await web.get("/v1/suites")
         assert answer.status_code == 500
         assert [(line["event"], line["code"]) for line in logs] == [("request_failed", "KeyError")]
+
+
+async def test_the_contract_of_the_topics_names_the_suites_that_a_token_sees() -> None:
+    async with served(tokens=TOKENS) as web:
+        messages = (await web.get("/asyncapi.json", ONE)).json()["components"]["messages"]
+        assert "report-event.one" in messages
+        assert "report-event.two" not in messages
+        assert "report-event.two" in (await web.get("/asyncapi.json", ALL)).json()["components"]["messages"]

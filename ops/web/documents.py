@@ -1,0 +1,163 @@
+"""The addresses that answer with a document: summaries, results, batches, suites, and what programs read of the service itself."""
+
+import asyncio
+import time
+from collections import defaultdict
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import Any
+
+import orjson
+from starlette.requests import Request
+from starlette.responses import Response
+
+from touchstone.ops.web import cases
+from touchstone.ops.web.access import Grant
+from touchstone.ops.web.asking import LIMIT_MAX, MINUTES_MAX, NAME_CHARS_MAX, BadRequest, asked_filter, number
+from touchstone.ops.web.openapi import openapi
+from touchstone.ops.web.service import Handler, Json, Service, refused
+from touchstone.ops.web.suites import suite_or_stand_in, told
+from touchstone.ops.web.summary import MINUTE_MS, suite_summaries, utc
+from touchstone.schemas.settings.house import Settings
+from touchstone.streams.subscription.events import Filter
+from touchstone.streams.telemetry.serve_counts import CONTENT_TYPE, exposition
+
+#: A summary is made at most this often for clients that ask for the same.
+SUMMARY_AGE_S = 1.0
+SUMMARIES_MAX = 100
+MINUTES, HOUR = 15, 60
+LIMIT = 50
+
+
+class Documents:
+    """The documents. `handlers`: address → what answers it for a client."""
+
+    def __init__(self, service: Service, clock: Callable[[], float]) -> None:
+        self._service = service
+        self._hub = service.hub
+        self._clock = clock
+        self._summaries: dict[tuple[Filter, int], tuple[float, bytes]] = {}
+        self._summing = asyncio.Lock()
+        self.handlers: Mapping[str, Handler] = {
+            "/v1/summary": self._summary,
+            "/v1/results": self._results,
+            "/v1/results/{id}": self._result,
+            "/v1/batches": self._batches,
+            "/v1/batches/{id}": self._batch,
+            "/v1/suites": self._suites,
+            "/metrics": self._metrics,
+            "/openapi.json": self._openapi,
+            "/asyncapi.json": self._asyncapi,
+        }
+
+    async def _summary(self, request: Request, grant: Grant) -> Response:
+        query = request.query_params
+        chosen = asked_filter(query, grant, known=frozenset({"minutes"}))
+        minutes = number(query, "minutes", default=MINUTES, least=1, most=MINUTES_MAX)
+        key = (chosen, minutes)
+        async with self._summing:
+            made_at, body = self._summaries.get(key, (-SUMMARY_AGE_S, b""))
+            if time.monotonic() - made_at >= SUMMARY_AGE_S:
+                now = self._clock()
+                since_ms = now * 1000 - minutes * MINUTE_MS
+                events = [seen.event for seen in self._hub.window.current(since_ms, chosen.admits)]
+                outcomes = [one for one in self._hub.window.outcomes if grant.sees(one.suite) and (not chosen.suites or one.suite in chosen.suites)]
+                names = [name for name in self._service.suites if grant.sees(name) and (not chosen.suites or name in chosen.suites)]
+                suites = await asyncio.to_thread(suite_summaries, events, outcomes, self._service.suites, now_ms=int(now * 1000), minutes=minutes, names=names)
+                body = orjson.dumps(self._summed(suites, minutes, now, since_ms))
+                if len(self._summaries) > SUMMARIES_MAX:
+                    self._summaries.clear()
+                self._summaries[key] = (time.monotonic(), body)
+        return Response(body, media_type="application/json")
+
+    def _summed(self, suites: list[dict[str, Any]], minutes: int, now: float, since_ms: float) -> dict[str, Any]:
+        """The summary around the suites'."""
+        hub = self._hub
+        oldest = next(iter(hub.window.page(hub.window.first, 1)), None)
+        first_ms = oldest.event.at_ms if oldest is not None else None
+        is_away = hub.fault is not None
+        for suite in suites:
+            suite["lag"] = self._service.lag.get(suite["suite"])
+        return {
+            "now": utc(now * 1000),
+            "started_at": utc(hub.started_at * 1000),
+            "minutes": minutes,
+            "position": hub.id,
+            "connection": {
+                "state": "away" if is_away else "live",
+                "reason": hub.fault,
+                "since": utc(hub.fault_since * 1000) if is_away else None,
+                "lag_records": None if is_away else hub.counts.unread,
+            },
+            # The window is whole where nothing has left it: then there simply was no more.
+            "window": {
+                "events": len(hub.window),
+                "first_at": utc(first_ms) if first_ms is not None else None,
+                "is_whole": not hub.window.is_cut or (first_ms is not None and first_ms <= since_ms),
+            },
+            "per_second": sum(suite["per_second"] for suite in suites),
+            "dead_letters": sum(suite["dead_letters"] for suite in suites),
+            "clients": hub.counts.clients,
+            "suites": suites,
+        }
+
+    async def _results(self, request: Request, grant: Grant) -> Response:
+        query = request.query_params
+        chosen = asked_filter(query, grant, known=frozenset({"limit", "minutes"}))
+        limit = number(query, "limit", default=LIMIT, least=1, most=LIMIT_MAX)
+        minutes = number(query, "minutes", default=HOUR, least=1, most=MINUTES_MAX)
+        found = self._hub.window.current(self._clock() * 1000 - minutes * MINUTE_MS, chosen.admits)
+        return Json({"results": await asyncio.to_thread(cases.worst, found, self._service.suites, limit)})
+
+    async def _result(self, request: Request, grant: Grant) -> Response:
+        topic = self._service.settings.topics.results
+        found = cases.found_result(self._hub.window, _id(request), grant, self._service.suites, topic)
+        return Json(found) if found is not None else _missing("result")
+
+    async def _batches(self, request: Request, grant: Grant) -> Response:
+        chosen = asked_filter(request.query_params, grant, known=frozenset({"limit"}))
+        limit = number(request.query_params, "limit", default=LIMIT, least=1, most=LIMIT_MAX)
+        return Json({"batches": cases.batches(self._hub.window, chosen, limit)})
+
+    async def _batch(self, request: Request, grant: Grant) -> Response:
+        found = cases.found_batch(self._hub.window, _id(request), grant)
+        return Json(found) if found is not None else _missing("batch")
+
+    async def _suites(self, _: Request, grant: Grant) -> Response:
+        concerns: defaultdict[str, set[str]] = defaultdict(set)
+        everything = Filter(scope=grant.scope)
+        for seen in self._hub.window.backwards():
+            event = seen.event
+            if event.suite is not None and everything.admits(event):
+                concerns[event.suite].update([event.concern] if event.concern else [])
+        installed = self._service.suites
+        names = sorted({name for name in installed if grant.sees(name)} | concerns.keys())
+        return Json({"suites": [told(suite_or_stand_in(installed, name), sorted(concerns[name]), installed=name in installed) for name in names]})
+
+    async def _metrics(self, _: Request, __: Grant) -> Response:
+        return Response(exposition(self._service.registry), media_type=CONTENT_TYPE)
+
+    async def _openapi(self, _: Request, __: Grant) -> Response:
+        return Json(openapi())
+
+    async def _asyncapi(self, _: Request, grant: Grant) -> Response:
+        try:
+            contracts = import_module("touchstone.ops.contracts")
+        except ImportError:
+            return refused("this installation has no AsyncAPI document", 404)
+        # Where the brokers are is not for everybody who may watch.
+        settings = Settings(topics=self._service.settings.topics)
+        suites = [suite for name, suite in self._service.suites.items() if grant.sees(name)]
+        return Json(await asyncio.to_thread(contracts.asyncapi, settings, suites))
+
+
+def _id(request: Request) -> str:
+    """The id in the address. Raises `BadRequest`."""
+    found = str(request.path_params["id"])
+    if len(found) > NAME_CHARS_MAX:
+        raise BadRequest(f"an id has at most {NAME_CHARS_MAX} characters")
+    return found
+
+
+def _missing(what: str) -> Response:
+    return refused(f"no such {what} among the latest events; older ones are in the store (touchstone report)", 404)
