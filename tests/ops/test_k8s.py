@@ -1,0 +1,193 @@
+"""The manifests for Kubernetes: what must hold of them can be read; no cluster is needed."""
+
+import json
+import shutil
+import subprocess
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from jsonschema import Draft202012Validator
+
+from touchstone.ops.settings import load_settings
+from touchstone.schemas.settings.house import TopicSettings, WorkerSettings
+from touchstone.scorers.registry import load_suite, suite_entry_points
+
+FOLDER = Path(__file__).parents[2] / "ops" / "k8s"
+#: KEDA's own schema of a ScaledObject (kedacore/keda 2.18, Apache-2.0), without its descriptions and closed against unknown keys.
+SCALED_OBJECT = Path(__file__).with_name("k8s") / "scaledobject.schema.json"
+#: The oldest and the newest version of Kubernetes that the manifests are held to.
+VERSIONS = ("1.30", "1.34")
+SUITES = sorted(suite_entry_points())
+
+pytestmark = pytest.mark.skipif(shutil.which("kubectl") is None and shutil.which("kustomize") is None, reason="neither kubectl nor kustomize is installed")
+
+
+@cache
+def manifests() -> tuple[dict[str, Any], ...]:
+    """Everything that `kubectl kustomize ops/k8s` makes."""
+    command = ["kubectl", "kustomize"] if shutil.which("kubectl") else ["kustomize", "build"]
+    done = subprocess.run([*command, str(FOLDER)], capture_output=True, text=True, timeout=100, check=False)
+    assert done.returncode == 0, done.stderr
+    return tuple(yaml.safe_load_all(done.stdout))
+
+
+def of_kind(kind: str) -> dict[str, dict[str, Any]]:
+    """Name → manifest."""
+    return {made["metadata"]["name"]: made for made in manifests() if made["kind"] == kind}
+
+
+def pods() -> Iterator[tuple[str, dict[str, Any]]]:
+    """(name, pod template) of everything that runs."""
+    for kind in ("Deployment", "Job"):
+        for name, made in of_kind(kind).items():
+            yield name, made["spec"]["template"]
+
+
+def worker_of(suite: str) -> str:
+    return f"worker-{suite.replace('_', '-')}"
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_every_manifest_is_what_the_api_takes(version: str) -> None:
+    validator = pytest.importorskip("kubernetes_validate")
+    checked = [made for made in manifests() if made["kind"] != "ScaledObject"]
+    assert len(checked) > 15
+    for made in checked:
+        validator.validate(made, version, strict=True)
+
+
+def test_the_validator_would_find_a_mistyped_key() -> None:
+    validator = pytest.importorskip("kubernetes_validate")
+    broken = json.loads(json.dumps(of_kind("Deployment")["projector"]))
+    broken["spec"]["template"]["spec"]["terminationGracePeriodSecond"] = 30
+    with pytest.raises(validator.ValidationError):
+        validator.validate(broken, VERSIONS[-1], strict=True)
+
+
+@pytest.mark.parametrize("suite", SUITES)
+def test_a_scaled_object_is_what_keda_takes(suite: str) -> None:
+    Draft202012Validator(json.loads(SCALED_OBJECT.read_text())).validate(of_kind("ScaledObject")[worker_of(suite)])
+
+
+@pytest.mark.parametrize("suite", SUITES)
+def test_every_suite_has_a_worker_that_learns_its_name_from_its_label(suite: str) -> None:
+    template = of_kind("Deployment")[worker_of(suite)]["spec"]["template"]
+    assert template["metadata"]["labels"]["touchstone/suite"] == suite
+    (container,) = template["spec"]["containers"]
+    assert container["args"] == ["worker", "--suite", "$(SUITE)", "--runner", "faust"]
+    (named,) = [variable for variable in container["env"] if variable["name"] == "SUITE"]
+    assert named["valueFrom"]["fieldRef"]["fieldPath"] == "metadata.labels['touchstone/suite']"
+
+
+@pytest.mark.parametrize("suite", SUITES)
+def test_workers_are_scaled_on_the_lag_of_their_group_and_never_past_the_partitions(suite: str) -> None:
+    scaled = of_kind("ScaledObject")[worker_of(suite)]["spec"]
+    assert scaled["scaleTargetRef"]["name"] == worker_of(suite)
+    assert scaled["minReplicaCount"] == 1  # a group that has committed nothing has no lag to be woken by
+    assert scaled["maxReplicaCount"] == TopicSettings().partitions
+    (trigger,) = scaled["triggers"]
+    told = trigger["metadata"]
+    assert trigger["type"] == "kafka"
+    assert told["consumerGroup"] == f"{WorkerSettings().group_prefix}.{suite}"
+    assert [told["topic"]] == list(TopicSettings().inputs(load_suite(suite).topics))
+    assert told["excludePersistentLag"] == "true"
+    assert told["bootstrapServers"] == settings_of_all()["KAFKA_BOOTSTRAP_SERVERS"]
+    (container,) = of_kind("Deployment")[worker_of(suite)]["spec"]["template"]["spec"]["containers"]
+    own = {variable["name"]: variable.get("value") for variable in container["env"]}
+    assert int(told["lagThreshold"]) > int(own.get("TOUCHSTONE_WORKER_WINDOW_RECORDS") or WorkerSettings().window_records)
+
+
+@pytest.mark.parametrize("suite", SUITES)
+def test_applying_the_manifests_again_does_not_undo_the_scaling(suite: str) -> None:
+    assert "replicas" not in of_kind("Deployment")[worker_of(suite)]["spec"]
+
+
+def settings_of_all() -> dict[str, str]:
+    (made,) = of_kind("ConfigMap").values()
+    data: dict[str, str] = made["data"]
+    return data
+
+
+def test_the_settings_of_every_process_are_accepted(tmp_path: Path) -> None:
+    (tmp_path / "empty.toml").touch()
+    (tmp_path / "token").write_text("0123456789abcdef")
+    data = settings_of_all() | {"TOUCHSTONE_HTTP_TOKEN_FILE": str(tmp_path / "token")}
+    for name, template in pods():
+        (container,) = template["spec"]["containers"]
+        own = {variable["name"]: variable["value"] for variable in container["env"] if variable["name"].startswith("TOUCHSTONE_") and "value" in variable}
+        for variable in [name for name in own if name.endswith("_FILE")]:
+            path = tmp_path / f"{name}-{variable}"
+            path.write_text("all:0123456789abcdef" if "TOKENS" in variable else "postgresql+psycopg://u:p@h/d")
+            own[variable] = str(path)
+        assert load_settings(env=data | own, document=tmp_path / "empty.toml").http.port == 8080
+
+
+def test_every_file_that_a_setting_names_is_mounted_from_a_secret() -> None:
+    for name, template in pods():
+        (container,) = template["spec"]["containers"]
+        given = {variable["name"]: variable.get("value", "") for variable in container["env"]} | (settings_of_all() if container.get("envFrom") else {})
+        secrets = {volume["name"] for volume in template["spec"]["volumes"] if "secret" in volume}
+        mounted = {mount["mountPath"] for mount in container["volumeMounts"] if mount["name"] in secrets and mount["readOnly"]}
+        assert {str(Path(value).parent) for key, value in given.items() if key.endswith("_FILE")} == mounted, name
+
+
+def test_nobody_is_root_writes_to_the_root_or_talks_to_the_api() -> None:
+    for name, template in pods():
+        spec = template["spec"]
+        assert spec["automountServiceAccountToken"] is False, name
+        assert spec["securityContext"]["runAsNonRoot"], name
+        assert spec["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}, name
+        for container in spec["containers"]:
+            context = container["securityContext"]
+            assert context == {"allowPrivilegeEscalation": False, "readOnlyRootFilesystem": True, "capabilities": {"drop": ["ALL"]}}, name
+
+
+def test_everything_asks_for_what_it_needs_and_has_a_limit_of_memory() -> None:
+    for name, template in pods():
+        for container in template["spec"]["containers"]:
+            assert container["resources"]["requests"].keys() == {"cpu", "memory"}, name
+            assert "memory" in container["resources"]["limits"], name
+
+
+def test_what_runs_for_long_is_probed_and_may_be_moved_one_at_a_time() -> None:
+    budgets = {name: made["spec"]["selector"]["matchLabels"] for name, made in of_kind("PodDisruptionBudget").items()}
+    for name, made in of_kind("Deployment").items():
+        (container,) = made["spec"]["template"]["spec"]["containers"]
+        ports = {port["name"] for port in container["ports"]}
+        for probe in ("startupProbe", "livenessProbe", "readinessProbe"):
+            assert container[probe]["httpGet"]["port"] in ports
+        assert container["livenessProbe"]["httpGet"]["path"] == "/healthz"
+        assert budgets[name] == made["spec"]["selector"]["matchLabels"]
+
+
+@pytest.mark.parametrize("suite", SUITES)
+def test_a_worker_has_time_to_drain(suite: str) -> None:
+    spec = of_kind("Deployment")[worker_of(suite)]["spec"]["template"]["spec"]
+    assert spec["terminationGracePeriodSeconds"] > WorkerSettings().drain_timeout_s
+
+
+def test_only_one_projector_writes_the_store() -> None:
+    spec = of_kind("Deployment")["projector"]["spec"]
+    assert (spec["replicas"], spec["strategy"]) == (1, {"type": "Recreate"})
+
+
+def test_what_no_policy_names_is_refused() -> None:
+    policies = of_kind("NetworkPolicy")
+    assert policies["touchstone"]["spec"]["podSelector"] == {}
+    assert set(policies["touchstone"]["spec"]["policyTypes"]) == {"Ingress", "Egress"}
+    assert all("namespaceSelector" in peer for made in policies.values() for rule in made["spec"].get("ingress", []) for peer in rule["from"])
+
+
+def test_an_image_is_one_that_the_dockerfile_makes() -> None:
+    compose = yaml.safe_load((FOLDER.parents[1] / "docker-compose.yml").read_text())
+    built = {service["image"] for service in compose["services"].values() if "build" in service}
+    for name, template in pods():
+        for container in template["spec"]["containers"]:
+            assert container["image"] in built, name
+    for suite in SUITES:
+        (container,) = of_kind("Deployment")[worker_of(suite)]["spec"]["template"]["spec"]["containers"]
+        assert container["image"] == compose["services"][worker_of(suite)]["image"]
