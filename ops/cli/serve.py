@@ -49,7 +49,7 @@ async def _run(settings: "Settings") -> None:
     for name in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         asyncio.get_running_loop().add_signal_handler(name, stop.set)
     live = Live(settings)
-    address = live.listen()
+    address = await live.start()
     log.info("serve_started", address=address, topics=[settings.topics.results, settings.topics.reports])
     await live.run(stop)
     log.info("serve_stopped")

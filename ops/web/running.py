@@ -20,7 +20,7 @@ FAREWELL_S = 2.0
 
 
 class Live:
-    """The service of one process. `listen`, then `run`."""
+    """The service of one process. `start`, then `run`."""
 
     def __init__(self, settings: Settings) -> None:
         registry = CollectorRegistry()
@@ -33,13 +33,14 @@ class Live:
         past = Past(settings, events, self._reader.bounds)
         self.service = Service(settings, self.hub, past, suites, registry, self._lag.known, self._server.abort)
 
-    def listen(self) -> str:
-        """Take the port; return the address. Raises `ConfigError` where it cannot be had."""
-        return self._server.listen()
+    async def start(self) -> str:
+        """Answer requests; return the address. Raises `ConfigError` where the port cannot be had."""
+        address = self._server.listen()
+        await self._server.start(make_app(self.service))
+        return address
 
     async def run(self, stop: asyncio.Event) -> None:
         """Serve until `stop`. Raises `ConfigError` for what a person must fix."""
-        await self._server.start(make_app(self.service))
         beside = [asyncio.create_task(work) for work in (self.hub.tick(), self._lag.run())]
         try:
             if await self._reader.reach(stop):
