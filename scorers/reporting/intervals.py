@@ -68,7 +68,8 @@ def mean_interval(values: Iterable[float]) -> Interval | None:
     if len(numbers) < 2:
         return None
     least, most, count = min(numbers), max(numbers), len(numbers)
-    mean = math.fsum(number / count for number in numbers)  # divided first: the sum of two finite values may be infinite
+    # Halved and divided first, because the sum of two finite values may be infinite.
+    mean = min(most, max(least, 2 * math.fsum(number / 2 / count for number in numbers)))
     scale = max(most - mean, mean - least)
     if not 0 < scale < math.inf:
         return Interval(low=least, high=most)

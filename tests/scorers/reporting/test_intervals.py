@@ -2,10 +2,11 @@
 
 import math
 import random
+import sys
 import time
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from touchstone.schemas.reports.intervals import Interval
@@ -56,6 +57,8 @@ def test_wilson_holds_its_rate_and_stays_a_share(counted: tuple[int, int]) -> No
 
 @settings(max_examples=30, deadline=None)
 @given(st.lists(FINITE, min_size=2, max_size=80))
+@example([sys.float_info.max] * 3)
+@example([sys.float_info.max, -sys.float_info.max, 0.0])
 def test_any_finite_values_have_an_interval_among_them(values: list[float]) -> None:
     interval = mean_interval(values)
     assert interval is not None
