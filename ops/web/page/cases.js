@@ -1,0 +1,135 @@
+// Cases as rows: the live list, the worst ones, and batches as cards. All lists are bounded, however long the page stays open.
+
+const FEED_MAX = 200;
+const FINDINGS_IN_ROW = 2;
+const VALUES_IN_ROW = 4;
+const WORST_SHOWN = 10;
+const BATCHES_SHOWN = 12;
+
+/** What the page remembers. `feed`: rows, the newest first. `waiting`: what came while it was paused, or since it was drawn. */
+const state = {
+  feed: [], waiting: [], paused: false, rows: 0, terms: [], suites: new Map(), minutes: 15, summary: null, worst: [], connection: "connecting", skewMs: 0, marks: 0, taken: 0,
+};
+
+/** The service's clock, as far as it is known. */
+const clockNow = () => Date.now() + state.skewMs;
+
+/** What a row shows of a result event; the event itself is not kept. */
+function rowOf(data) {
+  const rank = Object.keys(SEVERITIES);
+  const findings = [...(data.findings ?? [])].sort((one, other) => rank.indexOf(one.severity) - rank.indexOf(other.severity));
+  return {
+    id: String(data.result_id), at: data.at ?? data.scored_at, label: data.label, suite: data.suite, name: String(data.name ?? data.case_id ?? data.event_id),
+    values: Object.entries(data.values ?? {}).slice(0, 50), total: data.findings_total ?? findings.length,
+    findings: findings.filter((finding) => finding.severity !== "info").slice(0, FINDINGS_IN_ROW).map(({severity: how, code, path}) => ({how, code, path})),
+    failures: (data.failures ?? []).slice(0, FINDINGS_IN_ROW).map(({component, code}) => ({component, code})),
+  };
+}
+
+/** Take a result: it waits until the list is drawn next. A result that is scored again moves to the top. */
+function takeResult(data) {
+  if (typeof data.result_id !== "string") return;
+  state.waiting.push(rowOf(data));
+  $("feed").dataset.taken = String(++state.taken);
+  if (state.waiting.length > FEED_MAX) state.waiting.splice(0, state.waiting.length - FEED_MAX);
+}
+
+/** A line between the rows that says what is not there. */
+function takeMark(text) {
+  state.marks += 1;
+  state.waiting.push({id: `mark ${state.marks}`, mark: text, at: clockNow()});
+}
+
+/** Move what waits into the list, unless it is paused. */
+function drawFeed() {
+  if (state.paused || !state.waiting.length) {
+    noteFeed();
+    return;
+  }
+  const fresh = new Map();
+  for (const one of state.waiting) {
+    fresh.delete(one.id);
+    fresh.set(one.id, one);
+  }
+  state.waiting = [];
+  state.feed = [...[...fresh.values()].reverse(), ...state.feed.filter((one) => !fresh.has(one.id))].slice(0, FEED_MAX);
+  state.rows = state.feed.length;
+  $("live").hidden = false;
+  $("empty").hidden = true;
+  const hadFocus = document.activeElement?.closest?.("#feed") ? document.activeElement.dataset.result : null;
+  keep($("feed"), state.feed, (one) => `${one.id} ${one.at}`, (one) => (one.mark ? h("li.mark", {}, `${moment(clock, one.at)} · ${one.mark}`) : makeRow(one)));
+  if (hadFocus && !document.activeElement?.closest?.("#feed")) rowFor(hadFocus)?.focus({preventScroll: true});
+  filterRows();
+}
+
+function noteFeed() {
+  const waiting = state.waiting.filter((one) => !one.mark).length;
+  const more = waiting >= FEED_MAX ? "or more " : "";
+  const hidden = state.terms.length ? $("feed").querySelectorAll("li[hidden]").length : 0;
+  setText($("live-note"), [state.paused ? `Paused. ${counted(waiting, `new ${more}result`)}.` : "", hidden ? `${counted(hidden, "row")} hidden by the filter.` : ""].filter(Boolean).join(" "));
+}
+
+const rowFor = (id) => [...document.querySelectorAll("#feed .row")].find((row) => row.dataset.result === id);
+
+/** A row: a button that opens the case. */
+function makeRow(one) {
+  const component = (name) => state.suites.get(one.suite)?.components.find((known) => known.name === name);
+  const listed = one.values.filter(([name]) => component(name)?.listed);
+  const values = (listed.length ? listed : one.values).slice(0, VALUES_IN_ROW);
+  const found = [
+    ...one.failures.map(({component: part, code}) => h("span.found", {}, severity("critical"), h("code", {}, code), h("span.path", {}, part))),
+    ...one.findings.map(({how, code, path}) => h("span.found", {}, severity(how), h("code", {}, code), h("span.path", {}, path))),
+  ];
+  const more = one.total - one.findings.length;
+  return h("li", {"data-text": [one.name, one.suite, one.label, ...one.findings.map((finding) => finding.code), ...one.failures.map((failure) => failure.code)].join(" ").toLowerCase(), "data-suite": one.suite, "data-label": one.label},
+    h(`button.row.tone-${tone(one.label)}`, {type: "button", "data-result": one.id, click: () => openResult(one.id)},
+      h("span.first", {}, chip(one.label), h("span.name", {}, one.name), h("time", {title: moment(full, one.at)}, moment(clock, one.at))),
+      h("span.second", {}, h("span.suite-name", {}, one.suite), values.map(([name, value]) => h("span.figure", {}, component(name)?.heading ?? name, h("b", {}, figure(value, component(name)?.places))))),
+      found.length ? h("span.third", {}, found, more > 0 && h("span.rest", {}, `and ${grouped.format(more)} more`)) : null));
+}
+
+/** Set what is shown of the lists. */
+function setFilter(text) {
+  $("filter").value = text;
+  state.terms = text.toLowerCase().split(/\s+/).filter(Boolean).slice(0, 20);
+  filterRows();
+}
+
+function filterRows() {
+  for (const row of document.querySelectorAll("#feed > li, #worst > li")) {
+    const {text, suite, label} = row.dataset;
+    row.hidden = state.terms.length > 0 && (text === undefined || !state.terms.every((term) => {
+      if (term.startsWith("label:")) return label.toLowerCase() === term.slice(6);
+      if (term.startsWith("suite:")) return suite.toLowerCase() === term.slice(6);
+      return text.includes(term);
+    }));
+  }
+  noteFeed();
+}
+
+/** The worst cases of the time shown; those that passed without a finding are not among them. */
+function showWorst(results) {
+  state.worst = results.map(rowOf).filter((one) => one.findings.length || one.failures.length || tone(one.label) !== "pass").slice(0, WORST_SHOWN);
+  $("worst-part").hidden = !results.length;
+  $("worst-note").hidden = state.worst.length > 0;
+  keep($("worst"), state.worst, (one) => `${one.id} ${one.at}`, makeRow);
+  filterRows();
+}
+
+/** The counts of a report, by label: whatever its suite counts as labels. */
+function countsOf(report) {
+  const skip = new Set(["total_cases", "overall_pass_rate"]);
+  return Object.fromEntries(Object.entries(report.summary ?? {}).filter(([name, count]) => !skip.has(name) && Number.isInteger(count) && count >= 0));
+}
+
+function showBatches(batches) {
+  $("batches-part").hidden = !batches.length;
+  keep($("batches"), batches.slice(0, BATCHES_SHOWN), (batch) => `${batch.report_id} ${batch.at}`, (batch) => {
+    const {report} = batch, counts = countsOf(report);
+    return h("li", {}, h("button.batch", {type: "button", "data-batch": batch.report_id, click: () => openBatch(batch.report_id)},
+      h("span.first", {}, h("span.name", {}, batch.batch_id), h("b", {}, percent(report.summary?.overall_pass_rate))),
+      h("span.second", {}, h("span.suite-name", {}, batch.suite ?? batch.type), h("span", {}, batch.concern_id), h("span", {}, report.final ? "final" : "so far")),
+      shareBar(counts),
+      h("span.second", {}, h("span", {}, words(counts)))));
+  });
+}

@@ -1,0 +1,133 @@
+// Puts it together: a first look by /v1/summary, the live list by the stream, and figures that are asked for again when something has come.
+
+const DRAW_MS = 250;
+const REFRESH_MS = 2_000;
+const IDLE_MS = 10_000;
+const TOLD_MS = 8_000; // how long news of the connection stand
+
+const due = {figures: true, batches: true, suites: true};
+let kafkaAway = "", lostAt = 0, retryAt = 0, news = "", newsUntil = 0;
+
+const STATES = {
+  connecting: ["◌", "connecting"], live: ["●", "live"], reconnecting: ["◌", "not connected"], closing: ["◌", "the service is closing"],
+  token: ["○", "token needed"], away: ["◐", "Kafka is away"], gap: ["◐", "live, with a gap"], paused: ["❙❙", "live, list paused"],
+};
+
+/** Tell the state of the connection. */
+function showState(name, text = "") {
+  const [mark, word] = STATES[name];
+  const shown = $("state");
+  document.body.dataset.state = name;
+  setText(shown.firstElementChild, mark);
+  setText(shown.lastElementChild, text || word);
+}
+
+function drawState() {
+  if (session.asking !== null) return;
+  const now = Date.now();
+  if (now > newsUntil) news = "";
+  let name = state.connection;
+  if (name === "live") name = kafkaAway ? "away" : news.includes("gap") ? "gap" : state.paused ? "paused" : "live";
+  showState(name);
+  const left = Math.ceil((retryAt - now) / 1000);
+  const next = left > 0 ? `Next try in ${left} s.` : "Trying now …";
+  let notice = news;
+  if (lostAt && state.connection !== "live") notice = `${name === "closing" ? "The service has ended" : "Not connected"} since ${moment(clock, lostAt)}; what stands here is from then. ${next}`;
+  else if (kafkaAway) notice = `The service cannot reach Kafka${kafkaAway === "yes" ? "" : ` (${kafkaAway})`}. It goes on by itself, and nothing will be missed.`;
+  $("notice").hidden = !notice;
+  setText($("notice"), notice);
+  document.title = `${state.connection === "live" && !kafkaAway ? "" : "⚠ "}Mission Control · Touchstone`;
+}
+
+function tell(text) {
+  news = text;
+  newsUntil = Date.now() + TOLD_MS;
+}
+
+const RESETS = {expired: "Kafka no longer has all that came meanwhile", future: "the topic was made anew", unknown: "the topic has other partitions now"};
+
+follow({
+  event(type, data) {
+    if (type === "touchstone.result") {
+      takeResult(data);
+      if (!state.suites.has(data.suite)) due.suites = true;
+    } else due.batches = true;
+    due.figures = true;
+  },
+  note(comment) {
+    if (comment === "kafka is away") kafkaAway = "yes";
+    else if (comment === "kafka is back") kafkaAway = "";
+  },
+  gap(dropped) {
+    takeMark(`gap: ${counted(Number(dropped) || 0, "event")} left out here, because this page was too slow; the figures count them`);
+    tell("There is a gap in the live list; the figures are whole.");
+  },
+  reset(reason) {
+    takeMark(`gap: ${RESETS[reason] ?? "the stream could not be continued"}; the latest results follow`);
+    tell("There is a gap in the live list; the figures are whole.");
+    Object.assign(due, {figures: true, batches: true, suites: true});
+  },
+  state(name, untilMs) {
+    if (name === "live") {
+      if (lostAt) tell(`Connected again after ${ago(lostAt, Date.now()).replace(" ago", "")}, and continued where it broke off.`);
+      lostAt = 0;
+      Object.assign(due, {figures: true, batches: true, suites: true});
+    } else if (!lostAt && state.connection === "live") lostAt = Date.now();
+    if (state.connection !== "closing" || name !== "reconnecting") state.connection = name;
+    retryAt = untilMs;
+    drawState();
+  },
+});
+
+/** Ask for the figures, whatever is due. */
+async function refresh() {
+  if (due.suites) {
+    const found = await askJson("/v1/suites");
+    state.suites = new Map((found?.suites ?? []).map((suite) => [suite.name, suite]));
+    due.suites = false;
+  }
+  const {minutes} = state;
+  due.figures = false;
+  try {
+    const summary = await askJson(`/v1/summary?minutes=${minutes}`);
+    state.skewMs = new Date(summary.now) - Date.now();
+    state.summary = summary;
+    kafkaAway = summary.connection.state === "live" ? "" : summary.connection.reason ?? "yes";
+    showSummary(summary);
+    showWorst((await askJson(`/v1/results?minutes=${minutes}&limit=${WORST_SHOWN * 2}`))?.results ?? []);
+  } catch (error) {
+    due.figures = true;
+    throw error;
+  }
+  if (due.batches) {
+    due.batches = false;
+    showBatches((await askJson(`/v1/batches?limit=${BATCHES_SHOWN}`))?.batches ?? []);
+  }
+}
+
+/** Keep the figures fresh: soon after something has come, now and then otherwise, and never more than a tenth of the time. */
+async function keepFresh() {
+  for (let asked = 0, pauseMs = 0; ; ) {
+    const now = Date.now();
+    if (!document.hidden && now - asked >= pauseMs && (due.figures || now - asked >= IDLE_MS)) {
+      asked = now;
+      try {
+        await refresh();
+      } catch { /* the stream tells whether the service is there */ }
+      pauseMs = Math.max(REFRESH_MS, 10 * (Date.now() - now));
+      asked = Date.now();
+    }
+    await new Promise((resolve) => { setTimeout(resolve, DRAW_MS); });
+  }
+}
+
+$("minutes").addEventListener("change", () => {
+  state.minutes = Number($("minutes").value);
+  refresh().catch(() => { due.figures = true; });
+});
+setInterval(drawFeed, DRAW_MS);
+setInterval(drawState, 1000);
+document.addEventListener("visibilitychange", () => { due.figures = true; });
+drawState();
+keepFresh();
+showHash();

@@ -1,0 +1,171 @@
+// Talks to the service: answers, and one stream that comes back by itself where it was.
+
+const TOKEN_KEY = "touchstone.token";
+const QUIET_MS = 60_000; // a stream without a sign of life for so long is dead; the service sends one every 15 s
+const RETRY_MS_MAX = 15_000;
+const BUFFER_CHARS_MAX = 64_000_000;
+
+const session = {token: readToken(), asking: null, given: null};
+
+function readToken() {
+  try { return sessionStorage.getItem(TOKEN_KEY); } catch { return null; }
+}
+
+/** Show the form, and wait for a token. All who wait are served by one. */
+function askToken(refused) {
+  if (session.asking === null) {
+    setText($("token-fault"), refused ? "This token is not accepted." : "");
+    $("token").hidden = false;
+    document.body.classList.add("locked");
+    showState("token", "token needed");
+    $("token-text").focus();
+    session.asking = new Promise((resolve) => { session.given = resolve; });
+  }
+  return session.asking;
+}
+
+$("token").addEventListener("submit", (event) => {
+  event.preventDefault();
+  const text = $("token-text").value.trim();
+  if (!/^[!-~]{1,256}$/.test(text)) {
+    setText($("token-fault"), "A token is made of letters, digits and signs, without blanks.");
+    return;
+  }
+  session.token = text;
+  try { sessionStorage.setItem(TOKEN_KEY, text); } catch { /* then it lasts as long as the page */ }
+  $("token-text").value = "";
+  $("token").hidden = true;
+  document.body.classList.remove("locked");
+  const {given} = session;
+  session.asking = session.given = null;
+  given?.();
+});
+
+/** An answer of the service. A token goes in a header, never into an address; where one is needed, this waits for it. */
+async function ask(path, headers = {}, signal = undefined) {
+  for (;;) {
+    const token = session.token;
+    const sent = token === null ? headers : {...headers, Authorization: `Bearer ${token}`};
+    const answer = await fetch(path, {headers: sent, signal, cache: "no-store", credentials: "omit"});
+    if (answer.status !== 401) return answer;
+    answer.body?.cancel();
+    if (token === session.token) await askToken(token !== null);
+  }
+}
+
+/** A JSON answer; null where there is none (404). Throws for everything else that is no answer. */
+async function askJson(path) {
+  const answer = await ask(path, {}, AbortSignal.timeout(60_000));
+  if (answer.status === 404) return null;
+  if (!answer.ok) throw new Error(`status ${answer.status}`);
+  return answer.json();
+}
+
+/** The blocks of a stream of Server-Sent Events, as {event, data, id, comment}. Ends with the stream. */
+async function* blocks(body, alive) {
+  const reader = body.pipeThrough(new TextDecoderStream()).getReader();
+  let buffer = "";
+  try {
+    for (;;) {
+      const {value, done} = await reader.read();
+      if (done) return;
+      alive();
+      buffer += value;
+      if (buffer.length > BUFFER_CHARS_MAX) throw new Error("an event without an end");
+      let from = 0;
+      for (let end; (end = buffer.indexOf("\n\n", from)) >= 0; from = end + 2) {
+        const block = {event: "message", data: [], id: null, comment: null};
+        for (const line of buffer.slice(from, end).split("\n")) {
+          const at = line.indexOf(":");
+          const name = at < 0 ? line : line.slice(0, at);
+          const text = at < 0 ? "" : line.slice(line[at + 1] === " " ? at + 2 : at + 1);
+          if (name === "data") block.data.push(text);
+          else if (name === "event") block.event = text;
+          else if (name === "id") block.id = text;
+          else if (name === "retry") block.retry = text;
+          else if (name === "") block.comment = text;
+        }
+        yield block;
+      }
+      buffer = buffer.slice(from);
+    }
+  } finally {
+    reader.cancel().catch(() => {});
+  }
+}
+
+/**
+ * Follow the service for as long as the page is open. With the id of the last event it comes back exactly where it was.
+ * `hooks`: event(type, data), note(comment), gap(dropped), reset(reason), state(name, untilMs).
+ *
+ * The stream is read by fetch and not by an EventSource: that needs the name of each event type beforehand (a suite has its own report type),
+ * cannot send a header, and does not show the signs of life by which a dead connection is told from a quiet one.
+ */
+async function follow(hooks) {
+  let last = "", retryMs = 2_000, failures = 0;
+  for (;;) {
+    const ending = new AbortController();
+    let timer = 0, closing = false, waitMs = 0;
+    const alive = () => {
+      clearTimeout(timer);
+      timer = setTimeout(() => ending.abort(), QUIET_MS);
+    };
+    try {
+      alive();
+      const answer = await ask("/v1/events?snapshot=200", last ? {"Last-Event-ID": last} : {}, ending.signal);
+      if (!answer.ok || answer.body === null) {
+        waitMs = 1000 * Number(answer.headers.get("retry-after") ?? 0);
+        throw new Error(`status ${answer.status}`);
+      }
+      failures = 0;
+      hooks.state("live", 0);
+      for await (const block of blocks(answer.body, alive)) {
+        if (/^[0-9]+$/.test(block.retry ?? "")) retryMs = Number(block.retry);
+        if (block.comment !== null) hooks.note(block.comment);
+        const data = block.data.length ? parsed(block.data.join("\n")) : null;
+        if (data !== null) {
+          if (block.event === "touchstone.gap") hooks.gap(data.dropped);
+          else if (block.event === "touchstone.reset") hooks.reset(data.reason);
+          else if (block.event === "touchstone.closing") closing = true;
+          else hooks.event(block.event, data);
+        }
+        if (block.id) last = block.id; // after the event itself: whoever breaks off in between gets it again
+        if (closing) hooks.state("closing", 0);
+      }
+    } catch { /* told below, whatever it was */ }
+    clearTimeout(timer);
+    ending.abort();
+    const pauseMs = Math.max(waitMs, Math.min(RETRY_MS_MAX, retryMs * 2 ** Math.min(failures, 6)) * (0.75 + Math.random() / 2));
+    failures += 1;
+    hooks.state(closing ? "closing" : "reconnecting", Date.now() + pauseMs);
+    await pauseOrWake(pauseMs);
+    hooks.state(closing ? "closing" : "reconnecting", 0);
+  }
+}
+
+function parsed(text) {
+  try {
+    const data = JSON.parse(text);
+    return typeof data === "object" ? data : null;
+  } catch { return null; }
+}
+
+/** Wait, but no longer than until the network is back or someone looks again. */
+function pauseOrWake(ms) {
+  return new Promise((resolve) => {
+    const woken = () => {
+      if (document.hidden) return;
+      clearTimeout(timer);
+      removeEventListener("online", woken);
+      document.removeEventListener("visibilitychange", woken);
+      resolve();
+    };
+    const timer = setTimeout(() => {
+      removeEventListener("online", woken);
+      document.removeEventListener("visibilitychange", woken);
+      resolve();
+    }, ms);
+    addEventListener("online", woken);
+    document.addEventListener("visibilitychange", woken);
+  });
+}
