@@ -1,0 +1,208 @@
+"""A real Prometheus scrapes a real run under load: what dashboards and rules ask is answered with data."""
+
+import asyncio
+import json
+import math
+import os
+import re
+import shutil
+import socket
+import subprocess
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.ops.monitoring.promql import ALERTS, DASHBOARDS, RULES, Query, filled, metrics_of, queries, read, recorded, rules, selectors
+from touchstone.ops.batch.outgoing import Outgoings, Way, event_files
+from touchstone.ops.local.demo_parts import Part, choose_parts
+from touchstone.ops.local.up import Live, Plan
+from touchstone.ops.settings import load_settings
+from touchstone.streams.topics.produce import Outgoing, send_events
+
+# Models load in seconds, on a very busy machine in minutes, and as long again until each of them was asked.
+PATIENCE_S = 1500.0
+WEEK_S = 7 * 86_400
+#: Recorded series that an alert or a page asks for as they were a week ago; a run of a minute has no last week, so it is put into the database beforehand.
+A_WEEK_AGO = ("job_suite:touchstone_results_passed_per_judged:ratio_rate1h", "job_suite:touchstone_results_judged:rate1h")
+JOB = "touchstone"
+
+pytestmark = [
+    pytest.mark.integration,
+    pytest.mark.slow,
+    pytest.mark.timeout(PATIENCE_S + 300),
+    pytest.mark.skipif(
+        shutil.which("prometheus") is None or shutil.which("promtool") is None, reason="Prometheus is not installed (Debian: apt-get install prometheus)"
+    ),
+]
+
+
+@dataclass
+class Prometheus:
+    """A Prometheus on loopback, with its data in a folder of its own."""
+
+    address: str
+
+    def get(self, path: str, **parameters: str) -> Any:
+        """`data` of an answer of the API. Raises `AssertionError` where it is no success."""
+        try:
+            with urllib.request.urlopen(f"{self.address}/api/v1/{path}?{urllib.parse.urlencode(parameters)}", timeout=60) as answer:
+                told = json.load(answer)
+        except urllib.error.HTTPError as error:
+            raise AssertionError(f"{parameters}: {error.read().decode()[:500]}") from error
+        assert told["status"] == "success", told
+        return told["data"]
+
+    def numbers(self, expression: str) -> list[float]:
+        """The values of an instant query; what is not a number is left out."""
+        values = [float(each["value"][1]) for each in self.get("query", query=expression)["result"]]
+        return [value for value in values if not math.isnan(value)]
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def put_last_week(folder: Path, suites: Sequence[str]) -> None:
+    """Write two hours of the recorded series, as they would be there from a week ago, into the database."""
+    now = int(time.time())
+    lines = []
+    for series in A_WEEK_AGO:
+        lines.append(f"# TYPE {series} gauge")
+        lines += [f'{series}{{job="{JOB}",suite="{suite}"}} 0.5 {now - WEEK_S + step}' for suite in suites for step in range(-600, 7200, 60)]
+    source = folder / "last_week.om"
+    source.write_text("\n".join([*lines, "# EOF", ""]))
+    command = ["promtool", "tsdb", "create-blocks-from", "openmetrics", str(source), str(folder / "data")]
+    made = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert made.returncode == 0, made.stdout + made.stderr
+
+
+@asynccontextmanager
+async def prometheus(folder: Path, targets: Sequence[str], suites: Sequence[str]) -> AsyncIterator[Prometheus]:
+    """A Prometheus that scrapes and evaluates every second; ends with the block."""
+    config = {
+        "global": {"scrape_interval": "1s", "evaluation_interval": "1s"},
+        "rule_files": [str(RULES), str(ALERTS)],
+        "scrape_configs": [{"job_name": JOB, "static_configs": [{"targets": list(targets)}]}],
+    }
+    (folder / "prometheus.yml").write_text(yaml.safe_dump(config))
+    put_last_week(folder, suites)
+    port = free_port()
+    with (folder / "prometheus.log").open("wb") as log:
+        process = subprocess.Popen(  # noqa: ASYNC220 -- starting it blocks nobody
+            [
+                "prometheus", f"--config.file={folder / 'prometheus.yml'}", f"--storage.tsdb.path={folder / 'data'}",
+                f"--web.listen-address=127.0.0.1:{port}", "--log.level=warn",
+            ],
+            stdout=log, stderr=subprocess.STDOUT,
+        )  # fmt: skip
+    made = Prometheus(f"http://127.0.0.1:{port}")
+    try:
+        deadline = time.monotonic() + 120
+        while True:
+            try:
+                made.get("query", query="1")
+                break
+            except (OSError, AssertionError):
+                assert process.poll() is None, (folder / "prometheus.log").read_text()
+                assert time.monotonic() < deadline, (folder / "prometheus.log").read_text()
+                await asyncio.sleep(0.1)
+        yield made
+    finally:
+        process.terminate()
+        process.wait(30)
+
+
+def poison(live: Live) -> Iterator[Outgoing]:
+    """A record that no suite can read, on every input topic."""
+    topics = live.settings.topics
+    for topic in (topics.generations, topics.traces):
+        yield Outgoing("poison", topic, None, b"{")
+
+
+async def load(live: Live, parts: Sequence[Part]) -> None:
+    """Send the samples of every suite, again and again."""
+    while True:
+        for part in parts:
+            outgoing = Outgoings(live.settings, [part.suite], event_files(part.samples.paths), {}, Way(None))
+            checked = await asyncio.to_thread(outgoing.check)
+            await send_events(live.settings, outgoing.events(), checked.topics)
+        await send_events(live.settings, poison(live), [live.settings.topics.generations, live.settings.topics.traces])
+        await asyncio.sleep(0.5)
+
+
+async def answered(found: Prometheus, wanted: dict[str, str]) -> dict[str, str]:
+    """Ask until each has answered with a number once; those that never did. `wanted`: place → expression."""
+    missing = dict(wanted)
+    deadline = time.monotonic() + PATIENCE_S
+    while missing and time.monotonic() < deadline:
+        for place, expression in list(missing.items()):
+            if await asyncio.to_thread(found.numbers, expression):
+                del missing[place]
+        await asyncio.sleep(1)
+    return missing
+
+
+def of_rules() -> Iterator[Query]:
+    """What rules read and record. An alert that is silent answers nothing, so every selector of it is asked for alone."""
+    for name in recorded():
+        yield Query(f"recorded {name}", name)
+    for alert in rules(ALERTS):
+        for name in metrics_of(alert["expr"]):
+            yield Query(f"{alert['alert']}: {name}", name)
+        for name, matchers in selectors(alert["expr"]):
+            yield Query(f"{alert['alert']}: {name} {matchers}", f"{name}{{{matchers}}}")
+
+
+def of_variables() -> Iterator[Query]:
+    """What the lists at the top of the pages are filled from."""
+    for path in DASHBOARDS:
+        page = read(path)
+        for variable in page["templating"]["list"]:
+            if variable["type"] == "query":
+                inside = re.fullmatch(r"label_values\((.*), (\w+)\)", variable["query"])
+                assert inside is not None
+                yield Query(f"{page['title']}: {variable['name']}", f"count by ({inside[2]}) ({filled(inside[1])})")
+
+
+async def test_every_query_of_every_page_and_rule_has_an_answer_in_a_real_run(tmp_path: Path) -> None:
+    parts, left_out = choose_parts(os.environ)
+    if left_out:
+        pytest.skip(f"not every suite can run here: {left_out}")
+    names = [part.suite.name for part in parts]
+    env = {"TOUCHSTONE_PROJECTOR_QUIET_S": "3"}
+    for part in parts:
+        env |= part.samples.env
+    (tmp_path / "empty.toml").touch()
+    settings = load_settings(env={}, document=tmp_path / "empty.toml")
+    notes: list[str] = []
+    async with Live(settings, Plan(names, page_port=0, env=env), lambda line: notes.append(f"[{line.child}] {line.text}")) as live:
+        targets = [str(child.address).removeprefix("http://").partition("/")[0] for child in live.children]
+        assert len(targets) == len(names) + 2  # the projector and the live service
+        async with prometheus(tmp_path, targets, names) as found:
+            sending = asyncio.create_task(load(live, parts))
+            wanted = {query.place: filled(query.expression) for query in (*queries(), *of_rules(), *of_variables())}
+            asking = asyncio.create_task(answered(found, wanted))
+            await asyncio.wait({sending, asking}, return_when=asyncio.FIRST_COMPLETED)
+            if sending.done():
+                sending.result()
+            missing = await asking
+            sending.cancel()
+            unhealthy = [rule for group in found.get("rules")["groups"] for rule in group["rules"] if rule["health"] != "ok"]
+            firing = found.get("query", query='ALERTS{alertstate="firing"}')["result"]
+            scraped = {metric["job"] for metric in (each["metric"] for each in found.get("query", query="up == 1")["result"])}
+    print(f"{len(wanted)} queries of {len(names)} suites, {len(targets)} processes: {len(wanted) - len(missing)} answered with numbers")
+    assert missing == {}, "\n".join(notes[-20:])
+    assert unhealthy == []
+    assert firing == []
+    assert scraped == {JOB}
