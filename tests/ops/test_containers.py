@@ -1,13 +1,17 @@
 """The compose files, the Dockerfile and docs/deployment.md: what must hold of them can be read; no Docker engine is needed."""
 
+import json
 import re
 import shlex
+import shutil
+import subprocess
 import tomllib
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from jsonschema import Draft7Validator
 
 from tests.ops.commands import Commands
 from touchstone.ops.settings import load_settings
@@ -34,6 +38,23 @@ DOCKERFILE = (ROOT / "Dockerfile").read_text()
 def run(capfdbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch) -> Commands:
     monkeypatch.setenv("COLUMNS", "160")
     return Commands(capfdbinary, monkeypatch)
+
+
+@pytest.mark.parametrize("document", [COMPOSE, METRICS], ids=["compose", "metrics"])
+def test_a_compose_file_is_what_its_specification_allows(document: dict[str, Any]) -> None:
+    # The schema of the Compose specification (compose-spec/compose-go 2.9, Apache-2.0), without its descriptions.
+    validator = Draft7Validator(json.loads(Path(__file__).with_name("compose.schema.json").read_text()))
+    validator.validate(document)
+    assert not validator.is_valid(document | {"services": {"mistyped": {"imagee": "x"}}})
+
+
+def test_compose_itself_takes_both_files_together() -> None:
+    compose = ["docker", "compose"]
+    if shutil.which("docker") is None or subprocess.run([*compose, "version"], capture_output=True, check=False).returncode:
+        pytest.skip("Docker Compose is not installed")
+    files = ["-f", "docker-compose.yml", "-f", "docker-compose.metrics.yml"]
+    done = subprocess.run([*compose, *files, "config", "--quiet"], cwd=ROOT, capture_output=True, text=True, timeout=100, check=False)
+    assert done.returncode == 0, done.stderr
 
 
 def test_kafka_topics_a_worker_per_suite_and_the_projector_are_there() -> None:
