@@ -84,7 +84,8 @@ ADDRESSES = (
 def openapi() -> dict[str, Any]:
     """The document. Do not change it: it is made once."""
     models: list[type[BaseModel]] = [address.answer for address in ADDRESSES if not isinstance(address.answer, str)]
-    _, schemas = models_json_schema([(model, "serialization") for model in (*models, answers.Error)], ref_template=REF)
+    models.append(answers.Error)
+    _, schemas = models_json_schema([(model, "serialization") for model in models], ref_template=REF)
     paths: dict[str, Any] = {}
     for address in ADDRESSES:
         paths.setdefault(address.path, {})[address.method] = _operation(address)

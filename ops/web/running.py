@@ -3,8 +3,9 @@
 import asyncio
 from contextlib import suppress
 
-from touchstone.ops.web.app import Service, make_app
+from touchstone.ops.web.app import make_app
 from touchstone.ops.web.server import WebServer
+from touchstone.ops.web.service import Service
 from touchstone.schemas.settings.house import Settings
 from touchstone.scorers.registry import usable_suites
 from touchstone.streams.subscription.events import EventReader

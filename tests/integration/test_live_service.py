@@ -260,3 +260,4 @@ async def test_a_word_of_the_payload_is_nowhere(serve: Serve, embedded: Broker, 
         found.append(service.page(path)[1])
     assert not [text for text in found if CANARY in text]
     await asyncio.to_thread(service.until, lambda: '"dead_letters":1' in service.page("/v1/summary")[1])
+    await asyncio.to_thread(service.until, lambda: f'"lag":{{"records":0,"group":"{namespace.group("safe_v0")}"}}' in service.page("/v1/summary")[1])

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+import urllib.request
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
@@ -338,7 +339,7 @@ class Up:
             self.process.wait(40)
         self._log.close()
 
-    def wait_for(self, text: str, timeout_s: float = 40) -> None:
+    def wait_for(self, text: str, timeout_s: float = 100) -> None:
         deadline = time.monotonic() + timeout_s
         while text not in self.said:
             assert time.monotonic() < deadline, f"{text!r} not said:\n{self.said}"
@@ -368,6 +369,9 @@ def gone(pids: Sequence[int], within_s: float) -> bool:
 def test_up_scores_accounts_and_ends_in_order(up: Up, capfdbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch) -> None:
     run = Commands(capfdbinary, monkeypatch)
     assert "VOLATILE" in up.said
+    (page,) = re.findall(r"^mission control  (http://127\.0\.0\.1:[0-9]+/)$", up.said, re.MULTILINE)
+    with urllib.request.urlopen(page, timeout=20) as answer:
+        assert b"<html" in answer.read()
     assert run("produce", SAFE_SAMPLES, env=up.env()).code == 0
     ran = Ran(1, "", "")
     deadline = time.monotonic() + 20
@@ -379,6 +383,7 @@ def test_up_scores_accounts_and_ends_in_order(up: Up, capfdbinary: pytest.Captur
     assert up.process.wait(40) == 0
     assert gone(children, 5)
     stopped = [up.said.index(text) for text in ("worker_stopped", "projector_stopped", "What the broker held is gone")]
+    assert "[mission control] serve_stopped" in up.said
     assert stopped == sorted(stopped)
     store = up.env()["TOUCHSTONE_STORE_URL"].removeprefix("sqlite:///")
     assert not Path(store).exists()

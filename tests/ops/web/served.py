@@ -11,8 +11,9 @@ import httpx
 from prometheus_client import CollectorRegistry
 
 from tests.streams.subscription.made import P0, R0, R1, NoKafka
-from touchstone.ops.web.app import Service, make_app
+from touchstone.ops.web.app import make_app
 from touchstone.ops.web.server import WebServer
+from touchstone.ops.web.service import Service
 from touchstone.schemas.settings.house import ServeSettings, Settings
 from touchstone.scorers.base import Suite, unknown_suite
 from touchstone.scorers.reporting.view import Column
