@@ -76,18 +76,20 @@ def by_rule(sentences: Sequence[str], units: Sequence[Unit], cosines: Matrix, se
     found: dict[tuple[int, str, tuple[int, int]], Conflict] = {}
     for index, sentence in enumerate(sentences):
         about = nearest(cosines[index], settings.nearest, settings.cosine_min) if units else []
-        for said in _differences(sentence, [units[place].text for place in about], settings):
-            conflict = Conflict(said.rule, index, units[about[said.unit]], said.here, said.there, said.clinical)
+        if not about:
+            continue
+        # Further units contradict nothing, but what one of them states is no wrong value.
+        order = nearest(cosines[index], value_differences.UNITS_MAX, -1.0)
+        for said in _differences(sentence, [units[place].text for place in order], settings, len(about)):
+            conflict = Conflict(said.rule, index, units[order[said.unit]], said.here, said.there, said.clinical)
             found.setdefault((index, said.rule, said.here), conflict)
     return list(found.values())
 
 
-def _differences(sentence: str, texts: Sequence[str], settings: Conflicts) -> list[Difference]:
-    """What both kinds of rules say of one sentence."""
-    if not texts:
-        return []
-    said = value_differences.find(sentence, texts) if settings.values else []
-    return [*said, *(wording_differences.find(sentence, texts) if settings.wording else [])]
+def _differences(sentence: str, texts: Sequence[str], settings: Conflicts, near: int = 1) -> list[Difference]:
+    """What both kinds of rules say of one sentence; it is compared with the first `near` texts."""
+    said = value_differences.find(sentence, texts, near) if settings.values else []
+    return [*said, *(wording_differences.find(sentence, texts[:near]) if settings.wording else [])]
 
 
 def facts_in_conflict(

@@ -76,20 +76,24 @@ class _Pair(NamedTuple):
     framed: bool = False
 
 
-def find(sentence: str, units: Sequence[str]) -> list[Difference]:
-    """The values of a sentence that differ from those of the units (facts, sentences of the gold; nearest in meaning first) about the same thing."""
+def find(sentence: str, units: Sequence[str], near: int = NEAREST) -> list[Difference]:
+    """The values of a sentence that differ from those of the units (facts, sentences of the gold; nearest in meaning first) about the same thing.
+
+    It may differ from the first `near` units only. What any of them states is borne.
+    """
+    near = min(near, NEAREST)
     stated = _look(sentence)
     if not stated.values:
         return []
     read = [_look(unit) for unit in units[:UNITS_MAX]]
-    weights = _weights(read)
+    weights = _weights(read[:near])
     alike = [[[same(here.value, its.value) for here in stated.values] for its in unit.values] for unit in read]
     wrong: list[_Pair] = []
     for here, placed in enumerate(stated.values):
-        wrong.extend(_against(here, placed, stated, read, alike, weights))
+        wrong.extend(_against(here, placed, stated, read, near, alike, weights))
     if len(stated.values) > 1:
-        wrong.extend(_exchanged(stated, read, alike))
-        wrong.extend(_turned(stated, read, alike))
+        wrong.extend(_exchanged(stated, read, near, alike))
+        wrong.extend(_turned(stated, read, near, alike))
     return _told(wrong, stated, read)
 
 
@@ -107,14 +111,16 @@ def _weights(read: Sequence[Reading]) -> dict[str, float]:
     return {word: COMMON_WEIGHT for word, count in counts.items() if count > max(2.0, COMMON * len(read))}
 
 
-def _against(here: int, placed: Placed, stated: Reading, read: Sequence[Reading], alike: _Alike, weights: dict[str, float]) -> list[_Pair]:
+def _against(
+    here: int, placed: Placed, stated: Reading, read: Sequence[Reading], near: int, alike: _Alike, weights: dict[str, float]
+) -> list[_Pair]:
     """The pairs of one value of the sentence with values of units that it contradicts, if it does."""
     value = placed.value
     if value.weak:
         return []
     borne, loosely = _borne(here, placed, read, alike, weights)
     pairs = []
-    for index, unit in enumerate(read[:NEAREST]):
+    for index, unit in enumerate(read[:near]):
         for there, its in enumerate(unit.values):
             framed = placed.framed_as(its)
             if its.value.weak or alike[index][there][here] or not comparable(value, its.value) or _unlike(value, its.value):
@@ -129,7 +135,7 @@ def _against(here: int, placed: Placed, stated: Reading, read: Sequence[Reading]
         least = least if loosely is None else max(least, loosely + SURER)
         alone = ALONE if value.kind not in {"number", "ordinal"} and _one_only(pairs, read) else 0.0
         pairs = [pair for pair in _repeated(pairs, read) if pair.sureness + (alone if pair.unit < CLOSE else 0.0) >= least]
-        return _underived(pairs, placed, stated, read)
+        return _underived(pairs, placed, stated, read[:near])
     copied = not any(alike[index][there][here] and placed.framed_as(its) for index, unit in enumerate(read) for there, its in enumerate(unit.values))
     pairs = [
         pair
@@ -137,15 +143,15 @@ def _against(here: int, placed: Placed, stated: Reading, read: Sequence[Reading]
         if (pair.framed and copied)
         or (not value.is_telling and pair.sureness >= SWAPPED + max(borne, 0.0) and borne < 1.0 and _attached(placed, read[pair.unit].values[pair.there]))
     ]
-    return _underived(pairs, placed, stated, read)
+    return _underived(pairs, placed, stated, read[:near])
 
 
 def _underived(pairs: list[_Pair], placed: Placed, stated: Reading, read: Sequence[Reading]) -> list[_Pair]:
     """The pairs, unless the value can be worked out; in a copied sentence it was not."""
-    if not pairs or not arithmetic.follows(placed, stated, read[:NEAREST]):
+    if not pairs or not arithmetic.follows(placed, stated, read):
         return pairs
     surely = [pair for pair in pairs if pair.framed or pair.sureness >= CERTAIN]
-    told = arithmetic.follows(placed, stated, read[:NEAREST], cued=True) if surely else True
+    told = arithmetic.follows(placed, stated, read, cued=True) if surely else True
     return [pair for pair in surely if pair.framed or not told]
 
 
@@ -177,7 +183,7 @@ def _repeated(pairs: Sequence[_Pair], read: Sequence[Reading]) -> list[_Pair]:
     return [pair._replace(sureness=pair.sureness + REPEATED * min(2, count)) for pair, count in zip(pairs, again, strict=True)]
 
 
-def _exchanged(stated: Reading, read: Sequence[Reading], alike: _Alike) -> list[_Pair]:
+def _exchanged(stated: Reading, read: Sequence[Reading], near: int, alike: _Alike) -> list[_Pair]:
     """The values that a sentence gives to each other's owners: "A won 9, B won 4" of a unit that has it the other way round."""
     pairs = []
     for one, two in permutations(range(min(EXCHANGED_MAX, len(stated.values))), 2):
@@ -186,17 +192,17 @@ def _exchanged(stated: Reading, read: Sequence[Reading], alike: _Alike) -> list[
         if not own or not its or mine.value.weak or not comparable(mine.value, other.value) or same(mine.value, other.value):
             continue
         bearers = [(index, there) for index, unit in enumerate(read) for there in range(len(unit.values)) if alike[index][there][one]]
-        near = [read[index].values[there].near for index, there in bearers]
-        if not near or any(own & words for words in near) or not any(its & words for words in near):
+        around = [read[index].values[there].near for index, there in bearers]
+        if not around or any(own & words for words in around) or not any(its & words for words in around):
             continue
-        for index, unit in enumerate(read[:NEAREST]):
+        for index, unit in enumerate(read[:near]):
             for there, owner in enumerate(unit.values):
                 if alike[index][there][two] and own & owner.near and not its & owner.near:
                     pairs.append(_Pair(SWAPPED + len(own & owner.near), one, index, there))
     return pairs
 
 
-def _turned(stated: Reading, read: Sequence[Reading], alike: _Alike) -> list[_Pair]:
+def _turned(stated: Reading, read: Sequence[Reading], near: int, alike: _Alike) -> list[_Pair]:
     """Both values of "from 26.9 to 31.4" where a unit goes from 31.4 to 26.9, and none the other way."""
     pairs: list[_Pair] = []
     for one, two in _ways(stated):
@@ -206,7 +212,7 @@ def _turned(stated: Reading, read: Sequence[Reading], alike: _Alike) -> list[_Pa
             for first, last in _ways(unit):
                 if alike[index][first][one] and alike[index][last][two]:
                     return []
-                if index < NEAREST and alike[index][first][two] and alike[index][last][one]:
+                if index < near and alike[index][first][two] and alike[index][last][one]:
                     pairs += [_Pair(SWAPPED, one, index, first), _Pair(SWAPPED, two, index, last)]
     return pairs
 
