@@ -13,6 +13,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 from aiokafka import AIOKafkaProducer
@@ -28,7 +29,7 @@ DRAIN_S = 120.0
 
 def result(number: int) -> bytes:
     """A numbered result event."""
-    document = {
+    document: dict[str, Any] = {
         "result_id": f"r{number}", "event_id": str(number), "case_id": None, "kind": "safe", "suite": "bench", "suite_version": "1", "config_digest": "d",
         "outcome": "scored", "label": "Pass", "values": {"CR": 1.0, "AH": 1.0, "AC": 0.5, "composite": 0.83}, "findings": [], "failures": [],
         "attributes": {"concern_id": "c", "batch_id": "b"}, "correlation": {}, "source": {"topic": "t", "partition": 0, "offset": number},
