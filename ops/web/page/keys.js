@@ -1,6 +1,9 @@
 // Everything can be done from the keyboard. Single keys do nothing while someone types.
 
-const rowsShown = () => [...document.querySelectorAll("#feed > li:not([hidden]) .row, #worst > li:not([hidden]) .row")];
+let walked = "feed"; // the list that the focus was in last
+document.addEventListener("focusin", (event) => { walked = event.target.closest?.(".rows")?.id ?? walked; });
+
+const rowsShown = () => [...document.querySelectorAll(`#${walked} > li:not([hidden]) .row`)];
 
 /** Go to the next or previous case of the list that the focus is in; with the panel open, show it there. */
 function step(by) {

@@ -70,7 +70,7 @@ function codesOf(suite) {
   ].filter(Boolean);
 }
 
-const rate = (perSecond) => (perSecond === 0 ? "0" : figure(perSecond, perSecond < 10 ? 1 : 0));
+const rate = (perSecond) => (perSecond === 0 ? "0" : perSecond < 0.05 ? "< 0.1" : figure(perSecond, perSecond < 10 ? 1 : 0));
 
 function lagWords(lag) {
   if (!lag) return "";

@@ -1,0 +1,304 @@
+"""The Mission Control page in Chromium, as people use it."""
+
+import asyncio
+import json
+import signal
+import sys
+from collections.abc import AsyncIterator, Callable, Iterator
+from typing import Any
+
+import pytest
+
+from tests.browser.conftest import Open, Tab
+from tests.integration.brokers import Broker, Namespace
+from tests.integration.workers import Worker, produce
+from tests.ops.web.served import ALL, ONE, TOKENS, Served, served
+from tests.streams.fakes import safe_event
+from tests.streams.subscription.made import P0, event, publish, result_bytes, run_of
+from touchstone.ops.local.kafka.processes import free_ports
+from touchstone.streams.embedded.broker import EmbeddedBroker
+
+PARTITIONS = 3
+CANARY = "zanzibar-canary"
+WAIT_S = 180
+FINDING = {"severity": "major", "code": "ac_missing", "path": "expectations.phrases[1]", "message": "an expected phrase is missing", "suggestion": None}
+QUICK = {"TOUCHSTONE_SERVE_RETRY_MS": "300", "TOUCHSTONE_SERVE_HEARTBEAT_S": "0.5", "TOUCHSTONE_KAFKA_PROBE_INTERVAL_S": "0.3"}
+
+Start = Callable[..., Worker]
+
+
+@pytest.fixture
+def broker() -> Iterator[Broker]:
+    with EmbeddedBroker() as own:
+        yield Broker("embedded", own.bootstrap_servers, embedded=own)
+
+
+@pytest.fixture
+def space(broker: Broker) -> Namespace:
+    """Topics of the test's own."""
+    namespace = Namespace()
+    broker.create_topics(namespace.topics(PARTITIONS))
+    return namespace
+
+
+@pytest.fixture
+def start(broker: Broker, space: Namespace) -> Iterator[Start]:
+    """Starts a command of Touchstone on the broker."""
+    started: list[Worker] = []
+
+    def begin(*words: str) -> Worker:
+        started.append(Worker("", space.environment(broker) | QUICK, command=[sys.executable, "-m", "touchstone.ops.cli", *words]))
+        return started[-1]
+
+    yield begin
+    for one in started:
+        one.close()
+
+
+@pytest.fixture
+async def web() -> AsyncIterator[Served]:
+    """The application with a hub that the test feeds."""
+    async with served() as running:
+        yield running
+
+
+async def up(service: Worker) -> None:
+    """Wait until events come."""
+    await asyncio.to_thread(service.until, lambda: service.page("/readyz", WAIT_S)[0] == 200, WAIT_S)
+
+
+async def test_results_appear_and_a_killed_service_comes_back_with_nothing_missed_or_doubled(
+    start: Start, broker: Broker, space: Namespace, look: Open
+) -> None:
+    (port,) = free_ports("127.0.0.1", 1)
+    sent: list[str] = []
+
+    async def send(count: int) -> None:
+        numbers = range(len(sent), len(sent) + count)
+        sent.extend(f"r-{number}" for number in numbers)
+        headers = [("ce_type", b"touchstone.result")]
+        await produce(broker, space.topic("results"), [(number % PARTITIONS, result_bytes(str(number)), headers) for number in numbers])
+
+    service = start("serve", "--port", str(port))
+    await up(service)
+    await send(10)
+    tab = await look(f"http://127.0.0.1:{port}/")
+    await tab.until_rows(10)
+    await send(15)
+    await tab.until_rows(25)
+    for _ in range(2):
+        service.process.send_signal(signal.SIGKILL)
+        await send(20)
+        await tab.until("document.body.dataset.state === 'reconnecting'")
+        assert "since" in await tab.text("#notice")
+        service = start("serve", "--port", str(port))
+        await tab.until("document.body.dataset.state === 'live'")
+        await send(5)
+        assert sorted(await tab.until_rows(len(sent))) == sorted(sent)
+    # A result that came twice would be one row all the same, so what came is counted too.
+    assert await tab.page.get_attribute("#feed", "data-taken") == str(len(sent))
+    assert await tab.page.locator("#feed .mark").count() == 0
+
+
+async def test_a_word_of_the_payload_is_nowhere_on_the_page(start: Start, broker: Broker, space: Namespace, look: Open) -> None:
+    service, worker = start("serve", "--port", "0"), start("worker", "--suite", "safe_v0", "--runner", "direct")
+    await up(service)
+    await up(worker)
+    sample = safe_event("e1", output={"signals": [f"{CANARY} signal"], "summary": f"A {CANARY}.", "followup_questions": [CANARY]})
+    sample["expectations"]["signal_generation"]["must_find_signals"] = [f"{CANARY} expected"]
+    address = service.log.split('"address"')[1].split('"')[1]
+    tab = await look(f"{address}/")
+    await produce(broker, space.topic("generations"), [(0, json.dumps(sample).encode(), []), (0, f"{{broken {CANARY}".encode(), [])])
+    await tab.until_rows(1)
+    await tab.until("document.querySelector('#figures')?.textContent.includes('Dead letters1')")
+    pages = [await tab.page.content()]
+    await tab.page.click("#feed .row")
+    await tab.page.click("#panel details summary")
+    pages.append(await tab.page.content())
+    assert "ac_missing" in pages[1] or "cr_missing" in pages[1] or "finding" in pages[1]
+    assert not [text for text in pages if CANARY in text]
+
+
+async def test_everything_can_be_done_from_the_keyboard(web: Served, look: Open) -> None:
+    run_of(web.hub, 3, findings=[FINDING], label="Review")
+    tab = await look(web.address)
+    await tab.until_rows(3)
+    keys = tab.page.keyboard
+    await keys.press("Tab")
+    assert await tab.page.evaluate("document.activeElement.className") == "skip"
+    await keys.press("j")
+    await keys.press("j")
+    focused = await tab.page.evaluate("document.activeElement.dataset.result")
+    assert focused == (await tab.ids())[1]
+    assert await tab.page.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
+    await keys.press("Enter")
+    await tab.until("document.querySelector('#panel[open] .copyable')")
+    assert tab.page.url.endswith(f"#result={focused}")
+    panel = await tab.text("#panel")
+    assert all(
+        word in panel
+        for word in ("ac_missing", "expectations.phrases[1]", "an expected phrase is missing", "touchstone.generations[0]@1", "touchstone score one")
+    )
+    assert await tab.page.evaluate("document.querySelector('#panel').contains(document.activeElement)")
+    await keys.press("k")
+    await tab.until("(id) => location.hash === `#result=${id}`", (await tab.ids())[0])
+    await keys.press("Escape")
+    await tab.until("!document.querySelector('#panel').open && location.hash === ''")
+    assert await tab.page.evaluate("document.activeElement.dataset.result") == focused
+    await keys.press("?")
+    await tab.until("document.querySelector('#keys').open")
+    await keys.press("Escape")
+    await tab.until("!document.querySelector('#keys').open")
+
+
+async def test_a_paused_list_stands_still_and_shows_the_rest_when_it_goes_on(web: Served, look: Open) -> None:
+    run_of(web.hub, 2)
+    tab = await look(web.address)
+    await tab.until_rows(2)
+    await tab.page.keyboard.press("p")
+    run_of(web.hub, 3)
+    await tab.until("document.querySelector('#live-note').textContent.includes('3 new results')")
+    assert len(await tab.ids()) == 2
+    await tab.page.keyboard.press("p")
+    await tab.until_rows(5)
+
+
+async def test_a_filter_hides_what_it_does_not_name_and_escape_clears_it(web: Served, look: Open) -> None:
+    publish(web.hub, event("plain", offset=0), event("wanted", offset=1, label="Fail", findings=[FINDING]))
+    tab = await look(web.address)
+    await tab.until_rows(2)
+    for words, shown in (("label:fail", ["r-wanted"]), ("ac_miss want", ["r-wanted"]), ("plai", ["r-plain"]), ("suite:two", [])):
+        await tab.page.keyboard.press("/")
+        await tab.page.keyboard.type(words)
+        assert await tab.page.evaluate("[...document.querySelectorAll('#feed li:not([hidden]) .row')].map((row) => row.dataset.result)") == shown, words
+        await tab.page.keyboard.press("Escape")
+        await tab.page.keyboard.press("Escape")
+    assert await tab.page.locator("#feed li:not([hidden])").count() == 2
+
+
+async def test_a_phone_needs_no_sideways_scrolling(web: Served, look: Open) -> None:
+    long = "A-case-with-a-name-that-has-no-end-" * 4
+    findings = [FINDING | {"path": "expectations." + "deeply.nested." * 20, "code": "a_code_of_some_length_" * 4}]
+    publish(web.hub, *(event(f"e{number}", offset=number, case_id=long, label="Fail", findings=findings) for number in range(5)))
+    publish(web.hub, event(long, P0, 0))
+    tab = await look(web.address, 360, 740)
+    await tab.until_rows(5)
+    await tab.until("document.querySelector('#worst .row') && document.querySelector('#batches .batch') && document.querySelector('.suite')")
+    assert await tab.page.evaluate("document.documentElement.scrollWidth") == 360
+    await tab.page.click("#worst .row")
+    await tab.until("document.querySelector('#panel[open] .copyable')")
+    assert await tab.page.evaluate("[document.documentElement.scrollWidth, panel.scrollWidth - panel.clientWidth]") == [360, 0]
+
+
+async def test_names_that_are_markup_stay_text(web: Served, look: Open) -> None:
+    evil = ['<img src=x onerror="window.harmed=1">', '"><script>window.harmed=1</script>', "javascript:window.harmed=1", "\u202e__proto__", "constructor"]
+    told = [
+        {
+            "case_id": one,
+            "label": "Fail",
+            "suite": one,
+            "result_id": f"r {one}".replace("/", ""),
+            "findings": [FINDING | {"code": one, "path": one, "message": one}],
+        }
+        for one in evil
+    ]
+    publish(web.hub, *(event(one, offset=number, attributes={"concern_id": one, "batch_id": one}, **told[number]) for number, one in enumerate(evil)))
+    publish(web.hub, event(evil[0], P0, 0, concern_id=evil[1]))
+    tab = await look(web.address)
+    await tab.until_rows(len(evil))
+    await tab.until("document.querySelectorAll('.suite').length === 5 && document.querySelector('#batches .batch')")
+    assert evil[0] in await tab.text("#feed")
+    for number in range(len(evil)):
+        await tab.page.locator("#feed .row").nth(number).click()
+        await tab.until("document.querySelector('#panel[open] .facts')")
+        assert evil[len(evil) - 1 - number] in await tab.text("#panel .findings")
+        await tab.page.keyboard.press("Escape")
+    assert await tab.page.evaluate("[typeof window.harmed, document.images.length, document.scripts.length]") == ["undefined", 0, 1]
+
+
+async def test_a_shared_link_opens_its_case_and_one_that_leads_nowhere_says_so(web: Served, look: Open) -> None:
+    run_of(web.hub, 1)
+    tab = await look(f"{web.address}/#result=r-r0.0")
+    await tab.until("document.querySelector('#panel[open] .facts')")
+    assert "r-r0.0" in await tab.text("#panel")
+    other = await look(f"{web.address}/#result=%3Cimg%20src=x%3E")
+    await other.until("document.querySelector('#panel[open]')?.textContent.includes('among the latest events')")
+
+
+async def test_without_a_token_it_asks_for_one_and_keeps_it_out_of_addresses(look: Open) -> None:
+    async with served(tokens=TOKENS) as web:
+        run_of(web.hub, 2)
+        tab = await look(web.address)
+        await tab.until("!document.querySelector('#token').hidden && document.activeElement.id === 'token-text'")
+        assert await tab.ids() == []
+        for token, shown in (("not-the-token-at-all", False), (ALL, True)):
+            await tab.page.fill("#token-text", token)
+            await tab.page.keyboard.press("Enter")
+            if not shown:
+                await tab.until("document.querySelector('#token-fault').textContent.includes('not accepted')")
+        await tab.until_rows(2)
+        assert await tab.page.evaluate("[Object.values(sessionStorage), localStorage.length, document.cookie]") == [[ALL], 0, ""]
+        assert not [address for address in tab.requests if ALL in address]
+        assert ALL not in await tab.page.content()
+        await tab.page.reload()
+        await tab.until_rows(2)
+
+
+async def test_a_token_for_one_suite_shows_no_other(look: Open) -> None:
+    async with served(tokens=TOKENS) as web:
+        publish(web.hub, event("mine", offset=0), event("theirs", offset=1, suite="two"))
+        tab = await look(web.address)
+        await tab.page.fill("#token-text", ONE)
+        await tab.page.keyboard.press("Enter")
+        assert await tab.until_rows(1) == ["r-mine"]
+        await tab.until("document.querySelector('.suite')")
+        assert "theirs" not in await tab.page.content()
+        assert "Suite two" not in await tab.page.content()
+
+
+async def test_a_gap_and_the_end_of_the_service_are_told(look: Open) -> None:
+    async with served(queue_events=5) as web:
+        tab = await look(web.address)
+        run_of(web.hub, 1)
+        await tab.until_rows(1)  # from now on events come through its queue
+        run_of(web.hub, 50)
+        await tab.until("document.querySelector('#feed .mark')?.textContent.includes('45 events left out')")
+        await tab.until("document.body.dataset.state === 'gap'")
+        web.hub.close()
+        await tab.until("document.body.dataset.state === 'closing'")
+
+
+async def test_a_page_that_stays_open_holds_no_more_than_its_bounds(web: Served, look: Open) -> None:
+    tab = await look(web.address)
+    await tab.until("document.body.dataset.state === 'live'")
+    for round_ in range(1, 5):
+        run_of(web.hub, 400, findings=[FINDING], label="Review")
+        await tab.until("(count) => document.querySelector('#feed').dataset.taken === count", str(400 * round_))
+        await tab.until_rows(200)
+    assert (await tab.ids())[0] == "r-r0.1599"
+    await at_most(tab, "#worst li", 10)
+
+
+async def at_most(tab: Tab, selector: str, count: int) -> None:
+    """Hold that a list is bounded."""
+    assert await tab.page.locator(selector).count() <= count
+
+
+async def test_nothing_to_show_says_what_to_do(web: Served, look: Open) -> None:
+    tab = await look(web.address)
+    await tab.until("!document.querySelector('#empty').hidden")
+    assert "touchstone produce" in await tab.text("#empty")
+    run_of(web.hub, 1)
+    await tab.until_rows(1)
+    assert await tab.page.is_hidden("#empty")
+
+
+async def test_every_control_and_chart_has_a_name(web: Served, look: Open) -> None:
+    run_of(web.hub, 30, findings=[FINDING], label="Review")
+    tab = await look(web.address, reduced_motion="reduce")
+    await tab.until("document.querySelector('.suite svg') && document.querySelector('#worst .row')")
+    nameless = """[...document.querySelectorAll("button, input, select, svg[role=img], .rows, dialog")].filter((one) =>
+      !(one.textContent.trim() || one.getAttribute("aria-label") || one.labels?.length)).map((one) => one.outerHTML.slice(0, 80))"""
+    assert await tab.page.evaluate(nameless) == []
+    moving: Any = await tab.page.evaluate("getComputedStyle(document.querySelector('#feed li')).animationName")
+    assert moving == "none"
