@@ -15,9 +15,9 @@ from touchstone.ops.web import cases
 from touchstone.ops.web.access import Grant
 from touchstone.ops.web.asking import LIMIT_MAX, MINUTES_MAX, NAME_CHARS_MAX, BadRequest, asked_filter, number
 from touchstone.ops.web.openapi import openapi
+from touchstone.ops.web.overview import MINUTE_MS, suite_summaries, utc
 from touchstone.ops.web.service import Handler, Json, Service, refused
 from touchstone.ops.web.suites import suite_or_stand_in, told
-from touchstone.ops.web.overview import MINUTE_MS, suite_summaries, utc
 from touchstone.schemas.settings.house import Settings
 from touchstone.streams.subscription.events import Filter
 from touchstone.streams.telemetry.serve_counts import CONTENT_TYPE, exposition
