@@ -11,7 +11,9 @@ from touchstone.schemas.settings.house import Section
 class EngineSettings(Section):
     """One NLI model and one embedder on one device. `default`: the models that Touchstone ships adapters for."""
 
-    nli_model: str = Field("default", min_length=1, max_length=500, description="default (what fits the device), small, base, a folder, or a name on the model hub")
+    nli_model: str = Field(
+        "default", min_length=1, max_length=500, description="default (what fits the device), small, base, a folder, or a name on the model hub"
+    )
     nli_revision: str | None = Field(None, description="commit of a hub model; without it, scores may change when the hub's model does")
     embedder_model: str = Field("default", min_length=1, max_length=500, description="default, a folder, or a name on the model hub")
     embedder_revision: str | None = None
