@@ -111,9 +111,7 @@ def _weights(read: Sequence[Reading]) -> dict[str, float]:
     return {word: COMMON_WEIGHT for word, count in counts.items() if count > max(2.0, COMMON * len(read))}
 
 
-def _against(
-    here: int, placed: Placed, stated: Reading, read: Sequence[Reading], near: int, alike: _Alike, weights: dict[str, float]
-) -> list[_Pair]:
+def _against(here: int, placed: Placed, stated: Reading, read: Sequence[Reading], near: int, alike: _Alike, weights: dict[str, float]) -> list[_Pair]:
     """The pairs of one value of the sentence with values of units that it contradicts, if it does."""
     value = placed.value
     if value.weak:
