@@ -29,7 +29,7 @@ from touchstone.ops.settings import load_settings
 from touchstone.streams.topics.produce import Outgoing, send_events
 
 # Models load in seconds, on a very busy machine in minutes, and as long again until each of them was asked.
-PATIENCE_S = 1500.0
+PATIENCE_S = 300.0
 WEEK_S = 7 * 86_400
 #: Recorded series that an alert or a page asks for as they were a week ago; a run of a minute has no last week, so it is put into the database beforehand.
 A_WEEK_AGO = ("job_suite:touchstone_results_passed_per_judged:ratio_rate1h", "job_suite:touchstone_results_judged:rate1h")
