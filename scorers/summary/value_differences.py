@@ -135,13 +135,25 @@ def _against(here: int, placed: Placed, stated: Reading, read: Sequence[Reading]
         pairs = [pair for pair in _repeated(pairs, read) if pair.sureness + (alone if pair.unit < CLOSE else 0.0) >= least]
         return _underived(pairs, placed, stated, read[:near])
     copied = not any(alike[index][there][here] and placed.framed_as(its) for index, unit in enumerate(read) for there, its in enumerate(unit.values))
+    bearers = _bearers_of_all(stated, read, alike) if copied else set()
     pairs = [
         pair
         for pair in pairs
-        if (pair.framed and copied)
+        if (pair.framed and copied and (not bearers or pair.unit in bearers))
         or (not value.is_telling and pair.sureness >= SWAPPED + max(borne, 0.0) and borne < 1.0 and _attached(placed, read[pair.unit].values[pair.there]))
     ]
     return _underived(pairs, placed, stated, read[:near])
+
+
+def _bearers_of_all(stated: Reading, read: Sequence[Reading], alike: _Alike) -> set[int]:
+    """The units that state every value of a sentence that has two or more.
+
+    Beside such a one, a unit that only reads alike ("410 in February" beside "480 in March") is about another thing.
+    """
+    telling = [here for here, placed in enumerate(stated.values) if not placed.value.weak]
+    if len(telling) < 2:
+        return set()
+    return {index for index in range(len(read)) if all(any(row[here] for row in alike[index]) for here in telling)}
 
 
 def _underived(pairs: list[_Pair], placed: Placed, stated: Reading, read: Sequence[Reading]) -> list[_Pair]:

@@ -44,14 +44,12 @@ BESIDE = 3
 FRAME = 2
 #: Words of a sentence's part further from a value than this are not its own: of a long sentence much is about something else.
 OWN_WORDS = 9
-#: Words on each side by which the owner of an age is known.
-OWNER_WORDS = 4
 
 
 class Placed(NamedTuple):
     """A value with the stems around it: `near` in its part of the sentence, `far` in all of it. `beside`: the few words next to it as they are.
 
-    `left` and `right`: the words before and behind it, in their order; `close`: stems of the words next to it, across the signs that part a sentence.
+    `left` and `right`: the words before and behind it, in their order.
     """
 
     value: Value
@@ -60,7 +58,6 @@ class Placed(NamedTuple):
     beside: frozenset[str]
     left: tuple[str, ...] = ()
     right: tuple[str, ...] = ()
-    close: frozenset[str] = frozenset()
 
     def framed_as(self, other: Placed) -> bool:
         """Whether the same words stand before and behind both values, words of content among them: one sentence is a copy of the other one there."""
@@ -106,8 +103,7 @@ def look(text: str) -> Reading:
         beside = (tokens.text(place) for place in _around(value, BESIDE))
         left = tuple(tokens.text(place) for place in range(value.first - FRAME, value.first))
         right = _behind(tokens, value.after)
-        close = frozenset(content[place] for place in _around(value, OWNER_WORDS) if place in content)
-        placed.append(Placed(value, near, everything, frozenset(beside), left, right, close))
+        placed.append(Placed(value, near, everything, frozenset(beside), left, right))
     return Reading(tuple(placed), everything, frozenset(token.text for token in tokens.items if token.kind in {"word", "code"}))
 
 

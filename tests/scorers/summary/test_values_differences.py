@@ -211,3 +211,14 @@ def test_hostile_text_takes_a_bounded_time(hostile: str) -> None:
     began = time.process_time()
     find(hostile, units)
     assert time.process_time() - began < PATIENCE_S
+
+
+def test_a_unit_beyond_the_near_ones_bears_a_value_and_contradicts_none() -> None:
+    sentence, near, far = (
+        "The hospital treated 480 patients in March.",
+        "The hospital treated 410 patients in February.",
+        "In March the hospital treated 480 patients.",
+    )
+    assert find(sentence, [near], near=1)
+    assert find(sentence, [near, far], near=1) == []
+    assert find(sentence, [far.replace("480", "510")], near=0) == []
