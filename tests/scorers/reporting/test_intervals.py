@@ -4,6 +4,7 @@ import math
 import random
 import sys
 import time
+from statistics import fmean
 
 import pytest
 from hypothesis import example, given, settings
@@ -127,3 +128,15 @@ def test_a_hundred_thousand_cases_cost_no_resampling(monkeypatch: pytest.MonkeyP
 
 def test_only_means_that_have_an_interval_are_listed() -> None:
     assert set(mean_intervals({"a": [0.1, 0.2], "b": [0.1], "c": []})) == {"a"}
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_the_interval_of_a_mean_is_the_one_of_scipy(seed: int) -> None:
+    stats = pytest.importorskip("scipy.stats", reason="scipy comes with the extra nli; it is the second source here")
+    values = drawn(40, seed)
+    theirs = stats.bootstrap((values,), fmean, vectorized=False, n_resamples=4_000, method="BCa", rng=seed).confidence_interval
+    ours = mean_interval(values)
+    assert ours is not None
+    width = theirs.high - theirs.low
+    assert abs(ours.low - theirs.low) < 0.06 * width
+    assert abs(ours.high - theirs.high) < 0.06 * width
