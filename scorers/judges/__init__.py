@@ -1,0 +1,1 @@
+"""Language models as judges: the one client, its limits and budget, and prompts as versioned files."""
