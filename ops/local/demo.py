@@ -6,6 +6,7 @@ outcome? Do the same files give the same results and the same report? Did each s
 
 import asyncio
 import os
+import signal
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
@@ -17,7 +18,7 @@ from typing import TypeVar
 from touchstone.ops.batch.outgoing import Outgoings, Way, event_files
 from touchstone.ops.local.demo_parts import FromFiles, Part, Reported, choose_parts, compare_reports, compare_results, read_stored, score_files, settings_shown
 from touchstone.ops.local.demo_watch import BatchName, Watch
-from touchstone.ops.local.up import Live, LogLine, Plan
+from touchstone.ops.local.up import PAGE, Live, LogLine, Plan, stop_on_signals
 from touchstone.ops.reports.console import console_pieces
 from touchstone.ops.reports.files import check_directory, report_path, write_whole
 from touchstone.ops.reports.layouts import lay_out
@@ -51,12 +52,13 @@ T = TypeVar("T")
 
 
 class Demo:
-    """One run. `problems` holds what does not add up; the demo has succeeded where it stays empty."""
+    """One run. `problems` holds what does not add up; the demo has succeeded where it stays empty. `keep`: serve the page, and stay until a signal."""
 
-    def __init__(self, settings: Settings, runner: str, report_dir: Path | None, say: Say) -> None:
+    def __init__(self, settings: Settings, runner: str, report_dir: Path | None, say: Say, *, keep: bool = False) -> None:
         self._settings = settings
         self._runner = runner
         self._say = say
+        self._keep = keep
         self._report_dir = report_dir
         self._warned: list[str] = []
         self._written: list[Path] = []
@@ -78,7 +80,8 @@ class Demo:
         env = {"TOUCHSTONE_PROJECTOR_QUIET_S": f"{QUIET_S:g}"}
         for part in parts:
             env |= part.samples.env
-        async with Live(self._settings, Plan([parts[0].suite.name], runner=self._runner, page_port=None, env=env), self._note) as live:
+        plan = Plan([parts[0].suite.name], runner=self._runner, page_port=0 if self._keep else None, env=env)
+        async with Live(self._settings, plan, self._note) as live:
             self._say(f"Broker on {live.settings.kafka.bootstrap_servers}, projector and the first {self._runner} worker: up after {_since(begun)}.")
             async with Watch(live.settings, usable_suites()) as watch:
                 starting: asyncio.Task[None] | None = None
@@ -94,9 +97,23 @@ class Demo:
                     if starting is not None:
                         starting.cancel()
                         await asyncio.gather(starting, return_exceptions=True)
-        for child in live.stopped_hard:
-            self.problems.append(f"{child} did not stop in time")
-        self._end(begun)
+            if self._keep:
+                self._end(begun)
+                await self._stay(live)
+        hard = [f"{child} did not stop in time" for child in live.stopped_hard]
+        self.problems += hard
+        if not self._keep:
+            self._end(begun)
+        elif hard and live.asked_by != signal.SIGHUP:  # then there is no terminal to write to
+            self._say(f"This does NOT add up: {'; '.join(hard)}")
+
+    async def _stay(self, live: Live) -> None:
+        """Say where the page is, and serve it until Ctrl-C, SIGTERM or the terminal's end. Raises `ConfigError` for a process that ends."""
+        stop = asyncio.Event()
+        stop_on_signals(stop, live)
+        self._say(f"\n{PAGE}  {live.page}")
+        self._say("It shows these results until you press Ctrl-C.")
+        await self._while_up(live, stop.wait())
 
     def _end(self, begun: float) -> None:
         """What has been shown, or what does not add up."""
@@ -276,8 +293,8 @@ def _since(begun: float) -> str:
     return f"{time.monotonic() - begun:.1f} s"
 
 
-async def run_demo(settings: Settings, runner: str, report_dir: Path | None, say: Say) -> list[str]:
-    """Run the demo; returns what does not add up, which should be nothing."""
-    demo = Demo(settings, runner, report_dir, say)
+async def run_demo(settings: Settings, runner: str, report_dir: Path | None, say: Say, *, keep: bool = False) -> list[str]:
+    """Run the demo; returns what does not add up, which should be nothing. `keep`: the page stays up until a signal."""
+    demo = Demo(settings, runner, report_dir, say, keep=keep)
     await demo.run()
     return list(demo.problems)

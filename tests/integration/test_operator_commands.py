@@ -7,12 +7,14 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 import time
 import urllib.request
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
+import psutil
 import pytest
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 
@@ -365,6 +367,11 @@ def gone(pids: Sequence[int], within_s: float) -> bool:
     return False
 
 
+def own_children() -> set[int]:
+    """Every process below this one."""
+    return {child.pid for child in psutil.Process().children(recursive=True)}
+
+
 @pytest.mark.slow
 def test_up_scores_accounts_and_ends_in_order(up: Up, capfdbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch) -> None:
     run = Commands(capfdbinary, monkeypatch)
@@ -443,6 +450,38 @@ def test_the_demo_leaves_out_what_cannot_run_here_and_says_nothing_wrong(tmp_pat
     assert "44 consumed = 44 scored" in told
     assert "\nShown: 44 events in" in told
     assert "NOT" not in told
+
+
+@pytest.mark.slow
+def test_a_demo_that_is_kept_serves_its_results_until_a_signal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("touchstone.ops.suites.find_spec", lambda name: None if name in {"ucumvert", "onnxruntime", "torch"} else name)
+    said: list[str] = []
+    shown: list[int] = []
+    before = own_children()
+    during: set[int] = set()
+
+    def look() -> None:
+        (line,) = [line for line in said if line.startswith("\nmission control  http://127.0.0.1:")]
+        during.update(own_children() - before)
+        try:
+            while sum(shown) != 44:
+                with urllib.request.urlopen(f"{line.split()[-1]}v1/summary?minutes=60", timeout=30) as answer:
+                    shown[:] = [suite["total"] for suite in json.load(answer)["suites"]]
+                time.sleep(0.05)
+        finally:
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    def say(text: str) -> None:
+        said.append(text)
+        if "until you press Ctrl-C" in text:
+            threading.Thread(target=look).start()
+
+    assert asyncio.run(run_demo(Settings(), "direct", None, say, keep=True)) == []
+    assert sum(shown) == 44
+    assert any(line.startswith("\nShown: 44 events in") for line in said[:-2])
+    assert len(during) >= 4  # broker, worker, projector, page
+    assert gone(sorted(during), 5)
 
 
 @pytest.mark.slow
