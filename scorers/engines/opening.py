@@ -68,8 +68,10 @@ def open_engines(settings: EngineSettings) -> OpenEngines:
         nli = open_nli(settings, turn)
         embedder = open_embedder(settings, turn)
         if settings.warm_up:
-            nli.warm_up()
-            embedder.warm_up()
+            with _runs("nli_model"):
+                nli.warm_up()
+            with _runs("embedder_model"):
+                embedder.warm_up()
     _set_libraries_aside()
     return OpenEngines(nli, embedder)
 
@@ -120,6 +122,17 @@ def _set_libraries_aside() -> None:
     gc.freeze()
     atexit.unregister(gc.unfreeze)
     atexit.register(gc.unfreeze)  # some libraries complain at the end of what was never collected
+
+
+@contextmanager
+def _runs(setting: str) -> Iterator[None]:
+    """Turn an error of a model's first run into one line: its files were read, but it cannot run like this."""
+    try:
+        yield
+    except ConfigError:
+        raise
+    except Exception as error:  # each library and device has errors of its own
+        raise ConfigError(f"{setting}: the model was read, but its first run failed ({type(error).__name__}); try another device, dtype or runtime") from error
 
 
 @contextmanager

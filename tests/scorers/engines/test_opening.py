@@ -126,6 +126,16 @@ def test_broken_weights_are_one_line(settings: EngineSettings, setting: str) -> 
     assert "\n" not in str(caught.value)
 
 
+def test_a_first_run_that_fails_is_one_line(settings: EngineSettings, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(_: object) -> None:
+        raise RuntimeError("words of a library")
+
+    monkeypatch.setattr("touchstone.scorers.engines.embedder.EmbedderEngine.warm_up", fail)
+    with pytest.raises(ConfigError, match=r"^embedder_model: the model was read, but its first run failed \(RuntimeError\)") as told:
+        open_engines(settings)
+    assert "words" not in str(told.value)
+
+
 def test_labels_that_are_not_understood_are_one_line(settings: EngineSettings, tmp_path: Path) -> None:
     saved(tmp_path / "unnamed", labels=("LABEL_0", "LABEL_1", "LABEL_2"))
     with pytest.raises(ConfigError, match="LABEL_0"):
