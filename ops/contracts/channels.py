@@ -16,7 +16,7 @@ from touchstone.ops.contracts import headers as head
 from touchstone.ops.contracts.documents import Mode, kinds, known_suites, opened, report_event
 from touchstone.schemas.ledger import LEDGER_EXAMPLE, LedgerRecord
 from touchstone.schemas.result import RESULT_EXAMPLE, ScoreResult
-from touchstone.schemas.settings.house import Settings
+from touchstone.schemas.settings.house import Settings, TopicSettings
 from touchstone.scorers.base import Suite
 from touchstone.streams.account.batch_reports import BatchState, Summary, encode_report, payload
 from touchstone.streams.account.projection import BatchKey
@@ -60,11 +60,26 @@ def asyncapi(settings: Settings | None = None, suites: Iterable[Suite] | None = 
         "channels": _channels(own, known),
         "operations": _operations(own, known),
         "components": {
-            "messages": messages,
-            "schemas": dict(sorted(_draft_7(opened(defined["$defs"])).items())),
+            "messages": _in_examples(messages, _renamed(own.topics)),
+            "schemas": _in_examples(dict(sorted(_draft_7(opened(defined["$defs"])).items())), _renamed(own.topics)),
             **({"securitySchemes": {"sasl": {"type": _SASL[own.kafka.sasl_mechanism]}}} if secured else {}),
         },
     }
+
+
+def _renamed(topics: TopicSettings) -> dict[str, str]:
+    """A topic's own name → its name in the settings, of those that have another."""
+    names = {name: getattr(topics, role) for role, name in TopicSettings().model_dump().items() if role in _CHANNEL_WORDS}
+    return {name: given for name, given in names.items() if name != given}
+
+
+def _in_examples(part: Any, renamed: Mapping[str, str], *, inside: bool = False) -> Any:
+    """The document with the topics of its examples as the settings name them; what is no example stays as it is."""
+    if isinstance(part, Mapping):
+        return {name: _in_examples(value, renamed, inside=inside or name == "examples") for name, value in part.items()} if renamed else part
+    if isinstance(part, list):
+        return [_in_examples(value, renamed, inside=inside) for value in part]
+    return renamed.get(part, part) if inside and isinstance(part, str) else part
 
 
 _INFO: Final[Part] = {

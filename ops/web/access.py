@@ -26,18 +26,23 @@ class Grant:
 
 
 EVERYTHING = Grant(None)
+NOTHING = Grant(frozenset())
 
 
 class Access:
     """Checks tokens and tickets. `tokens`: (token, suites) of each; without any, everybody who can connect sees everything.
 
     A ticket is signed with a key that is made of the tokens, so every instance with the same settings takes it, each of them once.
+    `scraper`: a token that is good for the metrics alone, the one that the pages of every other process ask for.
     """
 
-    def __init__(self, tokens: Sequence[tuple[str, frozenset[str] | None]], ticket_s: float, clock: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self, tokens: Sequence[tuple[str, frozenset[str] | None]], ticket_s: float, clock: Callable[[], float] = time.time, *, scraper: str | None = None
+    ) -> None:
         self._tokens = [(token.encode(), Grant(scope)) for token, scope in tokens]
         self._ticket_s = ticket_s
         self._clock = clock
+        self._scraper = None if scraper is None else f"Bearer {scraper}".encode()
         self._key = hashlib.sha256(b"\0".join([b"touchstone ticket", *(token for token, _ in self._tokens)])).digest() if tokens else secrets.token_bytes(32)
         self._used: dict[str, float] = {}
 
@@ -49,6 +54,11 @@ class Access:
     def by_header(self, header: str | None) -> Grant | None:
         """What an `Authorization` header grants; None: nothing."""
         return self._granted(self._index_of(header))
+
+    def by_scraper(self, header: str | None) -> Grant | None:
+        """What the scraper's `Authorization` header grants, which is no suite; None: it is another's."""
+        is_scraper = self._scraper is not None and hmac.compare_digest((header or "").encode("utf-8", "replace"), self._scraper)
+        return NOTHING if is_scraper else None
 
     def by_token(self, token: str) -> Grant | None:
         """What a token grants, or a ticket in its place; None: nothing."""

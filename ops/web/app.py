@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 
 import orjson
 from starlette.applications import Starlette
+from starlette.convertors import Convertor, register_url_convertor
 from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import Request
@@ -16,7 +17,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from touchstone.ops.web.access import Access, Grant
 from touchstone.ops.web.asking import BadRequest, asked_wish
-from touchstone.ops.web.documents import Documents
+from touchstone.ops.web.documents import METRICS, Documents
 from touchstone.ops.web.guard import Guard
 from touchstone.ops.web.page import load_page
 from touchstone.ops.web.service import Handler, Json, Service, refused
@@ -27,10 +28,28 @@ RETRY_AFTER_S = 5
 UNKNOWN_MAX = 64
 
 
+class WholeConvertor(Convertor[str]):
+    """The rest of an address, whatever it holds: slashes and line ends of an id come percent-encoded, and are decoded before the routes see them."""
+
+    regex = r"[\s\S]+"
+
+    def convert(self, value: str) -> str:
+        """The text itself."""
+        return value
+
+    def to_string(self, value: str) -> str:
+        """The text itself."""
+        return value
+
+
+register_url_convertor("whole", WholeConvertor())
+
+
 def make_app(service: Service, clock: Callable[[], float] = time.time) -> ASGIApp:
     """The ASGI application."""
     serve = service.settings.serve
-    access = Access(serve.grants(), serve.ticket_s, clock)
+    scraper = service.settings.http.token
+    access = Access(serve.grants(), serve.ticket_s, clock, scraper=None if scraper is None else scraper.get_secret_value())
     page, policy = load_page()
     api = Api(service, access)
 
@@ -56,7 +75,10 @@ def make_app(service: Service, clock: Callable[[], float] = time.time) -> ASGIAp
         WebSocketRoute("/v1/ws", api.socket),
         Route("/v1/ticket", api.ticket, methods=["POST"]),
     ]
-    routes += [Route(path, api.with_grant(handler)) for path, handler in Documents(service, clock).handlers.items()]
+    routes += [
+        Route(path.replace("{id}", "{id:whole}"), api.with_grant(handler, for_scraper=path == METRICS))
+        for path, handler in Documents(service, clock).handlers.items()
+    ]
     inner: ASGIApp = Starlette(routes=routes, exception_handlers={HTTPException: _told_in_json})
     if serve.cors_origins:
         names = ["Authorization", "Last-Event-ID", "Cache-Control"]
@@ -81,11 +103,12 @@ class Api:
         self._access = access
         self._unknown = 0
 
-    def with_grant(self, handler: Handler) -> Callable[[Request], Awaitable[Response]]:
-        """An address that needs a token, and says in one line what is wrong with a request."""
+    def with_grant(self, handler: Handler, *, for_scraper: bool) -> Callable[[Request], Awaitable[Response]]:
+        """An address that needs a token, and says in one line what is wrong with a request. `for_scraper`: whether the scraper's token will do."""
 
         async def endpoint(request: Request) -> Response:
-            grant = self._access.by_header(request.headers.get("authorization"))
+            header = request.headers.get("authorization")
+            grant = self._access.by_header(header) or (self._access.by_scraper(header) if for_scraper else None)
             if grant is None:
                 return self._unknown_client()
             try:

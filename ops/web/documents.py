@@ -13,18 +13,19 @@ from starlette.responses import Response
 
 from touchstone.ops.web import cases
 from touchstone.ops.web.access import Grant
-from touchstone.ops.web.asking import LIMIT_MAX, MINUTES_MAX, NAME_CHARS_MAX, BadRequest, asked_filter, number
+from touchstone.ops.web.asking import LIMIT_MAX, MINUTES_MAX, BadRequest, asked_filter, number
 from touchstone.ops.web.openapi import openapi
 from touchstone.ops.web.overview import MINUTE_MS, suite_summaries, utc
 from touchstone.ops.web.service import Handler, Json, Service, refused
 from touchstone.ops.web.suites import suite_or_stand_in, told
 from touchstone.schemas.settings.house import Settings
-from touchstone.streams.subscription.events import Filter
+from touchstone.streams.subscription.events import NAME_CHARS_MAX, Filter
 from touchstone.streams.telemetry.serve_counts import CONTENT_TYPE, exposition
 
 #: A summary is made at most this often for clients that ask for the same.
 SUMMARY_AGE_S = 1.0
 SUMMARIES_MAX = 100
+METRICS = "/metrics"
 MINUTES, HOUR = 15, 60
 LIMIT = 50
 
@@ -45,7 +46,7 @@ class Documents:
             "/v1/batches": self._batches,
             "/v1/batches/{id}": self._batch,
             "/v1/suites": self._suites,
-            "/metrics": self._metrics,
+            METRICS: self._metrics,
             "/openapi.json": self._openapi,
             "/asyncapi.json": self._asyncapi,
         }
@@ -138,7 +139,7 @@ class Documents:
         return Response(exposition(self._service.registry), media_type=CONTENT_TYPE)
 
     async def _openapi(self, _: Request, __: Grant) -> Response:
-        return Json(openapi())
+        return Json(openapi(self._service.settings.topics))
 
     async def _asyncapi(self, _: Request, grant: Grant) -> Response:
         try:
@@ -146,7 +147,7 @@ class Documents:
         except ImportError:
             return refused("this installation has no AsyncAPI document", 404)
         # Where the brokers are is not for everybody who may watch.
-        settings = Settings(topics=self._service.settings.topics)
+        settings = Settings(topics=self._service.settings.topics, worker=self._service.settings.worker)
         suites = [suite for name, suite in self._service.suites.items() if grant.sees(name)]
         return Json(await asyncio.to_thread(contracts.asyncapi, settings, suites))
 

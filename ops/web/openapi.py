@@ -9,7 +9,9 @@ from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
 from touchstone.ops.web import answers
-from touchstone.ops.web.asking import LIMIT_MAX, MINUTES_MAX, NAME_CHARS_MAX
+from touchstone.ops.web.asking import LIMIT_MAX, MINUTES_MAX
+from touchstone.schemas.settings.house import TopicSettings
+from touchstone.streams.subscription.events import NAME_CHARS_MAX
 
 REF = "#/components/schemas/{model}"
 _NAMES = "repeated, or separated by commas"
@@ -80,9 +82,15 @@ ADDRESSES = (
 )
 
 
+def openapi(topics: TopicSettings | None = None) -> dict[str, Any]:
+    """The document, with the names of these topics (by default their own)."""
+    named, made = topics or TopicSettings(), _openapi()
+    return made | {"info": made["info"] | {"description": f"Results and reports, as they lie on the topics {named.results} and {named.reports}."}}
+
+
 @cache
-def openapi() -> dict[str, Any]:
-    """The document. Do not change it: it is made once."""
+def _openapi() -> dict[str, Any]:
+    """What is in every document. It is made once, so do not change it."""
     models: list[type[BaseModel]] = [address.answer for address in ADDRESSES if not isinstance(address.answer, str)]
     models.append(answers.Error)
     _, schemas = models_json_schema([(model, "serialization") for model in models], ref_template=REF)

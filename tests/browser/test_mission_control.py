@@ -5,7 +5,7 @@ import json
 import signal
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
@@ -14,9 +14,12 @@ from tests.integration.brokers import Broker, Namespace
 from tests.integration.workers import Worker, produce
 from tests.ops.web.served import ALL, ONE, TOKENS, Served, served
 from tests.streams.fakes import safe_event
-from tests.streams.subscription.made import P0, event, publish, result_bytes, run_of
+from tests.streams.subscription.made import P0, event, publish, read, record, report_bytes, result_bytes, run_of
 from touchstone.ops.local.kafka.processes import free_ports
 from touchstone.streams.embedded.broker import EmbeddedBroker
+
+if TYPE_CHECKING:
+    from touchstone.streams.subscription.events import Event
 
 PARTITIONS = 3
 CANARY = "zanzibar-canary"
@@ -197,13 +200,14 @@ async def test_names_that_are_markup_stay_text(web: Served, look: Open) -> None:
             "case_id": one,
             "label": "Fail",
             "suite": one,
-            "result_id": f"r {one}".replace("/", ""),
+            "result_id": f"r {one}",
             "findings": [FINDING | {"code": one, "path": one, "message": one}],
         }
         for one in evil
     ]
     publish(web.hub, *(event(one, offset=number, attributes={"concern_id": one, "batch_id": one}, **told[number]) for number, one in enumerate(evil)))
-    publish(web.hub, event(evil[0], P0, 0, concern_id=evil[1]))
+    report = record(P0, 0, report_bytes(evil[0], report_id=f"p {evil[1]}", concern_id=evil[1], batch_id=evil[0]), "one:v1:result")
+    publish(web.hub, cast("Event", read(report)))
     tab = await look(web.address)
     await tab.until_rows(len(evil))
     await tab.until("document.querySelectorAll('.suite').length === 5 && document.querySelector('#batches .batch')")
@@ -213,6 +217,9 @@ async def test_names_that_are_markup_stay_text(web: Served, look: Open) -> None:
         await tab.until("document.querySelector('#panel[open] .facts')")
         assert evil[len(evil) - 1 - number] in await tab.text("#panel .findings")
         await tab.page.keyboard.press("Escape")
+    await tab.page.click("#batches .batch")
+    await tab.until("document.querySelector('#panel[open] .big')")
+    assert evil[0] in await tab.text("#panel h2")
     assert await tab.page.evaluate("[typeof window.harmed, document.images.length, document.scripts.length]") == ["undefined", 0, 1]
 
 

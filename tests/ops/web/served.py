@@ -60,15 +60,22 @@ class Served:
 
 
 @asynccontextmanager
-async def served(*, suites: tuple[str, ...] = ("one", "two"), past: Any = None, **settings: Any) -> AsyncIterator[Served]:
-    """The application on a free port of loopback."""
+async def served(*, suites: tuple[str, ...] = ("one", "two"), past: Any = None, house: Settings | None = None, **settings: Any) -> AsyncIterator[Served]:
+    """The application on a free port of loopback. `house`: settings beside its own."""
     serve = ServeSettings(**({"port": 0} | settings))
     registry = CollectorRegistry()
     hub = Hub(serve, ServeCounts(registry))
     hub.begin({R0: 0, R1: 0, P0: 0})
     hub.online()
     server = WebServer(serve)
-    service = Service(Settings(serve=serve), hub, past or NoKafka(), {name: toy_suite(name) for name in suites}, registry, abort=server.abort)
+    service = Service(
+        (house or Settings()).model_copy(update={"serve": serve}),
+        hub,
+        past or NoKafka(),
+        {name: toy_suite(name) for name in suites},
+        registry,
+        abort=server.abort,
+    )
     address = server.listen()
     await server.start(make_app(service, lambda: NOW))
     async with httpx.AsyncClient(base_url=address, timeout=WAIT_S, trust_env=False) as client:

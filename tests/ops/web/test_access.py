@@ -30,6 +30,14 @@ def test_anything_else_grants_nothing(header: str | None) -> None:
     assert Access(TOKENS, 30).ticket(header) is None
 
 
+def test_the_scraper_s_token_is_no_other_token() -> None:
+    access = Access(TOKENS, 30, scraper="s")
+    assert access.by_scraper("Bearer s") == Grant(frozenset())
+    assert [access.by_scraper(header) for header in (None, "", "Bearer ", "Bearer x", "Bearer é", "Bearer everything-token-1")] == [None] * 6
+    assert (access.by_header("Bearer s"), access.by_token("s"), access.ticket("Bearer s")) == (None, None, None)
+    assert Access(TOKENS, 30).by_scraper(None) is None
+
+
 def test_without_tokens_everybody_who_can_connect_sees_everything() -> None:
     assert Access((), 30).by_header(None) == EVERYTHING
 

@@ -2,13 +2,16 @@
 
 import json
 from typing import Any
+from urllib.parse import quote
 
 import pytest
+from pydantic import SecretStr
 
 from tests.ops.web.served import ALL, NOW, ONE, TOKENS, TWO, Served, served
 from tests.streams.subscription.made import P0, R0, R1, event, publish, read, record, report_bytes
 from touchstone.ops.web import answers
 from touchstone.ops.web.openapi import ADDRESSES
+from touchstone.schemas.settings.house import HttpSettings, Settings, TopicSettings, WorkerSettings
 from touchstone.streams.subscription.events import Event, Outcomes
 
 CANARY = "zanzibar-canary"
@@ -160,6 +163,16 @@ async def test_a_token_for_one_suite_finds_no_trace_of_another() -> None:
         assert ([suite["suite"] for suite in two["suites"]], two["dead_letters"]) == (["two"], 0)
 
 
+@pytest.mark.parametrize("odd", ["a/b", "/", "//x/", "?minutes=0", "a#b", "50%", "%2F", "a b\n", "..%2f..", "ä\u202e", "{id}", "é" * 500])
+async def test_a_result_and_a_batch_are_found_whatever_their_ids_hold(odd: str) -> None:
+    async with served() as web:
+        (report,) = [read(record(P0, 0, report_bytes("b", report_id=odd), "one:v1:result"))]
+        assert isinstance(report, Event)
+        publish(web.hub, event("x", result_id=odd), report)
+        assert (await web.get(f"/v1/results/{quote(odd, safe='')}")).json()["result_id"] == odd
+        assert (await web.get(f"/v1/batches/{quote(odd, safe='')}")).json()["report_id"] == odd
+
+
 async def test_what_a_finding_says_is_only_in_the_event_itself() -> None:
     async with served() as web:
         filled(web)
@@ -169,7 +182,7 @@ async def test_what_a_finding_says_is_only_in_the_event_itself() -> None:
 
 @pytest.mark.parametrize(
     ("path", "status"),
-    [("/v1/summary?minutes=0", 400), ("/v1/summary?minutes=9999", 400), ("/v1/results?limit=501", 400), ("/v1/results/" + "x" * 257, 400),
+    [("/v1/summary?minutes=0", 400), ("/v1/summary?minutes=9999", 400), ("/v1/results?limit=501", 400), ("/v1/results/" + "x" * 513, 400),
      ("/v1/results/none", 404), ("/v1/batches/none", 404), ("/v1/nothing", 404), ("/v1/results?suite=" + "x" * 9000, 414), ("/asyncapi.yaml", 404)],
 )  # fmt: skip
 async def test_a_request_out_of_bounds_is_one_line(path: str, status: int) -> None:
@@ -223,6 +236,25 @@ async def test_a_defect_is_one_line_in_log_and_answer(monkeypatch: pytest.Monkey
             answer = await web.get("/v1/suites")
         assert answer.status_code == 500
         assert [(line["event"], line["code"]) for line in logs] == [("request_failed", "KeyError")]
+
+
+async def test_the_documents_name_the_topics_as_they_are_configured() -> None:
+    own = Settings(topics=TopicSettings(results="my.results", generations="my.generations", dead="my.dead"), worker=WorkerSettings(group_prefix="mine"))
+    async with served(house=own) as web:
+        about = (await web.get("/openapi.json")).json()["info"]["description"]
+        assert about == "Results and reports, as they lie on the topics my.results and touchstone.reports."
+        text = (await web.get("/asyncapi.json")).text
+    topics = {channel["address"] for channel in json.loads(text)["channels"].values()}
+    assert topics == {"my.results", "touchstone.reports", "my.dead"}  # these suites read none
+    assert not [name for name in ('"touchstone.results"', '"touchstone.generations"', '"touchstone.dead"') if name in text]
+    assert '"my.generations"' in text
+
+
+@pytest.mark.parametrize("path", ["/metrics", "/v1/summary"])
+async def test_the_token_of_every_process_s_metrics_is_good_for_metrics_alone(path: str) -> None:
+    async with served(tokens=TOKENS, house=Settings(http=HttpSettings(token=SecretStr("scraper")))) as web:
+        assert (await web.get(path, "scraper")).status_code == (200 if path == "/metrics" else 401)
+        assert (await web.get(path, "another")).status_code == 401
 
 
 async def test_the_contract_of_the_topics_names_the_suites_that_a_token_sees() -> None:
