@@ -1,5 +1,6 @@
 """The compose files, the Dockerfile and docs/deployment.md: what must hold of them can be read; no Docker engine is needed."""
 
+import itertools
 import json
 import re
 import shlex
@@ -15,7 +16,7 @@ from jsonschema import Draft7Validator
 
 from tests.ops.commands import Commands
 from touchstone.ops.settings import load_settings
-from touchstone.schemas.settings.house import WorkerSettings
+from touchstone.schemas.settings.house import Settings, WorkerSettings
 from touchstone.scorers.registry import load_suite, suite_entry_points
 
 ROOT = Path(__file__).parents[2]
@@ -24,11 +25,14 @@ SERVICES: dict[str, Any] = COMPOSE["services"]
 METRICS: dict[str, Any] = yaml.safe_load((ROOT / "docker-compose.metrics.yml").read_text())
 PROMETHEUS: dict[str, Any] = yaml.safe_load((ROOT / "docs/examples/prometheus.yml").read_text())
 DEPLOYMENT = (ROOT / "docs" / "deployment.md").read_text()
-#: Every service, as both compose files together describe it; environment variables are joined.
+#: Every service, as both compose files together describe it; environment variables and secrets are joined.
 EVERY = SERVICES | {
-    name: (before := SERVICES.get(name, {})) | added | {"environment": before.get("environment", {}) | added.get("environment", {})}
+    name: (before := SERVICES.get(name, {}))
+    | added
+    | {"environment": before.get("environment", {}) | added.get("environment", {}), "secrets": [*before.get("secrets", []), *added.get("secrets", [])]}
     for name, added in METRICS["services"].items()
 }
+SECRETS = {"metrics_token": "0123abcd", "serve_tokens": "all:0123456789abcdef,one+two:fedcba9876543210"}
 OURS = [name for name, service in SERVICES.items() if service["image"].startswith("touchstone:")]
 WORKERS = [name for name in OURS if name.startswith("worker-")]
 DOCKERFILE = (ROOT / "Dockerfile").read_text()
@@ -57,8 +61,8 @@ def test_compose_itself_takes_both_files_together() -> None:
     assert done.returncode == 0, done.stderr
 
 
-def test_kafka_topics_a_worker_per_suite_and_the_projector_are_there() -> None:
-    assert {"kafka", "topics", "projector"} <= set(SERVICES)
+def test_kafka_topics_a_worker_per_suite_the_projector_and_the_page_are_there() -> None:
+    assert {"kafka", "topics", "projector", "serve"} <= set(SERVICES)
     suites = [service["command"][service["command"].index("--suite") + 1] for name in WORKERS for service in [SERVICES[name]]]
     assert sorted(suites) == sorted(suite_entry_points())
 
@@ -99,12 +103,35 @@ def test_a_service_runs_the_image_that_holds_the_extras_it_needs(name: str) -> N
     assert ("nli-onnx" in extras) == (name == "worker-summary-loss")
 
 
+def settings_of(service: dict[str, Any], folder: Path) -> Settings:
+    """The settings that a service has in its container; the secrets that are mounted there lie in a folder here."""
+    (folder / "empty.toml").touch()
+    for name in service.get("secrets", []):
+        (folder / name).write_text(SECRETS[name] + "\n")
+    mounted = "|".join(service.get("secrets", []))
+    environment = {key: re.sub(f"^/run/secrets/({mounted})$", rf"{folder}/\1", interpolated(str(value), {})) for key, value in service["environment"].items()}
+    words = [str(word) for word in service.get("command", [])]
+    given = {f"{words[0]}.{name[2:]}": value for name, value in itertools.pairwise(words) if name in {"--host", "--port"}}
+    return load_settings(given, env=environment, document=folder / "empty.toml")
+
+
 @pytest.mark.parametrize("name", OURS)
 def test_the_settings_of_every_service_are_accepted(name: str, tmp_path: Path) -> None:
-    environment = {key: interpolated(str(value), {}) for key, value in SERVICES[name]["environment"].items()}
-    (tmp_path / "empty.toml").touch()
-    settings = load_settings(env=environment, document=tmp_path / "empty.toml")
+    settings = settings_of(SERVICES[name], tmp_path)
     assert settings.kafka.bootstrap_servers == "kafka:19092"
+
+
+def test_the_page_is_published_on_loopback_with_tokens_from_a_file_and_is_watched(tmp_path: Path) -> None:
+    service, settings = SERVICES["serve"], settings_of(SERVICES["serve"], tmp_path).serve
+    assert (settings.host, settings.port) == ("0.0.0.0", 8321)
+    assert [suites for _, suites in settings.grants()] == [None, {"one", "two"}]
+    assert service["ports"] == [f"127.0.0.1:{settings.port}:{settings.port}"]
+    assert f"http://127.0.0.1:{settings.port}/healthz" in service["healthcheck"]["test"][-1]
+    (source,) = [interpolated(COMPOSE["secrets"][name]["file"], {}) for name in service["secrets"]]
+    made = f"""echo "all:$(openssl rand -hex 24)" > {Path(source).name} && chmod 444 {Path(source).name}"""
+    assert made in DEPLOYMENT
+    assert made in (ROOT / "docker-compose.yml").read_text()
+    assert Path(source).name in (ROOT / ".gitignore").read_text().splitlines()
 
 
 @pytest.mark.parametrize("name", WORKERS)
@@ -138,23 +165,17 @@ def test_the_file_of_golds_reaches_the_worker_that_needs_it(env: dict[str, str],
 
 @pytest.mark.parametrize("name", [name for name in OURS if name != "topics"])
 def test_a_scraper_reaches_the_pages_of_every_process_with_a_token_from_a_file(name: str, tmp_path: Path) -> None:
-    service = EVERY[name]
-    token = tmp_path / "token"
-    token.write_text("0123abcd\n")
-    (tmp_path / "empty.toml").touch()
-    environment = {key: interpolated(str(value), {}) for key, value in service["environment"].items()}
-    assert environment["TOUCHSTONE_HTTP_TOKEN_FILE"] == f"/run/secrets/{service['secrets'][0]}"
-    settings = load_settings(env=environment | {"TOUCHSTONE_HTTP_TOKEN_FILE": str(token)}, document=tmp_path / "empty.toml")
+    settings = settings_of(EVERY[name], tmp_path)
     assert settings.http.host == "0.0.0.0"
     assert settings.http.token is not None
-    assert settings.http.token.get_secret_value() == "0123abcd"
+    assert settings.http.token.get_secret_value() == SECRETS["metrics_token"]
 
 
 def test_prometheus_scrapes_every_process_with_that_token() -> None:
     (job,) = PROMETHEUS["scrape_configs"]
-    (found,) = job["dns_sd_configs"]
-    assert set(found["names"]) == set(OURS) - {"topics"}
-    assert {str(found["port"])} == {SERVICES[name]["environment"]["TOUCHSTONE_HTTP_PORT"] for name in found["names"]}
+    found = {name: str(each["port"]) for each in job["dns_sd_configs"] for name in each["names"]}
+    ports = {name: SERVICES[name]["environment"]["TOUCHSTONE_HTTP_PORT"] for name in OURS if name != "topics"}
+    assert found == ports | {"serve": SERVICES["serve"]["command"][-1]}
     service = EVERY["prometheus"]
     assert job["authorization"] == {"type": "Bearer", "credentials_file": f"/run/secrets/{service['secrets'][0]}"}
     assert set(service["secrets"]) == set(METRICS["secrets"])
@@ -190,7 +211,7 @@ def test_the_scrape_in_the_documentation_is_that_of_the_example() -> None:
     (written,) = re.findall(r"```yaml\n(scrape_configs:.*?)```", DEPLOYMENT, re.DOTALL)
     (told,), (job,) = yaml.safe_load(written)["scrape_configs"], PROMETHEUS["scrape_configs"]
     assert told["authorization"] == job["authorization"]
-    assert told["dns_sd_configs"][0].items() <= job["dns_sd_configs"][0].items()
+    assert all(each.items() <= known.items() for each, known in zip(told["dns_sd_configs"], job["dns_sd_configs"], strict=True))
 
 
 @pytest.mark.parametrize("line", re.findall(r"^\$ (docker compose exec .+)$", DEPLOYMENT, re.MULTILINE))

@@ -135,6 +135,18 @@ def test_every_file_that_a_setting_names_is_mounted_from_a_secret() -> None:
         assert {str(Path(value).parent) for key, value in given.items() if key.endswith("_FILE")} == mounted, name
 
 
+def test_the_page_s_service_leads_to_its_pods_and_its_settings_are_those_of_its_command() -> None:
+    serve = of_kind("Deployment")["serve"]["spec"]["template"]
+    service = of_kind("Service")["serve"]["spec"]
+    assert service["selector"].items() <= serve["metadata"]["labels"].items()
+    (container,) = serve["spec"]["containers"]
+    (port,) = container["ports"]
+    assert [each["targetPort"] for each in service["ports"]] == [port["name"]]
+    assert container["args"] == ["serve", "--host", "0.0.0.0", "--port", str(port["containerPort"])]
+    assert serve["metadata"]["annotations"]["prometheus.io/port"] == str(port["containerPort"])
+    assert of_kind("NetworkPolicy")["serve"]["spec"]["podSelector"]["matchLabels"].items() <= serve["metadata"]["labels"].items()
+
+
 def test_nobody_is_root_writes_to_the_root_or_talks_to_the_api() -> None:
     for name, template in pods():
         spec = template["spec"]
