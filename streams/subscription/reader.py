@@ -110,15 +110,27 @@ class Reader:
                 await self._probe()
 
     async def _follow(self, consumer: AIOKafkaConsumer) -> None:
-        """Publish what comes, until it is time to look after the broker."""
-        now = time.monotonic()
+        """Publish what comes, until it is time to look after the broker.
+
+        A poll may bring no more than one small batch of a producer, however much waits, so several polls make one publication; the first after a pause
+        goes at once. What was polled and not published when the session breaks is read again: the hub has not seen it.
+        """
+        now = published = time.monotonic()
         until = now + self._settings.kafka.probe_interval_s
+        waiting: list[Arrival] = []
         while now < until:
-            polled = await consumer.getmany(timeout_ms=POLL_MS, max_records=POLL_RECORDS_MAX)
-            if polled:
-                self._hub.publish([self._arrival(record) for record in in_time(polled.values())])
-                await asyncio.sleep(max(0.0, PUBLISH_INTERVAL_S - (time.monotonic() - now)))
+            due_s = published + PUBLISH_INTERVAL_S - now
+            if waiting and (due_s <= 0 or len(waiting) >= POLL_RECORDS_MAX):
+                await asyncio.sleep(max(0.0, due_s))
+                published = time.monotonic()
+                self._hub.publish(waiting)
+                waiting = []
+            wait_ms = POLL_MS if not waiting else int(due_s * 1000) + 1
+            polled = await consumer.getmany(timeout_ms=wait_ms, max_records=POLL_RECORDS_MAX - len(waiting))
+            waiting += [self._arrival(record) for record in in_time(polled.values())]
             now = time.monotonic()
+        if waiting:
+            self._hub.publish(waiting)
 
     async def _assign(self, consumer: AIOKafkaConsumer, parts: list[Any]) -> None:
         """Take every partition: where the hub is, or with the latest events where it is nowhere yet or its place is gone."""
