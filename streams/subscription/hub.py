@@ -1,13 +1,14 @@
 """Hands each event to every watcher that wants it, and never waits for one of them.
 
-Watchers with the same filter share a channel: its events are chosen and encoded once. Each watcher has a bounded queue of its own; what does
-not fit is dropped and counted, and the watcher is told. Everything here runs on one event loop.
+Watchers with the same filter share a channel: its events are chosen and encoded once. A client that has taken everything is handed a batch at once,
+without its task; hundreds of tasks to wake for each batch would cost more than the bytes. Else the batch waits in the watcher's bounded queue; what
+does not fit is dropped and counted, and the watcher is told. Everything here runs on one event loop.
 """
 
 import asyncio
 import time
 from collections import deque
-from collections.abc import Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from typing import Any
 
 from touchstone.schemas.settings.house import ServeSettings
@@ -25,14 +26,21 @@ TICK_S = 0.25
 
 #: An event, outcomes, or nothing that is counted; its partition and its offset.
 Arrival = tuple[Place, int, Event | Outcomes | None]
+#: Hands events to a client at once; False where it takes none at the moment.
+Outlet = Callable[[Batch], bool]
 
 
 class Watcher:
-    """One client's queue. `take` from one task; everything else is called by the hub."""
+    """One client's queue. `take` from one task; everything else is called by the hub.
 
-    def __init__(self, settings: ServeSettings, counts: ServeCounts) -> None:
+    `outlet`: used while the task waits for more, which means that everything before has been sent.
+    """
+
+    def __init__(self, settings: ServeSettings, counts: ServeCounts, outlet: Outlet | None = None) -> None:
         self._events_max, self._bytes_max = settings.queue_events, settings.queue_bytes
         self._counts = counts
+        self._outlet = outlet
+        self._is_waiting = False
         self._queue: deque[Item] = deque()
         self._events = 0
         self._bytes = 0
@@ -47,7 +55,10 @@ class Watcher:
         return not self._queue and not self._dropped
 
     def offer(self, batch: Batch, before: str) -> None:
-        """Queue events, or drop them where the queue is full. `before`: the position before them."""
+        """Hand events over, or queue them, or drop them where the queue is full. `before`: the position before them."""
+        if self._is_waiting and self._outlet is not None and self._outlet(batch):
+            self.idle_since = time.monotonic()
+            return
         count = len(batch)
         is_full = self._events and (self._events + count > self._events_max or self._bytes + batch.size > self._bytes_max)
         if self._dropped or is_full:
@@ -55,14 +66,14 @@ class Watcher:
                 self._resume = before
             self._dropped += count
             self._counts.dropped(count)
-            self._wake.set()
+            self._rouse()
         else:
             self.preload(batch)
 
     def tell(self, item: Item) -> None:
         """Queue something that is no event; it is never dropped, and there are few of them."""
         self._queue.append(item)
-        self._wake.set()
+        self._rouse()
 
     def preload(self, batch: Batch) -> None:
         """Queue events that were asked for, whatever the queue holds."""
@@ -70,7 +81,7 @@ class Watcher:
         self._events += len(batch)
         self._bytes += batch.size
         self._counts.queued(len(batch))
-        self._wake.set()
+        self._rouse()
 
     def clear(self) -> None:
         """Forget what is queued."""
@@ -86,6 +97,7 @@ class Watcher:
                 self._dropped = 0
                 return gap
             self._wake.clear()
+            self._is_waiting = True
             await self._wake.wait()
         item = self._queue.popleft()
         if isinstance(item, Batch):
@@ -94,6 +106,11 @@ class Watcher:
             self._counts.queued(-len(item))
         self.idle_since = time.monotonic()
         return item
+
+    def _rouse(self) -> None:
+        """Let the task go on; until it waits again, what comes is queued behind this."""
+        self._is_waiting = False
+        self._wake.set()
 
 
 class Hub:
@@ -116,6 +133,7 @@ class Hub:
         self.ends: Positions = {}
         self.live = asyncio.Event()
         self.counts.window = lambda: (len(self.window), self.window.bytes)
+        self.counts.clients_max = settings.clients_max
         self._clock = Clock({})
         self._channels: dict[Filter, set[Watcher]] = {}
         self._published = asyncio.Event()

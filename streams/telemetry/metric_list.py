@@ -143,6 +143,7 @@ METRICS: tuple[Metric, ...] = (
     Metric("touchstone_serve_lag_records", "gauge", "records", "Records of the results and reports topics that have not been read yet.", (), SERVE),
     Metric("touchstone_serve_broker_up", "gauge", "0 or 1", "1 while events can come.", (), SERVE),
     Metric("touchstone_serve_clients", "gauge", "clients", "Open streams.", ("carrier",), SERVE, _each(*get_args(Carrier))),
+    Metric("touchstone_serve_clients_limit", "gauge", "clients", "Streams that may be open; one more is refused.", (), SERVE),
     Metric("touchstone_serve_clients_refused_total", "counter", "requests", "Requests that were refused.", ("reason",), SERVE, _each(*get_args(Refusal))),
     Metric("touchstone_serve_clients_stalled_total", "counter", "clients", "Clients that took nothing for too long and were disconnected.", (), SERVE),
     Metric("touchstone_serve_resumes_total", "counter", "streams", "Streams that continued from a position.", ("way",), SERVE, _each(*get_args(Way))),

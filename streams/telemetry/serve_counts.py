@@ -17,7 +17,10 @@ CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 
 class ServeCounts(Collector):
-    """What the service counts. Everything is called from its event loop. `window`: () → (events, bytes) in memory."""
+    """What the service counts. Everything is called from its event loop.
+
+    `window`: () → (events, bytes) in memory. `clients_max`: how many streams may be open.
+    """
 
     def __init__(self, registry: CollectorRegistry | None = None) -> None:
         self._info = build_info("serve")
@@ -26,6 +29,7 @@ class ServeCounts(Collector):
         self._clients = dict(zeros(f"{PREFIX}clients"))
         self._queued = self._lag = self._up = 0
         self.window: Callable[[], tuple[int, int]] = lambda: (0, 0)
+        self.clients_max = 0
         register(registry, self)
 
     def record(self, kind: Literal["result", "report", "ledger", "unreadable"]) -> None:
@@ -87,7 +91,7 @@ class ServeCounts(Collector):
             yield family(f"{PREFIX}{name}_total", {(): count})
         yield family(f"{PREFIX}clients", dict(self._clients))
         events, size = self.window()
-        plain = {"broker_up": self._up, "events_queued": self._queued, "window_events": events, "window_bytes": size}
+        plain = {"broker_up": self._up, "clients_limit": self.clients_max, "events_queued": self._queued, "window_events": events, "window_bytes": size}
         if self._up:  # the lag is unknown otherwise, and an old number would look healthy
             plain["lag_records"] = self._lag
         for name, number in plain.items():

@@ -1,6 +1,7 @@
 """Rules and alerts: valid, tested, explained, and written against metrics that exist."""
 
 import re
+import shlex
 import shutil
 import subprocess
 from pathlib import Path
@@ -81,6 +82,13 @@ def test_an_alert_says_how_bad_it_is_what_it_means_and_what_to_do(alert: dict[st
     assert re.findall(r"^#+ .*$", page, re.MULTILINE) == [f"# {alert['alert']}", "## What it means", "## What to look at", "## What to do"]
     for text in alert["annotations"].values():
         assert set(re.findall(r"\$labels\.(\w+)", text)) <= TELLABLE
+
+
+def test_the_documented_command_makes_a_link_of_every_runbook() -> None:
+    (command,) = re.findall(r"^\$ (sed .*) > alerts.yml$", (ROOT / "docs" / "monitoring.md").read_text(encoding="utf-8"), re.MULTILINE)
+    done = subprocess.run(shlex.split(command), cwd=ROOT, capture_output=True, text=True, check=True)
+    made = [rule["annotations"]["runbook_url"] for group in yaml.safe_load(done.stdout)["groups"] for rule in group["rules"]]
+    assert made == [f"https://git.example.org/touchstone/blob/main/{alert['annotations']['runbook_url']}" for alert in EVERY_ALERT]
 
 
 def test_every_runbook_has_an_alert() -> None:
