@@ -1,133 +1,70 @@
 """Measures the live service: many clients, some of which take nothing, while results come at a steady rate.
 
-`python -m touchstone.ops.bench.live --clients 500 --stalled 20 --rate 1000 --seconds 20`. Exits with 1 if a reading client missed an event or its order.
+`python -m touchstone.ops.bench.live --clients 500 --stalled 20 --rate 1000 --seconds 10`; several rates, separated by commas, are measured one after the
+other. Each is measured first with a server that writes the same bytes and does nothing else. Exits with 1 if a reading client of the service missed an
+event or its order.
 """
 
 import argparse
-import asyncio
-import json
 import os
-import re
-import socket
-import subprocess
 import sys
-import time
-from pathlib import Path
-from typing import Any
-from urllib.parse import urlsplit
 
-from aiokafka import AIOKafkaProducer
-
-from touchstone.schemas.settings.house import TopicSettings
-from touchstone.streams.embedded.broker import EmbeddedBroker
-
-TOPICS = TopicSettings()
-HEADERS = [("ce_type", b"touchstone.result")]
-_NUMBER = re.compile(rb'"event_id":"([0-9]+)"')
-DRAIN_S = 120.0
+from touchstone.ops.bench.live_run import RAW, SERVICE, Run, measure_raw, measure_service
+from touchstone.ops.verify.machine import machine
 
 
-def result(number: int) -> bytes:
-    """A numbered result event."""
-    document: dict[str, Any] = {
-        "result_id": f"r{number}", "event_id": str(number), "case_id": None, "kind": "safe", "suite": "bench", "suite_version": "1", "config_digest": "d",
-        "outcome": "scored", "label": "Pass", "values": {"CR": 1.0, "AH": 1.0, "AC": 0.5, "composite": 0.83}, "findings": [], "failures": [],
-        "attributes": {"concern_id": "c", "batch_id": "b"}, "correlation": {}, "source": {"topic": "t", "partition": 0, "offset": number},
-        "scored_at": "2026-01-01T00:00:00+00:00", "duration_ms": {"score": 0.1},
-    }  # fmt: skip
-    return json.dumps(document, separators=(",", ":")).encode()
+def table(runs: list[Run]) -> str:
+    """The figures, a column for each run."""
+    columns = [figures(run) for run in runs]
+    lines = ["| | " + " | ".join(f"{run.name}, {run.rate:,}/s" for run in runs) + " |", "|---|" + "---|" * len(runs)]
+    lines += [f"| {name} | " + " | ".join(column[name] for column in columns) + " |" for name in columns[0]]
+    return "\n".join(lines)
 
 
-class Client:
-    """One client over a plain socket. `count`: events it got. `is_ordered`: each was the next one."""
-
-    def __init__(self) -> None:
-        self.count = 0
-        self.last = -1
-        self.is_ordered = True
-        self.gaps = 0
-
-    async def read(self, host: str, port: int) -> None:
-        """Read until the end."""
-        reader, writer = await asyncio.open_connection(host, port, limit=2**22)
-        writer.write(f"GET /v1/events HTTP/1.1\r\nHost: {host}:{port}\r\n\r\n".encode())
-        tail = b""
-        while chunk := await reader.read(262_144):
-            text = tail + chunk
-            whole, mark, tail = text.rpartition(b"\n\n")
-            self.gaps += whole.count(b"touchstone.gap")
-            for found in _NUMBER.findall(whole + mark):
-                number = int(found)
-                self.is_ordered &= number == self.last + 1
-                self.last = number
-                self.count += 1
-
-
-def resident_mib(pid: int) -> float:
-    """Memory of a process."""
-    found = re.search(r"VmRSS:\s+(\d+)", Path(f"/proc/{pid}/status").read_text())
-    return int(found[1]) / 1024 if found else 0.0
-
-
-async def measure(address: str, pid: int, bootstrap: str, asked: argparse.Namespace) -> int:
-    """Connect, send, wait; print the figures."""
-    place = urlsplit(address)
-    host, port = str(place.hostname), int(place.port or 0)
-    stalled = []
-    for _ in range(asked.stalled):
-        one = socket.create_connection((host, port))
-        one.sendall(f"GET /v1/events HTTP/1.1\r\nHost: {host}:{port}\r\n\r\n".encode())
-        stalled.append(one)
-    clients = [Client() for _ in range(asked.clients - asked.stalled)]
-    reading = [asyncio.create_task(client.read(host, port)) for client in clients]
-    await asyncio.sleep(asked.settle)
-    before, total = resident_mib(pid), int(asked.rate * asked.seconds)
-    most, began = before, time.monotonic()
-    async with AIOKafkaProducer(bootstrap_servers=bootstrap, linger_ms=10) as producer:
-        for number in range(total):
-            await producer.send(TOPICS.results, result(number), partition=0, headers=HEADERS)
-            if number % 50 == 49:
-                await asyncio.sleep(max(0.0, began + number / asked.rate - time.monotonic()))
-            if number % 1000 == 999:
-                most = max(most, resident_mib(pid))
-    sent_s = time.monotonic() - began
-    while any(client.count < total for client in clients) and time.monotonic() - began < asked.seconds + DRAIN_S:  # noqa: ASYNC110
-        await asyncio.sleep(0.05)
-    done_s = time.monotonic() - began
-    most = max(most, resident_mib(pid))
-    whole = [client for client in clients if client.count == total and client.is_ordered]
-    for task in reading:
-        task.cancel()
-    for one in stalled:
-        one.close()
-    print(f"{asked.clients} clients, {asked.stalled} of them stalled; {total:,} results sent in {sent_s:.1f} s ({total / sent_s:,.0f}/s)")
-    print(f"{len(whole)} of {len(clients)} reading clients got all of them in order, {sum(client.gaps for client in clients)} gaps")
-    print(f"all were through {max(0.0, done_s - sent_s):.2f} s after the last was sent; {len(clients) * total / done_s:,.0f} events/s to clients")
-    print(f"memory of the service: {before:.0f} MiB before, {most:.0f} MiB at most")
-    return 0 if len(whole) == len(clients) else 1
+def figures(run: Run) -> dict[str, str]:
+    """What is said of a run."""
+    lags = run.lags_ms()
+    memory = run.memory
+    each_kib = (memory["connected"] - memory["alone"]) * 1024 / run.clients
+    last_s = max(0.0, run.through_s - (run.sent_at[-1] - run.sent_at[0]))
+    is_service = run.name == SERVICE
+    return {
+        "results sent": f"{run.total:,} in {run.sent_at[-1] - run.sent_at[0]:.1f} s",
+        "reading clients with every byte in order": f"{run.whole} of {len(run.tallies)}",
+        "gaps of reading clients": f"{sum(tally.gaps for tally in run.tallies):,}" if is_service else "–",
+        "events/s to them, together": f"{run.delivered / run.through_s:,.0f}",
+        "lag p50, p99, longest": f"{lags[len(lags) // 2]:,.0f}, {lags[len(lags) * 99 // 100]:,.0f}, {lags[-1]:,.0f} ms",
+        "all had everything after the last was sent": f"{last_s * 1000:,.0f} ms",
+        "processor": f"{run.cores['server']:.2f} cores",
+        "processor for one event to one client": f"{run.cpu_us:.2f} µs",
+        "memory alone, all connected, most, at the end": ", ".join(f"{memory[at]:.0f}" for at in ("alone", "connected", "most", "end") if at in memory)
+        + " MiB",
+        "memory of one idle client": f"{each_kib:.0f} KiB",
+        "stalled clients that were cut off": f"{run.cut} of {run.stalled}" if is_service else "–",
+        "events that stalled clients missed": f"{run.counters.get('events_dropped_total', 0):,.0f}" if is_service else "–",
+        "other work on the machine": f"{run.cores['others']:.2f} cores",
+    }
 
 
 def main() -> int:
     """Start broker and service, and measure."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    for name, default in {"clients": 500, "stalled": 20, "rate": 1000, "seconds": 20, "settle": 5}.items():
-        parser.add_argument(f"--{name}", type=int, default=default)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    for name, default, told in (("clients", 500, "streams"), ("stalled", 20, "those of them that take nothing"), ("seconds", 10, "of sending")):
+        parser.add_argument(f"--{name}", type=int, default=default, help=f"{told} (default {default})")
+    parser.add_argument("--rate", default="1000", help="results per second; several, separated by commas (default 1000)")
+    parser.add_argument("--no-raw", action="store_true", help="leave the raw server out")
     asked = parser.parse_args()
-    with EmbeddedBroker({TOPICS.results: 1, TOPICS.reports: 1}) as broker:
-        env = os.environ | {"KAFKA_BOOTSTRAP_SERVERS": broker.bootstrap_servers, "TOUCHSTONE_LOG_FORMAT": "json", "TOUCHSTONE_SERVE_QUEUE_EVENTS": "20000"}
-        command = [sys.executable, "-m", "touchstone.ops.cli", "serve", "--port", "0"]
-        with subprocess.Popen(command, env=env, stderr=subprocess.PIPE, text=True) as service:
-            assert service.stderr is not None
-            try:
-                address = ""
-                for line in service.stderr:
-                    fields = json.loads(line) if line.startswith("{") else {}
-                    address = fields.get("address", address)
-                    if fields.get("event") == "dependency_up":
-                        break
-                return asyncio.run(measure(address, service.pid, broker.bootstrap_servers, asked))
-            finally:
-                service.terminate()
+    runs = []
+    for rate in (int(part) for part in asked.rate.split(",")):
+        how = (asked.clients, asked.stalled, rate, asked.seconds)
+        runs += [] if asked.no_raw else [measure_raw(*how)]
+        runs.append(measure_service(*how))
+    print(f"{machine()}; load {os.getloadavg()[0]:.1f}. {asked.clients} clients, {asked.stalled} of them stalled.\n")
+    print(table(runs))
+    for raw, service in zip(runs[::2], runs[1::2], strict=False) if not asked.no_raw else ():
+        assert raw.name == RAW
+        print(f"\n{service.rate:,}/s: one event to one client takes {service.cpu_us / raw.cpu_us:.2f} times the raw server's processor time")
+    return 0 if all(run.is_whole for run in runs if run.name == SERVICE) else 1
 
 
 if __name__ == "__main__":

@@ -137,7 +137,7 @@ class Api:
             wish = asked_wish(request.query_params, request.headers.get("last-event-id"), grant)
         except BadRequest as error:
             return refused(str(error), 400)
-        return self._full() or EventStream(self._hub, self._service.past, wish, self._service.abort)
+        return self._full() or EventStream(self._hub, self._service.past, wish, self._service.abort, self._service.straight(request.scope))
 
     async def socket(self, socket: WebSocket) -> None:
         """GET /v1/ws."""

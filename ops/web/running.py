@@ -32,7 +32,7 @@ class Live:
         self._lag = SuiteLag(settings, suites)
         self._server = WebServer(settings.serve)
         past = Past(settings, events, self._reader.bounds)
-        self.service = Service(settings, self.hub, past, suites, registry, self._lag.known, self._server.abort)
+        self.service = Service(settings, self.hub, past, suites, registry, self._lag.known, self._server.abort, self._server.straight)
 
     async def start(self) -> str:
         """Answer requests; return the address. Raises `ConfigError` where the port cannot be had."""

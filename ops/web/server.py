@@ -5,10 +5,12 @@ import contextlib
 import logging
 import socket
 from collections.abc import Iterator
+from typing import Any
 
 import uvicorn
 from starlette.types import ASGIApp, Scope
 
+from touchstone.ops.web.streams import Write
 from touchstone.schemas.settings.house import ServeSettings
 from touchstone.scorers.base import ConfigError
 
@@ -77,11 +79,34 @@ class WebServer:
 
     def abort(self, scope: Scope) -> None:
         """End the connection of a request at once: closing it in order would wait for a client that takes nothing."""
-        if self._server is None:
-            return
-        for connection in list(self._server.server_state.connections):
-            if getattr(connection, "client", None) == tuple(scope.get("client") or ()):
-                connection.transport.abort()
+        connection = self._connection(scope)
+        if connection is not None:
+            connection.transport.abort()
+
+    def straight(self, scope: Scope) -> Write | None:
+        """What writes pieces of a request's answer, once that has begun, as HTTP chunks straight to its connection.
+
+        The way through ASGI and h11 copies a piece twice and costs several times what the bytes cost; for hundreds of streams that decides.
+        None where there are no chunks (HTTP/1.0).
+        """
+        connection = self._connection(scope)
+        if connection is None or scope.get("http_version") != "1.1":
+            return None
+        transport, flow = connection.transport, connection.flow
+
+        def write(body: bytes) -> bool:
+            if flow.write_paused or transport.is_closing():
+                return False
+            transport.writelines((b"%x\r\n" % len(body), body, b"\r\n"))
+            return True
+
+        return write
+
+    def _connection(self, scope: Scope) -> Any:
+        """The connection of a request; None where it is gone."""
+        client = tuple(scope.get("client") or ())
+        open_ones = self._server.server_state.connections if self._server is not None else ()
+        return next((connection for connection in list(open_ones) if getattr(connection, "client", None) == client), None)
 
     async def stop(self) -> None:
         """Take no more requests, and wait a little for those that run."""

@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from touchstone.ops.web.access import Grant
-from touchstone.ops.web.streams import Abort
+from touchstone.ops.web.streams import Abort, Straight
 from touchstone.schemas.settings.house import Settings
 from touchstone.scorers.base import Suite
 from touchstone.streams.subscription.hub import Hub
@@ -20,7 +20,10 @@ Handler = Callable[[Request, Grant], Awaitable[Response]]
 
 @dataclass(slots=True)
 class Service:
-    """What the addresses are about. `lag`: suite → what is known of its workers. `registry`: the metrics. `abort`: ends a connection."""
+    """What the addresses are about. `lag`: suite → what is known of its workers. `registry`: the metrics.
+
+    `abort` ends a connection; `straight` writes to one.
+    """
 
     settings: Settings
     hub: Hub
@@ -29,6 +32,7 @@ class Service:
     registry: Any
     lag: Mapping[str, dict[str, Any]] = field(default_factory=dict)
     abort: Abort = lambda _: None
+    straight: Straight = lambda _: None
 
 
 class Json(Response):

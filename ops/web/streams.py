@@ -11,7 +11,7 @@ from starlette.types import Receive, Scope, Send
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from touchstone.streams.subscription.following import Wish, follow
-from touchstone.streams.subscription.hub import Hub, Watcher
+from touchstone.streams.subscription.hub import Hub, Outlet, Watcher
 from touchstone.streams.subscription.items import Batch, Beat, Closing, Gap, Item, Reset
 from touchstone.streams.subscription.past import Past
 from touchstone.streams.subscription.window import Seen
@@ -25,6 +25,10 @@ CLOSE_TOKEN, CLOSE_GONE = 4401, 1001
 
 #: Ends the connection of a request at once, whatever is still to be sent on it.
 Abort = Callable[[Scope], None]
+#: Writes a piece of an answer's body to its connection; False while that takes none.
+Write = Callable[[bytes], bool]
+#: What writes straight to the connection of a request, past everything between; None where that cannot be.
+Straight = Callable[[Scope], Write | None]
 
 
 @contextmanager
@@ -38,13 +42,13 @@ def counted(hub: Hub, carrier: Carrier) -> Iterator[None]:
 
 
 class EventStream(EventSourceResponse):
-    """One client's Server-Sent Events. A client that takes nothing for too long is cut off."""
+    """One client's Server-Sent Events. A client that takes nothing for too long is cut off. `write`: straight to its connection."""
 
-    def __init__(self, hub: Hub, past: Past, wish: Wish, abort: Abort) -> None:
+    def __init__(self, hub: Hub, past: Past, wish: Wish, abort: Abort, write: Write | None = None) -> None:
         self._hub = hub
         self._abort = abort
         # Our own heartbeat carries the position, so the library's is off.
-        super().__init__(_sse_pieces(hub, past, wish), ping=0, sep="\n", send_timeout=hub.settings.send_timeout_s)
+        super().__init__(_sse_pieces(hub, past, wish, write), ping=0, sep="\n", send_timeout=hub.settings.send_timeout_s)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Stream until one of both ends it."""
@@ -56,10 +60,23 @@ class EventStream(EventSourceResponse):
                 self._abort(scope)
 
 
-async def _sse_pieces(hub: Hub, past: Past, wish: Wish) -> AsyncIterator[bytes]:
-    """The bytes of a stream, piece by piece."""
+def _outlet(hub: Hub, write: Write | None) -> Outlet | None:
+    """Writes a batch as one block, which is the same for every client that gets the batch."""
+
+    def outlet(batch: Batch) -> bool:
+        assert write is not None
+        if not write(batch.encoded("sse", sse_events)):
+            return False
+        hub.counts.sent("sse", len(batch))
+        return True
+
+    return None if write is None else outlet
+
+
+async def _sse_pieces(hub: Hub, past: Past, wish: Wish, write: Write | None) -> AsyncIterator[bytes]:
+    """The bytes of a stream, piece by piece, but for those that are written straight to the connection meanwhile."""
     yield f"retry: {hub.settings.retry_ms}\n: touchstone\n\n".encode()
-    watcher = Watcher(hub.settings, hub.counts)
+    watcher = Watcher(hub.settings, hub.counts, _outlet(hub, write))
     async with aclosing(follow(hub, past, wish, watcher)) as items:
         async for item in items:
             if isinstance(item, Batch):

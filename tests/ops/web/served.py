@@ -75,6 +75,7 @@ async def served(*, suites: tuple[str, ...] = ("one", "two"), past: Any = None, 
         {name: toy_suite(name) for name in suites},
         registry,
         abort=server.abort,
+        straight=server.straight,
     )
     address = server.listen()
     await server.start(make_app(service, lambda: NOW))
