@@ -4,15 +4,19 @@ import asyncio
 import json
 import signal
 import sys
+import time
 from collections.abc import AsyncIterator, Callable, Iterator
+from datetime import datetime
+from statistics import median
 from typing import TYPE_CHECKING, Any, cast
 
+import httpx
 import pytest
 
 from tests.browser.conftest import Open, Tab
 from tests.integration.brokers import Broker, Namespace
 from tests.integration.workers import Worker, produce
-from tests.ops.web.served import ALL, ONE, TOKENS, Served, served
+from tests.ops.web.served import ALL, ONE, TOKENS, Served, Stream, served
 from tests.streams.fakes import safe_event
 from tests.streams.subscription.made import P0, event, publish, read, record, report_bytes, result_bytes, run_of
 from touchstone.ops.local.kafka.processes import free_ports
@@ -101,6 +105,58 @@ async def test_results_appear_and_a_killed_service_comes_back_with_nothing_misse
     # A result that came twice would be one row all the same, so what came is counted too.
     assert await tab.page.get_attribute("#feed", "data-taken") == str(len(sent))
     assert await tab.page.locator("#feed .mark").count() == 0
+
+
+#: Notes when a result is in the live list, and how late the page's own timer is, which a busy machine makes.
+WATCH_THE_LIST = """() => {
+  window.drawnAt = {};
+  window.latestMs = 0;
+  new MutationObserver(() => {
+    for (const row of document.querySelectorAll("#feed .row")) window.drawnAt[row.dataset.result] ??= Date.now();
+  }).observe(document.getElementById("feed"), {childList: true, subtree: true});
+  let due = performance.now() + 50;
+  setInterval(() => {
+    window.latestMs = Math.max(window.latestMs, performance.now() - due);
+    due = performance.now() + 50;
+  }, 50);
+}"""
+
+
+async def test_a_result_is_on_the_page_within_a_second_of_its_scoring(start: Start, broker: Broker, space: Namespace, look: Open) -> None:
+    count = 40
+    service, worker = start("serve", "--port", "0"), start("worker", "--suite", "safe_v0", "--runner", "direct")
+    await up(service)
+    await up(worker)
+    address = service.log.split('"address"')[1].split('"')[1]
+    tab = await look(f"{address}/")
+    await tab.until("document.body.dataset.state === 'live'")
+    await tab.page.evaluate(WATCH_THE_LIST)
+    scored: dict[str, float] = {}
+    arrived: dict[str, float] = {}
+    async with httpx.AsyncClient(timeout=WAIT_S, trust_env=False) as client, client.stream("GET", f"{address}/v1/events") as answer:
+        stream = Stream(answer)
+
+        async def read() -> None:
+            while len(scored) < count:
+                result = (await anext(stream)).data
+                arrived[result["result_id"]] = time.time()
+                scored[result["result_id"]] = datetime.fromisoformat(result["scored_at"]).timestamp()
+
+        reading = asyncio.create_task(read())
+        for number in range(count):
+            await produce(broker, space.topic("generations"), [(number % PARTITIONS, json.dumps(safe_event(f"e{number}")).encode(), [])])
+            await asyncio.sleep(0.015 * (number % 6))  # so that they meet the drawing of the list at every moment
+        async with asyncio.timeout(WAIT_S):
+            await reading
+    await tab.until("(count) => Object.keys(window.drawnAt).length === count", count)
+    drawn: dict[str, float] = await tab.page.evaluate("window.drawnAt")
+    stall_s: float = await tab.page.evaluate("window.latestMs / 1000")
+    shown = sorted(drawn[key] / 1000 - at for key, at in scored.items())
+    sent = sorted(arrived[key] - at for key, at in scored.items())
+    print(f"scored → on the page: median {median(shown):.3f} s, greatest {shown[-1]:.3f} s; → at a client of the stream: median {median(sent):.3f} s, ", end="")
+    print(f"greatest {sent[-1]:.3f} s; the page's timer was at most {stall_s:.3f} s late")
+    # A second where the machine is idle. Where it is not, a client that draws nothing waits longer too, and so does a timer of the page.
+    assert median(shown) < 1 + 10 * median(sent) + 2 * stall_s
 
 
 async def test_a_word_of_the_payload_is_nowhere_on_the_page(start: Start, broker: Broker, space: Namespace, look: Open) -> None:
