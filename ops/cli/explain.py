@@ -120,7 +120,8 @@ def _lines(record: dict[str, Any]) -> Iterator[str]:
     if record["kind"]:
         event_id = record["event_id"] or "UUIDv5 of its place on the topic"
         source = f" ({record['event_id_from']})" if record["event_id"] else ""
-        parts += [f"kind {record['kind']}", f"case {record['case_id']}", f"event id {event_id}{source}"]
+        named = [f"case {record['case_id']}"] if record["case_id"] is not None else []
+        parts += [f"kind {record['kind']}", *named, f"event id {event_id}{source}"]
     rejected = ": no suite scores it, and it would become a dead letter" if record["outcome"] == "dead" else ""
     yield visible(f"{record['where']}: {', '.join(parts)}{rejected}")
     for entry in record["suites"]:
