@@ -115,12 +115,6 @@ def test_explain_tells_kind_id_and_suites(run: Commands) -> None:
     assert [one["suite"] for one in told["suites"] if one["outcome"] == "scored"] == ["safe_v0"]
 
 
-def test_explain_names_no_case_where_the_event_names_none(run: Commands) -> None:
-    told = run("explain", "-", stdin=json.dumps({"kind": "trace", "outputs": {}}).encode()).out
-    assert "kind trace, event id" in told
-    assert "None" not in told
-
-
 def test_explain_takes_headers(run: Commands) -> None:
     stdin = json.dumps(safe_event()).encode()
     headers = ["-H", "ce_specversion=1.0", "-H", "ce_id=from-header"]
