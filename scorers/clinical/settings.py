@@ -80,6 +80,24 @@ class Limits(Section):
     not_checked_max: Annotated[int, Field(ge=1, le=200)] = Field(100, description="rules listed as not checked, per document")
 
 
+Chars = Annotated[int, Field(ge=100, le=200_000)]
+
+
+class JudgeRequestSettings(Section):
+    """Which traces go on to the clinical judge, and how much of them it is shown; docs/clinical-judge.md."""
+
+    requests: bool = Field(False, description="live: ask for a judge, by an event on the topic `judge` for each trace that is let through")
+    sample_rate: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] = Field(
+        1.0, description="share of the traces that are judged, chosen by a hash of the event's id: always the same ones"
+    )
+    stop_at: Literal["unreadable", "fail", "invalid"] = Field(
+        "fail", description="not judged: a trace with a document that cannot be read; or also one that failed; or also one with a document that is not valid"
+    )
+    prompt_chars_max: Chars = Field(4_000, description="characters of the prompt that the judge is shown")
+    persona_chars_max: Chars = Field(12_000, description="characters of the persona")
+    outputs_chars_max: Chars = Field(40_000, description="characters of all documents together")
+
+
 class ClinicalSettings(Section):
     """Everything that can be set. `formats`: those of a trace that are validated. `quote`: findings may show the values they are about."""
 
@@ -87,6 +105,7 @@ class ClinicalSettings(Section):
     terminology: TerminologySettings = TerminologySettings()
     fhir: FhirSettings = FhirSettings()
     limits: Limits = Limits()
+    judge: JudgeRequestSettings = JudgeRequestSettings()
     quote: bool = False
 
     @field_validator("formats")

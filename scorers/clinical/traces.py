@@ -19,6 +19,8 @@ FINDINGS_MAX: Final = 500
 DOCUMENTS_MAX: Final = 100
 NOT_CHECKED_MAX: Final = 200
 _WORST_FIRST: Final[tuple[Label, ...]] = ("Fail", "unscored", "Warn", "Pass")
+#: In the details: the best label that the documents allow, whatever the scores are.
+LABEL_MAX: Final = "label_max"
 
 
 def judge_trace(trace: ProductionTrace, validator: DocumentValidator, settings: ClinicalSettings) -> Scorecard:
@@ -58,8 +60,9 @@ def judge_trace(trace: ProductionTrace, validator: DocumentValidator, settings: 
         of_form = of_all if len(found) == 1 else _values([one for _, one in of_one_format])[0]
         values |= {f"{form}_{name}": value for name, value in of_form.items()}
     findings = _findings(every, settings.limits)
+    label_max = _label_max(validated)
     return Scorecard(
-        label=_label(validated, values.get("overall")),
+        label=worst(label_of(values.get("overall")), label_max),
         values=values,
         findings=findings,
         components_missing=missing,
@@ -68,6 +71,7 @@ def judge_trace(trace: ProductionTrace, validator: DocumentValidator, settings: 
             "documents": [_told(place, one, settings.limits) for place, one in every[:DOCUMENTS_MAX]],
             "documents_total": len(every),
             "valid": _valid(validated),
+            LABEL_MAX: label_max,
             "findings_dropped": sum(one.report.total for one in validated) - len(findings),
         },
         attributes=_attributes(trace),
@@ -104,16 +108,20 @@ def _mean(values: Iterable[float | None]) -> float | None:
     return sum(known) / len(known) if known else None
 
 
-def _label(validated: Sequence[Validated], overall: float | None) -> Label:
-    """By the overall score; but a document that could not be read fails its trace, and one that is not valid keeps it from passing."""
-    labels: set[Label] = {label_of(overall)}
+def worst(*labels: Label) -> Label:
+    """The worst of some labels."""
+    return next(label for label in _WORST_FIRST if label in labels)
+
+
+def _label_max(validated: Sequence[Validated]) -> Label:
+    """The best label that the documents allow: one that could not be read fails its trace, and one that is not valid keeps it from passing."""
     # A document without a score is not in the mean, and neither are verdicts.
-    labels |= {one.scores.label for one in validated if one.scores.overall is None and one.format != "ccda"}
+    labels: set[Label] = {one.scores.label for one in validated if one.scores.overall is None and one.format != "ccda"}
     if not all(one.readable for one in validated):
         labels.add("Fail")
     if any(one.valid is False or has_critical(one.report) for one in validated):
         labels.add("Warn")
-    return next(label for label in _WORST_FIRST if label in labels)
+    return worst("Pass", *labels)
 
 
 def _findings(every: Iterable[tuple[str, Validated]], limits: Limits) -> tuple[Finding, ...]:

@@ -1,0 +1,74 @@
+"""The clinical judge: a language model reads a trace for clinical coherence, and the trace has its overall result. See docs/clinical-judge.md.
+
+Importing this package loads no table and no client; building a scorer loads the client.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from touchstone.schemas.judging import JudgeRequest
+from touchstone.schemas.reports.clinical import ClinicalEvent
+from touchstone.schemas.trace import ProductionTrace
+from touchstone.scorers.base import Suite
+from touchstone.scorers.clinical import reporting as of_validators
+from touchstone.scorers.clinical.judging import reading, reporting
+from touchstone.scorers.clinical.judging.settings import DOCUMENT_NAME, ENV_PREFIX, CoherenceSettings, fingerprint, resolve
+from touchstone.scorers.clinical.judging.verdicts import DIMENSIONS
+from touchstone.scorers.judges.settings import NO_KEY
+
+if TYPE_CHECKING:
+    from touchstone.scorers.clinical.judging.scorer import CoherenceScorer
+
+NAME = "clinical_judge"
+VERSION = "1.0"
+METRICS = ("overall", "format", "terminology", "clinical", *(f"clinical_{name}" for name in DIMENSIONS))
+
+
+def build(settings: CoherenceSettings) -> CoherenceScorer:
+    """The scorer of the settings, with a client for its judge where there is one to ask. Raises `ConfigError`."""
+    from touchstone.scorers.clinical.judging.scorer import CoherenceScorer
+
+    if not settings.judge.is_usable:
+        return CoherenceScorer(None, settings, NAME, VERSION)
+    from touchstone.scorers.judges.opening import open_judge
+
+    return CoherenceScorer(open_judge(settings.judge, suite=NAME), settings, NAME, VERSION)
+
+
+def notes(settings: CoherenceSettings) -> Iterator[str]:
+    """Whether there is a judge, and which."""
+    if settings.judge.is_usable:
+        yield f"judge: {settings.judge.model}"
+    else:
+        yield f"Clinical is missing from every result: {NO_KEY}"
+
+
+SUITE = Suite(
+    name=NAME,
+    version=VERSION,
+    title="Clinical judge",
+    topics=("judge",),
+    # The request first: a trace belongs to the validators, and is taken from files only.
+    cases={"judge_request": JudgeRequest, "trace": ProductionTrace},
+    resolve=resolve,
+    build=build,
+    fingerprint=fingerprint,
+    document_name=DOCUMENT_NAME,
+    env_prefix=ENV_PREFIX,
+    requires={"openai": "judge", "aiolimiter": "judge", "ucumvert": "clinical"},
+    notes=notes,
+    execution="window",
+    window_cases=400,
+    read=reading.read,
+    columns=reporting.COLUMNS,
+    metrics=METRICS,
+    value_max=100.0,
+    group=of_validators.group,
+    view=reporting.view,
+    event=of_validators.event,
+    event_model=ClinicalEvent,
+)
+
+__all__ = ["METRICS", "NAME", "SUITE", "VERSION", "CoherenceSettings", "build", "fingerprint", "resolve"]

@@ -1,0 +1,56 @@
+"""Which traces a judge is asked about: none that has failed already, and of the others a sample that is always the same."""
+
+from __future__ import annotations
+
+from collections import Counter
+from hashlib import sha256
+from typing import Final, Literal
+
+from touchstone.schemas.judging import Validated
+from touchstone.schemas.result import Scorecard, Severity
+from touchstone.scorers.clinical.settings import JudgeRequestSettings
+from touchstone.scorers.clinical.traces import LABEL_MAX
+
+Reason = Literal["not_validated", "unreadable", "fail", "invalid", "not_sampled"]
+#: Why a trace was not judged, for people.
+WHY: Final[dict[Reason, str]] = {
+    "not_validated": "no document of the trace was validated, so there is nothing to compose a judge's score with",
+    "unreadable": "a document cannot be read, which fails the trace whatever a judge says",
+    "fail": "the trace has failed already",
+    "invalid": "a document is not valid by its standard",
+    "not_sampled": "the trace is not in the sample that is judged",
+}
+_SPACE: Final = 2**64
+
+
+def stopped(validated: Validated, event_id: str, settings: JudgeRequestSettings) -> Reason | None:
+    """Why a trace is not judged; None where it is."""
+    if "format" not in validated.values and "terminology" not in validated.values:
+        return "unreadable" if validated.label == "Fail" else "not_validated"
+    if validated.label_max == "Fail":
+        return "unreadable"
+    if settings.stop_at != "unreadable" and validated.label == "Fail":
+        return "fail"
+    if settings.stop_at == "invalid" and validated.valid is False:
+        return "invalid"
+    return None if is_sampled(event_id, settings.sample_rate) else "not_sampled"
+
+
+def is_sampled(event_id: str, rate: float) -> bool:
+    """Whether an event is in a sample of this share: by a hash of its id, so that every process and every replay chooses the same ones."""
+    digest = sha256(f"clinical_judge\n{event_id}".encode("utf-8", "surrogatepass")).digest()
+    return int.from_bytes(digest[:8], "big") < rate * _SPACE
+
+
+def validated_of(card: Scorecard, version: str, config_digest: str) -> Validated:
+    """What the judge's suite has to know of the validators' result."""
+    counts: Counter[Severity] = Counter(finding.severity for finding in card.findings)
+    return Validated(
+        suite_version=version,
+        config_digest=config_digest,
+        label=card.label,
+        label_max=card.details.get(LABEL_MAX, card.label),
+        values={name: card.values[name] for name in ("overall", "format", "terminology") if name in card.values},
+        findings=dict(counts),
+        valid=card.details.get("valid"),
+    )

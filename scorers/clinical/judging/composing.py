@@ -1,0 +1,165 @@
+"""The overall result of a trace: Format and Terminology as the validators say, Clinical as the judge says (specification, Scoring Approach).
+
+`Overall = 0.25 Format + 0.25 Terminology + 0.50 Clinical`; what is missing is named, and the weights of the others are shared out anew.
+A judge that did not answer is missing and never a zero. What the judge writes quotes the patient, so results hold it only where `quote` is set.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Any, Final
+
+from touchstone.schemas.judging import Asked, JudgeRequest, Validated
+from touchstone.schemas.result import Failure, Finding, NotChecked, Scorecard
+from touchstone.scorers.clinical.checks.scores import CLINICAL_WEIGHTS, clinical_score, label_of, overall_score
+from touchstone.scorers.clinical.judging.cascade import WHY, Reason
+from touchstone.scorers.clinical.judging.verdicts import DIMENSIONS, CoherenceVerdict, Dimension, JudgeFinding
+from touchstone.scorers.clinical.traces import worst
+from touchstone.scorers.judges.asking import Answer, Usage
+
+#: The value of one dimension, 0–100.
+VALUE: Final = "clinical_{}"
+WORDS: Final[Mapping[Dimension, str]] = {
+    "medication_condition_alignment": "medications and conditions do not fit each other",
+    "lab_value_plausibility": "a laboratory value or vital sign is not plausible for this patient",
+    "narrative_coherence": "the parts of the patient's story do not agree",
+    "temporal_consistency": "dates or their order do not agree",
+    "demographic_appropriateness": "something does not fit the patient's age or sex",
+}
+#: The part of a trace at which a judge's place begins; the rest of it is the judge's own words.
+_PLACE: Final = re.compile(r"\s*(prompt|persona|outputs\.(?:fhir|hl7v2|ccda)(?:\[\d{1,4}\])?)(?!\w)")
+_WHERE_CHARS_MAX: Final = 120
+NOTHING_SPENT: Final = Usage()
+
+
+@dataclass(frozen=True, slots=True)
+class Unjudged:
+    """Why a trace has no judge's score. `reason`: a stable code. `failure`: where it is one. `usage`: what was spent all the same."""
+
+    reason: str
+    why: str
+    failure: Failure | None = None
+    usage: Usage = NOTHING_SPENT
+
+
+def skipped(reason: Reason) -> Unjudged:
+    """A trace that the cascade did not let through."""
+    return Unjudged(reason, WHY[reason])
+
+
+def compose(request: JudgeRequest, judged: Answer[CoherenceVerdict] | Unjudged, *, quote: bool) -> Scorecard:
+    """The scorecard of one trace.
+
+    `values`, each 0–100: `overall`, `format`, `terminology`, `clinical`, and `clinical_<dimension>` for each dimension that the judge scored. `details`: which
+    part comes from where, what the judge was shown, and what it cost.
+    """
+    if isinstance(judged, Unjudged):
+        return _card(request, None, {}, (), [NotChecked(check="clinical", reason=judged.why)], _told_unjudged(judged), {}, judged.failure)
+    verdict = judged.verdict
+    scores = verdict.scores
+    left_out = [name for name in DIMENSIONS if name not in scores]
+    not_checked = [NotChecked(check=f"coherence.{name}", reason="the judge gave no score: left out, its weight shared by the others") for name in left_out]
+    findings = tuple(_finding(name, found, quote=quote) for name in DIMENSIONS if (one := verdict.of(name)) is not None for found in one.findings)
+    failure = None if scores else Failure(component="clinical", kind="judge", code="no_dimension")
+    told = {"state": "answered", **_spent(judged.usage), "cached": judged.cached, "dimensions": _dimensions(verdict, quote=quote)}
+    ratings = {str(name): float(score) for name, score in scores.items()}
+    return _card(request, clinical_score(ratings), ratings, findings, not_checked, told, {"judge": judged.model}, failure)
+
+
+def _card(
+    request: JudgeRequest,
+    clinical: float | None,
+    ratings: Mapping[str, float],
+    findings: tuple[Finding, ...],
+    not_checked: list[NotChecked],
+    told: dict[str, Any],
+    models: dict[str, str],
+    failure: Failure | None,
+) -> Scorecard:
+    validated = request.validated
+    form, terminology = validated.values.get("format"), validated.values.get("terminology")
+    overall, missing = overall_score(form, terminology, clinical)
+    if form is None and terminology is None:
+        overall = None  # nothing was validated: a judge's score alone is no verdict on a trace
+    named = {"overall": overall, "format": form, "terminology": terminology, "clinical": clinical}
+    grave = any(finding.severity == "critical" for finding in findings)
+    return Scorecard(
+        label=validated.label if clinical is None else worst(label_of(overall), validated.label_max, "Warn" if grave else "Pass"),
+        values={name: value for name, value in named.items() if value is not None} | {VALUE.format(name): (score - 1) * 25 for name, score in ratings.items()},
+        findings=findings,
+        failures=() if failure is None else (failure,),
+        components_missing=missing,
+        not_checked=tuple(not_checked),
+        details={
+            "parts": {name: "judge" if name == "clinical" else "validators" for name in ("format", "terminology", "clinical") if named[name] is not None},
+            "weights": _weights(ratings),
+            "judge": told,
+            "shown": _shown(request.asked),
+            "validators": _validators(validated),
+        },
+        attributes={"trace_id": request.trace_id, "source": request.source, "test_case_id": request.test_case_id, "day": request.day},
+        models=models,
+    )
+
+
+def _weights(ratings: Mapping[str, float]) -> dict[str, float]:
+    """The weight that each dimension had in Clinical."""
+    total = sum(CLINICAL_WEIGHTS[name] for name in ratings)
+    return {name: round(CLINICAL_WEIGHTS[name] / total, 6) for name in ratings}
+
+
+def _finding(dimension: Dimension, found: JudgeFinding, *, quote: bool) -> Finding:
+    """A finding of the judge; without `quote` its place is that of the part, and its words are the dimension's."""
+    at = _PLACE.match(found.where)
+    where = " ".join(found.where.split())[:_WHERE_CHARS_MAX] if quote else at[1] if at is not None else ""
+    words = " ".join(found.what.split())
+    return Finding(severity=found.severity, code=f"coherence.{dimension}", path=where or "trace", message=words if quote and words else WORDS[dimension])
+
+
+def _dimensions(verdict: CoherenceVerdict, *, quote: bool) -> dict[str, Any]:
+    """Score, rationale and number of findings of each dimension that the judge wrote about."""
+    written = {name: one for name in DIMENSIONS if (one := verdict.of(name)) is not None}
+    return {
+        name: {"score": one.score, "rationale": one.rationale if quote else withheld(one.rationale), "findings": len(one.findings)}
+        for name, one in written.items()
+    }
+
+
+def withheld(text: str) -> str:
+    """A stable name for a text that may not be quoted; empty for an empty one."""
+    return "withheld:" + blake2b(text.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest() if text else ""
+
+
+def _told_unjudged(unjudged: Unjudged) -> dict[str, Any]:
+    return {"state": unjudged.reason, **_spent(unjudged.usage)}
+
+
+def _spent(usage: Usage) -> dict[str, Any]:
+    """Tokens, dollars and requests of one case."""
+    return {
+        "tokens_in": usage.tokens_in,
+        "tokens_out": usage.tokens_out,
+        "cost_usd": usage.cost_usd,
+        "calls": usage.calls,
+        "calls_wasted": usage.wasted,
+    }
+
+
+def _shown(asked: Asked) -> dict[str, Any]:
+    """Place → characters that the judge was shown, and how many there are."""
+    return {part.place: {"shown": part.shown, "chars": part.chars} for part in asked.parts}
+
+
+def _validators(validated: Validated) -> dict[str, Any]:
+    """What the validators said."""
+    return {
+        "suite_version": validated.suite_version,
+        "config_digest": validated.config_digest,
+        "label": validated.label,
+        "overall": validated.values.get("overall"),
+        "findings": dict(validated.findings),
+        "valid": validated.valid,
+    }
