@@ -1,6 +1,7 @@
 """Server-Sent Events from a real server."""
 
 import asyncio
+import re
 import socket
 from urllib.parse import urlsplit
 
@@ -123,11 +124,11 @@ async def test_a_client_that_leaves_is_forgotten() -> None:
         await until(lambda: web.hub.watchers == 0 and web.hub.counts.clients == 0)
 
 
-async def stalled(web: Served) -> socket.socket:
-    """A client that asks for events and never takes any."""
+async def stalled(web: Served, buffer_bytes: int = 4096) -> socket.socket:
+    """A client that asks for events and takes none by itself."""
     place = urlsplit(web.address)
     client = socket.socket()
-    client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, buffer_bytes)
     client.setblocking(False)
     loop = asyncio.get_running_loop()
     await loop.sock_connect(client, (place.hostname, place.port))
@@ -163,6 +164,46 @@ async def test_a_client_that_was_slow_is_told_what_it_missed() -> None:
             while b'touchstone.gap\ndata: {"dropped":' not in tail:
                 tail = tail[-100:] + await loop.sock_recv(client, 1_000_000)
         client.close()
+
+
+async def test_a_client_that_pauses_gets_everything_once_and_in_order() -> None:
+    async with served(send_timeout_s=60) as web:
+        client = await stalled(web, 1_000_000)
+        await joined(web)
+        written = web.hub.counts._counters["events_sent"]
+        for _ in range(400):
+            run_of(web.hub, 1, details={"long": "x" * 30_000})
+            await asyncio.sleep(0)
+        assert 0 < written["sse",] < 400  # some went straight to the connection, the others wait
+        await taken(client, 400)
+        run_of(web.hub, 1)
+        await taken(client, 1, first=400)
+        client.close()
+
+
+async def taken(client: socket.socket, count: int, first: int = 0) -> None:
+    """Read so many events, which must be the next ones; the lines between are those of HTTP chunks."""
+    loop = asyncio.get_running_loop()
+    found: list[int] = []
+    tail = b""
+    async with asyncio.timeout(WAIT_S):
+        while len(found) < count:
+            whole, mark, tail = (tail + await loop.sock_recv(client, 1_000_000)).rpartition(b"\n")
+            found += [int(number) for number in re.findall(rb"^id: r0\.(\d+)-r1\.0-p0\.0\nevent: ", whole + mark, re.MULTILINE)]
+    assert found == list(range(first + 1, first + count + 1))
+
+
+async def test_a_client_of_the_older_http_gets_events_without_chunks() -> None:
+    async with served() as web:
+        place = urlsplit(web.address)
+        reader, writer = await asyncio.open_connection(place.hostname, place.port)
+        writer.write(f"GET /v1/events HTTP/1.0\r\nHost: {place.netloc}\r\n\r\n".encode())
+        await joined(web)
+        made = run_of(web.hub, 2)
+        async with asyncio.timeout(WAIT_S):
+            text = await reader.readuntil(b"id: r0.2-r1.0-p0.0\nevent: touchstone.result\ndata: " + made[1].value + b"\n\n")
+        assert text.endswith(b"data: " + made[0].value + b"\n\nid: r0.2-r1.0-p0.0\nevent: touchstone.result\ndata: " + made[1].value + b"\n\n")
+        writer.close()
 
 
 @pytest.mark.parametrize(("token", "seen"), [(ALL, ["one", "two"]), (ONE, ["one"]), (TWO, ["two"])])

@@ -8,7 +8,7 @@ from tests.streams.results_topic import Stored
 from touchstone.schemas.settings.house import ServeSettings, TopicSettings
 from touchstone.streams.subscription.events import Event, EventReader, Filter, Outcomes
 from touchstone.streams.subscription.following import Wish, follow
-from touchstone.streams.subscription.hub import Hub, Watcher
+from touchstone.streams.subscription.hub import Hub, Outlet, Watcher
 from touchstone.streams.subscription.items import Batch, Item
 from touchstone.streams.subscription.past import Past
 from touchstone.streams.subscription.positions import Place, Positions
@@ -117,9 +117,9 @@ class NoKafka(Past):
         yield
 
 
-def stream(hub: Hub, past: Past | None = None, **wish: Any) -> tuple[AsyncIterator[Item], Watcher]:
+def stream(hub: Hub, past: Past | None = None, outlet: Outlet | None = None, **wish: Any) -> tuple[AsyncIterator[Item], Watcher]:
     """A watcher's stream and its queue."""
-    watcher = Watcher(hub.settings, hub.counts)
+    watcher = Watcher(hub.settings, hub.counts, outlet)
     chosen = wish.pop("chosen", Filter())
     return follow(hub, past or NoKafka(), Wish(chosen, **wish), watcher), watcher
 

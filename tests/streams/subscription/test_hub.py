@@ -179,3 +179,47 @@ async def test_a_watcher_that_leaves_is_forgotten() -> None:
     await items.aclose()  # type: ignore[attr-defined]
     assert hub.watchers == 0
     assert hub.counts._queued == 0
+
+
+async def test_a_client_that_has_taken_everything_is_handed_events_without_its_task() -> None:
+    hub = make_hub()
+    handed: list[Batch] = []
+    items, watcher = stream(hub, outlet=lambda batch: handed.append(batch) is None)
+    await anext(items)
+    waits = asyncio.ensure_future(anext(items))
+    await asyncio.sleep(0)
+    run_of(hub, 2)
+    assert [names(batch) for batch in handed] == [["r0.0"], ["r0.1"]]
+    await asyncio.sleep(0)
+    assert not waits.done()
+    assert watcher.is_idle
+    waits.cancel()
+
+
+async def test_nothing_overtakes_what_a_task_still_has_to_send() -> None:
+    hub = make_hub()
+    handed: list[Batch] = []
+    takes = iter([True, False])
+    items = stream(hub, outlet=lambda batch: next(takes) and handed.append(batch) is None)[0]
+    await anext(items)
+    waits = asyncio.ensure_future(anext(items))
+    await asyncio.sleep(0)
+    run_of(hub, 3)  # the connection takes the first; the others are the task's, though it would take them again
+    assert [names(batch) for batch in handed] == [["r0.0"]]
+    assert names(await waits) == ["r0.1"]
+    run_of(hub, 1)
+    assert [names(await anext(items)) for _ in range(2)] == [["r0.2"], ["r0.3"]]
+
+
+async def test_a_sign_of_life_is_sent_before_the_events_after_it() -> None:
+    hub = make_hub()
+    handed: list[Batch] = []
+    items = stream(hub, outlet=lambda batch: handed.append(batch) is None)[0]
+    await anext(items)
+    waits = asyncio.ensure_future(anext(items))
+    await asyncio.sleep(0)
+    hub.offline("the broker does not answer")
+    run_of(hub, 1)
+    assert await waits == Beat(note="kafka is away")
+    assert names(await anext(items)) == ["r0.0"]
+    assert not handed
