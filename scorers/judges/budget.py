@@ -1,0 +1,169 @@
+"""A spend ceiling that is never exceeded: what a request may cost at most is reserved before it is sent, and settled to what it has cost.
+
+Amounts are whole billionths of a USD, so sums are exact. What is reserved counts as spent until it is settled; where a process dies in between, it counts
+until the period ends, because what the server charged for is not known.
+"""
+
+import sqlite3
+import threading
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from math import ceil
+from pathlib import Path
+from typing import Final, Literal
+
+from touchstone.scorers.base import ConfigError, Unavailable
+from touchstone.scorers.judges.settings import BUDGET_FILE, JudgeSettings, Price
+
+NANO: Final = 1_000_000_000
+#: USD per million tokens → billionths per token.
+_PER_TOKEN: Final = NANO // 1_000_000
+#: How long a process waits for its turn on the file.
+_BUSY_S: Final = 10.0
+_TABLE: Final = """
+create table if not exists spending (
+    suite text not null, period text not null, spent integer not null default 0, reserved integer not null default 0, primary key (suite, period)
+) without rowid
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Reservation:
+    """What a request may cost at most, counted in its period."""
+
+    period: str
+    nano: int
+
+
+def cost_nano(price: Price, tokens_in: int, tokens_out: int, cached: int = 0) -> int:
+    """What tokens cost, rounded up. `cached`: of the prompt tokens, those that the server had cached."""
+    cached_usd = price.input_usd if price.cached_usd is None else price.cached_usd
+    cached = min(cached, tokens_in)
+    parts = ((tokens_in - cached, price.input_usd), (cached, cached_usd), (tokens_out, price.output_usd))
+    # Rounded first, because the product of a decimal fraction may lie a trifle above a whole number.
+    return sum(ceil(round(tokens * usd * _PER_TOKEN, 3)) for tokens, usd in parts)
+
+
+def dearest_nano(price: Price, tokens_in: int, tokens_out: int) -> int:
+    """The most that tokens can cost, however many of them are cached (a cached token may also cost more)."""
+    return max(cost_nano(price, tokens_in, tokens_out), cost_nano(price, tokens_in, tokens_out, cached=tokens_in))
+
+
+class Budget:
+    """One suite's ceiling. Its calls take microseconds, so they are made in the event loop; each is one transaction."""
+
+    def __init__(self, settings: JudgeSettings, suite: str) -> None:
+        """Raises `ConfigError` for a file that cannot be used."""
+        assert settings.budget_usd is not None
+        self._ceiling = int(settings.budget_usd * NANO)
+        self._suite = suite
+        self._kind = settings.budget_period
+        self._file = settings.budget_file or (None if self._kind == "run" else BUDGET_FILE)
+        self._lock = threading.Lock()  # readings come from other threads
+        self._base = _opened(self._file)
+        self.outstanding = 0
+
+    def is_exhausted(self, nano: int) -> bool:
+        """Whether so much cannot be reserved even after everything of this process that is in flight is settled."""
+        return self._left() + self.outstanding < nano
+
+    def reserve(self, nano: int) -> Reservation | Literal["later", "exhausted"]:
+        """Count so much as spent. "later": there is room once requests of this process that are in flight are settled. Raises `Unavailable`."""
+        period = self._period()
+        with self._transaction() as base:
+            base.execute("insert or ignore into spending (suite, period) values (?, ?)", (self._suite, period))
+            spent, reserved = base.execute("select spent, reserved from spending where suite = ? and period = ?", (self._suite, period)).fetchone()
+            if spent + reserved + nano > self._ceiling:
+                return "later" if self.outstanding and spent + reserved - self.outstanding + nano <= self._ceiling else "exhausted"
+            base.execute("update spending set reserved = reserved + ? where suite = ? and period = ?", (nano, self._suite, period))
+        self.outstanding += nano
+        return Reservation(period, nano)
+
+    def settle(self, reservation: Reservation, nano: int) -> None:
+        """Replace a reservation by what the request has cost. What cannot be written stays reserved, which is the safe side."""
+        self.outstanding -= reservation.nano
+        try:
+            with self._transaction() as base:
+                base.execute(
+                    "update spending set reserved = reserved - ?, spent = spent + ? where suite = ? and period = ?",
+                    (reservation.nano, nano, self._suite, reservation.period),
+                )
+        except Unavailable:
+            return
+
+    def left_usd(self) -> float:
+        """What is left in this period, reservations taken off."""
+        return self._left() / NANO
+
+    def _left(self) -> int:
+        asked = "select spent + reserved from spending where suite = ? and period = ?"
+        try:
+            with self._lock:
+                row = self._base.execute(asked, (self._suite, self._period())).fetchone()
+        except sqlite3.Error:
+            return 0
+        return self._ceiling - (row[0] if row else 0)
+
+    def resets_in_s(self) -> float | None:
+        """Until the next period begins; None where none does."""
+        now = datetime.now(UTC)
+        start = now.replace(minute=0, second=0, microsecond=0)
+        if self._kind == "run":
+            return None
+        if self._kind == "hour":
+            return (start + timedelta(hours=1) - now).total_seconds()
+        day = start.replace(hour=0)
+        if self._kind == "day":
+            return (day + timedelta(days=1) - now).total_seconds()
+        return ((day.replace(day=1) + timedelta(days=32)).replace(day=1) - now).total_seconds()
+
+    def close(self) -> None:
+        """Close the file."""
+        with self._lock:
+            self._base.close()
+
+    def _period(self) -> str:
+        now = datetime.now(UTC)
+        return {"hour": f"{now:%Y-%m-%dT%H}", "day": f"{now:%Y-%m-%d}", "month": f"{now:%Y-%m}", "run": "run"}[self._kind]
+
+    def _transaction(self) -> "_Transaction":
+        return _Transaction(self._base, self._lock)
+
+
+class _Transaction:
+    """A transaction that holds the file from its start, so that what is read is still true when it is written."""
+
+    def __init__(self, base: sqlite3.Connection, lock: threading.Lock) -> None:
+        self._base = base
+        self._lock = lock
+
+    def __enter__(self) -> sqlite3.Connection:
+        self._lock.acquire()
+        try:
+            self._base.execute("begin immediate")
+        except sqlite3.Error:
+            self._lock.release()
+            raise Unavailable("judge_budget_file") from None
+        return self._base
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        try:
+            self._base.execute("commit" if kind is None else "rollback")
+        except sqlite3.Error:
+            raise Unavailable("judge_budget_file") from None
+        finally:
+            self._lock.release()
+
+
+def _opened(file: Path | None) -> sqlite3.Connection:
+    """The open file, with its table; only in memory where there is none."""
+    path = file.expanduser() if file is not None else None
+    try:
+        base = sqlite3.connect(":memory:" if path is None else path, timeout=_BUSY_S, isolation_level=None, check_same_thread=False)
+        base.execute("pragma journal_mode = wal")
+        # A process that dies loses nothing; a machine that does may lose its last few transactions.
+        base.execute("pragma synchronous = normal")
+        base.execute(_TABLE)
+    except sqlite3.Error as error:
+        raise ConfigError(f"budget_file: {path} cannot be used ({type(error).__name__}); set TOUCHSTONE_JUDGE_BUDGET_FILE to a writable file") from None
+    return base

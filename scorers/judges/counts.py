@@ -1,0 +1,78 @@
+"""The numbers of a judge, by the names of OpenTelemetry where it has one; independent of any metrics library."""
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import Final
+
+from touchstone.scorers.base import Reading
+from touchstone.scorers.histogram import Histogram
+
+#: The buckets that OpenTelemetry's conventions for generative models give.
+_SECONDS: Final = (0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92)
+_TOKENS: Final = tuple(float(4**power) for power in range(14))
+#: What may become of a question, and of a request; each is exported from the start, so that a first one is seen as an increase.
+ANSWERS: Final = ("answered", "cached", "shared", "unanswered", "over_budget", "unavailable")
+CALLS: Final = ("answered", "misfit", "fault", "cancelled")
+
+
+class Counts:
+    """Counts of one model; used in one thread, read in any."""
+
+    def __init__(self, model: str) -> None:
+        self._model = ("model", model)
+        self.call_s = Histogram(_SECONDS)
+        self.tokens = {"input": Histogram(_TOKENS), "output": Histogram(_TOKENS)}
+        self.questions: Counter[str] = Counter(dict.fromkeys(ANSWERS, 0))
+        self.unanswered: Counter[str] = Counter()
+        self.calls: Counter[str] = Counter(dict.fromkeys(CALLS, 0))
+        self.faults: Counter[str] = Counter()
+        self.repairs = 0
+        self.cost_nano = 0
+        self.unmetered = 0
+        self.down: set[str] = set()
+        self.lost = False
+
+    def failed(self, code: str) -> None:
+        """A row of requests of a case has failed; as `BreakerEvents` wants it."""
+
+    def opened(self, code: str) -> None:
+        """Cases ask in turn from now on."""
+        self.down.add(code)
+
+    def closed(self, code: str) -> None:
+        """The server answers again."""
+        self.down.discard(code)
+
+    def readings(self, *, in_flight: int, limit: int, paused_s: float, left_usd: float | None) -> Iterable[Reading]:
+        """All current readings. `limit`: requests that may be in flight now; `paused_s`: how long none is sent; `left_usd`: of the budget."""
+        yield self._histogram(
+            "gen_ai_client_operation_duration_seconds", "one request to the judge's server, from its start to the end of its answer", self.call_s
+        )
+        for kind, seen in self.tokens.items():
+            yield self._histogram("gen_ai_client_token_usage", "tokens of one request, as the server counts them", seen, ("token_type", kind))
+        for outcome, count in list(self.questions.items()):
+            yield self._counter("judge_questions", "questions asked of the judge, by what became of them", count, ("outcome", outcome))
+        for code, count in list(self.unanswered.items()):
+            yield self._counter("judge_unanswered", "questions without a usable verdict, by code", count, ("code", code))
+        for outcome, count in list(self.calls.items()):
+            yield self._counter("judge_calls", "requests sent, by outcome; all but the answered ones are wasted", count, ("outcome", outcome))
+        for code, count in list(self.faults.items()):
+            yield self._counter("judge_faults", "requests that brought no answer, by code", count, ("code", code))
+        yield self._counter("judge_repairs", "questions asked again because the first answer had another form", self.repairs)
+        yield self._counter("judge_cost_usd", "what requests have cost; those whose cost is not known count with the most that it may be", self.cost_nano / 1e9)
+        yield self._counter("judge_unmetered_calls", "requests whose cost is not known", self.unmetered)
+        yield self._gauge("judge_up", "0 while the server does not answer and cases ask in turn", float(not self.down and not self.lost))
+        yield self._gauge("judge_in_flight_calls", "requests in flight", in_flight)
+        yield self._gauge("judge_in_flight_limit_calls", "requests that may be in flight now (lowered by 429)", limit)
+        yield self._gauge("judge_pause_left_seconds", "how long nothing is sent because the server asked for it", paused_s)
+        if left_usd is not None:
+            yield self._gauge("judge_budget_left_usd", "what is left of the budget in this period, reservations taken off", left_usd)
+
+    def _counter(self, name: str, text: str, value: float, *labels: tuple[str, str]) -> Reading:
+        return Reading(name, "counter", text, value, (self._model, *labels))
+
+    def _gauge(self, name: str, text: str, value: float) -> Reading:
+        return Reading(name, "gauge", text, value, (self._model,))
+
+    def _histogram(self, name: str, text: str, seen: Histogram, *labels: tuple[str, str]) -> Reading:
+        return Reading(name, "histogram", text, seen.sum, (self._model, *labels), seen.buckets())

@@ -1,0 +1,36 @@
+"""Opens a judge from settings; what it needs is imported only then."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+from touchstone.scorers.base import ConfigError
+from touchstone.scorers.judges.settings import NO_KEY, PREFIX, JudgeSettings
+
+if TYPE_CHECKING:
+    from touchstone.scorers.judges.asking import Judge
+
+_NEEDED = ("openai", "aiolimiter")
+
+
+def open_judge(settings: JudgeSettings, *, suite: str, transport: Any = None) -> Judge:
+    """The judge of a suite, which spends the suite's own budget. `transport`: what carries requests instead of the network, for tests.
+
+    Raises `ConfigError` without the libraries, without a key where one is needed, for a budget without a price, and for files that cannot be used.
+    """
+    if absent := [name for name in _NEEDED if find_spec(name) is None]:
+        raise ConfigError(f"{suite}: no module {absent[0]!r} here; install touchstone-stream[judge]")
+    if not settings.is_usable:
+        raise ConfigError(f"{suite}: {NO_KEY}")
+    if settings.budget_usd is not None and settings.price_of_model is None:
+        raise ConfigError(
+            f"{suite}: judge.budget_usd is set, and the price of {settings.model!r} is not known: set {PREFIX}PRICE_INPUT_USD and {PREFIX}PRICE_OUTPUT_USD, "
+            "in USD per million tokens, or judge.prices in the suite's document"
+        )
+    from touchstone.scorers.judges.budget import Budget
+    from touchstone.scorers.judges.client import OpenAiJudge
+    from touchstone.scorers.judges.responses import open_responses
+
+    budget = Budget(settings, suite) if settings.budget_usd is not None else None
+    return OpenAiJudge(settings, budget=budget, responses=open_responses(settings), transport=transport)

@@ -1,0 +1,103 @@
+"""What a server's refusal means: whether to ask again, to ask in another way, or to stop."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Any, Final, Literal
+
+#: again: it may work later. settings: it never will with these settings. case: it never will for this case. way: the server cannot be asked in this way.
+Kind = Literal["again", "settings", "case", "way"]
+_AGAIN: Final = {408: "judge_timeout", 409: "judge_conflict", 425: "judge_conflict", 429: "judge_429"}
+_SETTINGS: Final = {401: "judge_key", 403: "judge_forbidden", 404: "judge_not_found"}
+#: What a server says that knows no form, or no function calls.
+_WAY_WORDS: Final = ("response_format", "json_schema", "json schema", "tool", "function", "strict", "grammar", "guided", "schema", "structured")
+_LENGTH_WORDS: Final = ("context_length", "context length", "maximum context", "too long", "too many tokens", "context window")
+_SAID_CHARS: Final = 4_000
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """A request that brought no answer. It holds no text of the server, which may repeat what it was asked.
+
+    `code`: of the `Unavailable`, `Lost` or `Unanswered` that it may become. `billed`: it may have cost something. `dialect`: a parameter that the server
+    wants by another name.
+    """
+
+    kind: Kind
+    code: str
+    billed: bool = False
+    retry_after_s: float | None = None
+    dialect: Literal["max_completion_tokens"] | None = None
+
+
+TIMED_OUT: Final = Fault("again", "judge_timeout", billed=True)
+NO_CONNECTION: Final = Fault("again", "judge_connection")
+#: The connection failed after the request was sent, or the body is not what its headers say.
+BROKEN_OFF: Final = Fault("again", "judge_connection", billed=True)
+
+
+def fault_of(status: int, body: Any, headers: Mapping[str, str], now: datetime | None = None) -> Fault:
+    """What a status means. `body`: what the server says of it; only looked through. `headers`: their names in lower case."""
+    error = body if isinstance(body, Mapping) else {}
+    code, parameter = str(error.get("code") or ""), str(error.get("param") or "")
+    said = str(body)[:_SAID_CHARS].lower()
+    if status == 429 and code == "insufficient_quota":
+        return Fault("again", "judge_quota")
+    if status in _AGAIN:
+        return Fault("again", _AGAIN[status], retry_after_s=retry_after_s(headers, now))
+    if status in _SETTINGS:
+        return Fault("settings", _SETTINGS[status])
+    if status >= 500 and status != 501 and not any(word in said for word in _WAY_WORDS[:5]):
+        return Fault("again", "judge_5xx", retry_after_s=retry_after_s(headers, now))
+    if 300 <= status < 400:
+        return Fault("settings", "judge_redirected")
+    if status == 413 or code == "context_length_exceeded" or any(word in said for word in _LENGTH_WORDS):
+        return Fault("case", "too_long")
+    if code in {"content_filter", "content_policy_violation"}:
+        return Fault("case", "refused")
+    if "max_completion_tokens" in said:
+        return Fault("way", "rejected", dialect="max_completion_tokens")
+    if parameter in {"temperature", "seed"}:
+        return Fault("settings", f"judge_{parameter}")
+    if any(word in said for word in _WAY_WORDS):
+        return Fault("way", "rejected")
+    return Fault("again", "judge_5xx") if status >= 500 else Fault("case", "rejected")
+
+
+def retry_after_s(headers: Mapping[str, str], now: datetime | None = None) -> float | None:
+    """How long a server wants to be left alone: a number of seconds or an HTTP date, which counts from the server's own clock where it tells it."""
+    if (milliseconds := _number(headers.get("retry-after-ms"))) is not None:
+        return milliseconds / 1000
+    told = headers.get("retry-after")
+    if told is None or (seconds := _number(told)) is not None:
+        return None if told is None else seconds
+    until, at = _date(told), _date(headers.get("date")) or now or datetime.now(UTC)
+    return None if until is None else max(0.0, (until - at).total_seconds())
+
+
+def _number(text: str | None) -> float | None:
+    try:
+        number = float(text) if text is not None else -1.0
+    except ValueError:
+        return None
+    return number if 0 <= number < float("inf") else None
+
+
+def _date(text: str | None) -> datetime | None:
+    try:
+        date = parsedate_to_datetime(text) if text else None
+    except (ValueError, TypeError, IndexError):
+        return None
+    return date if date is None or date.tzinfo else date.replace(tzinfo=UTC)
+
+
+#: What to do about a fault of the settings; said once, in one line.
+MEND: Final = {
+    "judge_key": "the server refused the key (401); set TOUCHSTONE_JUDGE_API_KEY to a valid one",
+    "judge_forbidden": "the key may not use this model (403); change TOUCHSTONE_JUDGE_MODEL, or the key's rights",
+    "judge_not_found": "the server knows no such model or path (404); check TOUCHSTONE_JUDGE_MODEL and TOUCHSTONE_JUDGE_BASE_URL, which mostly ends with /v1",
+    "judge_redirected": "the server sends requests elsewhere; set TOUCHSTONE_JUDGE_BASE_URL to the address itself",
+    "judge_temperature": "the model takes no such temperature; set TOUCHSTONE_JUDGE_TEMPERATURE=none",
+    "judge_seed": "the model takes no seed; set TOUCHSTONE_JUDGE_SEED=none",
+}
