@@ -11,7 +11,7 @@ from touchstone.schemas.case import Case
 from touchstone.schemas.result import Problem, Scorecard, ScoreResult
 from touchstone.scorers.reporting.report import RunFacts, suite_event, suite_report, suite_verdict, suite_view
 from touchstone.scorers.reporting.verdict import Gate, Verdict
-from touchstone.scorers.reporting.view import Column, Group, LayoutOptions, View
+from touchstone.scorers.reporting.view import CaseView, Column, Group, LayoutOptions, View
 
 #: Values that a one-line listing shows of a suite that names no columns.
 COLUMNS_MAX = 4
@@ -206,7 +206,8 @@ class Suite:
     `report(entries, facts)`: a report of results and problems; `verdict(report, gate)` and `view(report)`: the verdict on it, and its contents for display.
     `event(tally)`: what a report event carries of a batch, from a `Tally` or a report, which both have its labels and means.
     `event_model`: a pydantic model of that; `report_model`: a model, or any type that pydantic knows, of its JSON report where that is its own: with
-    them programs are told what to expect (`touchstone schemas`).
+    them programs are told what to expect (`touchstone schemas`), and an earlier report can be compared with.
+    `reported_cases(document)`: the cases of such a JSON report, as the view has them, where its model is not the report itself.
     `layouts`: format → a layout that a specification fixes, as pieces of text.
     `report_type`: the type of its report events, by default `<name>:v<major>:result`. `metrics`: values in the order in which reports name
     them; `value_max`: what a value is divided by to be a share of 1.
@@ -243,6 +244,7 @@ class Suite:
     event: Callable[[Any], Mapping[str, Any]] = suite_event
     event_model: type[BaseModel] | None = None
     report_model: Any = None
+    reported_cases: Callable[[Any], Iterable[CaseView]] | None = None
     layouts: Mapping[str, Callable[[Any, LayoutOptions], Iterable[str]]] = field(default_factory=dict)
     report_type: str = ""
     samples: Callable[[], Samples] | None = None

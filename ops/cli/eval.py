@@ -1,4 +1,4 @@
-"""`touchstone eval`: clinical documents and traces in files."""
+"""`touchstone eval`: runs of test prompts against a system, and clinical documents and traces in files."""
 
 import os
 from pathlib import Path
@@ -7,14 +7,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from touchstone.ops.cli import app
-from touchstone.ops.cli.common.options import FORMAT_HELP, Format
+from touchstone.ops.cli.common.options import FORMAT_HELP, AgainstOption, Format, MaxDropOption
 from touchstone.ops.cli.common.shared import fail, one_line, one_line_errors
 
 if TYPE_CHECKING:
+    from touchstone.ops.evaluation.items import Field, Item
+    from touchstone.ops.evaluation.settings import SystemSettings
     from touchstone.scorers.clinical.reporting import ClinicalReport
     from touchstone.scorers.clinical.settings import ClinicalSettings
 
-eval_app = typer.Typer(name="eval", help="Clinical documents: validate FHIR R4 and HL7 v2 files, and traces that hold them.", no_args_is_help=True)
+eval_app = typer.Typer(name="eval", help="Generated patients: run test prompts against a system, or validate FHIR R4 and HL7 v2 files and traces.", no_args_is_help=True)
 app.add_typer(eval_app)
 
 FilesArgument = Annotated[list[str], typer.Argument(metavar="FILE|DIR", help="Files, directories of them, or - for standard input.")]
@@ -38,9 +40,111 @@ MinPassRateOption = Annotated[
 ClinicalConfigOption = Annotated[Path | None, typer.Option("--config", help="Settings file. Default: ./clinical.config.json.", show_default=False)]
 
 
-@eval_app.callback()
-def evaluate() -> None:
-    """Clinical documents: validate FHIR R4 and HL7 v2 files, and traces that hold them."""  # keeps `validate` a subcommand while it is the only one
+#: Where reports, traces and the state of runs go.
+OUTPUT_DEFAULT = Path("eval-results")
+
+
+@eval_app.callback(invoke_without_command=True)
+def evaluate(
+    context: typer.Context,
+    batch: Annotated[bool, typer.Option("--batch", "-b", help="Run all curated test cases.")] = False,
+    category: Annotated[str | None, typer.Option("--category", "-c", help="Run the test cases of one category.", show_default=False)] = None,
+    prompt: Annotated[str | None, typer.Option("--prompt", "-p", help="Evaluate one prompt.", show_default=False)] = None,
+    prompts_file: Annotated[
+        Path | None, typer.Option("--prompts-file", "-P", help="Evaluate the prompts of a CSV file: one a line, or a column `prompt`.", show_default=False)
+    ] = None,
+    formats: Annotated[str, typer.Option("--formats", "-f", help="Formats to generate and score, separated by commas.")] = "fhir,ccda,hl7v2",
+    system: Annotated[
+        str | None, typer.Option("--system", help="System under test: its base URL, or a directory of its outputs. Default: the settings.", show_default=False)
+    ] = None,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="List every finding, expectation and step.")] = False,
+    output: Annotated[Path, typer.Option("--output", "-o", help="Directory of JSON reports, traces and the state of runs.")] = OUTPUT_DEFAULT,
+    save_traces: Annotated[bool, typer.Option("--save-traces", "-t", help="Save each trace, with persona and documents, below OUTPUT/traces.")] = False,
+    no_judge: Annotated[bool, typer.Option("--no-judge", help="Score without the LLM judge.")] = False,
+    conformance: Annotated[bool, typer.Option("--conformance", help="Ask external validators, too (HL7's FHIR validator, where Java is).")] = False,
+    concurrency: Annotated[int | None, typer.Option("--concurrency", min=1, max=64, help="Tests in flight. Default: 4.", show_default=False)] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with the newest unfinished run of the same tests, system and settings.")] = False,
+    min_pass_rate: MinPassRateOption = None,
+    config: Annotated[Path | None, typer.Option("--config", help="Settings of the system under test. Default: ./eval.config.json.", show_default=False)] = None,
+) -> None:
+    """Run test prompts against a system that generates patients, score what it generates, and report it.
+
+    Exit codes: 0 all tests pass, 1 at least one Fail, 2 no Fail but a Warn, 3 an error or a test that could not be evaluated. The report goes to standard
+    output, and as JSON to the output directory; progress goes to standard error.
+
+    Example: touchstone eval --batch --system http://127.0.0.1:3000 --save-traces
+    """
+    if context.invoked_subcommand is not None:
+        if any(context.get_parameter_source(name).name == "COMMANDLINE" for name in context.params if context.get_parameter_source(name) is not None):  # type: ignore[union-attr]
+            fail(f"options before {context.invoked_subcommand} are those of a run; write them behind it, or leave {context.invoked_subcommand} out")
+        return
+    from touchstone.ops.cli.common.evaluating import run_evaluation
+    from touchstone.ops.evaluation.run import Plan
+    from touchstone.scorers.reporting import Gate
+
+    with one_line_errors():
+        wanted = _system_settings(config, system, concurrency)
+        scoring, judge, notes = _scoring(formats, no_judge=no_judge)
+        plan = Plan(
+            items=_items(batch=batch, category=category, prompt=prompt, prompts_file=prompts_file),
+            formats=tuple(_formats(formats)),  # type: ignore[arg-type]  # checked to be these
+            output=output,
+            save_traces=save_traces,
+            conformance=conformance,
+            resume=resume,
+            judge=judge,
+            concurrency=wanted.concurrency,
+            notes=notes,
+        )
+        run_evaluation(plan, wanted, scoring, _known(), Gate(min_pass_rate), verbose=verbose)
+
+
+def _items(*, batch: bool, category: str | None, prompt: str | None, prompts_file: Path | None) -> "tuple[Item, ...]":
+    """The tests that are asked for. Ends with exit 3 where none or two kinds are."""
+    from touchstone.ops.evaluation.items import Item
+    from touchstone.ops.evaluation.prompts import check_prompt, read_prompts
+    from touchstone.scorers.clinical.curated import curated_cases
+
+    if sum((batch, category is not None, prompt is not None, prompts_file is not None)) != 1:
+        fail("give one of --batch, --category NAME, --prompt TEXT and --prompts-file FILE")
+    if prompt is not None:
+        return (Item(id="prompt", prompt=check_prompt("--prompt", prompt), place="--prompt"),)
+    if prompts_file is not None:
+        return read_prompts(prompts_file)
+    chosen = [case for case in curated_cases() if category in {None, case.category}]
+    if not chosen:
+        fail(f"--category: give one of {', '.join(dict.fromkeys(case.category for case in curated_cases()))}")
+    return tuple(Item(id=case.id, prompt=case.prompt, place="curated", category=case.category, minimum=dict(case.minimum)) for case in chosen)
+
+
+def _system_settings(config: Path | None, system: str | None, concurrency: int | None) -> "SystemSettings":
+    """Command line > environment > document > defaults."""
+    from touchstone.ops.evaluation.settings import DOCUMENT_NAME, resolve, system_override
+    from touchstone.ops.json_documents import read_document, read_document_if_present
+
+    path = config or Path(DOCUMENT_NAME)
+    document = read_document(path) if config else read_document_if_present(path)
+    overrides = ({} if system is None else system_override(system)) | ({} if concurrency is None else {"concurrency": concurrency})
+    return resolve(os.environ, document, overrides, document_name=str(path))
+
+
+def _scoring(formats: str, *, no_judge: bool) -> tuple[Any, bool, tuple[str, ...]]:
+    """The suite's scoring, whether a judge was wanted, and what is left out. Raises `ConfigError`."""
+    from touchstone.scorers.clinical import SUITE
+    from touchstone.scorers.scoring import Scoring
+
+    settings = _settings(None, formats=formats, quote=None, profiles=None, packages=None)
+    why = "--no-judge" if no_judge else "this version has no judge"
+    return Scoring(SUITE, settings), not no_judge, (f"Clinical: not scored ({why}); the weights of the others are renormalised",)
+
+
+def _known() -> "Field":
+    """Codes for personas, and the expectations of the curated cases."""
+    from touchstone.ops.evaluation.items import Field
+    from touchstone.scorers.clinical.curated import check_expectations, curated_cases, enriched
+
+    cases = {case.id: case for case in curated_cases()}
+    return Field(enriched, lambda item, trace: check_expectations(cases[item.id], trace) if item.place == "curated" else None)
 
 
 @eval_app.command()
@@ -55,6 +159,8 @@ def validate(
     profile: ProfileOption = None,
     package: PackageOption = None,
     min_pass_rate: MinPassRateOption = None,
+    against: AgainstOption = None,
+    max_drop: MaxDropOption = None,
     config: ClinicalConfigOption = None,
 ) -> None:
     """Validate clinical files of any mix and report them; the format of each is recognised from its content.
@@ -67,7 +173,7 @@ def validate(
     """
     from touchstone.ops.batch.run import Run
     from touchstone.ops.batch.sources import find_sources
-    from touchstone.ops.cli.common.scoring import end_with, judged, paths_of, run_files, write_in
+    from touchstone.ops.cli.common.scoring import compared, earlier_report, end_with, judged, paths_of, run_files, write_in
     from touchstone.ops.reports.writing import check_output
     from touchstone.scorers.clinical import SUITE
     from touchstone.scorers.reporting import Gate
@@ -76,9 +182,11 @@ def validate(
         settings = _settings(config, formats=formats, quote=quote, profiles=profile, packages=package)
         paths = paths_of(files)
         check_output(output)
+        earlier = earlier_report(SUITE, against, max_drop)
         report, _ = run_files(Run(SUITE, settings, jobs), lambda: find_sources(paths, any_file=True, missing_is_error=False), "files validated")
-        verdict = judged(SUITE, report, Gate(min_pass_rate))
-        write_in(SUITE, report, [(format.value, output)], verdict, verbose=verbose)
+        comparison = compared(SUITE, report, earlier)
+        verdict = judged(SUITE, report, Gate(min_pass_rate), comparison, max_drop)
+        write_in(SUITE, report, [(format.value, output)], verdict, verbose=verbose, comparison=comparison)
     _complain(report)
     end_with(SUITE, verdict)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from touchstone.ops.cli import app
-from touchstone.ops.cli.common.options import FORMAT_HELP, Format
+from touchstone.ops.cli.common.options import FORMAT_HELP, AgainstOption, Format, MaxDropOption
 from touchstone.ops.cli.common.shared import JsonOption, one_line_errors
 
 if TYPE_CHECKING:
@@ -68,6 +68,8 @@ def score(
     quote: QuoteOption = None,
     max_mean_loss: GateOption = None,
     allow_unscored: UnscoredOption = False,
+    against: AgainstOption = None,
+    max_drop: MaxDropOption = None,
     config: LossConfigOption = None,
 ) -> None:
     """Score generated summaries and report their losses; 0 is best, 1 is worst.
@@ -79,7 +81,7 @@ def score(
     """
     from touchstone.ops.batch.run import Run
     from touchstone.ops.batch.sources import find_sources
-    from touchstone.ops.cli.common.scoring import end_with, judged, paths_of, run_files, tell_left_out, tell_problems, write_in
+    from touchstone.ops.cli.common.scoring import compared, earlier_report, end_with, judged, paths_of, run_files, tell_left_out, tell_problems, write_in
     from touchstone.ops.reports.writing import check_output
     from touchstone.scorers.base import ConfigError
     from touchstone.scorers.reporting import Gate
@@ -87,6 +89,7 @@ def score(
 
     with one_line_errors():
         check_output(output)
+        earlier = earlier_report(SUITE, against, max_drop)
         settings = _settings(config, _overrides(gold, support, evidence, quote))
         left_out: list[Path] = []
         sources = list(find_sources(paths_of(files), any_file=False, hint="name the files that hold summaries", left_out=left_out))
@@ -96,8 +99,10 @@ def score(
         report, _ = run_files(run, lambda: iter(sources), "summaries scored")
         if not len(run.entries):
             raise ConfigError("no case to score: the files hold no summary; check the paths")
-        verdict = judged(SUITE, report, Gate(max_mean=() if max_mean_loss is None else (("loss", max_mean_loss),), allow_unscored=allow_unscored))
-        write_in(SUITE, report, [(format.value, output)], verdict)
+        comparison = compared(SUITE, report, earlier)
+        gate = Gate(max_mean=() if max_mean_loss is None else (("loss", max_mean_loss),), allow_unscored=allow_unscored)
+        verdict = judged(SUITE, report, gate, comparison, max_drop)
+        write_in(SUITE, report, [(format.value, output)], verdict, comparison=comparison)
     tell_problems(run)
     end_with(SUITE, verdict)
 

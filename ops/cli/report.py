@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from touchstone.ops.cli import app
-from touchstone.ops.cli.common.options import FORMAT_HELP, Format
+from touchstone.ops.cli.common.options import FORMAT_HELP, AgainstBatchOption, Format, MaxDropOption
 from touchstone.ops.cli.common.shared import ConfigOption, one_line, one_line_errors, settings_from
 from touchstone.ops.cli.common.stored import StoreOption, store_errors
 
 if TYPE_CHECKING:
+    from touchstone.ops.reports.comparing import Reported
     from touchstone.ops.store.reports import Chosen
+    from touchstone.ops.store.results import ResultStore
     from touchstone.scorers.base import Suite
     from touchstone.scorers.reporting import RunFacts
 
@@ -30,6 +32,8 @@ def report(
     min_pass_rate: Annotated[float | None, typer.Option(min=0.0, max=1.0, help="Gate: exit 0 if this share (0-1) passes, else 1.", show_default=False)] = None,
     suite_version: Annotated[str | None, typer.Option(help="Results of this suite version. Default: the newest.", show_default=False)] = None,
     config_digest: Annotated[str | None, typer.Option(help="Results of this configuration. Default: the newest.", show_default=False)] = None,
+    against: AgainstBatchOption = None,
+    max_drop: MaxDropOption = None,
     config: ConfigOption = None,
 ) -> None:
     """Report live results in the same form as the commands on files: `safe score`, `eval validate`, `loss score`, `score`.
@@ -38,10 +42,11 @@ def report(
 
     Example: touchstone report --suite clinical --format html --output report.html
     """
-    from touchstone.ops.cli.common.scoring import end_with, judged, suite_step, write_in
+    from touchstone.ops.cli.common.scoring import compared, end_with, judged, suite_step, write_in
     from touchstone.ops.reports.writing import check_output, stoppable
     from touchstone.ops.store.reports import StoredEntries, Wanted, choose, only_suite
     from touchstone.ops.store.results import ResultStore
+    from touchstone.ops.store.trends import trend_of
     from touchstone.scorers.registry import load_suite
     from touchstone.scorers.reporting import Gate
 
@@ -56,11 +61,34 @@ def report(
             with StoredEntries(opened, chosen) as entries:
                 with stoppable(), suite_step(loaded, "report"):
                     built: Any = loaded.report(entries, facts)
-                verdict = judged(loaded, built, Gate(min_pass_rate))
-                write_in(loaded, built, [(format.value, output)], verdict, verbose=verbose)
+                    comparison = compared(loaded, built, _earlier(opened, loaded, chosen, against, max_drop))
+                    trend = trend_of(opened, loaded, chosen)
+                verdict = judged(loaded, built, Gate(min_pass_rate), comparison, max_drop)
+                write_in(loaded, built, [(format.value, output)], verdict, verbose=verbose, comparison=comparison, trend=trend)
         finally:
             opened.close()
     end_with(loaded, verdict)
+
+
+def _earlier(store: "ResultStore", suite: "Suite", chosen: "Chosen", against: str | None, max_drop: float | None) -> "Reported | None":
+    """The earlier side: a JSON report, where `--against` names a file; else a batch of the same concern. Raises `ConfigError`."""
+    from datetime import UTC, datetime
+
+    from touchstone.ops.cli.common.scoring import earlier_report, suite_step
+    from touchstone.ops.reports.comparing import Reported
+    from touchstone.ops.reports.earlier import reported
+    from touchstone.ops.store.reports import StoredEntries, choose_earlier
+    from touchstone.ops.suites import suite_settings
+    from touchstone.scorers.reporting import RunFacts
+
+    if against is None or Path(against).is_file() or against.endswith(".json"):
+        return earlier_report(suite, against, max_drop)
+    before = choose_earlier(store, chosen, against)
+    asked = {"concern_id": before.concern_id, "batch_id": against}
+    facts = RunFacts(suite, suite_settings(suite), before.config_digest, datetime.now(UTC), suite_version=before.suite_version, asked=asked)
+    with suite_step(suite, "report"):
+        side = reported(suite.report(StoredEntries(store, before), facts), suite)
+    return Reported(f"batch {against}", side.cases, side.suite_version, side.config_digest)
 
 
 def _facts(suite: "Suite", chosen: "Chosen", concern: str | None, batch: str | None) -> "RunFacts":

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from touchstone.ops.cli import app
+from touchstone.ops.cli.common.options import AgainstOption, MaxDropOption
 from touchstone.ops.cli.common.shared import fail, one_line_errors
 
 if TYPE_CHECKING:
@@ -75,6 +76,8 @@ def score(
     min_pass_rate: GateOption = None,
     observations: ObservationsOption = None,
     jobs: JobsOption = 1,
+    against: AgainstOption = None,
+    max_drop: MaxDropOption = None,
     config: SafeConfigOption = None,
 ) -> None:
     """Score a batch and report it.
@@ -86,7 +89,7 @@ def score(
     """
     from touchstone.ops.batch.cases import Wanted
     from touchstone.ops.batch.run import Run
-    from touchstone.ops.cli.common.scoring import end_with, judged, run_files, tell_problems, write_in
+    from touchstone.ops.cli.common.scoring import compared, earlier_report, end_with, judged, run_files, tell_problems, write_in
     from touchstone.scorers.reporting import Gate
     from touchstone.scorers.safe import SUITE
 
@@ -99,14 +102,15 @@ def score(
             fail("FILE and --data are two sources; give one")
         settings = _settings(config, strict_ah, format, withhold, data)
         destination = _Destination(settings, output)
+        earlier = earlier_report(SUITE, against, max_drop)
         sources = list(_sources(files, concern, batch, settings))
         run = Run(SUITE, settings, jobs, asked={"concern_id": concern, "batch_id": batch}, admit=Wanted(concern, batch) if files else None)
         with _observed(run, observations):
             report, facts = run_files(run, lambda: iter(sources), "cases scored")
-        verdict = judged(SUITE, report, Gate(min_pass_rate))
-        write_in(
-            SUITE, report, destination.places(report.batch.concern_id, facts.generated_at), verdict, verbose=verbose, only=ONLY.get(only or "", frozenset())
-        )
+        comparison = compared(SUITE, report, earlier)
+        verdict = judged(SUITE, report, Gate(min_pass_rate), comparison, max_drop)
+        places = destination.places(report.batch.concern_id, facts.generated_at)
+        write_in(SUITE, report, places, verdict, verbose=verbose, only=ONLY.get(only or "", frozenset()), comparison=comparison)
     tell_problems(run)
     end_with(SUITE, verdict)
 

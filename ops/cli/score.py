@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from touchstone.ops.cli import app
-from touchstone.ops.cli.common.options import FORMAT_HELP, Format
+from touchstone.ops.cli.common.options import FORMAT_HELP, AgainstOption, Format, MaxDropOption
 from touchstone.ops.cli.common.shared import one_line_errors
 
 OutputOption = Annotated[Path | None, typer.Option("--output", "-o", help="File for the report. Default: standard output.", show_default=False)]
@@ -30,6 +30,8 @@ def score(
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Console: list every finding of every case.")] = False,
     concern: Annotated[str | None, typer.Option("--concern", help="Score only the cases of this concern.", show_default=False)] = None,
     batch: Annotated[str, typer.Option("--batch", help="Score only these batches: a name, or a pattern such as 'I25_batch_*' (quote it).")] = "*",
+    against: AgainstOption = None,
+    max_drop: MaxDropOption = None,
     config: SuiteConfigOption = None,
 ) -> None:
     """Score files with a suite and report them, as its worker scores events.
@@ -42,7 +44,7 @@ def score(
     from touchstone.ops.batch.cases import Wanted
     from touchstone.ops.batch.run import Run
     from touchstone.ops.batch.sources import find_sources
-    from touchstone.ops.cli.common.scoring import end_with, judged, paths_of, run_files, tell_left_out, tell_problems, write_in
+    from touchstone.ops.cli.common.scoring import compared, earlier_report, end_with, judged, paths_of, run_files, tell_left_out, tell_problems, write_in
     from touchstone.ops.reports.writing import check_output
     from touchstone.ops.suites import suite_settings_for_files
     from touchstone.scorers.base import ConfigError
@@ -53,6 +55,7 @@ def score(
         loaded = load_suite(suite)
         settings = suite_settings_for_files(loaded, config)
         check_output(output)
+        earlier = earlier_report(loaded, against, max_drop)
         left_out: list[Path] = []
         reads = loaded.read is not None
         sources = list(find_sources(paths_of(files), any_file=reads, hint="name the files", missing_is_error=not reads, left_out=left_out))
@@ -71,7 +74,8 @@ def score(
             raise ConfigError(
                 f"no case to score: the files hold none{' of that concern and batch; check --concern and --batch' if chosen else '; check the paths'}"
             )
-        verdict = judged(loaded, report, Gate(min_pass_rate, allow_unscored=allow_unscored))
-        write_in(loaded, report, [(format.value, output)], verdict, verbose=verbose)
+        comparison = compared(loaded, report, earlier)
+        verdict = judged(loaded, report, Gate(min_pass_rate, allow_unscored=allow_unscored), comparison, max_drop)
+        write_in(loaded, report, [(format.value, output)], verdict, verbose=verbose, comparison=comparison)
     tell_problems(run)
     end_with(loaded, verdict)

@@ -10,6 +10,7 @@ from rich.padding import Padding
 from rich.table import Table as Grid
 from rich.text import Text
 
+from touchstone.ops.reports.changes import comparison_tables, headline, remarks, sparkline, trend_table
 from touchstone.ops.reports.listing import cells_of, choose, columns_of, finding_lines, not_read, origin, passed_over, rate_of, span_of
 from touchstone.scorers.reporting.view import CaseView, LayoutOptions, View
 from touchstone.scorers.reporting.words import counted, visible
@@ -26,6 +27,7 @@ _UNBROKEN_CELLS: Final = 100_000
 _STATES: Final = {"good": "green", "middling": "yellow", "bad": "red"}
 _STATUSES: Final = {"pass": "green", "review": "yellow", "fail": "red", "unscored": "magenta", "error": "red", "passed_over": "dim"}
 _LABELS: Final = {"Pass": "green", "Review": "yellow", "Warn": "yellow", "Fail": "red", "unscored": "magenta"}
+_CHANGES: Final = {"better": "green", "worse": "red", "no clear change": "dim"}
 _VERDICTS: Final = {0: "bold green", 2: "bold yellow"}
 
 
@@ -33,6 +35,26 @@ def console_pieces(view: View, options: LayoutOptions) -> Iterator[str]:
     """Title, figures, tables, cases, what was not read, and the verdict as the last line."""
     for block in _blocks(view, options):
         yield _drawn(block, options)
+
+
+def change_pieces(options: LayoutOptions) -> Iterator[str]:
+    """The comparison and the trend, below a layout of the suite's own."""
+    for block in _changes(options):
+        yield _drawn(block, options)
+
+
+def _changes(options: LayoutOptions) -> Iterator[RenderableType]:
+    """The comparison and the trend, where there are any."""
+    if (comparison := options.comparison) is not None:
+        said = headline(comparison)
+        yield from _titled(said[:1].upper() + said[1:], *(_text(f"  {remark}", "dim") for remark in remarks(comparison)))
+        for table in comparison_tables(comparison):
+            rows = [[_text(cell, _CHANGES.get(cell, "")) for cell in row] for row in table.rows]
+            yield from _titled(table.title, _grid(table.header, rows, table.numeric))
+    if (trend := options.trend) is not None:
+        table = trend_table(trend, spans=False)
+        line = _text(f"  pass rate {sparkline(trend)}", "dim")
+        yield from _titled(table.title, line, _grid(table.header, [[_text(cell) for cell in row] for row in table.rows], table.numeric))
 
 
 def _blocks(view: View, options: LayoutOptions) -> Iterator[RenderableType]:
@@ -51,6 +73,7 @@ def _blocks(view: View, options: LayoutOptions) -> Iterator[RenderableType]:
         yield from _titled(f"Figures{', with the 95% intervals of means' if spans else ''}", _figures(view))
     for table in view.tables:
         yield from _titled(table.title, _grid(table.header, [[_text(cell) for cell in row] for row in table.rows], table.numeric))
+    yield from _changes(options)
     yield from _cases(view, options)
     if problems := not_read(view):
         yield from _titled(f"Not read: {len(problems)}", _lines(problems, PROBLEMS_MAX, "red"))

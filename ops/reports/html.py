@@ -9,6 +9,7 @@ from typing import Final
 from touchstone.ops.reports.charts import histogram as drawn
 from touchstone.ops.reports.charts import label_bar, tone_of
 from touchstone.ops.reports.html_cases import CASES_MAX, Survey, case_rows, code_groups, survey
+from touchstone.ops.reports.html_changes import comparison_section, trend_section
 from touchstone.ops.reports.html_words import plural, shown
 from touchstone.ops.reports.listing import columns_of, not_read, passed_over, rate_of, span_of
 from touchstone.scorers.reporting.view import Figure, LayoutOptions, Table, View
@@ -32,6 +33,10 @@ def html_pieces(view: View, options: LayoutOptions) -> Iterator[str]:
     yield '</div></header>\n<main class="wrap" id="main">\n'
     yield from _labels(view)
     yield from _figures(view.figures)
+    if options.comparison is not None:
+        yield from comparison_section(options.comparison)
+    if options.trend is not None:
+        yield from trend_section(options.trend)
     yield from _distributions(view)
     yield from _findings(view, found)
     yield from _tables(view.tables)
@@ -72,6 +77,8 @@ def _banner(view: View, options: LayoutOptions, found: Survey) -> Iterator[str]:
     yield "</ul>\n"
     sections = (
         ("figures", "Figures", bool(view.figures)),
+        ("against", "Before and now", options.comparison is not None),
+        ("trend", "Trend", options.trend is not None),
         ("distributions", "Distributions", bool(view.distributions)),
         ("findings", "Findings", bool(found.codes)),
         ("tables", "Tables", bool(view.tables)),

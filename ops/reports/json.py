@@ -7,8 +7,8 @@ from typing import Any, Final
 import orjson
 from pydantic import BaseModel
 
+from touchstone.schemas.reports.fields import utc_text
 from touchstone.schemas.reports.intervals import Intervals
-from touchstone.schemas.reports.safe import utc_text
 from touchstone.scorers.base import Suite
 from touchstone.scorers.reporting.report import SuiteReport
 from touchstone.scorers.reporting.verdict import Verdict
@@ -23,10 +23,10 @@ def json_pieces(suite: Suite, report: Any, options: LayoutOptions) -> Iterator[s
         text = report.model_dump_json(indent=2) + "\n"
         yield from (text[place : place + _CHUNK_CHARS] for place in range(0, len(text), _CHUNK_CHARS))
     elif isinstance(report, SuiteReport):
-        yield from _document(_head(report, options.verdict), "results", (result.model_dump(mode="json") for result in report.results))
+        yield from _document(_head(report, options.verdict) | _changes(options), "results", (result.model_dump(mode="json") for result in report.results))
     else:
         view = suite.view(report)
-        yield from _document(_view_head(view, options.verdict), "cases", (_case(case) for case in view.cases))
+        yield from _document(_view_head(view, options.verdict) | _changes(options), "cases", (_case(case) for case in view.cases))
 
 
 def _head(report: SuiteReport, verdict: Verdict) -> dict[str, Any]:
@@ -78,6 +78,11 @@ def _view_head(view: View, verdict: Verdict) -> dict[str, Any]:
     }
 
 
+def _changes(options: LayoutOptions) -> dict[str, Any]:
+    """The comparison and the trend; null where there is none."""
+    return {name: None if part is None else part.model_dump(mode="json") for name, part in (("comparison", options.comparison), ("trend", options.trend))}
+
+
 def _figure(figure: Figure) -> dict[str, Any]:
     """A figure as it is shown, and its interval as numbers."""
     interval = None if figure.interval is None else figure.interval.model_dump(mode="json")
@@ -87,7 +92,7 @@ def _figure(figure: Figure) -> dict[str, Any]:
 def _case(case: CaseView) -> dict[str, Any]:
     """A case of a view, without its cells: they repeat its other fields."""
     document = {one.name: getattr(case, one.name) for one in fields(case) if one.name != "cells"}
-    return {**document, "details": list(case.details), "findings": [finding.model_dump(mode="json") for finding in case.findings]}
+    return {**document, "details": list(case.details), "values": dict(case.values), "findings": [finding.model_dump(mode="json") for finding in case.findings]}
 
 
 def _document(head: Mapping[str, Any], name: str, items: Iterable[Any]) -> Iterator[str]:

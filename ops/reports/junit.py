@@ -6,14 +6,15 @@ suite has the pass rate of its own cases, with its 95 % interval, as properties.
 """
 
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from typing import Final
 from xml.sax.saxutils import escape, quoteattr
 
+from touchstone.ops.reports.changes import word
 from touchstone.ops.reports.listing import finding_lines
 from touchstone.scorers.reporting.intervals import Rate
-from touchstone.scorers.reporting.view import CaseView, View
+from touchstone.scorers.reporting.view import CaseView, LayoutOptions, View
 from touchstone.scorers.reporting.words import visible
 
 FINDINGS_MAX: Final = 50
@@ -27,8 +28,8 @@ _TOTALS: Final = "COUNT(*), SUM(element = 'error'), SUM(element = 'failure'), SU
 _RATE: Final = "SUM(judged AND element = ''), SUM(judged)"
 
 
-def junit_pieces(view: View) -> Iterator[str]:
-    """The XML text. Characters that XML cannot carry are written as escapes.
+def junit_pieces(view: View, options: LayoutOptions | None = None) -> Iterator[str]:
+    """The XML text. Characters that XML cannot carry are written as escapes. The first suite has the comparison and the trend as properties.
 
     Totals stand before the tests, and the tests by their group. So the tests are written to SQLite's own temporary file first, which holds a
     few megabytes in memory however many there are; a library for JUnit holds them all.
@@ -45,7 +46,7 @@ def junit_pieces(view: View) -> Iterator[str]:
             if suite != begun:
                 yield "\t</testsuite>\n" if begun is not None else ""
                 yield f"\t<testsuite name={_quoted(suite)} timestamp={_quoted(view.generated_at)}{_counts(*counts)}>\n"
-                yield _properties(Rate(passed, judged))
+                yield _properties([*_rate(Rate(passed, judged)), *(_changes(options) if begun is None and options is not None else ())])
                 begun = suite
             yield xml
         yield "\t</testsuite>\n" if begun is not None else ""
@@ -57,13 +58,36 @@ def _counts(tests: int, errors: int | None, failures: int | None, skipped: int |
     return f' tests="{tests}" failures="{failures or 0}" errors="{errors or 0}" skipped="{skipped or 0}" time="{round(seconds or 0.0, 3)}"'
 
 
-def _properties(rate: Rate) -> str:
+def _properties(named: Sequence[tuple[str, str]]) -> str:
+    """The properties of a suite; nothing without any."""
+    lines = (f"\t\t\t<property name={_quoted(name)} value={_quoted(value)}/>\n" for name, value in named)
+    return f"\t\t<properties>\n{''.join(lines)}\t\t</properties>\n" if named else ""
+
+
+def _rate(rate: Rate) -> Iterator[tuple[str, str]]:
     """The pass rate of a suite, and both ends of its interval, as ratios; nothing without a case that counts."""
-    if (interval := rate.interval) is None:
-        return ""
-    named = (("pass_rate", rate.share), ("pass_rate_95_low", interval.low), ("pass_rate_95_high", interval.high))
-    lines = (f'\t\t\t<property name="{name}" value="{value:.4f}"/>\n' for name, value in named)
-    return f"\t\t<properties>\n{''.join(lines)}\t\t</properties>\n"
+    if (interval := rate.interval) is not None:
+        yield from (("pass_rate", f"{rate.share:.4f}"), ("pass_rate_95_low", f"{interval.low:.4f}"), ("pass_rate_95_high", f"{interval.high:.4f}"))
+
+
+def _changes(options: LayoutOptions) -> Iterator[tuple[str, str]]:
+    """The comparison of the whole report, and the pass rates of its trend, the oldest first."""
+    if (comparison := options.comparison) is not None:
+        yield "against", comparison.before.name
+        for name, one in (("pass_rate", comparison.pass_rate), *((value.name, value) for value in comparison.values)):
+            if one.before is not None and one.now is not None:
+                yield f"against.{name}_before", f"{one.before:.4f}"
+                yield f"against.{name}_now", f"{one.now:.4f}"
+            if one.difference is not None and one.interval is not None:
+                yield f"against.{name}_difference", f"{one.difference:.4f}"
+                yield f"against.{name}_difference_95_low", f"{one.interval.low:.4f}"
+                yield f"against.{name}_difference_95_high", f"{one.interval.high:.4f}"
+            yield f"against.{name}_change", word(one)
+        yield "against.cases_better", str(comparison.improved)
+        yield "against.cases_worse", str(comparison.worsened)
+    if (trend := options.trend) is not None:
+        rates = (f"{point.name} {'-' if point.pass_rate is None else f'{point.pass_rate:.4f}'}" for point in trend.points)
+        yield "trend.pass_rate", "; ".join(rates)
 
 
 def _tests(view: View) -> Iterator[tuple[str, str, bool, float, str]]:

@@ -1,6 +1,7 @@
 """Every report in every format: the layout that a suite's specification fixes where there is one, else the generic one."""
 
 from collections.abc import Iterator
+from itertools import chain
 from typing import Any, Final
 
 from touchstone.scorers.base import Suite
@@ -14,13 +15,28 @@ FORMATS: Final = tuple(SUFFIXES)
 def lay_out(suite: Suite, report: Any, format: str, options: LayoutOptions) -> Iterator[str]:
     """The report as pieces of text; joined, they end with a newline. Raises `ValueError` for an unknown format.
 
-    `report`: what `suite.report` returned. Memory does not grow with the number of cases, unless the suite's own layout makes it.
+    `report`: what `suite.report` returned. A comparison and a trend follow a console or Markdown layout of the suite's own.
+    Memory does not grow with the number of cases, unless the suite's own layout makes it.
     """
     if format not in SUFFIXES:
         raise ValueError(f"unknown report format {format!r}; known: {', '.join(FORMATS)}")
     if (own := suite.layouts.get(format)) is not None:
-        return iter(own(report, options))
+        return chain(own(report, options), _changes(format, options))
     return _generic(suite, report, format, options)
+
+
+def _changes(format: str, options: LayoutOptions) -> Iterator[str]:
+    """The comparison and the trend for a layout that knows nothing of them. JSON, JUnit and HTML take nothing after their end."""
+    if options.comparison is None and options.trend is None:
+        return
+    if format == "console":
+        from touchstone.ops.reports.console import change_pieces
+
+        yield from change_pieces(options)
+    elif format == "markdown":
+        from touchstone.ops.reports.markdown import changes
+
+        yield from changes(options)
 
 
 def _generic(suite: Suite, report: Any, format: str, options: LayoutOptions) -> Iterator[str]:
@@ -37,7 +53,7 @@ def _generic(suite: Suite, report: Any, format: str, options: LayoutOptions) -> 
         case "junit":
             from touchstone.ops.reports.junit import junit_pieces
 
-            return junit_pieces(suite.view(report))
+            return junit_pieces(suite.view(report), options)
         case "html":
             from touchstone.ops.reports.html import html_pieces
 

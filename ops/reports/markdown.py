@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
+from touchstone.ops.reports.changes import comparison_tables, headline, remarks, trend_table
 from touchstone.ops.reports.listing import cells_of, choose, columns_of, grave, needs_attention, not_read, origin, passed_over, rate_of, span_of
 from touchstone.schemas.result import Finding
 from touchstone.scorers.reporting.view import CaseView, LayoutOptions, View
@@ -38,8 +39,21 @@ def markdown_pieces(view: View, options: LayoutOptions) -> Iterator[str]:
     yield from _figures(view)
     for table in view.tables:
         yield from _section(table.title, table.header, table.rows, table.numeric)
+    yield from changes(options)
     yield from _cases(view, options)
     yield from _section("Not read", ("Where", "What"), not_read(view))
+
+
+def changes(options: LayoutOptions) -> Iterator[str]:
+    """The comparison with an earlier batch, and the trend."""
+    if (comparison := options.comparison) is not None:
+        yield f"\n## Before and now\n\n{escaped(_sentence(headline(comparison)))}\n"
+        yield from (f"{escaped(remark)}\n" for remark in remarks(comparison))
+        for place, table in enumerate(comparison_tables(comparison)):
+            yield from _section(table.title if place else "", table.header, table.rows, table.numeric)
+    if (trend := options.trend) is not None:
+        table = trend_table(trend)
+        yield from _section(table.title, table.header, table.rows, table.numeric)
 
 
 def _figures(view: View) -> Iterator[str]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Self
 
-from sqlalchemy import Connection, func, or_, select
+from sqlalchemy import ColumnElement, Connection, func, or_, select
 
 from touchstone.ops.store.engine import reading, translated
 from touchstone.ops.store.results import ResultStore
@@ -101,6 +101,22 @@ def choose(store: ResultStore, wanted: Wanted) -> Chosen:
     return Chosen(wanted.suite, *way, keys, len(ways) - 1)
 
 
+def choose_earlier(store: ResultStore, now: Chosen, batch: str) -> Chosen:
+    """An earlier batch, or a pattern of some, to compare with: of the same concern, scored in the same way if it can be. Raises `ConfigError`."""
+    known = [(key, scored_at) for key, scored_at in _groups(store, now.suite) if now.keys is None or now.concern_id in {None, key.concern_id}]
+    matching = [(key, scored_at) for key, scored_at in known if fnmatchcase(key.batch_id, batch)]
+    if not matching:
+        names = _names(sorted({key.batch_id for key, _ in known}))
+        raise ConfigError(f"--against {batch}: the store has no such batch of the concern (it holds {names or 'none'}); name one of these, or a JSON report")
+    ways = {(key.suite_version, key.config_digest): scored_at for key, scored_at in sorted(matching, key=lambda pair: pair[1])}
+    same = (now.suite_version, now.config_digest)
+    way = same if same in ways else max(ways, key=lambda pair: (ways[pair], pair))
+    keys = tuple(sorted(key for key, _ in matching if (key.suite_version, key.config_digest) == way))
+    if way == same and (now.keys is None or set(keys) & set(now.keys)):
+        raise ConfigError(f"--against {batch}: it is part of what is reported; choose the batch to report with --batch, and an earlier one with --against")
+    return Chosen(now.suite, *way, keys)
+
+
 def _choose_all(store: ResultStore, wanted: Wanted) -> Chosen:
     """All results of the way that scored last, of those that were asked for."""
     columns = (results.c.suite_version, results.c.config_digest)
@@ -113,6 +129,15 @@ def _choose_all(store: ResultStore, wanted: Wanted) -> Chosen:
         raise ConfigError(f"the store holds no result of suite {wanted.suite}{' that was scored so' if found else ''}; {reason}")
     _, version, digest = max(matching)
     return Chosen(wanted.suite, version, digest, None, len(matching) - 1)
+
+
+def conditions(chosen: Chosen) -> Sequence[ColumnElement[bool]]:
+    """What the rows of the chosen results fulfil."""
+    found = [results.c.suite == chosen.suite, results.c.suite_version == chosen.suite_version, results.c.config_digest == chosen.config_digest]
+    if chosen.keys is not None:
+        ids = [key.report_id for key in chosen.keys]
+        found.append(or_(*(results.c.report_id.in_(ids[at : at + _KEYS_PER_QUERY_MAX]) for at in range(0, len(ids), _KEYS_PER_QUERY_MAX))))
+    return found
 
 
 def _groups(store: ResultStore, suite: str) -> list[tuple[BatchKey, int]]:
@@ -148,13 +173,7 @@ class StoredEntries:
 
     def __iter__(self) -> Iterator[ScoreResult]:
         """The result events, as they were. Raises `ConfigError` for a damaged one."""
-        chosen = self._chosen
-        query = select(results).where(
-            results.c.suite == chosen.suite, results.c.suite_version == chosen.suite_version, results.c.config_digest == chosen.config_digest
-        )
-        if chosen.keys is not None:
-            ids = [key.report_id for key in chosen.keys]
-            query = query.where(or_(*(results.c.report_id.in_(ids[at : at + _KEYS_PER_QUERY_MAX]) for at in range(0, len(ids), _KEYS_PER_QUERY_MAX))))
+        query = select(results).where(*conditions(self._chosen))
         query = query.order_by(results.c.source_topic, results.c.source_partition, results.c.source_offset)
         query = query.execution_options(yield_per=_ROWS_PER_FETCH)
         with nullcontext(self._held) if self._held is not None else reading(self._store.engine) as connection, translated():

@@ -5,8 +5,8 @@ from typing import Annotated, Literal
 from pydantic import ConfigDict, Field, FiniteFloat
 
 from touchstone.schemas.base import Outbound
+from touchstone.schemas.reports.fields import Count, Ratio
 from touchstone.schemas.reports.intervals import Interval
-from touchstone.schemas.reports.safe import Count, Ratio
 from touchstone.schemas.result import Finding, Label, NotChecked
 from touchstone.schemas.trace import ClinicalFormat
 

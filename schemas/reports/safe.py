@@ -1,27 +1,15 @@
 """SAFE v0 reports of one case and of a batch. Field names are the specification's."""
 
-from datetime import UTC, datetime
-from typing import Annotated, Literal
+from typing import Literal
 
-from pydantic import ConfigDict, Field, FiniteFloat, PlainSerializer, WithJsonSchema
+from pydantic import ConfigDict, Field, FiniteFloat
 
 from touchstone.schemas.base import Outbound
+from touchstone.schemas.reports.changes import Comparison, Trend
+from touchstone.schemas.reports.fields import Count, Ratio, UtcTime
 from touchstone.schemas.reports.intervals import Interval, Intervals
 
 SafeV0Label = Literal["Pass", "Review", "Fail"]
-Ratio = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
-Count = Annotated[int, Field(ge=0)]
-
-
-def utc_text(moment: datetime) -> str:
-    """ISO 8601 in UTC to the second, with `Z`, as in the example of SAFE v0 §5.1. A naive time is taken as UTC."""
-    aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-    return aware.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
-UtcTime = Annotated[
-    datetime, PlainSerializer(utc_text, return_type=str, when_used="json"), WithJsonSchema({"type": "string", "format": "date-time"}, mode="serialization")
-]
 
 
 class SafeV0Scores(Outbound):
@@ -199,7 +187,11 @@ class SafeV0Intervals(Intervals):
 
 
 class SafeV0JsonReport(Outbound):
-    """The JSON report of §5.1, with `pass_rates`, `label_distribution`, `thresholds`, `errors` and `intervals` (None in reports of older versions)."""
+    """The JSON report of §5.1, with fields of ours from `pass_rates` on.
+
+    `intervals`, `suite_version` and `config_digest` are None or empty in reports of older versions. `comparison`: with an earlier batch, where one was named;
+    `trend`: over time, where the store holds more than one point.
+    """
 
     report_type: Literal["SAFE_v0"] = "SAFE_v0"
     generated_at: UtcTime
@@ -214,6 +206,10 @@ class SafeV0JsonReport(Outbound):
     results: tuple[SafeV0Result, ...]
     failure_analysis: SafeV0FailureAnalysis
     errors: tuple[SafeV0CaseError, ...]
+    suite_version: str = ""
+    config_digest: str = ""
+    comparison: Comparison | None = None
+    trend: Trend | None = None
     intervals: SafeV0Intervals | None = None
 
 

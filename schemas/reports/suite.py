@@ -7,8 +7,9 @@ from pydantic import Field, FiniteFloat
 from pydantic.json_schema import WithJsonSchema
 
 from touchstone.schemas.base import Outbound
+from touchstone.schemas.reports.changes import Comparison, Trend
+from touchstone.schemas.reports.fields import Count, Ratio
 from touchstone.schemas.reports.intervals import Interval, Intervals
-from touchstone.schemas.reports.safe import Count, Ratio
 from touchstone.schemas.result import Finding, Label, Problem, ScoreResult
 
 #: A moment that is written as it is, in UTC.
@@ -74,7 +75,8 @@ class SuiteReportDocument(Outbound):
     """The report of a batch of any suite, its results last.
 
     `total`: cases, of which `scored` could be scored; `labels`, `codes`, `unscored` (why not): name → cases. `means`: value → mean over the `counts` cases
-    that have it. `problems`: the first of the inputs that could not be read; `problem_count` counts all.
+    that have it. `problems`: the first of the inputs that could not be read; `problem_count` counts all. `comparison`: with an earlier batch, where one was
+    named; `trend`: over time, where the store holds more than one point. Both are null elsewhere.
     """
 
     suite: str
@@ -98,6 +100,8 @@ class SuiteReportDocument(Outbound):
     passed_over: Count
     problem_count: Count
     problems: tuple[ProblemDocument, ...]
+    comparison: Comparison | None = None
+    trend: Trend | None = None
     results: tuple[ScoreResult, ...]
 
 
@@ -127,7 +131,7 @@ class TableDocument(Outbound):
 
 
 class CaseDocument(Outbound):
-    """One case as it is shown."""
+    """One case as it is shown. `ids`: by which reports recognise it, the lasting one first. `values`: component → number."""
 
     name: str
     label: Label
@@ -140,6 +144,9 @@ class CaseDocument(Outbound):
     findings_dropped: Count
     details: tuple[str, ...]
     duration_s: FiniteFloat
+    ids: tuple[str, ...] = ()
+    values: dict[str, FiniteFloat] = Field(default_factory=dict)
+    codes: tuple[str, ...] = ()
 
 
 class ViewDocument(Outbound):
@@ -160,4 +167,6 @@ class ViewDocument(Outbound):
     tables: tuple[TableDocument, ...]
     distributions: tuple[DistributionDocument, ...]
     problems: tuple[ProblemDocument, ...]
+    comparison: Comparison | None = None
+    trend: Trend | None = None
     cases: tuple[CaseDocument, ...]

@@ -5,8 +5,9 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, FiniteFloat
 
 from touchstone.schemas.base import Outbound
+from touchstone.schemas.reports.changes import Comparison, Trend
+from touchstone.schemas.reports.fields import Count, UtcTime
 from touchstone.schemas.reports.intervals import Intervals
-from touchstone.schemas.reports.safe import Count, UtcTime
 from touchstone.schemas.result import Failure, Finding, Label, NotChecked
 
 
@@ -87,6 +88,7 @@ class LossReport(Outbound):
     `configuration`: the settings that change scores; `config_digest` is made of them. `hard_fails`: rule → cases; `conflicts`: code → cases.
     `unscored`: code → cases. `worst`: the highest losses, worst first. `results`: every case, in the order of the files.
     `intervals`: of the pass rate, of the mean loss (`loss`) and of the components' means; None in reports of older versions.
+    `comparison`: with an earlier batch, where one was named; `trend`: over time, where the store holds more than one point.
     """
 
     report_type: Literal["summary_loss"] = "summary_loss"
@@ -108,3 +110,5 @@ class LossReport(Outbound):
     results: tuple[LossResult, ...]
     errors: tuple[LossError, ...]
     intervals: Intervals | None = None
+    comparison: Comparison | None = None
+    trend: Trend | None = None

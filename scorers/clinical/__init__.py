@@ -65,6 +65,7 @@ SUITE = Suite(
     event=reporting.event,
     event_model=ClinicalEvent,
     report_model=list[WrittenEntry],
+    reported_cases=reporting.cases_of,
     layouts=reporting.LAYOUTS,
     samples=samples.samples,
     doctor=checkup.doctor,

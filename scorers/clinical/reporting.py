@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from touchstone.schemas.reports.clinical import ClinicalEntry, ClinicalSummary, JudgedFile
-from touchstone.schemas.reports.safe import utc_text
+from touchstone.schemas.reports.fields import utc_text
 from touchstone.schemas.result import ScoreResult, SourceRef
 from touchstone.scorers.clinical.console import console_pieces
 from touchstone.scorers.clinical.entries import Entry, judged_files
@@ -310,10 +310,17 @@ def _case(judged: JudgedFile) -> CaseView:
         cells=(entry.file, format_text(entry), entry.label, valid, *scores, why),
         summary=scores_text(entry),
         why=why,
+        ids=(entry.file,),
+        values=entry.scores,
         findings=entry.findings,
         findings_dropped=entry.findings_dropped,
         duration_s=judged.duration_s,
     )
+
+
+def cases_of(document: Iterable[ClinicalEntry]) -> Iterator[CaseView]:
+    """The cases of an earlier JSON report. It does not say how a file without a score counted."""
+    return (_case(JudgedFile(entry=entry, outcome="unvalidated" if entry.label == "unscored" else "validated")) for entry in document)
 
 
 def json_pieces(report: ClinicalReport, _: LayoutOptions) -> Iterator[str]:
@@ -337,4 +344,4 @@ def entry_document(entry: ClinicalEntry) -> dict[str, Any]:
 
 
 LAYOUTS = {"console": console_pieces, "json": json_pieces}
-__all__ = ["COLUMNS", "LAYOUTS", "ClinicalReport", "event", "group", "report", "verdict", "view"]
+__all__ = ["COLUMNS", "LAYOUTS", "ClinicalReport", "cases_of", "event", "group", "report", "verdict", "view"]

@@ -3,6 +3,10 @@
 Means have the bias-corrected and accelerated bootstrap interval (BCa: Efron 1987), by resampling up to `RESAMPLED_MAX` values. Of more values the
 interval is calculated: the same adjustment, on the Cornish-Fisher expansion of the bootstrap distribution (Hall 1992), so that a hundred thousand
 values cost milliseconds. Few cases make a rough interval: of two it is their range.
+
+The difference of two rates has Newcombe's interval, made of both Wilson intervals (Statistics in Medicine 17, 1998: pages 873 and, for paired rates,
+2635). That of two means is made of their bootstrap intervals in the same way (Zou and Donner 2008), or, where every case is on both sides, is that of the
+mean of the cases' differences.
 """
 
 import math
@@ -11,7 +15,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from operator import mul
 from random import Random
-from statistics import NormalDist
+from statistics import NormalDist, StatisticsError, fmean
+from statistics import correlation as pearson
 from typing import Final
 
 from touchstone.schemas.reports.intervals import Interval
@@ -81,6 +86,85 @@ def mean_interval(values: Iterable[float]) -> Interval | None:
     ends = _resampled(deviations, acceleration) if count <= RESAMPLED_MAX else _expanded(math.sqrt(square) / count, acceleration)
     low, high = (min(most, max(least, mean + end * scale)) for end in ends)
     return Interval(low=low, high=high)
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """How cases that are on both sides of a comparison count: on both, only before, only now, on neither."""
+
+    both: int = 0
+    before: int = 0
+    now: int = 0
+    neither: int = 0
+
+    @property
+    def total(self) -> int:
+        """All of them."""
+        return self.both + self.before + self.now + self.neither
+
+    @property
+    def correlation(self) -> float:
+        """Their phi coefficient, less a correction for few cases where it is positive (Newcombe's method 10)."""
+        square = (self.both + self.before) * (self.now + self.neither) * (self.both + self.now) * (self.before + self.neither)
+        excess: float = self.both * self.neither - self.before * self.now
+        if excess > 0:
+            excess = max(0.0, excess - self.total / 2)
+        return excess / math.sqrt(square) if square else 0.0
+
+
+def rate_difference(before: Rate, now: Rate, pairs: Pairs | None = None) -> Interval | None:
+    """The interval of the difference of two rates, now less before; None where one is of nothing.
+
+    `pairs`: cases that are on both sides. Where only some are, their correlation weighs as much as their share.
+    """
+    one, other = before.interval, now.interval
+    if one is None or other is None:
+        return None
+    correlation = _weighed(pairs.correlation, pairs.total, before.total, now.total) if pairs is not None else 0.0
+    low, high = _combined((before.share, one), (now.share, other), correlation)
+    return Interval(low=max(-1.0, low), high=min(1.0, high))
+
+
+def mean_difference(before: Sequence[float], now: Sequence[float], pairs: Sequence[tuple[float, float]] = ()) -> Interval | None:
+    """The interval of the difference of two means, now less before; None where one is of fewer than two values.
+
+    `pairs`: both values of the cases that are on both sides. Where that is every case, it is the interval of the mean of their differences.
+    """
+    if len(pairs) == len(before) == len(now):
+        changes = [other - one for one, other in pairs]
+        return mean_interval(changes) if all(map(math.isfinite, changes)) else None
+    one, other = mean_interval(before), mean_interval(now)
+    if one is None or other is None:
+        return None
+    correlation = _weighed(_correlation(pairs), len(pairs), len(before), len(now))
+    low, high = _combined((fmean(before), one), (fmean(now), other), correlation)
+    return Interval(low=low, high=high) if math.isfinite(low) and math.isfinite(high) else None
+
+
+def _correlation(pairs: Sequence[tuple[float, float]]) -> float:
+    """Pearson's; 0 where one side does not vary."""
+    try:
+        return pearson(*zip(*pairs, strict=True))
+    except (StatisticsError, OverflowError, TypeError):
+        return 0.0
+
+
+def _weighed(correlation: float, pairs: int, before: int, now: int) -> float:
+    """The correlation of two means of which so many values are pairs."""
+    return correlation * pairs / math.sqrt(before * now)
+
+
+def _combined(before: tuple[float, Interval], now: tuple[float, Interval], correlation: float) -> tuple[float, float]:
+    """Both ends for a difference, from either side's figure and interval."""
+    (one, around), (other, about) = before, now
+    low = _joint(other - about.low, around.high - one, correlation)
+    high = _joint(about.high - other, one - around.low, correlation)
+    return other - one - low, other - one + high
+
+
+def _joint(one: float, other: float, correlation: float) -> float:
+    """The margin of a difference, from those of its parts."""
+    return math.sqrt(max(0.0, one * one - 2 * correlation * one * other + other * other))
 
 
 def _resampled(deviations: Sequence[float], acceleration: float) -> tuple[float, float]:

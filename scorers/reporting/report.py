@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, get_args
 
+from touchstone.schemas.reports.fields import utc_text
 from touchstone.schemas.reports.intervals import Interval, Intervals
-from touchstone.schemas.reports.safe import utc_text
 from touchstone.schemas.result import Label, Problem, ScoreResult
 from touchstone.scorers.reporting.intervals import Rate, mean_intervals
 from touchstone.scorers.reporting.verdict import Gate, Verdict, verdict_by_labels
@@ -312,6 +312,8 @@ def case_view(result: ScoreResult, suite: Suite) -> CaseView:
         cells=(name, result.label, *scores, why),
         summary=", ".join(f"{column.heading} {score}" for column, score in zip(columns, scores, strict=True) if column.value in result.values),
         why=why,
+        ids=tuple(filter(None, (result.case_id, result.event_id))),
+        values=result.values,
         findings=result.findings,
         duration_s=sum(result.duration_ms.values()) / 1000,
     )

@@ -2,8 +2,11 @@
 
 from dataclasses import dataclass
 
+from touchstone.schemas.reports.changes import Comparison
 from touchstone.scorers.reporting.words import counted, percent
 
+#: A difference of shares is rounded: below this it still meets the gate.
+_ROUNDING = 1e-9
 EXIT_PASS, EXIT_FAIL, EXIT_REVIEW, EXIT_ERROR = 0, 1, 2, 3
 
 
@@ -68,3 +71,17 @@ def verdict_by_labels(
     if review:
         return Verdict("REVIEW", f"{review} of {counted(scored, noun)} to review, none failed", EXIT_REVIEW)
     return Verdict("PASS", f"{counted(scored, noun)} passed", EXIT_PASS)
+
+
+def with_drop(verdict: Verdict, gate: Gate | None, comparison: Comparison, max_drop: float) -> Verdict:
+    """The verdict where the pass rate may fall by at most `max_drop`, a ratio. An error stays one, and so does a gate that was not reached."""
+    if verdict.exit_code == EXIT_ERROR:
+        return verdict
+    rate = comparison.pass_rate
+    if rate.difference is None:
+        return Verdict("ERROR", "no pass rate to compare with: the earlier report has no scored case", EXIT_ERROR)
+    told = f"pass rate {100 * rate.difference:+.1f} points since the earlier batch, a drop of at most {100 * max_drop:g} asked"
+    if comparison.drop > max_drop + _ROUNDING:
+        return Verdict("FAIL", told, EXIT_FAIL)
+    has_gate = gate is not None and (gate.min_pass_rate is not None or bool(gate.max_mean))
+    return Verdict(verdict.word, f"{verdict.reason}; {told}", verdict.exit_code) if has_gate else Verdict("PASS", told, EXIT_PASS)

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from touchstone.schemas.reports.changes import Comparison, Trend
 from touchstone.schemas.reports.intervals import Interval
 from touchstone.schemas.result import Finding, Label, Problem
 from touchstone.scorers.reporting.intervals import Rate
@@ -30,7 +31,8 @@ class Group:
 class LayoutOptions:
     """Options of a layout beyond its view. `colour`, `width` (cells of a line; None breaks none): of a terminal.
 
-    `verdict`: how the report ends. `only`: statuses of the cases that are listed; empty: all of them.
+    `verdict`: how the report ends. `only`: statuses of the cases that are listed; empty: all of them. `comparison`: with an earlier batch.
+    `trend`: over time.
     """
 
     verdict: Verdict
@@ -38,6 +40,8 @@ class LayoutOptions:
     colour: bool = False
     width: int | None = None
     only: frozenset[str] = frozenset()
+    comparison: Comparison | None = None
+    trend: Trend | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +96,8 @@ class CaseView:
     `name`: its name for people, unique in the report where possible. `group`: under which heading JUnit and HTML list it.
     `cells`: texts of the view's `case_columns`. `summary`: its scores in one line. `why`: why it does not pass, in short.
     `status`: how it counts; `passed_over` is listed and not counted.
+    `ids`: what it is recognised by in another report, the most lasting first. `values`: component → number. `codes`: of what was found in it; where
+    they are not given, those of its findings.
     """
 
     name: str
@@ -106,6 +112,9 @@ class CaseView:
     findings_dropped: int = 0
     details: Sequence[str] = ()
     duration_s: float = 0.0
+    ids: Sequence[str] = ()
+    values: Mapping[str, float] = field(default_factory=dict)
+    codes: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)

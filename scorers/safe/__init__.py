@@ -48,6 +48,7 @@ SUITE = Suite(
     event=reporting.event,
     event_model=SafeV0Event,
     report_model=SafeV0JsonReport,
+    reported_cases=reporting.cases_of,
     layouts=reporting.LAYOUTS,
     report_type="safe:v0:result",
     samples=samples,

@@ -6,6 +6,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from touchstone.schemas.reports.fields import utc_text
 from touchstone.schemas.reports.safe import (
     SafeV0BatchReport,
     SafeV0CaseError,
@@ -14,7 +15,6 @@ from touchstone.schemas.reports.safe import (
     SafeV0JsonReport,
     SafeV0Label,
     SafeV0Result,
-    utc_text,
 )
 from touchstone.schemas.result import Problem, ScoreResult, place_of
 from touchstone.scorers.base import ConfigError
@@ -42,6 +42,8 @@ from touchstone.scorers.safe.report import build_report, intervals_of, result_of
 from touchstone.scorers.safe.settings import METRICS, SafeSettings
 
 COLUMNS = tuple(Column(name, name) for name in (*METRICS, "composite"))
+#: Codes of the findings of each metric, in their order.
+CODES = ("cr_missing", "ah_violation", "ac_missing")
 ISSUES_MAX = 10
 _NAMES_SHOWN_MAX = 8
 _STATUS: Mapping[SafeV0Label, Any] = {"Pass": "pass", "Review": "review", "Fail": "fail"}
@@ -108,7 +110,7 @@ def event(tally: Tally | SuiteReport) -> dict[str, Any]:
     return told
 
 
-def json_pieces(report: SafeReport, _: LayoutOptions) -> Iterator[str]:
+def json_pieces(report: SafeReport, options: LayoutOptions) -> Iterator[str]:
     """The document of §5.1, two spaces deep, field order as in the specification; numbers are not rounded."""
     batch = report.batch
     document = SafeV0JsonReport(
@@ -130,10 +132,19 @@ def json_pieces(report: SafeReport, _: LayoutOptions) -> Iterator[str]:
         ),
         errors=batch.errors,
         intervals=intervals_of(batch),
+        suite_version=report.facts.version,
+        config_digest=report.facts.config_digest,
+        comparison=options.comparison,
+        trend=options.trend,
     )
     # Two pieces: the text may be large, and one would be a copy of it.
     yield document.model_dump_json(indent=2)
     yield "\n"
+
+
+def cases_of(document: SafeV0JsonReport) -> Iterator[CaseView]:
+    """The cases of an earlier JSON report, as the view of a report has them."""
+    return (_case(result, document.concern_id) for result in document.results)
 
 
 def console_pieces(report: SafeReport, options: LayoutOptions) -> Iterator[str]:
@@ -229,6 +240,9 @@ def _case(result: SafeV0Result, concern_id: str) -> CaseView:
         class_name=f"{concern_id}.{result.archetype}",
         cells=(result.test_id, result.archetype, *scores, result.label),
         summary=", ".join(f"{column.heading} {score}" for column, score in zip(COLUMNS, scores, strict=True)),
+        ids=(result.test_id,),
+        values=result.scores.model_dump(),
+        codes=tuple(code for code, (_, texts) in zip(CODES, parts, strict=True) if texts),
         why=", ".join(f"{name} {len(texts)}" for name, texts in parts if texts),
         details=tuple(f"{name}: {text}" for name, texts in parts for text in texts),
     )
@@ -240,4 +254,4 @@ def _names(names: list[str]) -> str:
     return ", ".join(names[:_NAMES_SHOWN_MAX]) + (f" and {rest} more" if rest > 0 else "")
 
 
-__all__ = ["COLUMNS", "LAYOUTS", "SafeReport", "event", "report", "verdict", "view"]
+__all__ = ["COLUMNS", "LAYOUTS", "SafeReport", "cases_of", "event", "report", "verdict", "view"]

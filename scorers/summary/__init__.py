@@ -123,6 +123,7 @@ SUITE = Suite(
     verdict=batch.verdict,
     view=batch.view,
     report_model=LossReport,
+    reported_cases=batch.cases_of,
     layouts=batch.LAYOUTS,
     samples=samples,
 )

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC
 from typing import Any
 
+from touchstone.schemas.reports.fields import utc_text
 from touchstone.schemas.reports.intervals import Intervals
-from touchstone.schemas.reports.safe import utc_text
 from touchstone.schemas.reports.summary import LossCase, LossComponent, LossError, LossLabels, LossReport, LossResult, LossSpread
 from touchstone.schemas.result import Problem, ScoreResult, place_of
 from touchstone.scorers.reporting import (
@@ -177,9 +177,15 @@ def verdict(report: LossReport, gate: Gate | None = None) -> Verdict:
     return Verdict("PASS", told, EXIT_PASS) if report.loss.mean <= limit + ROUNDING else Verdict("FAIL", told, EXIT_FAIL)
 
 
-def json_pieces(report: LossReport, _: LayoutOptions) -> Iterable[str]:
+def json_pieces(report: LossReport, options: LayoutOptions) -> Iterable[str]:
     """The report as it is, two spaces deep; numbers are not rounded."""
-    yield report.model_dump_json(indent=2) + "\n"
+    whole = report.model_copy(update={"comparison": options.comparison, "trend": options.trend})
+    yield whole.model_dump_json(indent=2) + "\n"
+
+
+def cases_of(document: LossReport) -> Iterable[CaseView]:
+    """The cases of an earlier JSON report."""
+    return (_case(result) for result in document.results)
 
 
 LAYOUTS = {"json": json_pieces}
@@ -267,5 +273,7 @@ def _case(result: LossResult) -> CaseView:
         cells=_row(result),
         summary=told,
         why=_why(result),
+        ids=tuple(filter(None, (result.case_id, result.event_id))),
+        values=result.values,
         findings=result.findings,
     )

@@ -1,6 +1,9 @@
 """Options that several commands have."""
 
 from enum import StrEnum
+from typing import Annotated
+
+import typer
 
 FORMAT_HELP = "How the report is written: console, json, markdown, junit or html (one self-contained page)."
 
@@ -13,3 +16,13 @@ class Format(StrEnum):
     markdown = "markdown"
     junit = "junit"
     html = "html"
+
+
+AgainstOption = Annotated[str | None, typer.Option("--against", help="Compare with this earlier JSON report of the suite.", show_default=False)]
+AgainstBatchOption = Annotated[
+    str | None, typer.Option("--against", help="Compare with this earlier batch of the store, or JSON report (FILE.json).", show_default=False)
+]
+MaxDropOption = Annotated[
+    float | None,
+    typer.Option("--max-drop", min=0.0, max=1.0, help="Gate, with --against: exit 1 if the pass rate fell by more than this (0-1).", show_default=False),
+]

@@ -13,6 +13,8 @@ from touchstone.ops.cli.common.shared import fail, one_line
 if TYPE_CHECKING:
     from touchstone.ops.batch.run import Run
     from touchstone.ops.batch.sources import Source
+    from touchstone.ops.reports.comparing import Reported
+    from touchstone.schemas.reports.changes import Comparison, Trend
     from touchstone.scorers.base import Suite
     from touchstone.scorers.reporting import Gate, RunFacts, Verdict
 
@@ -102,7 +104,15 @@ def tell_left_out(left_out: Sequence[Path]) -> None:
 
 
 def write_in(
-    suite: "Suite", report: Any, formats: Sequence[tuple[str, Path | None]], verdict: "Verdict", *, verbose: bool = False, only: frozenset[str] = frozenset()
+    suite: "Suite",
+    report: Any,
+    formats: Sequence[tuple[str, Path | None]],
+    verdict: "Verdict",
+    *,
+    verbose: bool = False,
+    only: frozenset[str] = frozenset(),
+    comparison: "Comparison | None" = None,
+    trend: "Trend | None" = None,
 ) -> None:
     """The report in each format, whole or not at all: to its file, or to standard output (None, `-`). Files are named on standard error."""
     from touchstone.ops.cli.common.terminal import STANDARD_OUTPUT, has_colour, width_of
@@ -111,7 +121,7 @@ def write_in(
     from touchstone.scorers.reporting import LayoutOptions, visible
 
     for form, output in formats:
-        options = LayoutOptions(verdict, verbose=verbose, colour=has_colour(output), width=width_of(output), only=only)
+        options = LayoutOptions(verdict, verbose=verbose, colour=has_colour(output), width=width_of(output), only=only, comparison=comparison, trend=trend)
         with suite_step(suite, "view"):
             write_report(lay_out(suite, report, form, options), output)
         if output is not None and output != STANDARD_OUTPUT:
@@ -124,10 +134,36 @@ def end_with(suite: "Suite", verdict: "Verdict") -> NoReturn:
     raise typer.Exit(verdict.exit_code)
 
 
-def judged(suite: "Suite", report: Any, gate: "Gate | None" = None) -> "Verdict":
-    """The suite's verdict on its report."""
+def judged(suite: "Suite", report: Any, gate: "Gate | None" = None, comparison: "Comparison | None" = None, max_drop: float | None = None) -> "Verdict":
+    """The suite's verdict on its report; with `max_drop`, what the pass rate lost since the earlier batch is a gate beside the others."""
+    from touchstone.scorers.reporting.verdict import with_drop
+
     with suite_step(suite, "verdict"):
-        return suite.verdict(report, gate)
+        verdict = suite.verdict(report, gate)
+    return verdict if comparison is None or max_drop is None else with_drop(verdict, gate, comparison, max_drop)
+
+
+def earlier_report(suite: "Suite", against: str | None, max_drop: float | None) -> "Reported | None":
+    """The earlier report that `--against` names, read before anything is scored. Raises `ConfigError`."""
+    from touchstone.ops.reports.earlier import read_report
+    from touchstone.scorers.base import ConfigError
+
+    if against is None:
+        if max_drop is not None:
+            raise ConfigError("--max-drop needs an earlier batch; name one with --against")
+        return None
+    return read_report(Path(against), suite)
+
+
+def compared(suite: "Suite", report: Any, earlier: "Reported | None") -> "Comparison | None":
+    """The report compared with an earlier one, where there is one."""
+    if earlier is None:
+        return None
+    from touchstone.ops.reports.comparing import compare
+    from touchstone.ops.reports.earlier import reported
+
+    with suite_step(suite, "view"):
+        return compare(suite, earlier, reported(report, suite))
 
 
 def paths_of(files: Sequence[str]) -> list[Path]:
