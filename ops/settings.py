@@ -10,12 +10,13 @@ from typing import Any
 from touchstone.ops.json_documents import read_text
 from touchstone.schemas.settings.house import KafkaSettings, Settings
 from touchstone.scorers.base import ConfigError
+from touchstone.scorers.judges.settings import check_names, judge_names
 from touchstone.scorers.settings import COMMAND_LINE, IN_A_FILE, Key, Layer, environment, in_files, merged, nested, settled, variables
 
 DOCUMENT_NAME = "touchstone.toml"
 PREFIX = "TOUCHSTONE_"
-#: Variables that are read elsewhere, or by people's tools, and are therefore not settings. TOUCHSTONE_DATA is the tests'.
-NOT_SETTINGS = frozenset({"TOUCHSTONE_CONFIG", "TOUCHSTONE_DATA", "TOUCHSTONE_DEBUG"})
+#: Variables that are read elsewhere (a judge's by the suites), or by people's tools, and are therefore not settings. TOUCHSTONE_DATA is the tests'.
+NOT_SETTINGS = frozenset({"TOUCHSTONE_CONFIG", "TOUCHSTONE_DATA", "TOUCHSTONE_DEBUG"}) | judge_names()
 KAFKA_PREFIX = "KAFKA_"
 #: The customary names besides Touchstone's own; TOUCHSTONE_KAFKA_… wins over KAFKA_….
 CUSTOMARY: dict[str, Key] = {f"{KAFKA_PREFIX}{field.upper()}": ("kafka", field) for field in KafkaSettings.model_fields}
@@ -58,6 +59,7 @@ def suspicious(env: Mapping[str, str]) -> list[str]:
 
 def _layers(overrides: Mapping[str, Any] | None, env: Mapping[str, str], document: Path | None) -> list[Layer]:
     """Document, environment and command line, the last one on top."""
+    check_names(env)
     return [
         *_document(env, document),
         *environment(env, Settings, VARIABLES, PREFIX, ignored=NOT_SETTINGS, verbatim=True, read_file=lambda path: Path(path).read_text(encoding="utf-8")),

@@ -349,7 +349,7 @@ class _Case(Generic[VerdictT]):
             judge.settled.clear()
             await judge.settled.wait()
         self.awaits_budget = False
-        return OverBudget(judge.budget.resets_in_s()) if told == "exhausted" else told  # type: ignore[return-value]
+        return OverBudget(judge.budget.resets_in_s()) if told == "exhausted" else told
 
     def _settle(self, reservation: Reservation | None, told: Mapping[str, Any] | Fault | None, tokens_max: int) -> None:
         """Count what a request has cost; None: it was cancelled. Where the server does not say, it is the most that it may have cost."""

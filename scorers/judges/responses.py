@@ -159,7 +159,7 @@ class InFlight(Generic[T]):
         flight = self._flights.get(question)
         shared = flight is not None
         if flight is None:
-            flight = self._flights[question] = _Flight(asyncio.ensure_future(answer()))  # type: ignore[arg-type]
+            flight = self._flights[question] = _Flight(asyncio.ensure_future(answer()))
         flight.waiting += 1
         try:
             return await asyncio.shield(flight.task), shared

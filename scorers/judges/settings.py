@@ -11,7 +11,7 @@ from pydantic import BaseModel, BeforeValidator, Field, SecretStr, field_validat
 
 from touchstone.schemas.settings.house import LOOPBACK, Seconds, Section
 from touchstone.scorers.judges.asking import Prompt
-from touchstone.scorers.settings import Key, Resolver, in_files, variables
+from touchstone.scorers.settings import Key, Resolver, environment, in_files, variables
 
 PREFIX = "TOUCHSTONE_JUDGE_"
 OPENAI_URL = "https://api.openai.com/v1"
@@ -136,6 +136,14 @@ def judge_names() -> frozenset[str]:
     """Every variable that starts with `TOUCHSTONE_JUDGE_`, those that name a file included; Touchstone's own settings leave them to the suites."""
     own = variables(JudgeSettings, PREFIX)
     return frozenset((*own, *in_files(JudgeSettings, own)))
+
+
+def check_names(env: Mapping[str, str]) -> None:
+    """Raise `ConfigError` for a `TOUCHSTONE_JUDGE_` variable that does not exist: no suite would miss it, as each knows only its own prefix."""
+    known = variables(JudgeSettings, PREFIX)
+    own = {name: value for name, value in env.items() if name.startswith(PREFIX) and name not in judge_names()}
+    for _ in environment(own, JudgeSettings, known, PREFIX):
+        pass
 
 
 def resolver(model: type[ModelT], prefix: str, document_name: str, own: Mapping[str, Key] | None = None, *, section: str = "judge") -> Resolver[ModelT]:
