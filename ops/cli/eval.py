@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from touchstone.scorers.clinical.reporting import ClinicalReport
     from touchstone.scorers.clinical.settings import ClinicalSettings
 
-eval_app = typer.Typer(name="eval", help="Generated patients: run test prompts against a system, or validate FHIR R4 and HL7 v2 files and traces.", no_args_is_help=True)
+eval_app = typer.Typer(name="eval", no_args_is_help=True)
 app.add_typer(eval_app)
 
 FilesArgument = Annotated[list[str], typer.Argument(metavar="FILE|DIR", help="Files, directories of them, or - for standard input.")]
@@ -67,7 +67,7 @@ def evaluate(
     min_pass_rate: MinPassRateOption = None,
     config: Annotated[Path | None, typer.Option("--config", help="Settings of the system under test. Default: ./eval.config.json.", show_default=False)] = None,
 ) -> None:
-    """Run test prompts against a system that generates patients, score what it generates, and report it.
+    """Generated patients: run test prompts against a system and score what it generates, or validate files.
 
     Exit codes: 0 all tests pass, 1 at least one Fail, 2 no Fail but a Warn, 3 an error or a test that could not be evaluated. The report goes to standard
     output, and as JSON to the output directory; progress goes to standard error.
@@ -75,7 +75,8 @@ def evaluate(
     Example: touchstone eval --batch --system http://127.0.0.1:3000 --save-traces
     """
     if context.invoked_subcommand is not None:
-        if any(context.get_parameter_source(name).name == "COMMANDLINE" for name in context.params if context.get_parameter_source(name) is not None):  # type: ignore[union-attr]
+        sources = (context.get_parameter_source(name) for name in context.params)
+        if any(source is not None and source.name == "COMMANDLINE" for source in sources):
             fail(f"options before {context.invoked_subcommand} are those of a run; write them behind it, or leave {context.invoked_subcommand} out")
         return
     from touchstone.ops.cli.common.evaluating import run_evaluation
@@ -114,7 +115,7 @@ def _items(*, batch: bool, category: str | None, prompt: str | None, prompts_fil
     chosen = [case for case in curated_cases() if category in {None, case.category}]
     if not chosen:
         fail(f"--category: give one of {', '.join(dict.fromkeys(case.category for case in curated_cases()))}")
-    return tuple(Item(id=case.id, prompt=case.prompt, place="curated", category=case.category, minimum=dict(case.minimum)) for case in chosen)
+    return tuple(Item(id=case.id, prompt=case.prompt, place="curated", category=case.category, minimum={**case.minimum}) for case in chosen)
 
 
 def _system_settings(config: Path | None, system: str | None, concurrency: int | None) -> "SystemSettings":

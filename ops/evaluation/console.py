@@ -1,0 +1,168 @@
+"""A run for a terminal: a block per test and the summary, as the specification's sample output has them."""
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from touchstone.schemas.reports.evaluation import EvaluatedCase, EvaluationReport, EvaluationSummary
+from touchstone.schemas.result import Finding, Label, Severity
+from touchstone.scorers.reporting.view import LayoutOptions
+from touchstone.scorers.reporting.words import counted, percent, visible
+
+RULE_CELLS: Final = 60
+#: Findings of one test that are shown without --verbose.
+FINDINGS_SHOWN_MAX: Final = 10
+DIMENSIONS: Final = (("format", "Format"), ("terminology", "Terminology"), ("clinical", "Clinical"))
+SEVERITIES: Final[tuple[Severity, ...]] = ("critical", "major", "minor", "info")
+_RED, _YELLOW, _GREEN, _DIM, _BOLD = "31", "33", "32", "2", "1"
+_MARKS: Final[dict[Label, tuple[str, str, str]]] = {
+    "Pass": ("✓", "PASS", _GREEN),
+    "Warn": ("!", "WARN", _YELLOW),
+    "Review": ("!", "WARN", _YELLOW),
+    "Fail": ("✗", "FAIL", _RED),
+    "unscored": ("-", "NOT EVALUATED", _YELLOW),
+}
+_SEVERITY_COLOURS: Final[dict[Severity, str]] = {"critical": _RED, "major": _YELLOW, "minor": _DIM, "info": _DIM}
+_CODES: Final = {
+    "timeout": "no answer in time",
+    "connection": "the connection failed or broke off",
+    "too_large": "the answer is larger than is read",
+    "not_json": "the answer is not JSON",
+    "not_an_object": "the answer is no object",
+    "no_content": "the answer holds no document",
+    "no_output": "the directory has no such output",
+    "unreadable": "the file cannot be read",
+    "redirected": "the system redirects; configure the address it redirects to",
+    "not_a_trace": "the answer is beyond what a trace may hold",
+}
+
+
+def console_pieces(report: EvaluationReport, options: LayoutOptions) -> Iterator[str]:
+    """A block per test, and the summary."""
+    console = _Console(options)
+    for case in report.cases:
+        yield "\n".join([*console.block(case), "", ""])
+    yield "\n".join([*console.end(report), ""])
+
+
+class _Console:
+    """Writes plain text; with `colour`, what matters is coloured. `verbose`: every finding, what was found where, steps, codes, and what was not checked."""
+
+    def __init__(self, options: LayoutOptions) -> None:
+        self._verbose, self._colour = options.verbose, options.colour
+
+    def block(self, case: EvaluatedCase) -> Iterator[str]:
+        """One test."""
+        mark, word, colour = _MARKS[case.status]
+        category = f" ({visible(case.category)})" if case.category else ""
+        yield f"{self._paint(f'{mark} {word}', colour)}  {self._paint(visible(case.case_id), _BOLD)}{category}"
+        for failure in case.failures:
+            yield self._paint(f"  {visible(failure.component)}: {_told_code(failure.code)}", _YELLOW)
+        if case.scores:
+            yield from self._scores(case)
+        yield from self._expectations(case)
+        yield from self._findings(case.findings)
+        yield from self._conformance(case)
+        if self._verbose:
+            yield from self._details(case)
+
+    def end(self, report: EvaluationReport) -> Iterator[str]:
+        """The summary."""
+        summary = report.summary
+        double, single = "═" * RULE_CELLS, "─" * RULE_CELLS
+        yield from (double, "  EVALUATION RESULTS", double, "", "Summary:", f"  Total Tests: {summary.total}")
+        for mark, name, count, colour in (
+            ("✓", "Passed", summary.passed, _GREEN),
+            ("!", "Warned", summary.warned, _YELLOW),
+            ("✗", "Failed", summary.failed, _RED),
+        ):
+            yield self._paint(f"  {mark} {name}: {count}", colour if count else "")
+        if summary.not_evaluated:
+            yield self._paint(f"  - Not evaluated: {summary.not_evaluated}", _YELLOW)
+        yield from ("", f"  Pass Rate: {percent(summary.pass_rate)}", f"  Average Score: {score_text(summary.average_score)}{_of_scored(summary)}")
+        if summary.expectations_asked:
+            yield f"  Expectations Met: {summary.expectations_met} of {summary.expectations_asked}"
+        yield from ("", f"  Duration: {summary.duration_s:.1f}s")
+        if report.resumed:
+            yield f"  Finished by an earlier call: {report.resumed}"
+        yield from (f"  {visible(note)}" for note in report.notes)
+        yield from ("", single)
+
+    def _scores(self, case: EvaluatedCase) -> Iterator[str]:
+        yield f"Overall: {score_text(case.scores.get('overall'))}"
+        for name, heading in DIMENSIONS:
+            if name in case.scores:
+                yield f"  {heading}: {score_text(case.scores[name])}"
+        for below in case.below_minimum:
+            yield self._paint(f"  Below its minimum: {below.score} {score_text(below.value)}, at least {score_text(below.minimum)} asked", _RED)
+        if self._verbose and case.components_missing:
+            yield f"  Without: {', '.join(case.components_missing)}"
+
+    def _expectations(self, case: EvaluatedCase) -> Iterator[str]:
+        expectations = case.expectations
+        if expectations is None or not expectations.asked:
+            return
+        yield from ("", f"Expectations: {expectations.met} of {expectations.asked} met")
+        for finding in expectations.findings:
+            yield f"    • {visible(finding.message)}"
+        if self._verbose:
+            yield from (f"  {visible(one.name)}: {', '.join(one.found_in) or 'not found'}" for one in expectations.expected)
+
+    def _findings(self, findings: Sequence[Finding]) -> Iterator[str]:
+        """By severity; without `verbose` the most severe ones."""
+        told = [finding for finding in findings if self._verbose or finding.severity != "info"]
+        ordered = sorted(told, key=lambda finding: SEVERITIES.index(finding.severity))
+        shown = ordered if self._verbose else ordered[:FINDINGS_SHOWN_MAX]
+        if shown:
+            yield from ("", "Findings:")
+        for severity in SEVERITIES:
+            of_severity = [finding for finding in shown if finding.severity == severity]
+            if of_severity:
+                yield self._paint(f"  {severity.capitalize()}:", _SEVERITY_COLOURS[severity])
+            for finding in of_severity:
+                yield f"    • {visible(f'{finding.path}: {finding.message}' if finding.path else finding.message)}"
+                if finding.suggestion:
+                    yield f"      Suggestion: {visible(finding.suggestion)}"
+        if rest := len(told) - len(shown):
+            yield f"  and {rest} more; --verbose and the JSON report show them"
+
+    def _conformance(self, case: EvaluatedCase) -> Iterator[str]:
+        if case.conformance:
+            yield from ("", "Conformance:")
+        for one in case.conformance:
+            if one.valid is None:
+                yield f"  {one.format}: not checked: {visible(one.reason or '')}"
+            else:
+                counts = f"{counted(one.errors, 'error')}, {counted(one.warnings, 'warning')}"
+                yield self._paint(
+                    f"  {one.format}: {'conforms' if one.valid else 'does not conform'} ({visible(one.validator)}: {counts})", _GREEN if one.valid else _RED
+                )
+
+    def _details(self, case: EvaluatedCase) -> Iterator[str]:
+        if case.enriched:
+            yield from ("", "Codes found for the persona:")
+            yield from (f"  {visible(one.path)}: {one.code} ({one.system}){'' if one.written else ', told only'}" for one in case.enriched)
+        if case.not_checked:
+            yield from ("", "Not checked:", *(f"  {visible(one.check)}: {visible(one.reason)}" for one in case.not_checked))
+        if case.steps:
+            steps = (f"{step.step} {step.duration_ms:.0f} ms{f' ({step.attempts} attempts)' if step.attempts > 1 else ''}" for step in case.steps)
+            yield from ("", f"Steps: {', '.join(steps)}")
+        if case.trace_file:
+            yield f"Trace: {visible(case.trace_file)}"
+
+    def _paint(self, text: str, colour: str) -> str:
+        return f"\x1b[{colour}m{text}\x1b[0m" if self._colour and colour else text
+
+
+def score_text(score: float | None) -> str:
+    """A score to one place, cut off rather than rounded: a score below a threshold must not read as if it reached it."""
+    return "–" if score is None else f"{math.floor(score * 10 + 1e-6) / 10:.1f}".removesuffix(".0")
+
+
+def _told_code(code: str) -> str:
+    """A reason in words."""
+    return f"the system answered {code.removeprefix('status_')}" if code.startswith("status_") else _CODES.get(code, visible(code))
+
+
+def _of_scored(summary: EvaluationSummary) -> str:
+    return f" ({summary.scored} of {summary.total} scored)" if summary.scored != summary.total else ""

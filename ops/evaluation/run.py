@@ -1,0 +1,116 @@
+"""One evaluation run from its first prompt to its report."""
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from touchstone.ops.evaluation.conformance import ConformanceChecks
+from touchstone.ops.evaluation.items import Field, Item
+from touchstone.ops.evaluation.runner import Runner
+from touchstone.ops.evaluation.settings import SystemSettings
+from touchstone.ops.evaluation.state import TRACES, RunState, identity_of
+from touchstone.ops.evaluation.summary import summarise
+from touchstone.ops.evaluation.systems import System
+from touchstone.ops.reports.files import check_directory, write_whole
+from touchstone.schemas.reports.evaluation import EvaluatedCase, EvaluationReport
+from touchstone.schemas.trace import ClinicalFormat
+from touchstone.scorers.base import ConfigError
+from touchstone.scorers.scoring import Scoring
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is asked of a run.
+
+    `output`: where its report, state and traces go. `judge`: whether a judge's scores were wanted. `notes`: what is left out, and why.
+    """
+
+    items: Sequence[Item]
+    formats: Sequence[ClinicalFormat]
+    output: Path
+    save_traces: bool = False
+    conformance: bool = False
+    resume: bool = False
+    judge: bool = True
+    concurrency: int = 4
+    notes: tuple[str, ...] = ()
+
+
+def open_system(settings: SystemSettings) -> System:
+    """The system of the settings. Raises `ConfigError`."""
+    if settings.directory is not None:
+        from touchstone.ops.evaluation.directory import OutputDirectory
+
+        return OutputDirectory(settings.directory, settings.answer_bytes_max)
+    if settings.url is None:
+        raise ConfigError("no system under test: give --system URL|DIR, or set url or directory in eval.config.json (EVAL_SYSTEM_URL, EVAL_SYSTEM_DIRECTORY)")
+    try:
+        from touchstone.ops.evaluation.over_http import HttpSystem
+    except ModuleNotFoundError as error:
+        raise ConfigError(f"asking a system over HTTP needs {error.name}; install touchstone-stream[clinical]") from None
+    return HttpSystem(settings)
+
+
+def open_state(plan: Plan, system: System, scoring: Scoring) -> tuple[RunState, bool]:
+    """The state of the run that goes on, or of a new one, and whether it goes on. Raises `ConfigError`."""
+    check_directory(plan.output, "--output")
+    if plan.save_traces:
+        check_directory(plan.output / TRACES, "--output")
+    identity = identity_of(
+        plan.items,
+        formats=list(plan.formats),
+        system=system.where,
+        suite=[scoring.suite.name, scoring.suite.version, scoring.digest],
+        save_traces=plan.save_traces,
+        conformance=plan.conformance,
+    )
+    earlier = RunState.unfinished(plan.output, identity) if plan.resume else None
+    return (RunState.new(plan.output, identity), False) if earlier is None else (earlier, True)
+
+
+def evaluate(
+    plan: Plan, system: System, scoring: Scoring, known: Field, state: RunState, on_case: Callable[[EvaluatedCase, bool], None] = lambda _case, _earlier: None
+) -> EvaluationReport:
+    """Run the tests, write the JSON report `eval-<run id>.json`, and give it. Closes system and scoring. Raises `ConfigError`."""
+    begun = time.perf_counter()
+    # Started here: its lock belongs to no loop yet, and a signal still ends it.
+    with ConformanceChecks() if plan.conformance else nullcontext() as conforming:
+        runner = Runner(system, scoring, known, state, plan.formats, plan.concurrency, plan.save_traces, conforming, on_case)
+        cases, resumed = asyncio.run(_closing(runner, plan.items))
+        notes = plan.notes + ((f"Conformance of FHIR: not checked ({conforming.unavailable})",) if conforming is not None and conforming.unavailable else ())
+    if not any(case.failures for case in cases):
+        state.end()
+    report = EvaluationReport(
+        run_id=state.run_id,
+        started_at=state.run.started_at,
+        generated_at=datetime.now(UTC),
+        system=system.where,
+        suite=scoring.suite.name,
+        suite_version=scoring.suite.version,
+        config_digest=scoring.digest,
+        formats=tuple(plan.formats),
+        judge=plan.judge,
+        resumed=resumed,
+        notes=notes,
+        summary=summarise(cases, time.perf_counter() - begun),
+        cases=cases,
+    )
+    write_whole(report_path(plan.output, state), report.model_dump_json(indent=2) + "\n")
+    return report
+
+
+def report_path(output: Path, state: RunState) -> Path:
+    """Where the JSON report of a run is written."""
+    return output / f"eval-{state.run_id}.json"
+
+
+async def _closing(runner: Runner, items: Sequence[Item]) -> tuple[tuple[EvaluatedCase, ...], int]:
+    try:
+        return await runner.run(items)
+    finally:
+        await runner.system.close()
+        await runner.scoring.close()

@@ -1,0 +1,225 @@
+"""Runs the tests: persona, codes, documents, scores; many at a time, each kept as soon as it is done."""
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from types import TracebackType
+from typing import Any, Final, Protocol, Self
+
+from pydantic import ValidationError
+
+from touchstone.ops.evaluation.items import Field, Item
+from touchstone.ops.evaluation.state import TRACES, RunState
+from touchstone.ops.evaluation.systems import StepFailed, System
+from touchstone.ops.evaluation.traces import trace_of, trace_record, trace_text
+from touchstone.ops.reports.files import write_whole
+from touchstone.schemas.reports.evaluation import AddedCode, BelowMinimum, Conformance, EvaluatedCase, StepTold
+from touchstone.schemas.result import Failure, FileRef, Label, NotChecked, ScoreResult
+from touchstone.schemas.trace import ClinicalFormat, ProductionTrace
+from touchstone.scorers.scoring import Scoring
+
+PERSONA: Final = "persona"
+ENRICH: Final = "enrich"
+SCORE: Final = "score"
+#: Findings that a test keeps; its result from a worker or from files has all that the suite reports.
+FINDINGS_MAX: Final = 500
+
+
+class Conforming(Protocol):
+    """Asks external validators about documents."""
+
+    async def check(self, form: ClinicalFormat, content: Any) -> Conformance:
+        """What they say of one; never raises for what it holds."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Runner:
+    """Everything that a test needs. `on_case`: called with each test that is done, and whether an earlier call had done it."""
+
+    system: System
+    scoring: Scoring
+    field: Field
+    state: RunState
+    formats: Sequence[ClinicalFormat]
+    concurrency: int = 4
+    save_traces: bool = False
+    conforming: Conforming | None = None
+    on_case: Callable[[EvaluatedCase, bool], None] = lambda _case, _earlier: None
+
+    async def run(self, items: Sequence[Item]) -> tuple[tuple[EvaluatedCase, ...], int]:
+        """Every test in the order of the items, and how many an earlier call had finished.
+
+        A test whose system gave nothing is told and does not end the run. Raises `ConfigError` where results cannot be written; whoever cancels it loses only
+        the tests in flight.
+        """
+        done = {case_id: case for case_id, case in self.state.finished_cases().items() if case_id in {item.id for item in items}}
+        for case in done.values():
+            self.on_case(case, True)
+        resumed = len(done)
+        waiting = iter([item for item in items if item.id not in done])
+
+        async def work() -> None:
+            for item in waiting:
+                case = await self.evaluate(item)
+                self.state.keep(case)
+                done[item.id] = case
+                self.on_case(case, False)
+
+        try:
+            async with asyncio.TaskGroup() as group:
+                for _ in range(min(self.concurrency, len(items))):
+                    group.create_task(work())
+        except BaseExceptionGroup as errors:
+            raise _first(errors) from None
+        return tuple(done[item.id] for item in items), resumed
+
+    async def evaluate(self, item: Item) -> EvaluatedCase:
+        """One test through all steps."""
+        begun = time.perf_counter()
+        steps = _Steps()
+        persona, added, contents = await self._generated(item, steps)
+        made_at = self.system.made_at(item) or datetime.now(UTC)
+        timing = {"personaGeneration": steps.spent_ms(PERSONA), "total": _ms_since(begun)}
+        record = trace_record(item, self.state.trace_id(item), made_at, persona, contents, timing)
+        case = await self._scored(item, record, steps) if contents else self._not_scored(item, record)
+        conformance = [await self.conforming.check(form, content) for form, content in contents.items()] if self.conforming is not None else []
+        return case.model_copy(
+            update={
+                "failures": steps.failures + case.failures,
+                "status": "unscored" if steps.failures else case.status,
+                "enriched": added,
+                "conformance": tuple(conformance),
+                "steps": tuple(steps.told),
+                "duration_ms": _ms_since(begun),
+            }
+        )
+
+    async def _generated(self, item: Item, steps: "_Steps") -> tuple[dict[str, Any] | None, tuple[AddedCode, ...], dict[ClinicalFormat, Any]]:
+        """The persona with its codes, and the content of each format that the system gave."""
+        with steps.timed(PERSONA) as step:
+            told = await self.system.persona(item)
+            step.attempts = told.attempts
+        if step.failed is not None:
+            return None, (), {}
+        persona = told.value
+        added: tuple[AddedCode, ...] = ()
+        if persona is not None:
+            with steps.timed(ENRICH):
+                persona, added = self.field.enrich(persona)
+        contents: dict[ClinicalFormat, Any] = {}
+        for form in self.formats:
+            with steps.timed(f"generate.{form}") as step:
+                told = await self.system.document(item, persona, form)
+                step.attempts = told.attempts
+                contents[form] = told.value
+        return persona, added, contents
+
+    async def _scored(self, item: Item, record: dict[str, Any], steps: "_Steps") -> EvaluatedCase:
+        """The test with the suite's result, what it expected, and its trace on disk."""
+        try:
+            trace = trace_of(record)
+        except ValidationError:
+            # A persona or content beyond what a trace may hold.
+            return self._not_scored(item, record, (Failure(component="trace", kind="system", code="not_a_trace"),))
+        with steps.timed(SCORE):
+            result = await self.scoring.result(trace, str(record["id"]), FileRef(file=item.place))
+            expectations = await asyncio.to_thread(self.field.expect, item, trace)
+        below = _below(item.minimum, result.values)
+        status: Label = "Fail" if below and result.label != "unscored" else result.label
+        return EvaluatedCase(
+            case_id=item.id,
+            category=item.category,
+            place=item.place,
+            trace_id=trace.trace_id,
+            status=status,
+            label=result.label,
+            result_id=result.result_id,
+            scores=dict(result.values),
+            components_missing=result.components_missing,
+            below_minimum=below,
+            findings=result.findings[:FINDINGS_MAX],
+            failures=result.failures,
+            not_checked=_not_checked(item, result),
+            expectations=expectations,
+            trace_file=await self._saved(record, trace, result),
+        )
+
+    async def _saved(self, record: Mapping[str, Any], trace: ProductionTrace, result: ScoreResult) -> str | None:
+        if not self.save_traces:
+            return None
+        name = f"{TRACES}/{trace.trace_id}.json"
+        await asyncio.to_thread(write_whole, self.state.output / name, trace_text(record, result.values, result.findings))
+        return name
+
+    def _not_scored(self, item: Item, record: Mapping[str, Any], failures: tuple[Failure, ...] = ()) -> EvaluatedCase:
+        return EvaluatedCase(
+            case_id=item.id, category=item.category, place=item.place, trace_id=record["traceId"], status="unscored", label="unscored", failures=failures
+        )
+
+
+class _Step:
+    """A step that is under way."""
+
+    def __init__(self, steps: "_Steps", name: str) -> None:
+        self._steps, self._name = steps, name
+        self._begun = 0.0
+        self.attempts = 1
+        self.failed: str | None = None
+
+    def __enter__(self) -> Self:
+        self._begun = time.perf_counter()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> bool:
+        """Note how long it took; a step that failed is told, and the test goes on."""
+        if isinstance(error, StepFailed):
+            self.attempts, self.failed = error.attempts, error.code
+        elif error is not None:
+            return False
+        self._steps.told.append(StepTold(step=self._name, duration_ms=_ms_since(self._begun), attempts=self.attempts, failed=self.failed))
+        return error is not None
+
+
+class _Steps:
+    """The steps of one test."""
+
+    def __init__(self) -> None:
+        self.told: list[StepTold] = []
+
+    def timed(self, name: str) -> _Step:
+        """A step, to be entered."""
+        return _Step(self, name)
+
+    def spent_ms(self, name: str) -> float:
+        """How long a step took."""
+        return sum(step.duration_ms for step in self.told if step.step == name)
+
+    @property
+    def failures(self) -> tuple[Failure, ...]:
+        """The steps in which the system gave nothing."""
+        return tuple(Failure(component=step.step, kind="system", code=step.failed) for step in self.told if step.failed is not None)
+
+
+def _below(minimum: Mapping[str, float], values: Mapping[str, float]) -> tuple[BelowMinimum, ...]:
+    return tuple(BelowMinimum(score=name, value=values[name], minimum=least) for name, least in minimum.items() if name in values and values[name] < least)
+
+
+def _not_checked(item: Item, result: ScoreResult) -> tuple[NotChecked, ...]:
+    """What the suite did not check, and the minimum scores that nothing was compared with."""
+    absent = tuple(NotChecked(check=f"minimum.{name}", reason="there is no such score") for name in item.minimum if name not in result.values)
+    return (*result.not_checked, *absent)
+
+
+def _ms_since(begun: float) -> float:
+    return round((time.perf_counter() - begun) * 1000, 3)
+
+
+def _first(errors: BaseExceptionGroup[BaseException]) -> BaseException:
+    """The first error of a group, however deep."""
+    error: BaseException = errors
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error

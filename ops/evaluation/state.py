@@ -1,0 +1,106 @@
+"""The state of a run on disk: which tests are finished, so that a run that was stopped goes on where it was."""
+
+import hashlib
+import json
+import os
+import re
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final
+
+from pydantic import ValidationError
+
+from touchstone.ops.evaluation.items import Item
+from touchstone.ops.reports.files import write_whole
+from touchstone.schemas.base import Outbound
+from touchstone.schemas.reports.evaluation import EvaluatedCase
+from touchstone.scorers.base import ConfigError
+
+RUNS: Final = "runs"
+TRACES: Final = "traces"
+_RUN: Final = "run.json"
+_RUN_ID: Final = re.compile(r"\d{8}-\d{6}-[0-9a-f]{6}")
+#: Largest file of a state that is read.
+_STATE_BYTES_MAX: Final = 64 * 1024 * 1024
+
+
+class RunFile(Outbound):
+    """What a run is. `identity`: digest of what is asked of whom and how it is scored: only a run of the same identity is gone on with."""
+
+    run_id: str
+    identity: str
+    started_at: datetime
+    finished: bool = False
+
+
+def identity_of(items: Sequence[Item], **asked: Any) -> str:
+    """The digest of a run: its tests with their prompts and minimum scores, and whatever else decides what comes out."""
+    told: Mapping[str, Any] = {"items": [[one.id, one.prompt, dict(one.minimum)] for one in items], **asked}
+    return hashlib.sha256(json.dumps(told, sort_keys=True, default=str).encode()).hexdigest()[:32]
+
+
+class RunState:
+    """One run below the output directory: `runs/<run id>/run.json`, and a file for each finished test. Each is there whole or not at all."""
+
+    def __init__(self, output: Path, run: RunFile) -> None:
+        self.output = output
+        self.run = run
+        self._folder = output / RUNS / run.run_id
+
+    @classmethod
+    def new(cls, output: Path, identity: str) -> "RunState":
+        """A run that begins now. Raises `ConfigError` where it cannot be written."""
+        now = datetime.now(UTC)
+        state = cls(output, RunFile(run_id=f"{now:%Y%m%d-%H%M%S}-{os.urandom(3).hex()}", identity=identity, started_at=now))
+        state._write(state.run)
+        return state
+
+    @classmethod
+    def unfinished(cls, output: Path, identity: str) -> "RunState | None":
+        """The newest run of this identity that has not finished; None where there is none."""
+        folder = output / RUNS
+        names = sorted((path.name for path in folder.iterdir() if _RUN_ID.fullmatch(path.name)), reverse=True) if folder.is_dir() else []
+        for name in names:
+            run = _read(folder / name / _RUN, RunFile)
+            if run is not None and run.run_id == name and run.identity == identity and not run.finished:
+                return cls(output, run)
+        return None
+
+    @property
+    def run_id(self) -> str:
+        """The name of the run."""
+        return self.run.run_id
+
+    def trace_id(self, item: Item) -> str:
+        """The id of a test's trace: the same whenever the run goes on."""
+        return f"eval-{self.run.started_at:%Y-%m-%d}-{self.run.run_id[-6:]}-{item.id}"
+
+    def finished_cases(self) -> dict[str, EvaluatedCase]:
+        """The tests that are finished; what was not evaluated is not. A file that cannot be read counts as not there."""
+        found = (_read(path, EvaluatedCase) for path in sorted(self._folder.glob("*.json")) if path.name != _RUN)
+        return {case.case_id: case for case in found if case is not None and not case.failures}
+
+    def keep(self, case: EvaluatedCase) -> None:
+        """Keep a test that is done. Raises `ConfigError` where it cannot be written."""
+        write_whole(self._folder / f"{case.case_id}.json", case.model_dump_json(indent=2) + "\n")
+
+    def end(self) -> None:
+        """Note that every test was evaluated."""
+        self.run = self.run.model_copy(update={"finished": True})
+        self._write(self.run)
+
+    def _write(self, run: RunFile) -> None:
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise ConfigError(f"{self._folder}: cannot be made ({error.strerror}); set --output to a directory that can be written") from None
+        write_whole(self._folder / _RUN, run.model_dump_json(indent=2) + "\n")
+
+
+def _read(path: Path, model: type[Any]) -> Any:
+    try:
+        with path.open("rb") as stream:
+            return model.model_validate_json(stream.read(_STATE_BYTES_MAX))
+    except (OSError, ValidationError):
+        return None

@@ -1,0 +1,53 @@
+"""The system under test as a run sees it, whether it is asked over HTTP or was asked earlier."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Protocol
+
+from touchstone.ops.evaluation.items import Item
+from touchstone.schemas.trace import ClinicalFormat
+
+Content = str | bytes | dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """An answer: a persona, or the content of a document. `attempts`: how often it was asked."""
+
+    value: Any
+    attempts: int = 1
+
+
+class StepFailed(Exception):
+    """The system gave nothing that can be used. `code`: a stable short name; the exception never carries text of the answer."""
+
+    def __init__(self, code: str, attempts: int = 1) -> None:
+        super().__init__(code)
+        self.code = code
+        self.attempts = attempts
+
+
+class System(Protocol):
+    """Generates personas and documents. Raises `StepFailed`."""
+
+    @property
+    def where(self) -> str:
+        """Host or directory, without credentials."""
+        ...
+
+    async def persona(self, item: Item) -> Told:
+        """The persona of a prompt: an object; None where outputs were kept without theirs."""
+        ...
+
+    async def document(self, item: Item, persona: Mapping[str, Any] | None, form: ClinicalFormat) -> Told:
+        """The content of one format."""
+        ...
+
+    def made_at(self, item: Item) -> datetime | None:
+        """When the outputs were made; None: now."""
+        ...
+
+    async def close(self) -> None:
+        """Release connections."""
+        ...

@@ -1,0 +1,61 @@
+"""Traces of a run, in the specification's format: what was asked, what came of it, and how it was scored."""
+
+import json
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any, Final
+
+from touchstone.ops.evaluation.items import Item
+from touchstone.schemas.case import validate_case
+from touchstone.schemas.reports.fields import utc_text
+from touchstone.schemas.result import Finding
+from touchstone.schemas.trace import ClinicalFormat, ProductionTrace
+from touchstone.scorers.identity import event_id
+
+#: The scores of a trace as a whole; those of a format begin with its name.
+AGGREGATES: Final = ("format", "terminology", "clinical", "overall")
+
+
+def trace_record(
+    item: Item, trace_id: str, made_at: datetime, persona: Mapping[str, Any] | None, contents: Mapping[ClinicalFormat, Any], timing: Mapping[str, float]
+) -> dict[str, Any]:
+    """A trace as an event carries it, its id included."""
+    record: dict[str, Any] = {
+        "kind": "trace",
+        "traceId": trace_id,
+        "timestamp": utc_text(made_at),
+        "source": "eval",
+        "prompt": item.prompt,
+        "testCaseId": item.id,
+    }
+    if persona is not None:
+        record["persona"] = dict(persona)
+    record["outputs"] = {form: {"content": content} for form, content in contents.items()}
+    record["timing"] = dict(timing)
+    record["id"] = event_id(ProductionTrace, record)
+    return record
+
+
+def trace_of(record: dict[str, Any]) -> ProductionTrace:
+    """The trace of a record. Raises pydantic's `ValidationError`."""
+    return validate_case(ProductionTrace, record)
+
+
+def trace_text(record: Mapping[str, Any], scores: Mapping[str, float], findings: Sequence[Finding]) -> str:
+    """The file of a trace: the record with the scores and findings of each format, and those of the whole. It reads back to the same event."""
+    outputs = {}
+    for form, output in record["outputs"].items():
+        place = f"outputs.{form}"
+        of_form = [one for one in findings if one.path == place or one.path.startswith((f"{place}/", f"{place}["))]
+        outputs[form] = {
+            **output,
+            "scores": {name: scores[f"{form}_{name}"] for name in AGGREGATES if f"{form}_{name}" in scores},
+            "findings": [one.model_dump(exclude_none=True) for one in of_form],
+        }
+    whole = {**record, "outputs": outputs, "aggregateScores": {name: scores[name] for name in AGGREGATES if name in scores}}
+    return json.dumps(whole, indent=2, ensure_ascii=False, default=_as_text) + "\n"
+
+
+def _as_text(value: Any) -> str:
+    """A document that is not UTF-8: JSON has no bytes."""
+    return value.decode("utf-8", "backslashreplace") if isinstance(value, bytes) else str(value)

@@ -1,0 +1,89 @@
+"""Deterministic check of a curated case's expectations: is what was asked for in the persona or the outputs, by code or by name?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Final
+
+from touchstone.schemas.reports.evaluation import Expectation, Expectations
+from touchstone.schemas.result import Finding, NotChecked
+from touchstone.schemas.trace import CLINICAL_FORMATS, ProductionTrace
+from touchstone.scorers.clinical.curated.cases import CuratedCase
+from touchstone.scorers.clinical.curated.facts import Facts, facts_of_document, facts_of_persona
+
+_PERSONA: Final = "persona"
+
+
+def check_expectations(case: CuratedCase, trace: ProductionTrace) -> Expectations:
+    """What a case expects and what of it its trace has.
+
+    A term is met where persona or any output has it; age and sex, where every source that tells them agrees. Findings name what was expected,
+    which is ours, and quote nothing of the trace. Ages are reckoned to the trace's own time.
+    """
+    facts, not_checked = _facts(trace)
+    expected, findings = [], []
+    for place, kind, terms in case.expected.terms():
+        name = " or ".join(term.name for term in terms)
+        found_in = tuple(source for source, said in facts.items() if any(said.has(term) for term in terms))
+        expected.append(Expectation(expected=place, name=name, found_in=found_in))
+        if not found_in:
+            message = f"expected {kind} is in neither persona nor outputs: {name}"
+            findings.append(Finding(severity="major", code=f"expectations.{kind}", path=f"expected.{place}", message=message))
+    for check in (_age, _sex):
+        told = check(case, facts)
+        if isinstance(told, NotChecked):
+            not_checked.append(told)
+        elif told is not None:
+            met, finding = told
+            expected.append(met)
+            findings += [finding] if finding is not None else []
+    met_count = sum(bool(one.found_in) for one in expected)
+    return Expectations(asked=len(expected), met=met_count, expected=tuple(expected), findings=tuple(findings), not_checked=tuple(not_checked))
+
+
+def _facts(trace: ProductionTrace) -> tuple[dict[str, Facts], list[NotChecked]]:
+    """What persona and outputs say, by source, and what could not be read."""
+    moment = trace.timestamp or datetime.now(UTC)
+    facts = {_PERSONA: facts_of_persona(trace.persona, moment)} if trace.persona is not None else {}
+    not_checked = [] if trace.persona is not None else [NotChecked(check="expectations.persona", reason="there is no persona")]
+    for form in CLINICAL_FORMATS:
+        output = trace.outputs.of(form)
+        for content in output.documents if output is not None else ():
+            said = facts_of_document(form, content, moment)
+            if said is None:
+                not_checked.append(NotChecked(check=f"expectations.{form}", reason="the document could not be read for them"))
+            else:
+                facts[form] = said
+    return facts, not_checked
+
+
+Told = tuple[Expectation, Finding | None] | NotChecked | None
+
+
+def _age(case: CuratedCase, facts: Mapping[str, Facts]) -> Told:
+    wanted = case.expected.age
+    if wanted is None:
+        return None
+    low, high = wanted
+    ages = {source: said.age for source, said in facts.items() if said.age is not None}
+    # Someone of 61 years is 61 until the day before the next birthday.
+    return _told("age", f"age {low:g} to {high:g}", {source: low <= age < high + 1 for source, age in ages.items()})
+
+
+def _sex(case: CuratedCase, facts: Mapping[str, Facts]) -> Told:
+    wanted = case.expected.sex
+    if wanted is None:
+        return None
+    return _told("sex", wanted, {source: said.sex == wanted for source, said in facts.items() if said.sex is not None})
+
+
+def _told(what: str, name: str, agrees: Mapping[str, bool]) -> Told:
+    """One expectation of the patient, by which sources agree."""
+    if not agrees:
+        return NotChecked(check=f"expectations.{what}", reason=f"neither persona nor outputs tell the {what}")
+    wrong = [source for source, fits in agrees.items() if not fits]
+    if not wrong:
+        return Expectation(expected=what, name=name, found_in=tuple(agrees)), None
+    message = f"the {what} is another than expected ({name}) in {', '.join(wrong)}"
+    return Expectation(expected=what, name=name), Finding(severity="major", code=f"expectations.{what}", path=f"expected.{what}", message=message)
