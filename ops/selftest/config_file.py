@@ -1,0 +1,191 @@
+"""Reads `config/selftest.yaml`: safe YAML within bounds, checked against the specification's names, errors with key and line."""
+
+import difflib
+import json
+import types
+from collections.abc import Mapping, Sequence
+from importlib.resources import files
+from pathlib import Path
+from typing import Annotated, Any, Final, Union, get_args, get_origin
+
+from pydantic import BaseModel, TypeAdapter, ValidationError
+
+from touchstone.ops.json_documents import read_text
+from touchstone.scorers.base import ConfigError
+from touchstone.scorers.selftest.settings import HttpSystem, KafkaSystem, PythonSystem, SelftestSettings, SystemSettings
+
+DEFAULT_PATH: Final = Path("config/selftest.yaml")
+#: More is no configuration, and would only take time.
+NODES_MAX: Final = 50_000
+_DEPTH_MAX: Final = 20
+_ADAPTERS: Final = {"http": HttpSystem, "python": PythonSystem, "kafka": KafkaSystem}
+
+Path_ = tuple[str, ...]
+
+
+def packaged() -> str:
+    """The text of the configuration that comes with Touchstone."""
+    return files("touchstone.scorers.selftest").joinpath("selftest.yaml").read_text(encoding="utf-8")
+
+
+def load(path: Path | None = None) -> tuple[SelftestSettings, str]:
+    """The settings and the name of where they come from: the file given, else `config/selftest.yaml`, else the packaged ones. Raises `ConfigError`."""
+    if path is None and not DEFAULT_PATH.exists():
+        return parse(packaged(), "the packaged configuration"), "the packaged configuration"
+    path = path or DEFAULT_PATH
+    return parse(read_text(path, "check --config"), str(path)), str(path)
+
+
+def parse(text: str, name: str) -> SelftestSettings:
+    """Settings of a YAML text. Raises `ConfigError` that names the key and the line, never a value."""
+    document, lines = _read(text, name)
+    try:
+        # As JSON: strict types then take a list for a list and a date for what it is, a text.
+        return SelftestSettings.model_validate_json(json.dumps(document, default=str))
+    except ValidationError as error:
+        raise ConfigError("; ".join(_described(error, lines, name))) from None
+
+
+def system_of(text: str) -> Any:
+    """What `--system` says: an http(s) URL, `python:module:function`, or `kafka:REQUEST_TOPIC,REPLY_TOPIC`. Raises `ConfigError`."""
+    document: dict[str, str]
+    if text.startswith(("http://", "https://")):
+        document = {"adapter": "http", "url": text}
+    elif text.startswith("python:"):
+        document = {"adapter": "python", "function": text.removeprefix("python:")}
+    elif text.startswith("kafka:"):
+        topics = text.removeprefix("kafka:").split(",")
+        if len(topics) != 2:
+            raise ConfigError("--system kafka: give two topics: kafka:selftest.requests,selftest.replies")
+        document = {"adapter": "kafka", "request_topic": topics[0], "reply_topic": topics[1]}
+    else:
+        raise ConfigError("--system: give an http(s) URL, python:module:function, or kafka:REQUEST_TOPIC,REPLY_TOPIC")
+    try:
+        return TypeAdapter(SystemSettings).validate_python(document)
+    except ValidationError as error:
+        raise ConfigError("; ".join(f"--system: {'.'.join(map(str, item['loc'][1:]))}: {_told(item, ())}" for item in _errors(error))) from None
+
+
+def _read(text: str, name: str) -> tuple[Any, dict[Path_, int]]:
+    """The document, and the line of each of its keys."""
+    try:
+        import yaml
+    except ModuleNotFoundError:
+        raise ConfigError("the self-test needs PyYAML; install touchstone-stream[judge]") from None
+    try:
+        for number, event in enumerate(yaml.parse(text, Loader=yaml.SafeLoader)):
+            if number > NODES_MAX:
+                raise ConfigError(f"{name}: has more than {NODES_MAX} parts; this is not a self-test configuration")
+            if isinstance(event, yaml.AliasEvent):
+                # A few of them can stand for a document of any size.
+                raise ConfigError(f"{name}, line {event.start_mark.line + 1}: an alias (*name) is not taken; write the value out")
+        loader = yaml.SafeLoader(text)
+        try:
+            node = loader.get_single_node()
+            lines: dict[Path_, int] = {}
+            if node is not None:
+                _number(node, (), lines, name)
+            document = loader.construct_document(node) if node is not None else None
+        finally:
+            loader.dispose()
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        where = f", line {mark.line + 1}" if mark is not None else ""
+        raise ConfigError(f"{name}{where}: not valid YAML; check the indentation, quotes and colons there") from None
+    except (yaml.YAMLError, ValueError, OverflowError):
+        raise ConfigError(f"{name}: not valid YAML; save it as plain UTF-8 text") from None
+    except RecursionError:
+        raise ConfigError(f"{name}: nested too deep; this is not a self-test configuration") from None
+    if not isinstance(document, dict):
+        raise ConfigError(f"{name}: holds no settings; begin with `version: 1`")
+    return document, lines
+
+
+def _number(node: Any, path: Path_, lines: dict[Path_, int], name: str) -> None:
+    """Note the line of each key. Raises `ConfigError` for one that stands twice in a mapping: the second would silently win."""
+    import yaml
+
+    if len(path) > _DEPTH_MAX:
+        raise ConfigError(f"{name}, line {node.start_mark.line + 1}: nested too deep; this is not a self-test configuration")
+    lines.setdefault(path, node.start_mark.line + 1)
+    if isinstance(node, yaml.MappingNode):
+        for key, value in node.value:
+            if not isinstance(key, yaml.ScalarNode) or key.tag == "tag:yaml.org,2002:merge":
+                raise ConfigError(f"{name}, line {key.start_mark.line + 1}: a key is a plain word")
+            below = (*path, key.value)
+            if below in lines:
+                raise ConfigError(f"{name}, line {key.start_mark.line + 1}: {'.'.join(below)}: given twice; keep one")
+            lines[below] = key.start_mark.line + 1
+            _number(value, below, lines, name)
+    elif isinstance(node, yaml.SequenceNode):
+        for place, value in enumerate(node.value):
+            _number(value, (*path, str(place)), lines, name)
+
+
+def _errors(error: ValidationError) -> Sequence[Mapping[str, Any]]:
+    return error.errors(include_input=False, include_url=False, include_context=False)  # type: ignore[return-value]  # a list of typed dicts
+
+
+def _described(error: ValidationError, lines: Mapping[Path_, int], name: str) -> list[str]:
+    """Each mistake with its line, its key and how to mend it."""
+    told = []
+    for item in _errors(error):
+        loc = tuple(str(step) for step in item["loc"])
+        # The adapter's name is a step of the model's, not of the file.
+        key = ("system", *loc[2:]) if loc[:1] == ("system",) and loc[1:2] and loc[1] in _ADAPTERS else loc
+        line = next((lines[key[:end]] for end in range(len(key), -1, -1) if key[:end] in lines), 1)
+        shown = ".".join(key)
+        told.append(f"{name}, line {line}: {f'{shown}: ' if shown else ''}{_told(item, loc)}")
+    return told
+
+
+def _told(item: Mapping[str, Any], loc: Path_) -> str:
+    """What is wrong with a key, in words."""
+    kind = item["type"]
+    if kind == "extra_forbidden":
+        return f"unknown key{_suggested(loc)}"
+    if kind == "missing":
+        return "is missing; add it"
+    if kind == "union_tag_not_found":
+        return "names no adapter; add adapter: http, python or kafka"
+    if kind == "union_tag_invalid":
+        return "adapter is none of http, python, kafka"
+    if kind == "string_pattern_mismatch" and loc[-1:] and loc[-1].endswith("_topic"):
+        return "is no topic of a self-test; one is called selftest, or has it as a part: selftest.requests, team.selftest.replies"
+    if kind == "string_pattern_mismatch" and loc[-1:] == ("function",):
+        return "is no function; write package.module:function"
+    text = str(item["msg"]).removeprefix("Value error, ")
+    return text[:1].lower() + text[1:]
+
+
+def _suggested(loc: Path_) -> str:
+    """The nearest key that is known there, else all of them."""
+    section = _model_at(SelftestSettings, loc[:-1])
+    known = list(section.model_fields) if section is not None else []
+    near = difflib.get_close_matches(loc[-1], known, n=1) if loc else []
+    return f", did you mean {near[0]}?" if near else f" (known: {', '.join(known)})" if known else ""
+
+
+def _model_at(kind: Any, path: Path_) -> type[BaseModel] | None:
+    """The model that a place of the file is checked against."""
+    for step in path:
+        kind = _bare(kind)
+        if isinstance(kind, type) and issubclass(kind, BaseModel):
+            info = kind.model_fields.get(step)
+            kind = info.annotation if info is not None else None
+        elif get_origin(kind) in {Union, types.UnionType}:
+            kind = _ADAPTERS.get(step)
+        else:
+            kind = next(iter(get_args(kind)), None)
+    kind = _bare(kind)
+    return kind if isinstance(kind, type) and issubclass(kind, BaseModel) else None
+
+
+def _bare(kind: Any) -> Any:
+    """A type without annotations and without None."""
+    if get_origin(kind) is Annotated:
+        return _bare(get_args(kind)[0])
+    if get_origin(kind) in {Union, types.UnionType}:
+        rest = [part for part in get_args(kind) if part is not type(None)]
+        return _bare(rest[0]) if len(rest) == 1 else kind
+    return kind

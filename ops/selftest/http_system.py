@@ -1,0 +1,127 @@
+"""A system under test behind HTTP: a task is posted, its state is asked for until it ends, and replies are posted."""
+
+import asyncio
+import json
+import os
+from typing import Any, Final
+from urllib.parse import quote, urlsplit
+
+import httpx
+
+from touchstone.scorers.base import ConfigError
+from touchstone.scorers.selftest.settings import AWAITING, HttpSystem
+from touchstone.scorers.selftest.system import Outcome, SystemFault, Task, outcome_of, task_id_of
+
+BODY_BYTES_MAX: Final = 8 * 1024 * 1024
+#: Errors of one state request in a row that a task outlives: a server may restart while it works.
+_LOST_MAX: Final = 3
+
+
+class HttpEndpoint:
+    """`POST submit_path` with the task, `GET status_path` until the status is final, `POST reply_path` with a reply.
+
+    A server that answers the POST with a final status is done with it; no state is asked for then. Redirects are not followed, and
+    neither proxies nor credentials come from the environment.
+    """
+
+    def __init__(self, settings: HttpSystem) -> None:
+        """Opens no connection. Raises `ConfigError`."""
+        parts = urlsplit(settings.url)
+        if parts.username or parts.password:
+            raise ConfigError("system.url: holds a user or password; name an environment variable with a token in token_variable")
+        if not parts.hostname:
+            raise ConfigError("system.url: has no host; write http://host:port")
+        self.name = settings.url
+        self._settings = settings
+        headers = {"Accept": "application/json"}
+        if settings.token_variable is not None:
+            token = os.environ.get(settings.token_variable, "").strip()
+            if not token:
+                raise ConfigError(f"system.token_variable: {settings.token_variable} is not set; set it to the system's token")
+            headers["Authorization"] = f"Bearer {token}"
+        try:
+            self._client = httpx.AsyncClient(headers=headers, timeout=None, follow_redirects=False, trust_env=False)  # noqa: S113  # a whole task has one limit
+        except (ValueError, UnicodeError):
+            raise ConfigError(f"system.token_variable: {settings.token_variable} cannot be sent in a header; write it in ASCII") from None
+
+    async def ask(self, task: Task, timeout_s: float) -> Outcome:
+        """Submit the task and wait for its end."""
+        return await self._within(self._submitted(task), timeout_s)
+
+    async def reply(self, task: Task, before: Outcome, text: str, timeout_s: float) -> Outcome:
+        """Reply and wait for the next end."""
+        until = asyncio.get_running_loop().time() + timeout_s
+        return await self._within(self._replied(task, before, text, until), timeout_s)
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._client.aclose()
+
+    async def _within(self, work: Any, timeout_s: float) -> Outcome:
+        try:
+            async with asyncio.timeout(timeout_s):
+                outcome: Outcome = await work
+                return outcome
+        except TimeoutError:
+            raise SystemFault("timeout") from None
+
+    async def _submitted(self, task: Task) -> Outcome:
+        document = await self._asked("POST", self._settings.submit_path, task.document())
+        if isinstance(document, dict) and document.get("status") is not None:
+            outcome = outcome_of(document, task.session_id)
+            if outcome.is_final:
+                return outcome
+        task_id = task_id_of(document)
+        if task_id is None:
+            raise SystemFault("unreadable", "neither a final status nor a task_id")
+        return await self._ended(task_id)
+
+    async def _replied(self, task: Task, before: Outcome, text: str, until: float) -> Outcome:
+        document = await self._asked("POST", self._path(self._settings.reply_path, before.task_id), task.document(task_id=before.task_id, reply=text))
+        if isinstance(document, dict) and document.get("status") is not None:
+            outcome = outcome_of(document, before.task_id)
+            if outcome.is_final and outcome != before:
+                return outcome
+        return await self._ended(before.task_id, before, until)
+
+    async def _ended(self, task_id: str, before: Outcome | None = None, until: float = 0.0) -> Outcome:
+        """The final outcome of a task.
+
+        Trap: right after a reply a server may still tell the state from before it. The same question in the same words counts as that state; where
+        nothing else comes until shortly before the limit, it is the answer.
+        """
+        lost = 0
+        while True:
+            try:
+                outcome = outcome_of(await self._asked("GET", self._path(self._settings.status_path, task_id)), task_id)
+                lost = 0
+            except SystemFault as fault:
+                lost += 1
+                if fault.code not in {"unreachable", "refused"} or fault.detail.startswith("HTTP 4") or lost > _LOST_MAX:
+                    raise
+            else:
+                is_old = before is not None and outcome.status == AWAITING and outcome.output == before.output
+                if outcome.is_final and (not is_old or asyncio.get_running_loop().time() + 2 * self._settings.poll_interval_seconds >= until):
+                    return outcome
+            await asyncio.sleep(self._settings.poll_interval_seconds)
+
+    def _path(self, path: str, task_id: str) -> str:
+        return path.replace("{task_id}", quote(task_id, safe=""))
+
+    async def _asked(self, method: str, path: str, document: dict[str, Any] | None = None) -> Any:
+        """The JSON of one answer. Raises `SystemFault`, which quotes nothing of it."""
+        body = bytearray()
+        try:
+            async with self._client.stream(method, self._settings.url.rstrip("/") + path, json=document) as response:
+                async for chunk in response.aiter_bytes():
+                    body += chunk
+                    if len(body) > BODY_BYTES_MAX:
+                        raise SystemFault("too_large", f"an answer of more than {BODY_BYTES_MAX} bytes")
+        except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError, UnicodeError) as error:
+            raise SystemFault("unreachable", type(error).__name__) from None
+        if response.status_code >= 300:
+            raise SystemFault("refused", f"HTTP {response.status_code} to a {method}")
+        try:
+            return json.loads(body) if body.strip() else {}
+        except (ValueError, RecursionError):
+            raise SystemFault("unreadable", "no JSON") from None

@@ -1,0 +1,90 @@
+"""A self-test's report for people: Markdown, as the specification shows it, and lines for a terminal."""
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from touchstone.schemas.reports.selftest import SelftestCase, SelftestReport
+from touchstone.scorers.reporting.words import counted, percent, visible
+
+#: Of what a model or a system wrote, so much is shown; the JSON has all of it.
+QUOTE_CHARS_MAX: Final = 300
+_MARKS: Final = re.compile(r"([\\`*_{}\[\]<>|#~&])")
+
+
+def markdown(report: SelftestReport) -> Iterator[str]:
+    """The report, in lines with their ends."""
+    summary = report.summary
+    yield f"# Selftest Report: {report.run_id}\n\n"
+    yield f"**Date:** {report.timestamp.replace('T', ' ').rstrip('Z')}\n"
+    yield f"**Strictness:** {report.config['strictness']:g}\n"
+    yield f"**Pass Rate:** {summary.passed}/{summary.total} ({percent(summary.passed / summary.total) if summary.total else '0%'})\n"
+    if report.partial:
+        yield f"**Partial:** {summary.total} of {counted(summary.planned, 'case')} run ({_quoted(report.stopped or 'stopped')})\n"
+    if report.replay_of:
+        yield f"**Replay of:** {report.replay_of}\n"
+    yield "\n## Results\n\n| Case | Status | Score | Pass |\n|------|--------|-------|------|\n"
+    for case in report.cases:
+        yield f"| {case.id} | {case.actual_status} | {score(case)} | {_word(case)} |\n"
+    failed = [case for case in report.cases if not case.pass_]
+    if failed:
+        yield "\n## Failed Cases\n"
+    for case in failed:
+        yield f"\n### {case.id}\n"
+        yield from (f"- {line}\n" for line in _failed_lines(case, report.effective_threshold))
+    if any(case.findings for case in report.cases):
+        yield "\n## Findings\n\n"
+    for case in report.cases:
+        for finding in case.findings:
+            yield f"- {case.id}: {_quoted(finding.message)} ({finding.severity}, `{finding.code}`)\n"
+    yield "\n## Recommendations\n"
+    for line in report.recommendations or ("None: every case passed.",):
+        yield f"- {_escaped(visible(line))}\n"
+
+
+def line(case: SelftestCase) -> str:
+    """One case, for a terminal."""
+    why = f"  {case.failure.message}" if case.failure is not None else ""
+    return visible(f"{_word(case):4}  {score(case):>5}  {case.id}  {case.actual_status}  {case.duration_ms / 1000:.1f} s{why}")
+
+
+def score(case: SelftestCase) -> str:
+    """The overall score; a missing one is a dash, never a zero."""
+    return "–" if case.scores is None else f"{case.scores.overall_score:.2f}"
+
+
+def _word(case: SelftestCase) -> str:
+    return "PASS" if case.pass_ else "FAIL"
+
+
+def _failed_lines(case: SelftestCase, threshold: float) -> Iterator[str]:
+    """Expected, got and score of a failed case, at the first step that failed."""
+    step = next((step for step in case.steps if not step.pass_), None)
+    if step is None:
+        yield f"Expected: {case.expected_status}, {_quoted(case.description)}"
+        yield f"Got: {case.actual_status}, {_quoted(case.failure.message if case.failure else '')}"
+        yield "Score: none; the system was not asked"
+        return
+    yield f"Expected: {step.expected_status}, {_quoted(case.hints or case.description)}"
+    told = step.failure.message if step.failure is not None else step.judge.reasoning if step.judge is not None else ""
+    yield f"Got: {step.actual_status}" + (f", {_quoted(told)}" if told else "")
+    if step.scores is None:
+        yield "Score: none; the answer was not judged"
+        return
+    overall = step.scores.overall_score
+    is_below = overall < threshold
+    places = 2 if f"{overall:.2f}" != f"{threshold:.2f}" or not is_below else 4
+    yield f"Score: {overall:.{places}f} ({'below' if is_below else 'reaches'} threshold {threshold:.{places}f})"
+    if step.failure is not None and step.judge is not None and step.judge.reasoning:
+        yield f"Judge: {_quoted(step.judge.reasoning)}"
+
+
+def _quoted(text: str) -> str:
+    """A text of others in one line, shortened, with nothing in it that Markdown, HTML or a terminal would act on."""
+    flat = " ".join(text.split())
+    return _escaped(visible(flat if len(flat) <= QUOTE_CHARS_MAX else f"{flat[: QUOTE_CHARS_MAX - 1]}…"))
+
+
+def _escaped(text: str) -> str:
+    # A status and an id hold no marks but `_`, which inside a word means nothing; whatever else could is escaped.
+    return re.sub(r"(?<=\w)\\_(?=\w)", "_", _MARKS.sub(r"\\\1", text))

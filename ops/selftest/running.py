@@ -1,0 +1,235 @@
+"""Prepares and carries out a run: who is asked, by whom, and what is written when."""
+
+import asyncio
+import json
+import os
+import signal
+import threading
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final
+
+from touchstone.ops.reports.files import check_directory, write_whole
+from touchstone.ops.selftest.layout import markdown
+from touchstone.schemas.reports.selftest import SelftestCase, SelftestReport
+from touchstone.schemas.settings.house import KafkaSettings, Section
+from touchstone.scorers.base import ConfigError
+from touchstone.scorers.judges.asking import Judge, Prompt
+from touchstone.scorers.judges.prompts import load_prompt
+from touchstone.scorers.judges.settings import NO_KEY, JudgeSettings, resolver
+from touchstone.scorers.selftest.generator import Generator, NoRequest, Request
+from touchstone.scorers.selftest.reporting import report_of
+from touchstone.scorers.selftest.run import Metered, Selftest
+from touchstone.scorers.selftest.safety import danger
+from touchstone.scorers.selftest.settings import Asked, HttpSystem, KafkaSystem, Scenario, SelftestSettings
+from touchstone.scorers.selftest.system import Names, SystemUnderTest
+
+PACKAGE: Final = "touchstone.scorers.selftest"
+REPLAY_BYTES_MAX: Final = 64 * 1024 * 1024
+CLOSE_TIMEOUT_S: Final = 5.0
+OpenJudge = Callable[[JudgeSettings], Judge]
+
+
+class _JudgeSection(Section):
+    """The connection to the models, from the environment alone."""
+
+    judge: JudgeSettings = field(default_factory=JudgeSettings)
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """An earlier run: its settings, and its requests by scenario. `left_out`: scenarios of which it has no request."""
+
+    run_id: str
+    seed: int
+    settings: SelftestSettings
+    requests: dict[str, Request]
+    left_out: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class Plan:
+    """A run that can begin. `replay`: where its requests come from; else a generator writes them. `sends_seed`: to the generator's server."""
+
+    settings: SelftestSettings
+    scenarios: Sequence[Scenario]
+    seed: int
+    output: Path
+    replay: Replay | None = None
+    sends_seed: bool = False
+    names: Names = field(default_factory=Names.new)
+    signalled: int | None = None
+
+    @property
+    def json_path(self) -> Path:
+        """The detailed results."""
+        return self.output / "reports" / "selftest" / f"{self.names.run_id}.json"
+
+    @property
+    def markdown_path(self) -> Path:
+        """The summary for people."""
+        return self.output / "docs" / "reports" / "selftest" / f"{self.names.run_id}.md"
+
+    def check(self) -> None:
+        """Refuse a place where no report can be written, before anything is asked. Raises `ConfigError`."""
+        for path in (self.json_path, self.markdown_path):
+            check_directory(path.parent, "--output")
+
+
+def judge_settings(asked: Asked, seed: int | None = None) -> JudgeSettings:
+    """The connection of the environment with the model and parameters of the file. Raises `ConfigError`, also where there is no key."""
+    connection = resolver(_JudgeSection, "TOUCHSTONE_SELFTEST_", "the self-test's file")(os.environ, None).judge
+    if not connection.is_usable:
+        raise ConfigError(NO_KEY)
+    if asked.max_tokens >= connection.context_tokens:
+        raise ConfigError("max_tokens leaves no room for a prompt in TOUCHSTONE_JUDGE_CONTEXT_TOKENS; lower the first or raise the second")
+    fields: dict[str, Any] = {"model": asked.model, "temperature": asked.temperature, "max_tokens": asked.max_tokens}
+    return connection.model_copy(update=fields if seed is None else fields | {"seed": seed % 2**31})
+
+
+def open_system(settings: SelftestSettings, kafka: Callable[[KafkaSystem], KafkaSettings]) -> SystemUnderTest:
+    """The adapter that the settings name. `kafka`: the cluster, where it is asked for. Raises `ConfigError`."""
+    wanted = settings.system
+    if wanted is None:
+        raise ConfigError("no system under test: give --system URL, python:module:function or kafka:REQUEST_TOPIC,REPLY_TOPIC, or set `system` in the file")
+    if isinstance(wanted, HttpSystem):
+        try:
+            from touchstone.ops.selftest.http_system import HttpEndpoint
+        except ModuleNotFoundError:
+            raise ConfigError("a system behind HTTP needs httpx; install touchstone-stream[judge]") from None
+        return HttpEndpoint(wanted)
+    if isinstance(wanted, KafkaSystem):
+        from touchstone.ops.selftest.kafka_system import KafkaTopics
+
+        return KafkaTopics(wanted, kafka(wanted))
+    from touchstone.ops.selftest.python_system import PythonFunction
+
+    return PythonFunction(wanted)
+
+
+def read_replay(path: Path) -> Replay:
+    """An earlier run from its JSON report. Raises `ConfigError`."""
+    try:
+        with path.open("rb") as stream:
+            data = stream.read(REPLAY_BYTES_MAX + 1)
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be read ({error.strerror}); check --replay") from None
+    if len(data) > REPLAY_BYTES_MAX:
+        raise ConfigError(f"{path}: larger than {REPLAY_BYTES_MAX} bytes; this is no self-test report")
+    try:
+        document: Any = json.loads(data)
+        settings = SelftestSettings.model_validate_json(json.dumps(dict(document["config"].items())))
+        cases = {str(case["id"]): Request(str(case["prompt"]), str(case.get("hints") or "")) for case in document["cases"] if case.get("prompt")}
+        left_out = tuple(scenario.id for scenario in settings.scenarios if scenario.id not in cases)
+        return Replay(str(document["run_id"]), int(document.get("seed") or 0), settings, cases, left_out)
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):  # ValidationError is a ValueError
+        raise ConfigError(f"{path}: no report that can be replayed; give a reports/selftest/<run_id>.json of touchstone selftest") from None
+
+
+async def carry_out(plan: Plan, system: SystemUnderTest, open_judge: OpenJudge, on_case: Callable[[SelftestCase], None]) -> SelftestReport:
+    """Run the plan and write both reports; after Ctrl-C or SIGTERM, of what was done so far (`plan.signalled`). Raises `ConfigError`.
+
+    The JSON is there from the first case on and is replaced by each, so that whatever ends the process leaves a whole one.
+    """
+    rubric = load_prompt(PACKAGE, "judge")
+    judge, generator, prompts = await _models(plan, open_judge, rubric)
+    run = Selftest(plan.settings, plan.scenarios, plan.names, system, judge, rubric, _requests(plan, generator, prompts))
+    began = datetime.now(UTC)
+
+    def report(stopped: str | None = None) -> SelftestReport:
+        return report_of(
+            run,
+            began=began,
+            seed=plan.seed,
+            prompts={prompt.name: prompt.digest for prompt in prompts},
+            cost_usd=judge.cost_usd + (generator.cost_usd if generator is not None else 0.0),
+            version=_version(),
+            replay_of=plan.replay.run_id if plan.replay is not None else None,
+            stopped=stopped,
+        )
+
+    def noted(case: SelftestCase) -> None:
+        write_whole(plan.json_path, as_json(report()))
+        on_case(case)
+
+    try:
+        await _stoppable(plan, run.run(noted))
+    finally:
+        for model in (judge, generator):
+            if model is not None:
+                await _closed(model.close())
+        await _closed(system.close())
+    whole = report("stopped by a signal" if plan.signalled is not None else None)
+    write_whole(plan.json_path, as_json(whole))
+    write_whole(plan.markdown_path, "".join(markdown(whole)))
+    return whole
+
+
+def as_json(report: SelftestReport) -> str:
+    """The report as the specification's JSON."""
+    return report.model_dump_json(by_alias=True, indent=2) + "\n"
+
+
+async def _models(plan: Plan, open_judge: OpenJudge, rubric: Prompt) -> tuple[Metered, Metered | None, list[Prompt]]:
+    """The judge, the generator where one is needed, and the prompts of both."""
+    judge = Metered(open_judge(judge_settings(plan.settings.judge)))
+    if plan.replay is not None:
+        return judge, None, [rubric]
+    generator = Metered(open_judge(judge_settings(plan.settings.generator, plan.seed if plan.sends_seed else None)))
+    return judge, generator, [load_prompt(PACKAGE, "generator"), rubric]
+
+
+def _requests(plan: Plan, model: Metered | None, prompts: Sequence[Prompt]) -> Callable[[Scenario], Awaitable[Request]]:
+    """How a scenario gets its request: from a generator, or from the earlier run; what stands in a file is screened again."""
+    if model is not None:
+        return Generator(model, prompts[0], attempts_max=plan.settings.generator.attempts_max, seed=plan.seed).write
+    assert plan.replay is not None
+    replay = plan.replay
+
+    async def again(scenario: Scenario) -> Request:
+        request = replay.requests[scenario.id]
+        if (rule := danger(request.prompt)) is not None:
+            raise NoRequest("generator_unsafe", (f"unsafe: {rule}",))
+        return request
+
+    return again
+
+
+async def _stoppable(plan: Plan, work: Any) -> None:
+    """Await the run; a signal ends it at once, and its number is kept in the plan."""
+    loop, task = asyncio.get_running_loop(), asyncio.ensure_future(work)
+
+    def stop(number: int) -> None:
+        plan.signalled = number
+        task.cancel()
+
+    # A signal that was ignored for this process (a background job) stays ignored. Elsewhere than in the main thread none arrives.
+    heard = [number for number in (signal.SIGINT, signal.SIGTERM) if signal.getsignal(number) is not signal.SIG_IGN]
+    heard = heard if threading.current_thread() is threading.main_thread() else []
+    for number in heard:
+        loop.add_signal_handler(number, stop, number)
+    try:
+        await task
+    except asyncio.CancelledError:
+        if plan.signalled is None:
+            raise
+    finally:
+        task.cancel()
+        for number in heard:
+            loop.remove_signal_handler(number)
+
+
+async def _closed(closing: Awaitable[None]) -> None:
+    """Close within a bound: what was asked may hang, and the report is more important."""
+    try:
+        await asyncio.wait_for(closing, CLOSE_TIMEOUT_S)
+    except TimeoutError:
+        return
+
+
+def _version() -> str:
+    from importlib.metadata import version
+
+    return version("touchstone-stream")
