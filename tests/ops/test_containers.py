@@ -97,8 +97,8 @@ def test_no_service_has_more_rights_than_it_needs(name: str) -> None:
 def test_a_service_runs_the_image_that_holds_the_extras_it_needs(name: str) -> None:
     service, project = SERVICES[name], tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     extras = set(service["build"]["args"]["EXTRAS"].split())
-    light = {"clinical", "postgres"}
-    assert {"touchstone:light": light, "touchstone:summary": light | {"nli-onnx", "summary"}}[service["image"]] == extras
+    light, common = {"clinical", "judge", "postgres"}, {"clinical", "postgres"}
+    assert {"touchstone:light": light, "touchstone:summary": common | {"nli-onnx", "summary"}}[service["image"]] == extras
     assert extras <= set(project["optional-dependencies"])
     assert ("nli-onnx" in extras) == (name == "worker-summary-loss")
 
