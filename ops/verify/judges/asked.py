@@ -76,7 +76,7 @@ class Asked:
     @property
     def turn(self) -> int:
         """Which answer of the conversation is asked for, from 1."""
-        return 1 + sum(message.get("role") == "assistant" for message in self.messages)
+        return 1 + sum(1 for message in self.messages if message.get("role") == "assistant")
 
     @property
     def tool(self) -> Mapping[str, Any] | None:
@@ -93,7 +93,7 @@ class Asked:
     def tokens_max(self) -> int | None:
         """How long the answer may become."""
         found = self.body.get("max_completion_tokens", self.body.get("max_tokens"))
-        return found if isinstance(found, int) else None
+        return int(found) if isinstance(found, int) else None
 
 
 def digest_of(data: bytes) -> str:

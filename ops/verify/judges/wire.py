@@ -6,7 +6,7 @@ import struct
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Self, cast
+from typing import cast
 
 HEAD_BYTES_MAX = 64 * 1024
 BODY_BYTES_MAX = 64 * 1024 * 1024
@@ -46,13 +46,17 @@ def chunked(pieces: list[bytes]) -> bytes:
     return b"".join(b"%x\r\n%b\r\n" % (len(piece), piece) for piece in pieces) + b"0\r\n\r\n"
 
 
+Serve = Callable[[Received, "Connection"], None]
+Told = Callable[["Connection"], None]
+
+
 class Connection(asyncio.Protocol):
     """One connection: requests one after the other, each answered before the next is read.
 
     `serve` is called with each; `on_lost` once, when the connection has gone.
     """
 
-    def __init__(self, serve: Callable[[Received, Self], None], on_made: Callable[[Self], None], on_lost: Callable[[Self], None]) -> None:
+    def __init__(self, serve: "Serve", on_made: "Told", on_lost: "Told") -> None:
         self._serve = serve
         self._on_made = on_made
         self._on_lost = on_lost
