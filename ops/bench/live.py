@@ -40,6 +40,7 @@ def figures(run: Run) -> dict[str, str]:
         "memory alone, all connected, most, at the end": ", ".join(f"{memory[at]:.0f}" for at in ("alone", "connected", "most", "end") if at in memory)
         + " MiB",
         "memory of one idle client": f"{each_kib:.0f} KiB",
+        "the kernel's buffers of all connections, most": f"{memory['sockets']:.0f} MiB",
         "stalled clients that were cut off": f"{run.cut} of {run.stalled}" if is_service else "–",
         "events that stalled clients missed": f"{run.counters.get('events_dropped_total', 0):,.0f}" if is_service else "–",
         "other work on the machine": f"{run.cores['others']:.2f} cores",

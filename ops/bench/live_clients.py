@@ -15,6 +15,9 @@ from multiprocessing.connection import Connection
 from touchstone.ops.bench.live_stream import START, Expected
 
 RECEIVE_BYTES = 131_072
+#: What the kernel takes for a stalled client, besides the sender's own buffer. By default it would take so much that a short run shows nothing.
+STALLED_BUFFER_BYTES = 65_536
+CONNECT_S = 60.0
 #: Clients whose every block is timed.
 TIMED_MAX = 48
 _STATUS = b"HTTP/1.1 200 "
@@ -150,7 +153,11 @@ def run_clients(pipe: Connection, crowd: Crowd) -> None:
     poll = select.epoll()
     clients: dict[int, tuple[socket.socket, Client]] = {}
     for number in range(crowd.clients):
-        one = socket.create_connection((crowd.host, crowd.port), timeout=60)
+        one = socket.socket()
+        if number >= reading:
+            one.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, STALLED_BUFFER_BYTES)
+        one.settimeout(CONNECT_S)
+        one.connect((crowd.host, crowd.port))
         one.sendall(ask)
         one.setblocking(False)
         clients[one.fileno()] = one, Client(expected, is_timed=number < reading and number % every == 0)

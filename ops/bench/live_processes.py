@@ -15,6 +15,12 @@ def resident_mib(pid: int) -> float:
     return int(found[1]) / 1024 if found else 0.0
 
 
+def socket_mib() -> float:
+    """What the kernel holds for all TCP connections of the machine, on both sides."""
+    found = re.search(r"^TCP: .* mem (\d+)", Path("/proc/net/sockstat").read_text(), re.MULTILINE)
+    return int(found[1]) * os.sysconf("SC_PAGE_SIZE") / 2**20 if found else 0.0
+
+
 def cpu_s(pid: int) -> float:
     """Processor seconds of a process until now, in its own code and in the kernel's."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()

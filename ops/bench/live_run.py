@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 from aiokafka import AIOKafkaProducer
 
 from touchstone.ops.bench.live_clients import Crowd, Tally, run_clients
-from touchstone.ops.bench.live_processes import Moment, children, resident_mib
+from touchstone.ops.bench.live_processes import Moment, children, resident_mib, socket_mib
 from touchstone.ops.bench.live_raw import run_raw
 from touchstone.ops.bench.live_stream import TYPE, result
 from touchstone.schemas.settings.house import ServeSettings, TopicSettings
@@ -33,7 +33,7 @@ START_S = 120.0
 SEND_EVERY_S = 0.01
 #: After a client's time is up, until it is cut off.
 CUT_S = 10.0
-_COUNTERS = re.compile(r"^touchstone_serve_(clients_stalled_total|events_dropped_total|window_bytes) (\S+)$", re.M)
+_COUNTERS = re.compile(r"^touchstone_serve_(clients_stalled_total|events_dropped_total|window_bytes) (\S+)$", re.MULTILINE)
 _SPAWN = get_context("spawn")
 
 
@@ -99,6 +99,7 @@ class Watch:
     def look(self) -> None:
         """Note the memory."""
         self._run.memory["most"] = max(self._run.memory["most"], resident_mib(self._pid))
+        self._run.memory["sockets"] = max(self._run.memory.get("sockets", 0.0), socket_mib())
 
     def until(self, is_so: Callable[[], bool], within_s: float) -> None:
         """Look until something is so, or the time is over."""

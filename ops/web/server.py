@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import logging
 import socket
+import struct
 from collections.abc import Iterator
 from typing import Any
 
@@ -14,6 +15,8 @@ from touchstone.ops.web.streams import Write
 from touchstone.schemas.settings.house import ServeSettings
 from touchstone.scorers.base import ConfigError
 
+#: struct linger: on, for no time.
+RESET_AT_CLOSE = struct.pack("ii", 1, 0)
 #: After the streams have been told that it is over.
 DRAIN_S = 5
 #: A message of a WebSocket client: a token, a ticket, or nothing.
@@ -81,6 +84,8 @@ class WebServer:
         """End the connection of a request at once: closing it in order would wait for a client that takes nothing."""
         connection = self._connection(scope)
         if connection is not None:
+            # Without this the kernel keeps what it holds for the client, some MiB, and goes on offering it.
+            connection.transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET_AT_CLOSE)
             connection.transport.abort()
 
     def straight(self, scope: Scope) -> Write | None:

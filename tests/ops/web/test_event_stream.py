@@ -148,7 +148,15 @@ async def test_a_client_that_takes_nothing_delays_nobody_and_is_cut_off() -> Non
             await until(lambda: web.hub.watchers == 1)
             await until(lambda: len(web.server._server.server_state.connections) == 1)  # type: ignore[union-attr]
         assert b"touchstone_serve_clients_stalled_total 1.0" in (await web.get("/metrics")).content
+        with pytest.raises(ConnectionResetError):  # and what the kernel held for it is gone
+            await asyncio.wait_for(read_on(client), WAIT_S)
         client.close()
+
+
+async def read_on(client: socket.socket) -> None:
+    """Take whatever comes, until nothing can."""
+    while await asyncio.get_running_loop().sock_recv(client, 1_000_000):
+        pass
 
 
 async def test_a_client_that_was_slow_is_told_what_it_missed() -> None:
