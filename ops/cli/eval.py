@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from touchstone.ops.evaluation.settings import SystemSettings
     from touchstone.scorers.clinical.reporting import ClinicalReport
     from touchstone.scorers.clinical.settings import ClinicalSettings
+    from touchstone.scorers.scoring import Scoring
 
 eval_app = typer.Typer(name="eval", no_args_is_help=True)
 app.add_typer(eval_app)
@@ -85,19 +86,19 @@ def evaluate(
 
     with one_line_errors():
         wanted = _system_settings(config, system, concurrency)
-        scoring, judge, notes = _scoring(formats, no_judge=no_judge)
+        scorings, notes = _scorings(formats, no_judge=no_judge)
         plan = Plan(
             items=_items(batch=batch, category=category, prompt=prompt, prompts_file=prompts_file),
-            formats=tuple(_formats(formats)),  # type: ignore[arg-type]  # checked to be these
+            formats=tuple(dict.fromkeys(_formats(formats))),  # type: ignore[arg-type]  # checked to be these
             output=output,
             save_traces=save_traces,
             conformance=conformance,
             resume=resume,
-            judge=judge,
+            judge=not no_judge,
             concurrency=wanted.concurrency,
             notes=notes,
         )
-        run_evaluation(plan, wanted, scoring, _known(), Gate(min_pass_rate), verbose=verbose)
+        run_evaluation(plan, wanted, scorings, _known(), Gate(min_pass_rate), verbose=verbose)
 
 
 def _items(*, batch: bool, category: str | None, prompt: str | None, prompts_file: Path | None) -> "tuple[Item, ...]":
@@ -129,14 +130,24 @@ def _system_settings(config: Path | None, system: str | None, concurrency: int |
     return resolve(os.environ, document, overrides, document_name=str(path))
 
 
-def _scoring(formats: str, *, no_judge: bool) -> tuple[Any, bool, tuple[str, ...]]:
-    """The suite's scoring, whether a judge was wanted, and what is left out. Raises `ConfigError`."""
+def _scorings(formats: str, *, no_judge: bool) -> "tuple[tuple[Scoring, ...], tuple[str, ...]]":
+    """The validators' scoring and, where there is a judge to ask, the judge's; and what is left out, and why. Raises `ConfigError`."""
+    from touchstone.ops.suites import missing_libraries, read_suite_document
     from touchstone.scorers.clinical import SUITE
+    from touchstone.scorers.clinical.judging import SUITE as JUDGE
+    from touchstone.scorers.clinical.judging import resolve
+    from touchstone.scorers.judges.settings import NO_KEY
     from touchstone.scorers.scoring import Scoring
 
     settings = _settings(None, formats=formats, quote=None, profiles=None, packages=None)
-    why = "--no-judge" if no_judge else "this version has no judge"
-    return Scoring(SUITE, settings), not no_judge, (f"Clinical: not scored ({why}); the weights of the others are renormalised",)
+    validators = Scoring(SUITE, settings)
+    why = "--no-judge"
+    if not no_judge:
+        own = resolve(os.environ, read_suite_document(JUDGE))
+        why = NO_KEY if not own.judge.is_usable else missing_libraries(JUDGE.requires) or ""
+        if not why:
+            return (validators, Scoring(JUDGE, own.model_copy(update={"validators": settings}))), ()
+    return (validators,), (f"Clinical: not scored ({why}); the weights of the others are renormalised",)
 
 
 def _known() -> "Field":

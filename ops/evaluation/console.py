@@ -33,6 +33,7 @@ _CODES: Final = {
     "no_output": "the directory has no such output",
     "unreadable": "the file cannot be read",
     "redirected": "the system redirects; configure the address it redirects to",
+    "too_deep": "the answer is nested too deep",
     "not_a_trace": "the answer is beyond what a trace may hold",
 }
 

@@ -21,6 +21,9 @@ from touchstone.scorers.base import ConfigError
 #: Answers after which the same request may succeed.
 _PASSING: Final = frozenset({408, 425, 429, 500, 502, 503, 504, 529})
 
+#: What an answer that tells an error may hold.
+_COMPLAINT: Final = frozenset({"error", "errors", "message", "detail", "details", "code", "status", "success"})
+
 
 class HttpSystem:
     """A client of one system. It follows no redirect, keeps no cookie, takes neither proxies nor credentials from the environment.
@@ -63,7 +66,7 @@ class HttpSystem:
             raise StepFailed("not_json", attempts) from None
         if isinstance(answer, dict) and "persona" in answer:
             answer = answer["persona"]
-        if not isinstance(answer, dict) or not answer:
+        if not isinstance(answer, dict) or not answer or _is_complaint(answer):
             raise StepFailed("not_an_object", attempts)
         return Told(answer, attempts)
 
@@ -123,6 +126,11 @@ class HttpSystem:
             return answer.status_code, bytes(body), 0.0
 
 
+def _is_complaint(answer: dict[str, Any]) -> bool:
+    """Whether an object tells an error, although the status said that all went well."""
+    return "error" in answer and answer.keys() <= _COMPLAINT
+
+
 class _TooLargeError(Exception):
     """An answer beyond the bound."""
 
@@ -158,6 +166,8 @@ def _content(body: bytes, form: ClinicalFormat) -> Content | list[Content] | Non
         return answer or None
     if form == "fhir" and "resourceType" in answer:
         return text
+    if _is_complaint(answer):
+        return None
     content = answer.get("content")
     if isinstance(content, list):
         return [one for one in content if isinstance(one, str | dict)] or None

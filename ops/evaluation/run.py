@@ -1,6 +1,8 @@
 """One evaluation run from its first prompt to its report."""
 
 import asyncio
+import signal
+import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
@@ -16,7 +18,8 @@ from touchstone.ops.evaluation.state import TRACES, RunState, identity_of
 from touchstone.ops.evaluation.summary import summarise
 from touchstone.ops.evaluation.systems import System
 from touchstone.ops.reports.files import check_directory, write_whole
-from touchstone.schemas.reports.evaluation import EvaluatedCase, EvaluationReport
+from touchstone.ops.reports.writing import EXIT_STOPPED, EXIT_TERMINATED, Stopped
+from touchstone.schemas.reports.evaluation import EvaluatedCase, EvaluationReport, SuiteTold
 from touchstone.schemas.trace import ClinicalFormat
 from touchstone.scorers.base import ConfigError
 from touchstone.scorers.scoring import Scoring
@@ -55,7 +58,7 @@ def open_system(settings: SystemSettings) -> System:
     return HttpSystem(settings)
 
 
-def open_state(plan: Plan, system: System, scoring: Scoring) -> tuple[RunState, bool]:
+def open_state(plan: Plan, system: System, scorings: Sequence[Scoring]) -> tuple[RunState, bool]:
     """The state of the run that goes on, or of a new one, and whether it goes on. Raises `ConfigError`."""
     check_directory(plan.output, "--output")
     if plan.save_traces:
@@ -64,7 +67,7 @@ def open_state(plan: Plan, system: System, scoring: Scoring) -> tuple[RunState, 
         plan.items,
         formats=list(plan.formats),
         system=system.where,
-        suite=[scoring.suite.name, scoring.suite.version, scoring.digest],
+        suites=[[one.suite.name, one.suite.version, one.digest] for one in scorings],
         save_traces=plan.save_traces,
         conformance=plan.conformance,
     )
@@ -73,15 +76,21 @@ def open_state(plan: Plan, system: System, scoring: Scoring) -> tuple[RunState, 
 
 
 def evaluate(
-    plan: Plan, system: System, scoring: Scoring, known: Field, state: RunState, on_case: Callable[[EvaluatedCase, bool], None] = lambda _case, _earlier: None
+    plan: Plan,
+    system: System,
+    scorings: Sequence[Scoring],
+    known: Field,
+    state: RunState,
+    on_case: Callable[[EvaluatedCase, bool], None] = lambda _case, _earlier: None,
 ) -> EvaluationReport:
-    """Run the tests, write the JSON report `eval-<run id>.json`, and give it. Closes system and scoring. Raises `ConfigError`."""
+    """Run the tests, write the JSON report `eval-<run id>.json`, and give it. Closes system and scorings. Raises `ConfigError`, and `Stopped` on a signal."""
     begun = time.perf_counter()
     # Started here: its lock belongs to no loop yet, and a signal still ends it.
     with ConformanceChecks() if plan.conformance else nullcontext() as conforming:
-        runner = Runner(system, scoring, known, state, plan.formats, plan.concurrency, plan.save_traces, conforming, on_case)
+        runner = Runner(system, scorings, known, state, plan.formats, plan.concurrency, plan.save_traces, conforming, on_case)
         cases, resumed = asyncio.run(_closing(runner, plan.items))
-        notes = plan.notes + ((f"Conformance of FHIR: not checked ({conforming.unavailable})",) if conforming is not None and conforming.unavailable else ())
+        notes = plan.notes + _left_out(plan, cases)
+        notes += (f"Conformance of FHIR: not checked ({conforming.unavailable})",) if conforming is not None and conforming.unavailable else ()
     if not any(case.failures for case in cases):
         state.end()
     report = EvaluationReport(
@@ -89,9 +98,7 @@ def evaluate(
         started_at=state.run.started_at,
         generated_at=datetime.now(UTC),
         system=system.where,
-        suite=scoring.suite.name,
-        suite_version=scoring.suite.version,
-        config_digest=scoring.digest,
+        suites=tuple(SuiteTold(suite=one.suite.name, version=one.suite.version, config_digest=one.digest) for one in scorings),
         formats=tuple(plan.formats),
         judge=plan.judge,
         resumed=resumed,
@@ -108,9 +115,40 @@ def report_path(output: Path, state: RunState) -> Path:
     return output / f"eval-{state.run_id}.json"
 
 
+def _left_out(plan: Plan, cases: Sequence[EvaluatedCase]) -> tuple[str, ...]:
+    """What a judge that was wanted did not score, although nothing said so beforehand."""
+    missing = sum("clinical" in case.components_missing for case in cases)
+    if not missing or plan.notes:
+        return ()
+    return (f"Clinical: missing in {missing} of {len(cases)} tests; the weights of the others are renormalised there",)
+
+
 async def _closing(runner: Runner, items: Sequence[Item]) -> tuple[tuple[EvaluatedCase, ...], int]:
+    """Run the tests. Raises `Stopped` on Ctrl-C and SIGTERM.
+
+    The loop takes the signals, because an exception out of a handler could fall into a callback and be lost.
+    """
+    work = asyncio.ensure_future(runner.run(items))
+    loop = asyncio.get_running_loop()
+    came: list[int] = []
+
+    def stop(number: int) -> None:
+        came.append(number)
+        work.cancel()
+
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)} if threading.current_thread() is threading.main_thread() else {}
+    for number in before:
+        loop.add_signal_handler(number, stop, number)
     try:
-        return await runner.run(items)
+        return await work
+    except asyncio.CancelledError:
+        if came:
+            raise Stopped(EXIT_TERMINATED if came[0] == signal.SIGTERM else EXIT_STOPPED) from None
+        raise
     finally:
+        for number, handler in before.items():
+            loop.remove_signal_handler(number)
+            signal.signal(number, handler)
         await runner.system.close()
-        await runner.scoring.close()
+        for scoring in runner.scorings:
+            await scoring.close()

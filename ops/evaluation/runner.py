@@ -12,11 +12,11 @@ from pydantic import ValidationError
 
 from touchstone.ops.evaluation.items import Field, Item
 from touchstone.ops.evaluation.state import TRACES, RunState
-from touchstone.ops.evaluation.systems import StepFailed, System
+from touchstone.ops.evaluation.systems import StepFailed, System, Told
 from touchstone.ops.evaluation.traces import trace_of, trace_record, trace_text
 from touchstone.ops.reports.files import write_whole
 from touchstone.schemas.reports.evaluation import AddedCode, BelowMinimum, Conformance, EvaluatedCase, StepTold
-from touchstone.schemas.result import Failure, FileRef, Label, NotChecked, ScoreResult
+from touchstone.schemas.result import Failure, FileRef, Finding, Label, NotChecked, ScoreResult
 from touchstone.schemas.trace import ClinicalFormat, ProductionTrace
 from touchstone.scorers.scoring import Scoring
 
@@ -24,7 +24,9 @@ PERSONA: Final = "persona"
 ENRICH: Final = "enrich"
 SCORE: Final = "score"
 #: Findings that a test keeps; its result from a worker or from files has all that the suite reports.
-FINDINGS_MAX: Final = 500
+FINDINGS_MAX: Final = 200
+#: Levels of a persona or document that may be written again; what is deeper was not meant.
+DEPTH_MAX: Final = 100
 
 
 class Conforming(Protocol):
@@ -37,10 +39,13 @@ class Conforming(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Runner:
-    """Everything that a test needs. `on_case`: called with each test that is done, and whether an earlier call had done it."""
+    """Everything that a test needs.
+
+    `scorings`: the suites that score it; the last one's label counts. `on_case`: called with each test that is done, and whether an earlier call had done it.
+    """
 
     system: System
-    scoring: Scoring
+    scorings: Sequence[Scoring]
     field: Field
     state: RunState
     formats: Sequence[ClinicalFormat]
@@ -84,6 +89,7 @@ class Runner:
         made_at = self.system.made_at(item) or datetime.now(UTC)
         timing = {"personaGeneration": steps.spent_ms(PERSONA), "total": _ms_since(begun)}
         record = trace_record(item, self.state.trace_id(item), made_at, persona, contents, timing)
+        # The judge may fail, and the test has a status all the same; only what the system owes makes it unscored.
         case = await self._scored(item, record, steps) if contents else self._not_scored(item, record)
         conformance = [await self.conforming.check(form, content) for form, content in contents.items()] if self.conforming is not None else []
         return case.model_copy(
@@ -100,7 +106,7 @@ class Runner:
     async def _generated(self, item: Item, steps: "_Steps") -> tuple[dict[str, Any] | None, tuple[AddedCode, ...], dict[ClinicalFormat, Any]]:
         """The persona with its codes, and the content of each format that the system gave."""
         with steps.timed(PERSONA) as step:
-            told = await self.system.persona(item)
+            told = _shallow(await self.system.persona(item))
             step.attempts = told.attempts
         if step.failed is not None:
             return None, (), {}
@@ -112,7 +118,7 @@ class Runner:
         contents: dict[ClinicalFormat, Any] = {}
         for form in self.formats:
             with steps.timed(f"generate.{form}") as step:
-                told = await self.system.document(item, persona, form)
+                told = _shallow(await self.system.document(item, persona, form))
                 step.attempts = told.attempts
                 contents[form] = told.value
         return persona, added, contents
@@ -125,33 +131,36 @@ class Runner:
             # A persona or content beyond what a trace may hold.
             return self._not_scored(item, record, (Failure(component="trace", kind="system", code="not_a_trace"),))
         with steps.timed(SCORE):
-            result = await self.scoring.result(trace, str(record["id"]), FileRef(file=item.place))
+            results = [await scoring.result(trace, str(record["id"]), FileRef(file=item.place)) for scoring in self.scorings]
             expectations = await asyncio.to_thread(self.field.expect, item, trace)
-        below = _below(item.minimum, result.values)
-        status: Label = "Fail" if below and result.label != "unscored" else result.label
+        verdict = results[-1]
+        scores = {name: value for result in results for name, value in result.values.items()}
+        findings = tuple(finding for result in results for finding in result.findings)
+        below = _below(item.minimum, scores)
+        status: Label = "Fail" if below and verdict.label != "unscored" else verdict.label
         return EvaluatedCase(
             case_id=item.id,
             category=item.category,
             place=item.place,
             trace_id=trace.trace_id,
             status=status,
-            label=result.label,
-            result_id=result.result_id,
-            scores=dict(result.values),
-            components_missing=result.components_missing,
+            label=verdict.label,
+            result_ids={result.suite: result.result_id for result in results},
+            scores=scores,
+            components_missing=verdict.components_missing,
             below_minimum=below,
-            findings=result.findings[:FINDINGS_MAX],
-            failures=result.failures,
-            not_checked=_not_checked(item, result),
+            findings=findings[:FINDINGS_MAX],
+            failures=tuple(dict.fromkeys(failure for result in results for failure in result.failures)),
+            not_checked=_not_checked(item, results, scores),
             expectations=expectations,
-            trace_file=await self._saved(record, trace, result),
+            trace_file=await self._saved(record, trace, scores, findings),
         )
 
-    async def _saved(self, record: Mapping[str, Any], trace: ProductionTrace, result: ScoreResult) -> str | None:
+    async def _saved(self, record: Mapping[str, Any], trace: ProductionTrace, scores: Mapping[str, float], findings: Sequence[Finding]) -> str | None:
         if not self.save_traces:
             return None
         name = f"{TRACES}/{trace.trace_id}.json"
-        await asyncio.to_thread(write_whole, self.state.output / name, trace_text(record, result.values, result.findings))
+        await asyncio.to_thread(write_whole, self.state.output / name, trace_text(record, scores, findings))
         return name
 
     def _not_scored(self, item: Item, record: Mapping[str, Any], failures: tuple[Failure, ...] = ()) -> EvaluatedCase:
@@ -207,10 +216,27 @@ def _below(minimum: Mapping[str, float], values: Mapping[str, float]) -> tuple[B
     return tuple(BelowMinimum(score=name, value=values[name], minimum=least) for name, least in minimum.items() if name in values and values[name] < least)
 
 
-def _not_checked(item: Item, result: ScoreResult) -> tuple[NotChecked, ...]:
-    """What the suite did not check, and the minimum scores that nothing was compared with."""
-    absent = tuple(NotChecked(check=f"minimum.{name}", reason="there is no such score") for name in item.minimum if name not in result.values)
-    return (*result.not_checked, *absent)
+def _not_checked(item: Item, results: Sequence[ScoreResult], scores: Mapping[str, float]) -> tuple[NotChecked, ...]:
+    """What the suites did not check, and the minimum scores that nothing was compared with."""
+    absent = tuple(NotChecked(check=f"minimum.{name}", reason="there is no such score") for name in item.minimum if name not in scores)
+    return (*(skipped for result in results for skipped in result.not_checked), *absent)
+
+
+def _shallow(told: Told) -> Told:
+    """The answer. Raises `StepFailed` where it is nested too deep to be written again."""
+    if is_deeper(told.value, DEPTH_MAX):
+        raise StepFailed("too_deep", told.attempts)
+    return told
+
+
+def is_deeper(value: Any, levels: int) -> bool:
+    """Whether a value of JSON has more than so many levels of objects and arrays."""
+    row = [value]
+    for _ in range(levels):
+        row = [inner for outer in row if isinstance(outer, dict | list) for inner in (outer.values() if isinstance(outer, dict) else outer)]
+        if not row:
+            return False
+    return any(isinstance(inner, dict | list) for inner in row)
 
 
 def _ms_since(begun: float) -> float:

@@ -65,12 +65,20 @@ class BelowMinimum(Outbound):
     minimum: FiniteFloat
 
 
+class SuiteTold(Outbound):
+    """A suite that scored, its version, and the digest of its configuration."""
+
+    suite: str
+    version: str
+    config_digest: str
+
+
 class EvaluatedCase(Outbound):
     """One test.
 
-    `status`: what it counts as: `label`, the suite's own, unless a score is below the test's minimum (Fail) or a step failed (`unscored`). `result_id`: of the
-    result, which is the same when the trace is scored from a file or a topic. `place`: where the prompt comes from. `enriched`: codes found for
-    the persona's terms. `trace_file`: inside the output directory, where the trace was saved.
+    `status`: what it counts as: `label`, the suites' own, unless a score is below the test's minimum (Fail) or the system gave nothing (`unscored`).
+    `result_ids`: suite → id of its result, which is the same when the trace is scored from a file or a topic. `place`: where the prompt comes from.
+    `enriched`: codes found for the persona's terms. `trace_file`: inside the output directory, where the trace was saved.
     """
 
     case_id: str
@@ -79,7 +87,7 @@ class EvaluatedCase(Outbound):
     trace_id: str
     status: Label
     label: Label
-    result_id: str | None = None
+    result_ids: dict[str, str] = Field(default_factory=dict)
     scores: dict[str, FiniteFloat] = Field(default_factory=dict)
     components_missing: tuple[str, ...] = ()
     below_minimum: tuple[BelowMinimum, ...] = ()
@@ -111,15 +119,16 @@ class EvaluationSummary(Outbound):
 
 
 class EvaluationReport(Outbound):
-    """A whole run. `system`: host or directory that was evaluated. `resumed`: tests that an earlier call had finished. `notes`: what was left out, and why."""
+    """A whole run. `system`: host or directory that was evaluated. `suites`: those that scored; the last one's label counts.
+
+    `judge`: whether a judge was wanted. `resumed`: tests that an earlier call had finished. `notes`: what was left out, and why.
+    """
 
     run_id: str
     started_at: datetime
     generated_at: datetime
     system: str
-    suite: str
-    suite_version: str
-    config_digest: str
+    suites: tuple[SuiteTold, ...]
     formats: tuple[str, ...]
     judge: bool
     resumed: Count = 0

@@ -8,6 +8,8 @@ import typer
 from touchstone.ops.cli.common.shared import fail, one_line
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from touchstone.ops.evaluation.items import Field
     from touchstone.ops.evaluation.run import Plan
     from touchstone.ops.evaluation.settings import SystemSettings
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
     from touchstone.scorers.scoring import Scoring
 
 
-def run_evaluation(plan: "Plan", settings: "SystemSettings", scoring: "Scoring", known: "Field", gate: "Gate", *, verbose: bool) -> NoReturn:
+def run_evaluation(plan: "Plan", settings: "SystemSettings", scorings: "Sequence[Scoring]", known: "Field", gate: "Gate", *, verbose: bool) -> NoReturn:
     """Run the tests and end with the verdict's exit code. Raises `ConfigError`."""
     from touchstone.ops.cli.common.progress import Progress
     from touchstone.ops.cli.common.terminal import has_colour
@@ -27,7 +29,7 @@ def run_evaluation(plan: "Plan", settings: "SystemSettings", scoring: "Scoring",
     from touchstone.scorers.reporting import LayoutOptions, visible
 
     system = open_system(settings)
-    state, goes_on = open_state(plan, system, scoring)
+    state, goes_on = open_state(plan, system, scorings)
     if plan.resume and not goes_on:
         typer.echo(one_line(f"no unfinished run of these tests in {plan.output}: a new one begins"), err=True)
     done = 0
@@ -41,7 +43,7 @@ def run_evaluation(plan: "Plan", settings: "SystemSettings", scoring: "Scoring",
 
         try:
             with stoppable():
-                report = evaluate(plan, system, scoring, known, state, on_case)
+                report = evaluate(plan, system, scorings, known, state, on_case)
         except Stopped as stopped:
             fail(f"stopped: {done} of {len(plan.items)} tests are kept; the same command with --resume goes on", stopped.exit_code)
     verdict = verdict_on(report.summary, gate)
