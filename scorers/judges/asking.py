@@ -50,8 +50,9 @@ class Answer(Generic[VerdictT]):
 class Unanswered(Exception):
     """The judge was asked and gave no verdict that can be used: the case's failure, never a zero.
 
-    `code`: `refused`, `truncated`, `no_json`, `wrong_form`, `too_long` (the case does not fit the model) or `rejected` (the server took the request
-    for a mistake). The exception never carries text of the case or the answer.
+    `code`: `refused`, `truncated` (the answer was cut off), `empty`, `no_json`, `wrong_tool` (it called another function), `wrong_form` (each of the last
+    four: twice), `too_long` (the case does not fit the model), `rejected` (the server took the request for a mistake) or `failing` (the server fails at
+    this case while it answers others). The exception never carries text of the case or the answer.
     """
 
     def __init__(self, code: str, usage: Usage) -> None:

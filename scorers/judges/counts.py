@@ -30,7 +30,6 @@ class Counts:
         self.cost_nano = 0
         self.unmetered = 0
         self.down: set[str] = set()
-        self.lost = False
 
     def failed(self, code: str) -> None:
         """A row of requests of a case has failed; as `BreakerEvents` wants it."""
@@ -43,8 +42,8 @@ class Counts:
         """The server answers again."""
         self.down.discard(code)
 
-    def readings(self, *, in_flight: int, limit: int, paused_s: float, left_usd: float | None) -> Iterable[Reading]:
-        """All current readings. `limit`: requests that may be in flight now; `paused_s`: how long none is sent; `left_usd`: of the budget."""
+    def readings(self, *, is_up: bool, in_flight: int, limit: int, paused_s: float, left_usd: float | None) -> Iterable[Reading]:
+        """All current readings. `is_up`: it was not given up; `limit`: requests that may be in flight now; `paused_s`: how long none is sent; `left_usd`: of the budget."""
         yield self._histogram(
             "gen_ai_client_operation_duration_seconds", "one request to the judge's server, from its start to the end of its answer", self.call_s
         )
@@ -61,7 +60,7 @@ class Counts:
         yield self._counter("judge_repairs", "questions asked again because the first answer had another form", self.repairs)
         yield self._counter("judge_cost_usd", "what requests have cost; those whose cost is not known count with the most that it may be", self.cost_nano / 1e9)
         yield self._counter("judge_unmetered_calls", "requests whose cost is not known", self.unmetered)
-        yield self._gauge("judge_up", "0 while the server does not answer and cases ask in turn", float(not self.down and not self.lost))
+        yield self._gauge("judge_up", "0 while the server does not answer and cases ask in turn", float(is_up and not self.down))
         yield self._gauge("judge_in_flight_calls", "requests in flight", in_flight)
         yield self._gauge("judge_in_flight_limit_calls", "requests that may be in flight now (lowered by 429)", limit)
         yield self._gauge("judge_pause_left_seconds", "how long nothing is sent because the server asked for it", paused_s)

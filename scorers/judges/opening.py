@@ -29,8 +29,9 @@ def open_judge(settings: JudgeSettings, *, suite: str, transport: Any = None) ->
             "in USD per million tokens, or judge.prices in the suite's document"
         )
     from touchstone.scorers.judges.budget import Budget
-    from touchstone.scorers.judges.client import OpenAiJudge
+    from touchstone.scorers.judges.client import Client
     from touchstone.scorers.judges.responses import open_responses
+    from touchstone.scorers.judges.served import ServedJudge
 
     budget = Budget(settings, suite) if settings.budget_usd is not None else None
-    return OpenAiJudge(settings, budget=budget, responses=open_responses(settings), transport=transport)
+    return ServedJudge(settings, Client(settings, transport), budget=budget, responses=open_responses(settings))

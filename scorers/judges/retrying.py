@@ -36,6 +36,9 @@ NO_CONNECTION: Final = Fault("again", "judge_connection")
 #: The connection failed after the request was sent, or the body is not what its headers say.
 BROKEN_OFF: Final = Fault("again", "judge_connection", billed=True)
 
+#: Faults that a server has for all alike, whatever they ask.
+OF_ALL: Final = frozenset({"judge_429", "judge_quota", "judge_budget_file"})
+
 
 def fault_of(status: int, body: Any, headers: Mapping[str, str], now: datetime | None = None) -> Fault:
     """What a status means. `body`: what the server says of it; only looked through. `headers`: their names in lower case."""
