@@ -6,6 +6,7 @@ import signal
 import sys
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
+from dataclasses import replace
 from datetime import datetime
 from statistics import median
 from typing import TYPE_CHECKING, Any, cast
@@ -16,7 +17,7 @@ import pytest
 from tests.browser.conftest import Open, Tab
 from tests.integration.brokers import Broker, Namespace
 from tests.integration.workers import Worker, produce
-from tests.ops.web.served import ALL, ONE, TOKENS, Served, Stream, served
+from tests.ops.web.served import ALL, NOW, ONE, TOKENS, Served, Stream, served
 from tests.streams.fakes import safe_event
 from tests.streams.subscription.made import P0, event, publish, read, record, report_bytes, result_bytes, run_of
 from touchstone.ops.local.kafka.processes import free_ports
@@ -353,6 +354,15 @@ async def test_nothing_to_show_says_what_to_do(web: Served, look: Open) -> None:
     run_of(web.hub, 1)
     await tab.until_rows(1)
     assert await tab.page.is_hidden("#empty")
+
+
+async def test_who_comes_late_is_shown_the_shortest_time_that_has_a_result(web: Served, look: Open) -> None:
+    publish(web.hub, replace(event("old"), at_ms=int((NOW - 2 * 3600) * 1000)))
+    tab = await look(web.address)
+    await tab.until("document.querySelector('.suite .big') && document.querySelector('#figures').textContent.includes('Results1in the last 4 hours')")
+    assert await tab.page.input_value("#minutes") == "240"
+    await tab.page.select_option("#minutes", "15")  # what someone chooses stays
+    await tab.until("document.querySelector('#figures').textContent.includes('Results0in the last 15 minutes')")
 
 
 async def test_every_control_and_chart_has_a_name(web: Served, look: Open) -> None:

@@ -6,6 +6,7 @@ const IDLE_MS = 10_000;
 const TOLD_MS = 8_000; // how long news of the connection stand
 
 const due = {figures: true, batches: true, suites: true};
+let looked = false; // whether figures have been shown
 let kafkaAway = "", lostAt = 0, retryAt = 0, news = "", newsUntil = 0;
 
 const STATES = {
@@ -79,6 +80,25 @@ follow({
   },
 });
 
+const isEmpty = (summary) => !summary.suites.some((suite) => suite.total || suite.dead_letters);
+
+/** The summary of the chosen time. Whoever opens the page after the last result is shown the shortest time that has one. */
+async function askSummary(minutes) {
+  const asked = await askJson(`/v1/summary?minutes=${minutes}`);
+  if (looked || !isEmpty(asked) || !asked.window.events) return asked;
+  for (const option of $("minutes").options) {
+    const longer = Number(option.value);
+    const summary = longer > minutes ? await askJson(`/v1/summary?minutes=${longer}`) : asked;
+    if (looked || state.minutes !== minutes) return asked;
+    if (!isEmpty(summary)) {
+      $("minutes").value = option.value;
+      state.minutes = longer;
+      return summary;
+    }
+  }
+  return asked;
+}
+
 /** Ask for the figures, whatever is due. */
 async function refresh() {
   if (due.suites) {
@@ -86,10 +106,11 @@ async function refresh() {
     state.suites = new Map((found?.suites ?? []).map((suite) => [suite.name, suite]));
     due.suites = false;
   }
-  const {minutes} = state;
   due.figures = false;
   try {
-    const summary = await askJson(`/v1/summary?minutes=${minutes}`);
+    const summary = await askSummary(state.minutes);
+    const {minutes} = summary;
+    looked = true;
     state.skewMs = new Date(summary.now) - Date.now();
     state.summary = summary;
     kafkaAway = summary.connection.state === "live" ? "" : summary.connection.reason ?? "yes";
