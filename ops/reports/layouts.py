@@ -25,6 +25,13 @@ def lay_out(suite: Suite, report: Any, format: str, options: LayoutOptions) -> I
     return _generic(suite, report, format, options)
 
 
+def shows_changes(suite: Suite, format: str) -> bool:
+    """Whether the format has a place for a comparison; a layout of the suite's own may have none."""
+    if format not in suite.layouts or format in {"console", "markdown"}:
+        return True
+    return format == "json" and "comparison" in getattr(suite.report_model, "model_fields", {})
+
+
 def _changes(format: str, options: LayoutOptions) -> Iterator[str]:
     """The comparison and the trend for a layout that knows nothing of them. JSON, JUnit and HTML take nothing after their end."""
     if options.comparison is None and options.trend is None:

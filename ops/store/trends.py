@@ -123,7 +123,7 @@ def _by_time(connection: Connection, suite: Suite, chosen: Chosen) -> Trend | No
     first, last = connection.execute(select(func.min(results.c.scored_at), func.max(results.c.scored_at)).where(*conditions(chosen))).one()
     if first is None:
         return None
-    by, step, offset = _step(first, last)
+    by, step, offset = span_between(first, last)
     if (last - offset) // step - (first - offset) // step + 1 < SPANS_MIN:
         return None
     tallies: dict[int, _Tally] = {}
@@ -137,7 +137,7 @@ def _by_time(connection: Connection, suite: Suite, chosen: Chosen) -> Trend | No
     return _trend(by, columns, points) if len(points) > 1 else None
 
 
-def _step(first: int, last: int) -> tuple[str, int, int]:
+def span_between(first: int, last: int) -> tuple[str, int, int]:
     """The shortest span of which no more than `SPANS_MAX` hold both moments: its name, its length, and where one begins (weeks on Mondays)."""
     for unit, micros in _UNITS:
         offset = 4 * _DAY if unit == "week" else 0

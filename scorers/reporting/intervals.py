@@ -137,7 +137,10 @@ def mean_difference(before: Sequence[float], now: Sequence[float], pairs: Sequen
     if one is None or other is None:
         return None
     correlation = _weighed(_correlation(pairs), len(pairs), len(before), len(now))
-    low, high = _combined((fmean(before), one), (fmean(now), other), correlation)
+    try:
+        low, high = _combined((fmean(before), one), (fmean(now), other), correlation)
+    except OverflowError:  # of a sum of finite values
+        return None
     return Interval(low=low, high=high) if math.isfinite(low) and math.isfinite(high) else None
 
 

@@ -116,7 +116,7 @@ def write_in(
 ) -> None:
     """The report in each format, whole or not at all: to its file, or to standard output (None, `-`). Files are named on standard error."""
     from touchstone.ops.cli.common.terminal import STANDARD_OUTPUT, has_colour, width_of
-    from touchstone.ops.reports.layouts import lay_out
+    from touchstone.ops.reports.layouts import lay_out, shows_changes
     from touchstone.ops.reports.writing import write_report
     from touchstone.scorers.reporting import LayoutOptions, visible
 
@@ -126,6 +126,10 @@ def write_in(
             write_report(lay_out(suite, report, form, options), output)
         if output is not None and output != STANDARD_OUTPUT:
             typer.echo(visible(f"wrote {output}"), err=True)
+        if comparison is not None and not shows_changes(suite, form):
+            from touchstone.ops.reports.changes import headline
+
+            typer.echo(one_line(f"{headline(comparison)} (the suite's {form} report has no place for more)"), err=True)
 
 
 def end_with(suite: "Suite", verdict: "Verdict") -> NoReturn:
