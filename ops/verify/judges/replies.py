@@ -66,7 +66,10 @@ def message_of(asked: Asked, reply: Reply, fault: Fault | None) -> Message:
     message = Message(None, tuple(texts), finish_reason="tool_calls") if as_calls else Message("\n\nOn reflection:\n\n".join(texts))
     if fault is not None and fault.kind is Kind.TRUNCATED:
         message = replace(message, finish_reason="length")
-    return _within(message, asked.tokens_max) if reply.finish_reason is None else replace(message, finish_reason=reply.finish_reason)
+    if reply.finish_reason is not None:
+        return replace(message, finish_reason=reply.finish_reason)
+    # So many brackets only come from a server that keeps no bounds.
+    return message if fault is not None and fault.kind is Kind.NESTED else _within(message, asked.tokens_max)
 
 
 def _changed(asked: Asked, reply: Reply, fault: Fault, said: Mapping[str, Any] | str, text: str) -> Message | Sequence[str]:
