@@ -64,12 +64,14 @@ def planned_suite(name: str, settings: Settings) -> PlannedSuite:
     codec = Codec(suite.cases, signatures, settings.worker.event_bytes_max, signatures)
     digest = config_digest(suite.fingerprint(own))
 
+    hands_on = suite.hands_on(own) if suite.hands_on is not None else ()
+
     def build() -> RunningSuite:
         scorer = _ready(suite, own)
         notes = tuple(suite.notes(own)) if suite.notes is not None else ()
-        return RunningSuite(suite.name, suite.version, digest, scorer, codec, suite.inline, suite.value_max, suite.metrics, notes)
+        return RunningSuite(suite.name, suite.version, digest, scorer, codec, suite.inline, suite.value_max, suite.metrics, notes, hands_on)
 
-    return PlannedSuite(suite.name, suite.version, build, suite.metrics)
+    return PlannedSuite(suite.name, suite.version, build, suite.metrics, hands_on)
 
 
 def _ready(suite: Suite, own: BaseModel) -> Scorer[Any]:

@@ -32,6 +32,14 @@ class Lost(Unavailable):
     """Unavailable for good in this process (an inference thread that keeps dying, a failed device): the worker ends, and its successor replays."""
 
 
+class Shed(Exception):
+    """A scorer puts a case aside: the event has the outcome `shed(reason)`, no result, and can be scored later. `reason`: a stable short name."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
 class ConfigError(Exception):
     """The user's configuration cannot be used; the message says what, where and how to fix it."""
 
@@ -54,6 +62,26 @@ class Scorer(Protocol[CaseT_contra]):
 
     async def score(self, case: CaseT_contra) -> Scorecard:
         """Score one case. Raises `Unavailable`; anything else it raises is its own defect and becomes a `Failure`."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class FollowUp:
+    """An event that a slower stage is to score next. `role`: of the topic that it goes to, one of `Suite.hands_on`; `record`: the event, as JSON types."""
+
+    role: str
+    record: Mapping[str, Any]
+
+
+@runtime_checkable
+class HandsOn(Protocol):
+    """A scorer that hands cases on to a slower stage, by an event on that stage's topic."""
+
+    async def follow_up(self, case: Any, event_id: str, card: Scorecard) -> FollowUp | None:
+        """The event for the next stage; None where the case ends here. The same for a replay of the same event.
+
+        `card`: what `score` said of the case. The source's offset is committed only after the broker has this event; one that is sent twice has the same id.
+        """
         ...
 
 
@@ -193,6 +221,7 @@ class Suite:
     `build` imports (`a|b`: one of them is enough) → extra that brings it. `title`: its name for people.
 
     **How it is run.** `notes(settings)`: what the settings come to on this machine, a line each, for the worker's log and `doctor`.
+    `hands_on(settings)`: roles of the topics to which a worker's scorer, which is then a `HandsOn`, sends cases on; none by default.
     `execution`: `inline` scores cases in a row (each is processor work below a millisecond); `window` scores many together,
     so that the engines' batchers see them; `processes` scores files in a row, and with `--jobs` in several processes. `window_cases`: how many
     cases are scored at a time where the settings do not say.
@@ -227,6 +256,7 @@ class Suite:
     env_prefix: str | None = None
     requires: Mapping[str, str] = field(default_factory=dict)
     notes: Callable[[Any], Iterable[str]] | None = None
+    hands_on: Callable[[Any], tuple[str, ...]] | None = None
     execution: Literal["inline", "window", "processes"] = "window"
     window_cases: int | None = None
     read: Callable[[Document, Any], Iterable[Found | Problem] | None] | None = None

@@ -8,7 +8,7 @@ from typing import Any
 
 from touchstone.schemas.case import Case
 from touchstone.schemas.result import Failure, Scorecard, ScoreResult, Source
-from touchstone.scorers.base import Closeable, Scorer, Suite, Unavailable
+from touchstone.scorers.base import Closeable, Scorer, Shed, Suite, Unavailable
 from touchstone.scorers.identity import ResultIds, config_digest
 
 #: How long a scorer may take to release its engines.
@@ -72,6 +72,8 @@ class Scoring:
             card = await self._scorer.score(case)
         except Unavailable as error:
             return failed_card(self.suite.name, "unavailable", error.code)
+        except Shed as shed:
+            return failed_card(self.suite.name, "shed", shed.reason)
         except Exception as error:  # noqa: BLE001 -- a defect in one case must not cost the others
             if self._on_failure is not None:
                 self._on_failure(error)

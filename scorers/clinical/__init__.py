@@ -51,6 +51,7 @@ SUITE = Suite(
     fingerprint=fingerprint,
     document_name=DOCUMENT_NAME,
     env_prefix=ENV_PREFIX,
+    hands_on=lambda settings: ("judge",) if settings.judge.requests else (),
     execution="processes",
     window_cases=256,
     read=reading.read,

@@ -7,10 +7,13 @@ from typing import Final
 
 from touchstone.schemas.result import Scorecard
 from touchstone.schemas.trace import ProductionTrace
+from touchstone.scorers.base import FollowUp
 from touchstone.scorers.clinical import NAME, VERSION
 from touchstone.scorers.clinical.documents import DocumentValidator
-from touchstone.scorers.clinical.settings import ClinicalSettings
+from touchstone.scorers.clinical.judging.requests import record_of, request_of
+from touchstone.scorers.clinical.settings import ClinicalSettings, fingerprint
 from touchstone.scorers.clinical.traces import judge_trace
+from touchstone.scorers.identity import config_digest
 
 #: Characters that are validated within about 5 ms; larger traces, and those that may wait for a terminology server, go to a thread.
 INLINE_CHARS: Final = 4_096
@@ -25,6 +28,8 @@ class ClinicalScorer:
     def __init__(self, settings: ClinicalSettings) -> None:
         self._settings = settings
         self._validator = DocumentValidator(settings)
+        # Only for requests: it reads the tables that the settings name.
+        self._digest = config_digest(fingerprint(settings)) if settings.judge.requests else ""
 
     def warm(self) -> None:
         """Load the tables of both formats and the reader of units; it takes about a second, which a command on one file does not need."""
@@ -46,6 +51,16 @@ class ClinicalScorer:
         if not self._validator.asks_others and _chars(case) <= INLINE_CHARS:
             return self.evaluate(case)
         return await asyncio.to_thread(self.evaluate, case)
+
+    async def follow_up(self, case: ProductionTrace, event_id: str, card: Scorecard) -> FollowUp | None:
+        """The request to the clinical judge for a trace that is let through."""
+        if _chars(case) <= INLINE_CHARS:
+            return self._request(case, event_id, card)
+        return await asyncio.to_thread(self._request, case, event_id, card)
+
+    def _request(self, case: ProductionTrace, event_id: str, card: Scorecard) -> FollowUp | None:
+        request, reason = request_of(case, event_id, card, self._settings, VERSION, self._digest)
+        return FollowUp("judge", record_of(request)) if reason is None else None
 
     def evaluate(self, case: ProductionTrace) -> Scorecard:
         """The scorecard of one trace, in this thread."""

@@ -8,8 +8,8 @@ its offset is returned by `settle`; the partition's earlier offsets too.
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import Protocol
 
@@ -20,9 +20,9 @@ from touchstone.schemas.settings.house import TopicSettings, WorkerSettings
 from touchstone.streams.intake.dead_limit import DeadLimit
 from touchstone.streams.intake.offsets import PartitionProgress, Slice, Span, TopicPartition, ledger_entries
 from touchstone.streams.intake.outbox import TooLarge
-from touchstone.streams.intake.scoring import RunningSuite, Scored, SliceScorer
+from touchstone.streams.intake.scoring import Handed, RunningSuite, Scored, SliceScorer
 from touchstone.streams.telemetry.metrics import WorkerMetrics
-from touchstone.streams.wire.codec import Record, Reject, encode_ledger, trimmed
+from touchstone.streams.wire.codec import Record, Reject, encode_ledger, trimmed, unhanded
 from touchstone.streams.wire.dead_letter import dead_letter
 from touchstone.streams.wire.message import Message
 
@@ -53,17 +53,20 @@ class Publisher(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Destinations:
-    """Output topics and how many partitions they have."""
+    """Output topics and how many partitions they have. `next_stages`: role of a slower stage's topic → its name and partitions."""
 
     results: str
     results_partitions: int
     dead: str
     dead_partitions: int
+    next_stages: Mapping[str, tuple[str, int]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, topics: TopicSettings, partitions: dict[str, int]) -> "Destinations":
-        """From the settings and the broker's topics (`touchstone.streams.wire.clients.check_topics`)."""
-        return cls(topics.results, partitions[topics.results], topics.dead, partitions[topics.dead])
+    def of(cls, topics: TopicSettings, partitions: dict[str, int], hands_on: tuple[str, ...] = ()) -> "Destinations":
+        """From the settings and the broker's topics (`touchstone.streams.wire.clients.check_topics`). `hands_on`: roles of the slower stages' topics."""
+        names = dict(zip(hands_on, topics.inputs(hands_on), strict=True))
+        next_stages = {role: (name, partitions[name]) for role, name in names.items()}
+        return cls(topics.results, partitions[topics.results], topics.dead, partitions[topics.dead], next_stages)
 
 
 class Intake:
@@ -268,6 +271,9 @@ class Intake:
                 await self._hold(piece)
             if scored.rejected:
                 await self._publish_dead(scored.rejected)
+            if scored.handed:
+                # Before the results: who sees one can rely on the next stage's event.
+                await self._hand_on(scored.handed, records[0].partition)
             if scored.messages:
                 started = time.perf_counter()
                 too_large = await self._publish_results(scored)
@@ -303,6 +309,21 @@ class Intake:
         piece.held = True
         self._changed.set()
         await asyncio.Event().wait()  # until the partition or the process goes
+
+    async def _hand_on(self, handed: Sequence[Handed], source_partition: int) -> None:
+        """Send the events for slower stages; where the broker refuses one for its size, the result says so."""
+        for role in dict.fromkeys(one.role for one in handed):
+            topic, partitions = self._to.next_stages[role]
+            mine = [one for one in handed if one.role == role]
+            try:
+                await self._publisher.publish(topic, source_partition % partitions, [one.message for one in mine])
+            except TooLarge:
+                for one in mine:
+                    try:
+                        await self._publisher.publish(topic, source_partition % partitions, [one.message])
+                    except TooLarge:
+                        one.result.value = unhanded(one.result.value or b"")
+            self._metrics.count("follow_ups", len(mine))
 
     async def _publish_results(self, scored: Scored) -> list[Record]:
         """Send a slice's results; return the records whose result the broker refuses at any size, sent to the dead letters instead.

@@ -13,7 +13,7 @@ from touchstone.schemas.case import Case
 from touchstone.schemas.result import Failure, Scorecard
 from touchstone.schemas.settings.house import WorkerSettings
 from touchstone.scorers.backoff import Backoff
-from touchstone.scorers.base import Lost, Scorer, Unavailable
+from touchstone.scorers.base import HandsOn, Lost, Scorer, Shed, Unavailable
 from touchstone.scorers.breaker import Breaker
 from touchstone.streams.intake.mistakes import print_traceback_if_asked, where_raised
 from touchstone.streams.intake.offsets import Span, append_span
@@ -23,6 +23,8 @@ from touchstone.streams.wire.message import Message
 
 log = structlog.get_logger(__name__)
 
+#: Role and event of what hands a case on.
+_Next = tuple[str, Message] | None
 #: A larger result is sent without its findings and details, so that it fits the brokers' default limit.
 RESULT_BYTES_MAX = 800_000
 
@@ -32,6 +34,7 @@ class RunningSuite:
     """A suite, configured and built. `inline`: score the cases of a slice in a row, not in a task each.
 
     `components`: names of its values; `value_max`: the largest of them. `notes`: what its settings come to here, for the log.
+    `hands_on`: roles of the topics on which its scorer hands cases on.
     """
 
     name: str
@@ -43,6 +46,7 @@ class RunningSuite:
     value_max: float = 1.0
     components: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    hands_on: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,17 +60,28 @@ class PlannedSuite:
     version: str
     build: Callable[[], RunningSuite]
     components: tuple[str, ...] = ()
+    hands_on: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Handed:
+    """An event that hands a case on. `result`: that of the case."""
+
+    role: str
+    message: Message
+    result: Message
 
 
 @dataclass(slots=True)
 class Scored:
-    """The outcome of a slice: result events to publish with their records, unreadable records, and outcomes without a result.
+    """The outcome of a slice: result events to publish with their records, events that hand cases on, unreadable records, and outcomes without a result.
 
     `consumed`: how many of its records the metrics have counted as consumed.
     """
 
     messages: list[Message] = field(default_factory=list)
     records: list[Record] = field(default_factory=list)
+    handed: list[Handed] = field(default_factory=list)
     rejected: list[tuple[Record, Reject]] = field(default_factory=list)
     spans: list[Span] = field(default_factory=list)
     consumed: int = 0
@@ -131,7 +146,7 @@ class SliceScorer:
 
     async def _in_a_row(self, records: Sequence[Record], slice_: Scored, cards: Counter[Any]) -> tuple[float, float, float]:
         """One record after the other from bytes to bytes, while it is warm in the caches; no task, no suspension."""
-        score, breaker, clock = self._suite.scorer.score, self._breaker, time.perf_counter
+        score, breaker, clock, hands_on = self._suite.scorer.score, self._breaker, time.perf_counter, self._suite.hands_on
         formats: dict[str, int] = {}
         oldest_ms = self._oldest_ms()
         score_s = encode_s = 0.0
@@ -151,8 +166,11 @@ class SliceScorer:
             if waits or error is not None:
                 self._count(record.topic, formats, slice_)  # it may take long, so the records held must be counted now
                 card = await self._patiently(read.case, error)
+            follow_up = None
+            if hands_on:
+                card, follow_up = await self._follow_up(read, card)
             scored = clock()
-            self._add(record, read, card, scored - decoded, slice_, cards)
+            self._add(record, read, card, scored - decoded, slice_, cards, follow_up)
             score_s += scored - decoded
             encode_s += clock() - scored
         self._count(records[0].topic, formats, slice_)
@@ -161,9 +179,12 @@ class SliceScorer:
     async def _together(self, records: Sequence[Record], slice_: Scored, cards: Counter[Any]) -> tuple[float, float, float]:
         """All cases of the slice at once, so that the engines' batchers see them together."""
 
-        async def one(case: Case) -> tuple[Any, float]:
-            before = time.perf_counter()
-            return await self._patiently(case), time.perf_counter() - before
+        async def one(read: Read) -> tuple[Any, float, _Next]:
+            before, follow_up = time.perf_counter(), None
+            card = await self._patiently(read.case)
+            if self._suite.hands_on:
+                card, follow_up = await self._follow_up(read, card)
+            return card, time.perf_counter() - before, follow_up
 
         formats: dict[str, int] = {}
         begun = time.perf_counter()
@@ -171,17 +192,42 @@ class SliceScorer:
         reads = [(record, read) for record in records if (read := self._sort(record, formats, slice_, oldest_ms)) is not None]
         self._count(records[0].topic, formats, slice_)
         decoded = time.perf_counter()
-        scored = await asyncio.gather(*(one(read.case) for _, read in reads))
+        scored = await asyncio.gather(*(one(read) for _, read in reads))
         answered = time.perf_counter()
-        for (record, read), (card, spent_s) in zip(reads, scored, strict=True):
-            self._add(record, read, card, spent_s, slice_, cards)
-        return decoded - begun, sum(spent_s for _, spent_s in scored), time.perf_counter() - answered
+        for (record, read), (card, spent_s, follow_up) in zip(reads, scored, strict=True):
+            self._add(record, read, card, spent_s, slice_, cards, follow_up)
+        return decoded - begun, sum(spent_s for _, spent_s, _ in scored), time.perf_counter() - answered
 
-    def _add(self, record: Record, read: Read, card: Any, spent_s: float, slice_: Scored, cards: Counter[Any]) -> None:
-        """Add one result event. A return value that is not a scorecard, or that JSON cannot hold, counts as a failure of the scorer.
+    async def _follow_up(self, read: Read, card: Any) -> tuple[Any, _Next]:
+        """The event that hands a case on, if one does, and the case's card: with a failure in it where the event cannot be made."""
+        scorer = self._suite.scorer
+        if not isinstance(card, Scorecard) or not isinstance(scorer, HandsOn):
+            return card, None
+        try:
+            made = await scorer.follow_up(read.case, read.event_id, card)
+            if made is None:
+                return card, None
+            if made.role not in self._suite.hands_on:
+                raise ValueError(made.role)
+            message = Message(*self._encoder.encode_follow_up(read.event_id, made.record))
+            if len(message.value or b"") <= RESULT_BYTES_MAX:
+                return card, (made.role, message)
+            failure = Failure(component="follow_up", kind="too_large", code="follow_up_too_large")
+        except Exception as error:  # noqa: BLE001 -- whatever it is, it is the scorer's
+            print_traceback_if_asked(error)
+            code, where = type(error).__name__, where_raised(error, type(scorer).__module__)
+            log.error("follow_up_failed", suite=self._suite.name, code=code, **({"where": where} if where else {}))
+            failure = Failure(component="follow_up", kind="scorer_error", code=code)
+        return card.model_copy(update={"failures": (*card.failures, failure)}), None
 
-        So does a case whose `case_id`, which is the suite's code, raises.
+    def _add(self, record: Record, read: Read, card: Any, spent_s: float, slice_: Scored, cards: Counter[Any], follow_up: _Next = None) -> None:
+        """Add one result event, and what hands the case on; or, where the scorer puts the case aside, that outcome.
+
+        A return value that is not a scorecard, or that JSON cannot hold, counts as a failure of the scorer. So does a case whose `case_id`, which is the suite's code, raises.
         """
+        if isinstance(card, Shed):
+            append_span(slice_.spans, ("shed", card.reason, record.offset, record.offset))
+            return
         duration_ms = {"score": round(spent_s * 1000, 3)}
         at, case_id = "case_id", None
         try:
@@ -200,6 +246,8 @@ class SliceScorer:
             message.value = trimmed(message.value)
         slice_.messages.append(message)
         slice_.records.append(record)
+        if follow_up is not None:
+            slice_.handed.append(Handed(follow_up[0], follow_up[1], message))
         cards[card.label, tuple(card.values.items())] += 1
 
     def _failed(self, code: str, where: str | None = None) -> Scorecard:
@@ -219,6 +267,8 @@ class SliceScorer:
             return await self._breaker.call(lambda: self._ask(case), error)
         except Lost:
             raise
+        except Shed as shed:
+            return shed
         except Exception as defect:  # noqa: BLE001 -- whatever it is, it is the scorer's
             print_traceback_if_asked(defect)
             return self._failed(type(defect).__name__, where_raised(defect, type(self._suite.scorer).__module__))

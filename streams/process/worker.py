@@ -122,7 +122,7 @@ async def run_worker(suite: RunningSuite | PlannedSuite, topics: tuple[str, ...]
     _stop_on_signal(process)
     log.info("worker_starting", suite=suite.name, version=suite.version, runner=runner, address=address)
     try:
-        needed = [*topics, settings.topics.results, settings.topics.dead]
+        needed = [*topics, *settings.topics.inputs(suite.hands_on), settings.topics.results, settings.topics.dead]
         partitions = await once_reached(lambda: check_topics(settings.kafka, needed), settings.kafka, process.backoff(), process.stop, process.on_wait)
         if partitions is None:
             return 0
@@ -131,7 +131,7 @@ async def run_worker(suite: RunningSuite | PlannedSuite, topics: tuple[str, ...]
         if running is None:
             return 0
         try:
-            return await _serve(running, topics, runner, process, metrics, Destinations.of(settings.topics, partitions), address)
+            return await _serve(running, topics, runner, process, metrics, Destinations.of(settings.topics, partitions, suite.hands_on), address)
         finally:
             await _close(running.scorer)
     finally:

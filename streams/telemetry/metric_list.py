@@ -20,7 +20,7 @@ from touchstone.scorers.histogram import Histogram
 Kind = Literal["counter", "gauge", "histogram", "info"]
 Process = Literal["worker", "projector", "serve"]
 #: Rare events of a worker: each is `touchstone_<name>_total`.
-Happening = Literal["rebalances", "commits", "commit_failures", "outbox_retries", "unavailable", "readings_failures"]
+Happening = Literal["rebalances", "commits", "commit_failures", "outbox_retries", "unavailable", "readings_failures", "follow_ups"]
 #: States of a worker: each is `touchstone_<name>`.
 State = Literal["assigned_partitions", "broker_up", "dead_limit_reached", "outbox_up", "suite_up", "window_records"]
 #: How a watcher that came back was continued: from the window in memory, from Kafka, or not at all.
@@ -43,7 +43,7 @@ DEAD_REASONS = (
     *("cloudevents_batch", "cloudevents_data_missing", "kind_missing", "kind_unknown", "codec_failed", "result_too_large"),
 )
 #: (outcome, reason)
-OUTCOMES = (("scored", ""), ("skipped", "other_kind"), ("shed", "too_old"), *(("dead", reason) for reason in DEAD_REASONS))
+OUTCOMES = (("scored", ""), ("skipped", "other_kind"), ("shed", "too_old"), ("shed", "budget"), *(("dead", reason) for reason in DEAD_REASONS))
 UNREADABLE_RESULTS = ("empty", "unknown_type", "no_type", "invalid_result", "invalid_ledger", "not_finite", "out_of_bounds")
 RECORD_KINDS = ("new", "replaced", "repeat", "replay", "ledger", *(f"rejected:{code}" for code in UNREADABLE_RESULTS))
 
@@ -124,6 +124,7 @@ METRICS: tuple[Metric, ...] = (
     Metric("touchstone_commit_failures_total", "counter", "times", "Failed commits of offsets.", ("suite",)),
     Metric("touchstone_outbox_retries_total", "counter", "attempts", "Attempts to send results that failed and were repeated.", ("suite",)),
     Metric("touchstone_unavailable_total", "counter", "attempts", "Attempts to score that met an unavailable stage.", ("suite",)),
+    Metric("touchstone_follow_ups_total", "counter", "events", "Events handed on to a slower stage.", ("suite",)),
     Metric("touchstone_readings_failures_total", "counter", "scrapes", "Scrapes without the readings of the suite's scorer.", ("suite",)),
     Metric("touchstone_projector_records_total", "counter", "records", "Records of the results topic.", ("kind",), PROJECTOR, _each(*RECORD_KINDS)),
     Metric("touchstone_projector_lag_records", "gauge", "records", "Records of the results topic that are not in the store yet.", ("partition",), PROJECTOR),

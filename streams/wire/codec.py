@@ -255,12 +255,25 @@ class ResultEncoder:
         headers = [*self._headers, ("ce_id", key), ("ce_subject", header_text(read.event_id)), ("ce_time", scored_at.encode())]
         return key, value, headers
 
+    def encode_follow_up(self, event_id: str, record: Mapping[str, Any]) -> tuple[bytes, bytes, list[Header]]:
+        """Key, value and headers of the event that hands a case on. Its CloudEvents id is that of the result which it follows, so a repeat has the same."""
+        key = self.result_id(event_id).encode()
+        headers: list[Header] = [_JSON_HEADER, _VERSION_HEADER, ("ce_type", f"{EVENT_TYPE_PREFIX}{record['kind']}".encode()), self._headers[3]]
+        return key, orjson.dumps(record), [*headers, ("ce_id", key), ("ce_subject", header_text(event_id))]
+
 
 def trimmed(value: bytes) -> bytes:
     """A result event without the parts that make it too large for the broker; a failure records that."""
     result = orjson.loads(value)
     failure = {"component": "details", "kind": "too_large", "code": "result_too_large"}
     return orjson.dumps(result | {"findings": [], "details": {}, "not_checked": [], "failures": [*result["failures"], failure]})
+
+
+def unhanded(value: bytes) -> bytes:
+    """A result event whose follow-up event the broker refuses for its size; a failure records that."""
+    result = orjson.loads(value)
+    failure = {"component": "follow_up", "kind": "too_large", "code": "follow_up_too_large"}
+    return orjson.dumps(result | {"failures": [*result["failures"], failure]})
 
 
 def _members(value: Any) -> Any:

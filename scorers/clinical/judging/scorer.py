@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from touchstone.schemas.judging import JudgeRequest
 from touchstone.schemas.result import Failure, Scorecard
 from touchstone.schemas.trace import ProductionTrace
-from touchstone.scorers.base import Lost, Reading, Unavailable
+from touchstone.scorers.base import Lost, Reading, Shed, Unavailable
 from touchstone.scorers.clinical import VERSION as VALIDATORS_VERSION
 from touchstone.scorers.clinical.judging.composing import Unjudged, compose, skipped
 from touchstone.scorers.clinical.judging.requests import request_of
@@ -40,7 +40,7 @@ class CoherenceScorer:
         self._version = version
         self._validators = validators
         self._prompt = prompt()
-        self._validators_digest = config_digest(validators_fingerprint(settings.validators))
+        self._validators_digest = ""
 
     @property
     def name(self) -> str:
@@ -65,7 +65,7 @@ class CoherenceScorer:
         """Score one case.
 
         A bare trace is validated first; a judge that does not answer then costs its own component only, because nobody else knows the validators' scores.
-        A request waits for the judge: `Unavailable` is raised, also while its budget is spent.
+        A request waits for the judge: `Unavailable` is raised, also while its budget is spent, or `Shed` where the settings say so.
         """
         if isinstance(case, JudgeRequest):
             return compose(case, await self._asked(case), quote=self._settings.quote)
@@ -86,13 +86,15 @@ class CoherenceScorer:
             from touchstone.scorers.clinical.scorer import ClinicalScorer
 
             self._validators = ClinicalScorer(self._settings.validators)
+        if not self._validators_digest:
+            self._validators_digest = config_digest(validators_fingerprint(self._settings.validators))
         card = await self._validators.score(trace)
         event_id = trace.id or trace.trace_id
         request, reason = await asyncio.to_thread(request_of, trace, event_id, card, self._settings.validators, VALIDATORS_VERSION, self._validators_digest)
         return request, None if reason is None else skipped(reason)
 
     async def _asked(self, request: JudgeRequest, *, waits: bool = True) -> Answer[CoherenceVerdict] | Unjudged:
-        """The judge's answer, or why there is none. Raises `Unavailable` where the case `waits` for the judge."""
+        """The judge's answer, or why there is none. Raises `Unavailable`, or `Shed`, where the case `waits` for the judge."""
         if self._judge is None:
             return Unjudged("no_judge", "no judge is configured: there is no key for it")
         asked = request.asked
@@ -109,7 +111,7 @@ class CoherenceScorer:
             return Unjudged("unanswered", f"the judge gave no verdict ({error.code})", failure, error.usage)
         except OverBudget:
             if waits:
-                raise Unavailable(OUT_OF_BUDGET) from None
+                raise (Shed("budget") if self._settings.on_budget == "shed" else Unavailable(OUT_OF_BUDGET)) from None
             return _missing("shed", "budget", "the judge's budget is spent")
 
 

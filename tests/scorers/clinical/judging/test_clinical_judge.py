@@ -14,7 +14,7 @@ from touchstone.ops.batch.sources import find_sources
 from touchstone.ops.reports.layouts import lay_out
 from touchstone.schemas.result import Failure
 from touchstone.schemas.trace import ProductionTrace
-from touchstone.scorers.base import ConfigError, Document, Lost, Unavailable
+from touchstone.scorers.base import ConfigError, Document, Lost, Shed, Unavailable
 from touchstone.scorers.clinical import SUITE as VALIDATORS
 from touchstone.scorers.clinical.judging import NAME, SUITE, VERSION, CoherenceSettings
 from touchstone.scorers.clinical.judging.reporting import view
@@ -79,6 +79,11 @@ async def test_a_request_waits_for_a_judge_that_is_away(error: Unavailable) -> N
 async def test_a_request_waits_for_the_next_period_of_the_budget() -> None:
     with pytest.raises(Unavailable, match="judge_budget"):
         await scorer(FakeJudge(OverBudget(60.0))).score(request(format=100.0))
+
+
+async def test_a_request_is_shed_without_budget_where_the_settings_say_so() -> None:
+    with pytest.raises(Shed, match="budget"):
+        await scorer(FakeJudge(OverBudget(60.0)), on_budget="shed").score(request(format=100.0))
 
 
 async def test_without_a_key_every_result_names_what_is_missing_and_the_worker_is_told_once() -> None:
