@@ -44,6 +44,9 @@ class HttpEndpoint:
         except (ValueError, UnicodeError):
             raise ConfigError(f"system.token_variable: {settings.token_variable} cannot be sent in a header; write it in ASCII") from None
 
+    async def open(self) -> None:
+        """Nothing to connect beforehand."""
+
     async def ask(self, task: Task, timeout_s: float) -> Outcome:
         """Submit the task and wait for its end."""
         return await self._within(self._submitted(task), timeout_s)

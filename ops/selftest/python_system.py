@@ -28,6 +28,9 @@ class PythonFunction:
         self._function = _imported(settings.function)
         self._loop: _LoopThread | None = None
 
+    async def open(self) -> None:
+        """Nothing to connect beforehand."""
+
     async def ask(self, task: Task, timeout_s: float) -> Outcome:
         """Call the function with the task."""
         return await self._call(task, task.document(), timeout_s)

@@ -73,7 +73,8 @@ class Plan:
         return self.output / "docs" / "reports" / "selftest" / f"{self.names.run_id}.md"
 
     def check(self) -> None:
-        """Refuse a place where no report can be written, before anything is asked. Raises `ConfigError`."""
+        """Refuse a run without a key, or without a place for its reports, before anything is asked. Raises `ConfigError`."""
+        judge_settings(self.settings.judge)
         for path in (self.json_path, self.markdown_path):
             check_directory(path.parent, "--output")
 
@@ -134,7 +135,7 @@ async def carry_out(plan: Plan, system: SystemUnderTest, open_judge: OpenJudge, 
     The JSON is there from the first case on and is replaced by each, so that whatever ends the process leaves a whole one.
     """
     rubric = load_prompt(PACKAGE, "judge")
-    judge, generator, prompts = await _models(plan, open_judge, rubric)
+    judge, generator, prompts = _models(plan, open_judge, rubric)
     run = Selftest(plan.settings, plan.scenarios, plan.names, system, judge, rubric, _requests(plan, generator, prompts))
     began = datetime.now(UTC)
 
@@ -154,8 +155,12 @@ async def carry_out(plan: Plan, system: SystemUnderTest, open_judge: OpenJudge, 
         write_whole(plan.json_path, as_json(report()))
         on_case(case)
 
+    async def work() -> None:
+        await system.open()
+        await run.run(noted)
+
     try:
-        await _stoppable(plan, run.run(noted))
+        await _stoppable(plan, work())
     finally:
         for model in (judge, generator):
             if model is not None:
@@ -172,7 +177,7 @@ def as_json(report: SelftestReport) -> str:
     return report.model_dump_json(by_alias=True, indent=2) + "\n"
 
 
-async def _models(plan: Plan, open_judge: OpenJudge, rubric: Prompt) -> tuple[Metered, Metered | None, list[Prompt]]:
+def _models(plan: Plan, open_judge: OpenJudge, rubric: Prompt) -> tuple[Metered, Metered | None, list[Prompt]]:
     """The judge, the generator where one is needed, and the prompts of both."""
     judge = Metered(open_judge(judge_settings(plan.settings.judge)))
     if plan.replay is not None:

@@ -33,7 +33,7 @@ def check(settings: SelftestSettings, prompt: str, output: str, status: str) -> 
 
 def count_questions(output: str) -> int:
     """Questions in a text: question marks, a run of them as one; those in code and addresses are none."""
-    return len(re.findall(r"[?？؟]+(?=[\s\"'”’»)\]*_]|$)", _CODE.sub(" ", output)))
+    return len(re.findall(r"[?？؟][?!？؟]*(?=[\s\"'”’»)\]*_]|$)", _CODE.sub(" ", output)))
 
 
 def _length(settings: SelftestSettings, prompt: str, output: str) -> SelftestFinding | None:

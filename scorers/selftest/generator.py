@@ -17,8 +17,11 @@ PROMPT_CHARS_MAX: Final = 4_000
 HINTS_CHARS_MAX: Final = 4_000
 #: The parts of an answer: a label, alone or with markdown around it, at the start of a line.
 _LABEL: Final = re.compile(
-    r"^[^\S\n]*(?:[>#*_`-]+[^\S\n]*)*(?:\d+[.)][^\S\n]*)?[*_`]*(?P<label>prompt|hints?)[*_`]*[^\S\n]*[:：][^\S\n]*[*_`]*[^\S\n]*", re.IGNORECASE | re.MULTILINE
+    r"^[^\S\n]*(?:[>#*_`-]+[^\S\n]*)*(?:\d+[.)][^\S\n]*)?[*_`]*(?P<label>prompt|hints?)[*_`]*[^\S\n]*[:：](?:[*_`]+(?=\s|$))?[^\S\n]*",
+    re.IGNORECASE | re.MULTILINE,
 )
+#: The blanks before a part that begins in the middle of a line; there it must be in capitals. A mark or number of a list is no line's middle.
+_INSIDE: Final = re.compile(r"(?<=[^\s>#*_`-])(?<!^\d[.)])[^\S\n]+(?=[*_`]*(?:PROMPT|HINTS)[*_`]*:)", re.MULTILINE)
 _FENCE: Final = re.compile(r"^[^\S\n]*(?:```|~~~)[\w-]*[^\S\n]*$", re.MULTILINE)
 _QUOTES: Final = {'"': '"', "'": "'", "“": "”", "«": "»", "`": "`"}
 #: What the generator is told for the scenarios that the specification names; the first two are its own words.
@@ -66,10 +69,11 @@ class Written(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A request that may be sent. `hints`: what the judge should look for. `attempts`: how often the generator was asked."""
+    """A request that may be sent. `hints`: what the judge should look for. `refused`: what was wrong with the requests before it, one for each."""
 
     prompt: str
     hints: str
+    refused: tuple[str, ...] = ()
     attempts: int = 0
 
 
@@ -111,7 +115,7 @@ class Generator:
                 code = "generator_unsafe"
                 refused.append(f"unsafe: {rule}")
             else:
-                return Request(request.prompt, request.hints, attempt)
+                return Request(request.prompt, request.hints, tuple(refused), attempt)
         raise NoRequest(code, tuple(refused))
 
     def _fields(self, scenario: Scenario, attempt: int, refused: list[str]) -> dict[str, str]:
@@ -131,8 +135,7 @@ def parsed(text: str) -> Request | None:
     """The last request of an answer that has both parts; None where there is none. Markdown around the labels and quotes around a part are dropped."""
     if (request := _of_json(text)) is not None:
         return request
-    # Capitals name a part also in the middle of a line.
-    plain = re.sub(r"[^\S\n]+(?=[*_`]*(?:PROMPT|HINTS)[*_`]*:)", "\n", _FENCE.sub("", text))
+    plain = _INSIDE.sub("\n", _FENCE.sub("", text))
     labels = list(_LABEL.finditer(plain))
     ends = [label.start() for label in labels[1:]] + [len(plain)]
     parts = [(label["label"].casefold().rstrip("s"), _bare(plain[label.end() : end])) for label, end in zip(labels, ends, strict=False)]

@@ -103,7 +103,7 @@ class Selftest:
             rules = ", ".join(dict.fromkeys(error.refused))
             told = f"no request that may be sent in {counted(len(error.refused), 'attempt')} ({rules})"
             failure = SelftestFailure(kind="generator", code=error.code, message=told)
-            return _reported(scenario, Request("", "", len(error.refused)), session_id, [], failure, error.refused)
+            return _reported(scenario, Request("", "", error.refused, len(error.refused)), session_id, [], failure)
         except (Unavailable, OverBudget) as error:
             return _reported(scenario, Request("", ""), session_id, [], self._stop("generator", error))
         steps: list[SelftestStep] = []
@@ -192,7 +192,6 @@ def _reported(
     session_id: str,
     steps: Sequence[SelftestStep],
     failure: SelftestFailure | None = None,
-    refused: tuple[str, ...] = (),
 ) -> SelftestCase:
     """A case's entry: the last step's status, the weakest step's scores, the first failure."""
     last = steps[-1] if steps else None
@@ -212,7 +211,7 @@ def _reported(
         hints=request.hints,
         session_id=session_id,
         generator_attempts=request.attempts,
-        generator_refused=refused,
+        generator_refused=request.refused,
         failure=failure or next((step.failure for step in steps if step.failure is not None), None),
         findings=tuple(finding for step in steps for finding in step.findings),
         steps=tuple(steps),

@@ -9,7 +9,7 @@ import re
 import unicodedata
 from typing import Final, Literal
 
-Rule = Literal["deletion", "file_change", "shell", "network", "credentials", "execution"]
+Rule = Literal["deletion", "file_change", "shell", "network", "credentials", "execution", "disguise", "not_english"]
 
 #: Refused wherever they stand.
 _ANYWHERE: Final[tuple[tuple[Rule, re.Pattern[str]], ...]] = (
@@ -22,7 +22,12 @@ _ANYWHERE: Final[tuple[tuple[Rule, re.Pattern[str]], ...]] = (
     ),
     ("execution", re.compile(r"\bos\.system\b|\bsubprocess\b|\beval\s*\(|\bexec\s*\(|__import__|\bimport\s+(?:os|sys|socket|shutil)\b|\bcron(?:tab| job)\b")),
     ("deletion", re.compile(r"\b(?:drop|truncate)\s+(?:table|database|schema)\b|\bdelete\s+from\b|\balter\s+table\b|\brmdir\b|\bdel\s+/")),
-    ("network", re.compile(r"\b(?:https?|ftp|ssh|wss?|file)://|\b(?:curl|wget|netcat|telnet|scp|rsync)\b|\b\d{1,3}(?:\.\d{1,3}){3}\b")),
+    (
+        "network",
+        re.compile(
+            r"\b(?:https?|ftp|ssh|wss?|file)://|\b(?:curl|wget|netcat|telnet|scp|rsync)\b|\b\d{1,3}(?:\.\d{1,3}){3}\b|\b[\w-]+\.(?:com|org|net|io|dev)\b"
+        ),
+    ),
     (
         "credentials",
         re.compile(
@@ -43,7 +48,7 @@ _TELL: Final = _any(
     "give show print reveal tell quote list read dump expose return leak display output copy share send repeat find get extract what(?:_is|'s|_are)"
 )
 #: A secret itself is asked for; how it is handled may be told ("explain how tokens are rotated").
-_SECRET_ASKED: Final = re.compile(rf"\b{_TELL}\b(?![^.?!]*\b(?:how|whether|why|where|who|when)\b[^.?!]*{_SECRETS})[^.?!]{{0,80}}\b{_SECRETS}")
+_SECRET_ASKED: Final = re.compile(rf"\b{_TELL}\b(?![^.?!]*\b(?:how|whether|why|where|who|when|what an?)\b[^.?!]*{_SECRETS})[^.?!]{{0,80}}\b{_SECRETS}")
 
 #: "Change nothing" is no order.
 _NOTHING: Final = r"(?!\s+(?:nothing|no\b|none|neither|anything only))"
@@ -57,22 +62,31 @@ _THING: Final = _any(
 )
 #: Verbs that are an order to act whatever they are about.
 _ACTS: Final[tuple[tuple[Rule, str], ...]] = (
-    ("deletion", "delete remove erase wipe purge unlink truncate destroy shred discard get_rid_of clean_out throw_away prune"),
+    (
+        "deletion",
+        (
+            "delete remove erase wipe purge unlink truncate destroy shred discard get_rid_of clean_out throw_away throw_out"
+            " take_(?:it|them|this|these)_(?:away|out|down|off) prune cut_out strip_out trim"
+        ),
+    ),
     (
         "file_change",
         (
             "move rename overwrite modify edit append prepend save encrypt decrypt commit push rebase merge revert"
-            " check_in replace change update(?!_me|_us) copy unzip patch"
+            " check_in restore replace change update(?!_me|_us) copy unzip patch swap exchange migrate sync back_up roll_back transfer"
+            " import export stash reorder"
         ),
     ),
     (
         "execution",
         (
             "run(?!_through) execute launch spawn install uninstall deploy restart reboot kill shut_?down terminate"
-            " schedule provision log_in log_on compile invoke trigger"
+            " schedule provision log_in log_on compile invoke trigger turn_(?:on|off) switch_(?:on|off)"
+            " sign_(?:in|up|out) grant revoke assign approve mount buy pay book subscribe register unsubscribe block unlock bypass"
+            " override exploit hack inject scan(?!_(?:the_)?(?:text|page|document))"
         ),
     ),
-    ("network", "download upload fetch ping post e-?mail mail clone scrape browse connect publish notify tweet send(?!_me|_us)"),
+    ("network", "download upload fetch ping post e-?mail mail clone scrape browse visit retrieve submit connect publish notify tweet dial send(?!_me|_us)"),
 )
 #: Verbs that are an order to act where they are about a thing that can be changed.
 _ACTS_ON: Final[tuple[tuple[Rule, str], ...]] = (
@@ -84,7 +98,7 @@ _ACTS_ON: Final[tuple[tuple[Rule, str], ...]] = (
 _ACT: Final = tuple((rule, re.compile(rf"{_any(verbs)}\b{_NOTHING}")) for rule, verbs in _ACTS)
 _ACT_ON: Final = tuple((rule, re.compile(rf"{_any(verbs)}\b{_NOTHING}[^.]*?(?<![\w-]){_THING}(?![\w-])")) for rule, verbs in _ACTS_ON)
 _WRITES: Final = re.compile(
-    rf"write\b(?:(?!\b(?:summary|outline|overview|about)\b).)*?\b(?:to|into|in)\s+(?:the\s+|a\s+|our\s+)?{_THING}"
+    rf"write\b.*?\b(?:to|into)\s+(?:the\s+|a\s+|our\s+)?{_THING}"
     r"|write\s+(?:an?|the)\s+(?:[\w-]+\s+){0,2}(?:script|program|file|test)\b"
 )
 _IN_PLACE: Final = re.compile(r"\b(?:store|save|put|write|edit|keep)\s+(?:it|them|this|that)\s+(?:in place|back|to|into)\b|\bin place\b")
@@ -100,6 +114,13 @@ _SEEN_TO: Final = re.compile(
     + _any("deleted removed erased wiped gone overwritten renamed moved executed installed deployed emptied")
     + r"\b"
 )
+
+_ALLOWED: Final = re.compile(r"\byou (?:are|have been|were) (?:allowed|asked|told|authori[sz]ed|permitted|free) to\s+(.*)")
+_ONLINE: Final = re.compile(r"\b(?:look(?:ing)? up|search(?:ing)?|find|check|browse|google)\b[^.?!]*\b(?:internet|online|web|website|google)\b")
+#: "Who is allowed to delete records", "explain how to run it": what follows `to` is told of, not ordered.
+_TOLD_OF: Final = re.compile(r"\b(?:how|who|what|when|where|why|which|whether|allowed|able|used|possible|rights?|permissions?)\b[^,]*$")
+#: The screen reads English. A text without any of these is not read as a harmless one.
+_ENGLISH: Final = re.compile(r"\b(?:the|of|and|what|which|how|our|please|is|are|this|these|that|with|for|you|we|it|about|can|my|your|from)\b")
 
 #: What comes before an order without changing it.
 _POLITE: Final = re.compile(
@@ -136,12 +157,33 @@ def danger(text: str) -> Rule | None:
             return rule
     if _SECRET_ASKED.search(plain):
         return "credentials"
+    if _disguised(plain):
+        return "disguise"
+    if not _ENGLISH.search(plain):
+        return "not_english"
+    if (told := _ALLOWED.search(plain)) is not None and (rule := _act(told[1])) is not None:
+        return rule
+    if _ONLINE.search(plain):
+        return "network"
     if _GERUND.search(plain) or _SEEN_TO.search(plain):
         return "execution"
     for sentence in _SENTENCE.split(plain):
         if rule := _ordered(sentence.strip(" \"'`*_#>()[]")):
             return rule
     return None
+
+
+def _disguised(text: str) -> bool:
+    """Whether letters are spread out (`d e l e t e`), or words mix alphabets so that they look like other words."""
+    if re.search(r"\b(?:[a-z] ){3,}[a-z]\b", text):
+        return True
+    for word in re.findall(r"[^\W\d_]{2,}", text):
+        if (
+            not word.isascii()
+            and len({unicodedata.name(letter, "?").split()[0] for letter in word} & {"LATIN", "CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE"}) > 1
+        ):
+            return True
+    return False
 
 
 def _ordered(sentence: str) -> Rule | None:
@@ -161,7 +203,7 @@ def _ordered(sentence: str) -> Rule | None:
             continue
         # "Apply it to the source code": what an act is done to belongs to it.
         whole = f"{clause} to {parts[2 * number + 2]}" if joints[number + 1 : number + 2] == ["to"] else clause
-        rule = _act(_POLITE.sub("", whole + " ").strip())
+        rule = None if joint == "to" and _TOLD_OF.search(parts[2 * number - 2]) else _act(_POLITE.sub("", whole + " ").strip())
         lists_on = joint in {"or", "nor", "and"} or (not joint and any(later in {"or", "nor", "and"} for later in joints[number + 1 :]))
         denied = denied and lists_on and not clause.startswith(("just", "instead", "rather", "please", "then")) and "instead" not in clause
         if rule is not None and not denied:

@@ -91,6 +91,10 @@ class SystemUnderTest(Protocol):
         """Where the system is, for the report; without credentials."""
         ...
 
+    async def open(self) -> None:
+        """Connect, where that comes before asking. Raises `ConfigError`."""
+        ...
+
     async def ask(self, task: Task, timeout_s: float) -> Outcome:
         """Submit a task and wait until it ends or waits for a reply. Raises `SystemFault`."""
         ...

@@ -69,6 +69,9 @@ class FakeSystem:
             raise answer
         return Outcome("task-1", *answer)
 
+    async def open(self) -> None:
+        pass
+
     async def ask(self, task: Task, timeout_s: float) -> Outcome:
         self.tasks.append(task)
         return self._next(task)
