@@ -9,6 +9,7 @@ from touchstone.scorers.reporting.view import Table
 from touchstone.scorers.reporting.words import counted, number, number_span, percent, percent_span
 
 _WORDS: Final = {"better": "better", "worse": "worse", "changed": "changed", "unclear": "no clear change"}
+_ROUNDING: Final = 1e-12
 _BARS: Final = "▁▂▃▄▅▆▇█"
 
 
@@ -41,6 +42,8 @@ def word(difference: Difference) -> str:
     """Which way a figure went."""
     if difference.difference is None:
         return "not on both sides"
+    if difference.interval is not None and max(abs(difference.interval.low), abs(difference.interval.high)) < _ROUNDING:
+        return "the same"
     return _WORDS[difference.direction]
 
 

@@ -27,7 +27,7 @@ _UNBROKEN_CELLS: Final = 100_000
 _STATES: Final = {"good": "green", "middling": "yellow", "bad": "red"}
 _STATUSES: Final = {"pass": "green", "review": "yellow", "fail": "red", "unscored": "magenta", "error": "red", "passed_over": "dim"}
 _LABELS: Final = {"Pass": "green", "Review": "yellow", "Warn": "yellow", "Fail": "red", "unscored": "magenta"}
-_CHANGES: Final = {"better": "green", "worse": "red", "no clear change": "dim"}
+_CHANGES: Final = {"better": "green", "worse": "red", "no clear change": "dim", "the same": "dim"}
 _VERDICTS: Final = {0: "bold green", 2: "bold yellow"}
 
 

@@ -80,7 +80,8 @@ def with_drop(verdict: Verdict, gate: Gate | None, comparison: Comparison, max_d
     rate = comparison.pass_rate
     if rate.difference is None:
         return Verdict("ERROR", "no pass rate to compare with: the earlier report has no scored case", EXIT_ERROR)
-    told = f"pass rate {100 * rate.difference:+.1f} points since the earlier batch, a drop of at most {100 * max_drop:g} asked"
+    change = f"{100 * rate.difference:+.1f} points since" if abs(rate.difference) > _ROUNDING else "as in"
+    told = f"pass rate {change} the earlier batch, a drop of at most {100 * max_drop:g} asked"
     if comparison.drop > max_drop + _ROUNDING:
         return Verdict("FAIL", told, EXIT_FAIL)
     has_gate = gate is not None and (gate.min_pass_rate is not None or bool(gate.max_mean))
