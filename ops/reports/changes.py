@@ -55,7 +55,7 @@ def comparison_tables(comparison: Comparison) -> tuple[Table, ...]:
     codes = [(one.code, _of(one.before, comparison.before.cases), _of(one.now, comparison.now.cases)) for one in comparison.codes]
     tables = (
         Table("Before and now", ("Figure", "Before", "Now", "Difference", "95% interval", "Change"), rows, frozenset({1, 2, 3, 4})),
-        Table("Findings that changed most", ("Code", "Cases before", "Cases now"), codes, frozenset({1, 2})),
+        Table("Findings that changed most, in cases", ("Code", "Before", "Now"), codes, frozenset({1, 2})),
         Table(worse_title(comparison), ("Case", "Before", "Now"), [_change(one) for one in comparison.worse]),
     )
     return tuple(table for table in tables if table.rows)
