@@ -36,6 +36,7 @@ class Client:
             transport=transport,
             follow_redirects=False,  # they would carry texts of cases to where nobody has sent them
             timeout=timeout,
+            verify=settings.base_url.startswith("https:"),  # reading the authorities takes a while, and plain http has no use for them
             limits=httpx2.Limits(max_connections=None, max_keepalive_connections=settings.concurrency, keepalive_expiry=_IDLE_S),
             event_hooks={"response": [_bound]},
         )

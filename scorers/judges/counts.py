@@ -43,7 +43,10 @@ class Counts:
         self.down.discard(code)
 
     def readings(self, *, is_up: bool, in_flight: int, limit: int, paused_s: float, left_usd: float | None) -> Iterable[Reading]:
-        """All current readings. `is_up`: it was not given up; `limit`: requests that may be in flight now; `paused_s`: how long none is sent; `left_usd`: of the budget."""
+        """All current readings. `is_up`: it was not given up; `limit`: requests that may be in flight now.
+
+        `paused_s`: how long none is sent; `left_usd`: of the budget.
+        """
         yield self._histogram(
             "gen_ai_client_operation_duration_seconds", "one request to the judge's server, from its start to the end of its answer", self.call_s
         )
