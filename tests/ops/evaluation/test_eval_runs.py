@@ -1,0 +1,223 @@
+"""`touchstone eval` as a user meets it: what is run, what is written, exit codes, streams, and how a run that was stopped goes on."""
+
+import json
+import os
+import signal
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.ops.commands import Commands, Ran
+from tests.ops.evaluation.generator import Generator
+from touchstone.ops.verify.fhir_validator import artifacts
+from touchstone.scorers.clinical.curated import SAMPLE_OUTPUTS, curated_cases
+
+PERSONA = "/api/plan-persona"
+HL7V2 = "/api/generate/hl7v2"
+QUICK = {"EVAL_SYSTEM_RETRY_MIN_S": "0.001", "EVAL_SYSTEM_RETRY_MAX_S": "0.002", "EVAL_SYSTEM_ATTEMPTS_MAX": "2"}
+
+
+@pytest.fixture
+def commands(capfdbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Commands:
+    monkeypatch.chdir(tmp_path)
+    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "TOUCHSTONE_JUDGE_API_KEY", "TOUCHSTONE_JUDGE_BASE_URL"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in QUICK.items():
+        monkeypatch.setenv(name, value)
+    return Commands(capfdbinary, monkeypatch)
+
+
+def report() -> dict[str, Any]:
+    """The newest JSON report."""
+    newest = max(Path("eval-results").glob("eval-*.json"), key=lambda path: path.stat().st_mtime_ns)
+    document: dict[str, Any] = json.loads(newest.read_bytes())
+    return document
+
+
+def statuses(document: dict[str, Any]) -> dict[str, str]:
+    return {case["case_id"]: case["status"] for case in document["cases"]}
+
+
+def test_the_sample_outputs_run_out_of_the_box(commands: Commands) -> None:
+    ran = commands("eval", "--batch", "--system", SAMPLE_OUTPUTS, "--no-judge", "--save-traces")
+    document = report()
+    assert ran.code == 1, ran.err
+    faulty = {"pregnancy-002": "Warn", "edge-002": "Warn", "emergency-001": "Fail"}
+    assert statuses(document) == {case.id: faulty.get(case.id, "Pass") for case in curated_cases()}
+    summary = document["summary"]
+    assert (summary["total"], summary["passed"], summary["warned"], summary["failed"]) == (12, 9, 2, 1)
+    assert (summary["expectations_asked"], summary["expectations_met"]) == (88, 86)
+    assert "  Total Tests: 12\n  ✓ Passed: 9\n  ! Warned: 2\n  ✗ Failed: 1\n\n  Pass Rate: 75%\n" in ran.out
+    assert "Clinical: not scored (--no-judge)" in ran.out
+    assert {tuple(case["components_missing"]) for case in document["cases"]} <= {("clinical",), ("terminology", "clinical")}
+    assert ran.err.splitlines()[-1] == "Evaluation FAIL: 1 of 12 tests failed (exit 1)"
+
+    # The saved traces read back to the very results of the run.
+    again = commands("score", "clinical", "eval-results/traces", "--format", "json")
+    assert again.code == 1, again.err
+    of_run = {case["trace_file"]: case["scores"] for case in document["cases"]}
+    assert {entry["file"].partition("eval-results/")[2]: entry["scores"] for entry in json.loads(again.out)} == of_run
+    trace = json.loads(Path("eval-results", document["cases"][0]["trace_file"]).read_bytes())
+    import touchstone
+
+    assert touchstone.score("clinical", trace).result_id == document["cases"][0]["result_ids"]["clinical"]
+
+
+def test_one_prompt_goes_to_the_system_and_what_it_generates_is_scored(commands: Commands, system: Generator) -> None:
+    prompt = curated_cases()[0].prompt
+    ran = commands("eval", "--prompt", prompt, "--system", system.url, "--no-judge", "-f", "hl7v2", env={"EVAL_SYSTEM_TOKEN": "t-1"})
+    assert ran.code == 0, ran.out + ran.err
+    (case,) = report()["cases"]
+    assert (case["case_id"], case["status"], case["scores"]["overall"], case["expectations"]) == ("prompt", "Pass", 100.0, None)
+    (planned, question, headers), (generated, persona, _) = system.asked
+    assert (planned, question, headers["Authorization"], generated) == (PERSONA, {"prompt": prompt}, "Bearer t-1", HL7V2)
+    # The codes that were found went along.
+    assert persona["persona"]["conditions"][0]["code"] == "E11.9"
+    assert [step["step"] for step in case["steps"]] == ["persona", "enrich", "generate.hl7v2", "score"]
+
+
+def test_over_http_and_from_a_directory_the_scores_are_the_same(commands: Commands, system: Generator) -> None:
+    commands("eval", "-c", "edge_case", "--system", system.url, "--no-judge", "-f", "fhir,hl7v2")
+    over_http = report()
+    commands("eval", "-c", "edge_case", "--system", SAMPLE_OUTPUTS, "--no-judge", "-f", "fhir,hl7v2")
+    from_files = report()
+    told = ("case_id", "status", "scores", "findings", "expectations", "enriched", "below_minimum")
+    assert [{name: case[name] for name in told} for case in over_http["cases"]] == [{name: case[name] for name in told} for case in from_files["cases"]]
+
+
+def test_a_file_of_prompts_is_evaluated_prompt_by_prompt(commands: Commands, system: Generator) -> None:
+    Path("p.csv").write_text('id,prompt\n1,A man\n2,"A woman, 30"\n')
+    ran = commands("eval", "-P", "p.csv", "--system", system.url, "--no-judge", "-f", "hl7v2", "-t")
+    assert ran.code == 0, ran.err
+    assert [(case["case_id"], case["place"]) for case in report()["cases"]] == [("prompt-0001", "p.csv, line 2"), ("prompt-0002", "p.csv, line 3")]
+    assert {question["prompt"] for path, question, _ in system.asked if path == PERSONA} == {"A man", "A woman, 30"}
+    # A prompt is the user's: it stands in the trace that was asked for, and nowhere else.
+    assert "A woman" not in ran.out + ran.err + json.dumps(report())
+    assert "A woman, 30" in Path("eval-results", report()["cases"][1]["trace_file"]).read_text()
+
+
+def test_a_system_that_fails_makes_the_run_an_error_and_resume_asks_only_for_that(commands: Commands, system: Generator) -> None:
+    failing = curated_cases()[1].prompt
+    system.on_ask = lambda path, question: "500" if path == PERSONA and question["prompt"] == failing else None
+    arguments = ("eval", "-c", "diabetes_management", "--system", system.url, "--no-judge", "-f", "hl7v2")
+    ran = commands(*arguments)
+    assert ran.code == 3
+    assert "persona: the system answered 500" in ran.out
+    assert "Canarybird" not in ran.out + ran.err + json.dumps(report())
+    first = report()
+    assert statuses(first) == {"diabetes-001": "Pass", "diabetes-002": "unscored"}
+    system.on_ask = lambda _path, _question: None
+    system.asked.clear()
+    ran = commands(*arguments, "--resume")
+    assert ran.code == 0, ran.err
+    assert [question["prompt"] for path, question, _ in system.asked if path == PERSONA] == [failing]
+    assert (report()["run_id"], report()["resumed"]) == (first["run_id"], 1)
+    assert "Finished by an earlier call: 1" in ran.out
+    assert "no unfinished run" in commands(*arguments, "--resume").err
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_leaves_a_run_that_goes_on(commands: Commands, system: Generator, number: int, code: int) -> None:
+    hanging = curated_cases()[1].prompt
+    system.on_ask = lambda path, question: "hang" if path == PERSONA and question["prompt"] == hanging else None
+    arguments = ("eval", "-c", "diabetes_management", "--system", system.url, "--no-judge", "-f", "hl7v2", "--concurrency", "1")
+
+    def stop() -> None:
+        if system.hanging.wait(60):
+            os.kill(os.getpid(), number)
+
+    thread = threading.Thread(target=stop)
+    thread.start()
+    ran = commands(*arguments)
+    thread.join()
+    assert (ran.code, ran.out) == (code, "")
+    assert ran.one_line == "touchstone: stopped: 1 of 2 tests are kept; the same command with --resume goes on"
+    assert not list(Path("eval-results").glob("eval-*.json"))
+    system.on_ask = lambda _path, _question: None
+    system.asked.clear()
+    assert commands(*arguments, "--resume").code == 0
+    assert [path for path, _, _ in system.asked] == [PERSONA, HL7V2]
+    assert statuses(report()) == {"diabetes-001": "Pass", "diabetes-002": "Pass"}
+
+
+def test_traces_that_were_saved_are_a_directory_of_outputs(commands: Commands) -> None:
+    commands("eval", "-c", "diabetes_management", "--system", SAMPLE_OUTPUTS, "--no-judge", "-t", "-f", "hl7v2")
+    first = report()
+    ran = commands("eval", "-c", "diabetes_management", "--system", "eval-results/traces", "--no-judge", "-f", "hl7v2")
+    assert ran.code == 0, ran.err
+    assert [case["scores"] for case in report()["cases"]] == [case["scores"] for case in first["cases"]]
+
+
+def test_outputs_that_a_directory_does_not_have_are_told(commands: Commands, tmp_path: Path) -> None:
+    folder = tmp_path / "outputs" / "edge-001"
+    folder.mkdir(parents=True)
+    (folder / "hl7v2.txt").write_bytes((SAMPLE_OUTPUTS / "edge-001" / "hl7v2.txt").read_bytes())
+    ran = commands("eval", "-c", "edge_case", "--system", "outputs", "--no-judge", "-f", "hl7v2,ccda")
+    assert ran.code == 3
+    first, second = report()["cases"]
+    assert [(failure["component"], failure["code"]) for failure in first["failures"]] == [("generate.ccda", "no_output")]
+    assert [(failure["component"], failure["code"]) for failure in second["failures"]] == [("persona", "no_output")]
+    assert first["scores"]["overall"] == 100.0
+
+
+def test_a_gate_decides_by_the_pass_rate(commands: Commands) -> None:
+    arguments = ("eval", "-c", "edge_case", "--system", SAMPLE_OUTPUTS, "--no-judge", "-f", "hl7v2", "--min-pass-rate")
+    assert commands(*arguments, "0.5").code == 0
+    assert commands(*arguments, "0.6").code == 1
+
+
+def test_without_a_key_a_run_says_that_there_is_no_judge(commands: Commands) -> None:
+    ran = commands("eval", "-p", "A man", "--system", SAMPLE_OUTPUTS, "-f", "hl7v2")
+    assert report()["judge"] is True
+    assert "Clinical: not scored (no key for the judge" in ran.out
+
+
+def test_conformance_that_cannot_be_checked_says_why(commands: Commands, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(artifacts, "missing", lambda: "no Java on the PATH")
+    ran = commands("eval", "-c", "mental_health", "--system", SAMPLE_OUTPUTS, "--no-judge", "--conformance")
+    assert ran.code == 0, ran.err
+    (case,) = report()["cases"]
+    assert {one["format"]: (one["valid"], one["reason"]) for one in case["conformance"]} == {
+        "fhir": (None, "no Java on the PATH"),
+        "ccda": (None, "this version has no client for the ONC SITE validator of C-CDA"),
+        "hl7v2": (None, "no external validator of HL7 v2 is known"),
+    }
+    assert "Conformance of FHIR: not checked (no Java on the PATH)" in ran.out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--batch", "--prompt", "x"], "give one of --batch, --category NAME"),
+        (["--no-judge"], "give one of --batch, --category NAME"),
+        (["--category", "none"], "--category: give one of diabetes_management, pregnancy_care"),
+        (["--prompt", " ", "--system", "."], "--prompt: the prompt is empty"),
+        (["--batch"], "no system under test: give --system URL|DIR"),
+        (["--batch", "--system", "nowhere"], "nowhere: is not a directory"),
+        (["--batch", "--system", "http://host/?x"], "the command line: url: write http(s)://host"),
+        (["--batch", "--formats", "pdf", "--system", "."], "--formats: give one or more of fhir, hl7v2, ccda"),
+        (["--batch", "validate", "x"], "options before validate are those of a run"),
+        (["-P", "none.csv", "--system", "."], "none.csv: cannot be read"),
+        (["--batch", "--system", ".", "--output", "file/x"], "file/x: cannot be written"),
+    ],
+)
+def test_a_mistake_is_one_line_and_exit_3(commands: Commands, arguments: list[str], told: str) -> None:
+    Path("file").write_text("")
+    ran: Ran = commands("eval", *arguments)
+    assert ran.code == 3
+    assert told in ran.one_line
+    assert not Path("eval-results").exists()
+
+
+def test_settings_come_from_the_document_the_environment_and_the_command_line(commands: Commands, system: Generator) -> None:
+    Path("eval.config.json").write_text(json.dumps({"url": system.url, "persona_path": "/nowhere"}))
+    system.answers["/elsewhere"] = (SAMPLE_OUTPUTS / "edge-001" / "persona.json").read_bytes()
+    ran = commands("eval", "-p", "A man", "--no-judge", "-f", "hl7v2", env={"EVAL_SYSTEM_PERSONA_PATH": "/elsewhere"})
+    assert ran.code == 0, ran.out + ran.err
+    assert [path for path, _, _ in system.asked] == ["/elsewhere", HL7V2]
+
+
+def test_an_unknown_setting_is_named(commands: Commands) -> None:
+    assert "EVAL_SYSTEM_TIMEOUT_S" in commands("eval", "--batch", env={"EVAL_SYSTEM_TIMEOUT": "3"}).one_line
