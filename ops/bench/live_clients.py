@@ -18,6 +18,8 @@ RECEIVE_BYTES = 131_072
 #: What the kernel takes for a stalled client, besides the sender's own buffer. By default it would take so much that a short run shows nothing.
 STALLED_BUFFER_BYTES = 65_536
 CONNECT_S = 60.0
+#: An event's id, or the whole of what is shorter.
+BEGINNING_BYTES = 48
 #: Clients whose every block is timed.
 TIMED_MAX = 48
 _STATUS = b"HTTP/1.1 200 "
@@ -49,7 +51,7 @@ class Chunks:
         self._is_fresh = False
 
     def parts(self, data: bytes) -> Iterator[tuple[bool, bytes]]:
-        """What chunks hold, as far as it has come; and whether it is the beginning of a chunk."""
+        """What chunks hold, as far as it has come; and whether it is the beginning of a chunk, which is long enough to know it by."""
         data, self._rest = self._rest + data if self._rest else data, b""
         place, end = 0, len(data)
         while place < end:
@@ -58,7 +60,11 @@ class Chunks:
                 if stop < 0:
                     self._rest = data[place:]
                     return
-                self._left, self._is_fresh, place = int(data[place:stop], 16) + 2, True, stop + 2
+                size = int(data[place:stop], 16)
+                if end - stop - 2 < min(size, BEGINNING_BYTES):
+                    self._rest = data[place:]
+                    return
+                self._left, self._is_fresh, place = size + 2, True, stop + 2
                 continue
             taken = min(self._left, end - place)
             body = min(taken, self._left - 2)

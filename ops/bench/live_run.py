@@ -33,7 +33,8 @@ START_S = 120.0
 SEND_EVERY_S = 0.01
 #: After a client's time is up, until it is cut off.
 CUT_S = 10.0
-_COUNTERS = re.compile(r"^touchstone_serve_(clients_stalled_total|events_dropped_total|window_bytes) (\S+)$", re.MULTILINE)
+ASK_EVERY_S = 0.5
+_COUNTERS = re.compile(r"^touchstone_serve_(clients_stalled_total|events_dropped_total|events_queued) (\S+)$", re.MULTILINE)
 _SPAWN = get_context("spawn")
 
 
@@ -145,7 +146,7 @@ def measure_service(clients: int, stalled: int, rate: int, seconds: int, **setti
             watch.until(lambda: crowd.poll(0.1), DRAIN_S)
             watch.end()
             patience_s = float(settings.get("TOUCHSTONE_SERVE_SEND_TIMEOUT_S", ServeSettings().send_timeout_s)) + CUT_S
-            watch.until(lambda: _counters(address, run).get("clients_stalled_total", 0) >= stalled or time.sleep(0.5) is not None, patience_s)
+            watch.until(lambda: _is_settled(address, run), patience_s)
             run.memory["end"] = resident_mib(pid)
             _collect(run, crowd)
     return run
@@ -206,11 +207,12 @@ def told(pipe: Connection, within_s: float = START_S) -> Any:
     return pipe.recv()
 
 
-def _counters(address: str, run: Run) -> dict[str, float]:
-    """The service's own figures, as it tells them now."""
+def _is_settled(address: str, run: Run) -> bool:
+    """Whether nothing waits for anybody any more: the stalled clients have been cut off, or the kernel took everything for them."""
+    time.sleep(ASK_EVERY_S)
     with urllib.request.urlopen(f"{address}/metrics", timeout=START_S) as answer:
         run.counters = {name: float(number) for name, number in _COUNTERS.findall(answer.read().decode())}
-    return run.counters
+    return not run.counters["events_queued"]
 
 
 def _collect(run: Run, crowd: Connection) -> None:

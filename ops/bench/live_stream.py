@@ -35,5 +35,5 @@ class Expected:
 
     def before(self, block: bytes) -> int:
         """Where the event begins with which a block begins."""
-        count = int(block[5 : block.index(b"-")]) - 1
+        count = int(block[len(b"id: r0.") : block.index(b"-")]) - 1
         return self.ends[count - 1] if count else 0
