@@ -13,6 +13,8 @@ from touchstone.ops.cli.common.shared import fail, one_line, one_line_errors
 if TYPE_CHECKING:
     from touchstone.ops.evaluation.items import Field, Item
     from touchstone.ops.evaluation.settings import SystemSettings
+    from touchstone.schemas.reports.evaluation import Expectations
+    from touchstone.schemas.trace import ProductionTrace
     from touchstone.scorers.clinical.reporting import ClinicalReport
     from touchstone.scorers.clinical.settings import ClinicalSettings
     from touchstone.scorers.scoring import Scoring
@@ -116,7 +118,7 @@ def _items(*, batch: bool, category: str | None, prompt: str | None, prompts_fil
     chosen = [case for case in curated_cases() if category in {None, case.category}]
     if not chosen:
         fail(f"--category: give one of {', '.join(dict.fromkeys(case.category for case in curated_cases()))}")
-    return tuple(Item(id=case.id, prompt=case.prompt, place="curated", category=case.category, minimum={**case.minimum}) for case in chosen)
+    return tuple(Item(id=case.id, prompt=case.prompt, place="curated", category=case.category, minimum=case.least) for case in chosen)
 
 
 def _system_settings(config: Path | None, system: str | None, concurrency: int | None) -> "SystemSettings":
@@ -154,9 +156,14 @@ def _known() -> "Field":
     """Codes for personas, and the expectations of the curated cases."""
     from touchstone.ops.evaluation.items import Field
     from touchstone.scorers.clinical.curated import check_expectations, curated_cases, enriched
+    from touchstone.scorers.clinical.words import DIMENSIONS
 
     cases = {case.id: case for case in curated_cases()}
-    return Field(enriched, lambda item, trace: check_expectations(cases[item.id], trace) if item.place == "curated" else None)
+
+    def expect(item: "Item", trace: "ProductionTrace") -> "Expectations | None":
+        return check_expectations(cases[item.id], trace) if item.place == "curated" else None
+
+    return Field(enriched, expect, DIMENSIONS, "clinical")
 
 
 @eval_app.command()

@@ -12,7 +12,6 @@ from touchstone.scorers.reporting.words import counted, percent, visible
 RULE_CELLS: Final = 60
 #: Findings of one test that are shown without --verbose.
 FINDINGS_SHOWN_MAX: Final = 10
-DIMENSIONS: Final = (("format", "Format"), ("terminology", "Terminology"), ("clinical", "Clinical"))
 SEVERITIES: Final[tuple[Severity, ...]] = ("critical", "major", "minor", "info")
 _RED, _YELLOW, _GREEN, _DIM, _BOLD = "31", "33", "32", "2", "1"
 _MARKS: Final[dict[Label, tuple[str, str, str]]] = {
@@ -38,9 +37,9 @@ _CODES: Final = {
 }
 
 
-def console_pieces(report: EvaluationReport, options: LayoutOptions) -> Iterator[str]:
-    """A block per test, and the summary."""
-    console = _Console(options)
+def console_pieces(report: EvaluationReport, options: LayoutOptions, parts: Sequence[tuple[str, str]]) -> Iterator[str]:
+    """A block per test, and the summary. `parts`: the scores that the overall one is made of, with their headings."""
+    console = _Console(options, parts)
     for case in report.cases:
         yield "\n".join([*console.block(case), "", ""])
     yield "\n".join([*console.end(report), ""])
@@ -49,8 +48,8 @@ def console_pieces(report: EvaluationReport, options: LayoutOptions) -> Iterator
 class _Console:
     """Writes plain text; with `colour`, what matters is coloured. `verbose`: every finding, what was found where, steps, codes, and what was not checked."""
 
-    def __init__(self, options: LayoutOptions) -> None:
-        self._verbose, self._colour = options.verbose, options.colour
+    def __init__(self, options: LayoutOptions, parts: Sequence[tuple[str, str]]) -> None:
+        self._verbose, self._colour, self._parts = options.verbose, options.colour, parts
 
     def block(self, case: EvaluatedCase) -> Iterator[str]:
         """One test."""
@@ -91,7 +90,7 @@ class _Console:
 
     def _scores(self, case: EvaluatedCase) -> Iterator[str]:
         yield f"Overall: {score_text(case.scores.get('overall'))}"
-        for name, heading in DIMENSIONS:
+        for name, heading in self._parts:
             if name in case.scores:
                 yield f"  {heading}: {score_text(case.scores[name])}"
         for below in case.below_minimum:

@@ -29,7 +29,13 @@ def _nothing_expected(_item: Item, _trace: ProductionTrace) -> Expectations | No
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """What is known of the field. `enrich`: a persona with codes added, and which; `expect`: a test's expectations of its trace, None where it has none."""
+    """What is known of the field.
+
+    `enrich`: a persona with codes added, and which. `expect`: a test's expectations of its trace, None where it has none. `parts`: the scores that the overall
+    one is made of, with their headings. `judged`: the one of them that a judge gives.
+    """
 
     enrich: Callable[[Mapping[str, Any]], tuple[dict[str, Any], tuple[AddedCode, ...]]] = _as_it_is
     expect: Callable[[Item, ProductionTrace], Expectations | None] = _nothing_expected
+    parts: tuple[tuple[str, str], ...] = (("format", "Format"), ("terminology", "Terminology"))
+    judged: str | None = None

@@ -11,11 +11,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from touchstone.ops.evaluation.conformance import ConformanceChecks
+from touchstone.ops.evaluation.counts import summarise
 from touchstone.ops.evaluation.items import Field, Item
 from touchstone.ops.evaluation.runner import Runner
 from touchstone.ops.evaluation.settings import SystemSettings
 from touchstone.ops.evaluation.state import TRACES, RunState, identity_of
-from touchstone.ops.evaluation.summary import summarise
 from touchstone.ops.evaluation.systems import System
 from touchstone.ops.reports.files import check_directory, write_whole
 from touchstone.ops.reports.writing import EXIT_STOPPED, EXIT_TERMINATED, Stopped
@@ -89,7 +89,7 @@ def evaluate(
     with ConformanceChecks() if plan.conformance else nullcontext() as conforming:
         runner = Runner(system, scorings, known, state, plan.formats, plan.concurrency, plan.save_traces, conforming, on_case)
         cases, resumed = asyncio.run(_closing(runner, plan.items))
-        notes = plan.notes + _left_out(plan, cases)
+        notes = plan.notes + _left_out(plan, known, cases)
         notes += (f"Conformance of FHIR: not checked ({conforming.unavailable})",) if conforming is not None and conforming.unavailable else ()
     if not any(case.failures for case in cases):
         state.end()
@@ -115,12 +115,12 @@ def report_path(output: Path, state: RunState) -> Path:
     return output / f"eval-{state.run_id}.json"
 
 
-def _left_out(plan: Plan, cases: Sequence[EvaluatedCase]) -> tuple[str, ...]:
+def _left_out(plan: Plan, known: Field, cases: Sequence[EvaluatedCase]) -> tuple[str, ...]:
     """What a judge that was wanted did not score, although nothing said so beforehand."""
-    missing = sum("clinical" in case.components_missing for case in cases)
-    if not missing or plan.notes:
+    missing = sum(known.judged in case.components_missing for case in cases)
+    if known.judged is None or not missing or plan.notes:
         return ()
-    return (f"Clinical: missing in {missing} of {len(cases)} tests; the weights of the others are renormalised there",)
+    return (f"{dict(known.parts)[known.judged]}: missing in {missing} of {len(cases)} tests; the weights of the others are renormalised there",)
 
 
 async def _closing(runner: Runner, items: Sequence[Item]) -> tuple[tuple[EvaluatedCase, ...], int]:

@@ -160,7 +160,7 @@ class Runner:
         if not self.save_traces:
             return None
         name = f"{TRACES}/{trace.trace_id}.json"
-        await asyncio.to_thread(write_whole, self.state.output / name, trace_text(record, scores, findings))
+        await asyncio.to_thread(write_whole, self.state.output / name, trace_text(record, scores, findings, [name for name, _ in self.field.parts]))
         return name
 
     def _not_scored(self, item: Item, record: Mapping[str, Any], failures: tuple[Failure, ...] = ()) -> EvaluatedCase:

@@ -12,8 +12,7 @@ from touchstone.schemas.result import Finding
 from touchstone.schemas.trace import ClinicalFormat, ProductionTrace
 from touchstone.scorers.identity import event_id
 
-#: The scores of a trace as a whole; those of a format begin with its name.
-AGGREGATES: Final = ("format", "terminology", "clinical", "overall")
+OVERALL: Final = "overall"
 
 
 def trace_record(
@@ -41,18 +40,22 @@ def trace_of(record: dict[str, Any]) -> ProductionTrace:
     return validate_case(ProductionTrace, record)
 
 
-def trace_text(record: Mapping[str, Any], scores: Mapping[str, float], findings: Sequence[Finding]) -> str:
-    """The file of a trace: the record with the scores and findings of each format, and those of the whole. It reads back to the same event."""
+def trace_text(record: Mapping[str, Any], scores: Mapping[str, float], findings: Sequence[Finding], parts: Sequence[str]) -> str:
+    """The file of a trace: the record with the scores and findings of each format, and those of the whole. It reads back to the same event.
+
+    `parts`: names of the scores that the overall one is made of; those of a format begin with its name.
+    """
+    names = (*parts, OVERALL)
     outputs = {}
     for form, output in record["outputs"].items():
         place = f"outputs.{form}"
         of_form = [one for one in findings if one.path == place or one.path.startswith((f"{place}/", f"{place}["))]
         outputs[form] = {
             **output,
-            "scores": {name: scores[f"{form}_{name}"] for name in AGGREGATES if f"{form}_{name}" in scores},
+            "scores": {name: scores[f"{form}_{name}"] for name in names if f"{form}_{name}" in scores},
             "findings": [one.model_dump(exclude_none=True) for one in of_form],
         }
-    whole = {**record, "outputs": outputs, "aggregateScores": {name: scores[name] for name in AGGREGATES if name in scores}}
+    whole = {**record, "outputs": outputs, "aggregateScores": {name: scores[name] for name in names if name in scores}}
     return json.dumps(whole, indent=2, ensure_ascii=False, default=_as_text) + "\n"
 
 

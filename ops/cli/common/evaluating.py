@@ -23,8 +23,8 @@ def run_evaluation(plan: "Plan", settings: "SystemSettings", scorings: "Sequence
     from touchstone.ops.cli.common.progress import Progress
     from touchstone.ops.cli.common.terminal import has_colour
     from touchstone.ops.evaluation.console import console_pieces
+    from touchstone.ops.evaluation.counts import verdict_on
     from touchstone.ops.evaluation.run import evaluate, open_state, open_system, report_path
-    from touchstone.ops.evaluation.summary import verdict_on
     from touchstone.ops.reports.writing import Stopped, stoppable, write_report
     from touchstone.scorers.reporting import LayoutOptions, visible
 
@@ -48,7 +48,7 @@ def run_evaluation(plan: "Plan", settings: "SystemSettings", scorings: "Sequence
             fail(f"stopped: {done} of {len(plan.items)} tests are kept; the same command with --resume goes on", stopped.exit_code)
     verdict = verdict_on(report.summary, gate)
     # No width: a terminal breaks lines itself, and what is copied from it stays whole.
-    write_report(console_pieces(report, LayoutOptions(verdict, verbose=verbose, colour=has_colour(None))), None)
+    write_report(console_pieces(report, LayoutOptions(verdict, verbose=verbose, colour=has_colour(None)), known.parts), None)
     typer.echo(visible(f"wrote {report_path(plan.output, state)}"), err=True)
     if plan.save_traces and sys.stderr is not None:
         typer.echo(visible(f"wrote {sum(case.trace_file is not None for case in report.cases)} traces below {plan.output}"), err=True)

@@ -88,6 +88,11 @@ class CuratedCase(_Written):
     expected: Expected = Expected()
     minimum: dict[Literal["overall", "format", "terminology", "clinical"], Annotated[float, Field(ge=0, le=100)]] = {}
 
+    @property
+    def least(self) -> dict[str, float]:
+        """The least scores, by name."""
+        return {str(name): score for name, score in self.minimum.items()}
+
     @model_validator(mode="after")
     def _known_terms(self) -> Self:
         """Refuse a term that the table does not have, or has as another kind."""

@@ -6,10 +6,11 @@ from typing import Any
 
 from touchstone.ops.evaluation.conformance import ConformanceChecks
 from touchstone.ops.evaluation.console import console_pieces, score_text
-from touchstone.ops.evaluation.summary import summarise, verdict_on
+from touchstone.ops.evaluation.counts import summarise, verdict_on
 from touchstone.ops.verify.fhir_validator.client import Issue, NoVerdict, Outcome
 from touchstone.schemas.reports.evaluation import EvaluatedCase, EvaluationReport, Expectation, Expectations
 from touchstone.schemas.result import Failure, Finding
+from touchstone.scorers.clinical.words import DIMENSIONS
 from touchstone.scorers.reporting import LayoutOptions
 
 NOW = datetime(2026, 9, 10, tzinfo=UTC)
@@ -35,7 +36,7 @@ def printed(*cases: EvaluatedCase, verbose: bool = False, colour: bool = False, 
     report = EvaluationReport(
         run_id="r", started_at=NOW, generated_at=NOW, system="s", suites=(), formats=("fhir",), judge=True, summary=summary, cases=cases, **given
     )
-    return "".join(console_pieces(report, LayoutOptions(verdict_on(summary), verbose=verbose, colour=colour)))
+    return "".join(console_pieces(report, LayoutOptions(verdict_on(summary), verbose=verbose, colour=colour), DIMENSIONS))
 
 
 def test_one_test_is_shown_as_in_the_specification() -> None:

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
+from touchstone.ops.evaluation.counts import summarise, verdict_on
 from touchstone.ops.evaluation.items import Field, Item
 from touchstone.ops.evaluation.run import Plan, evaluate, open_state, report_path
 from touchstone.ops.evaluation.runner import is_deeper
 from touchstone.ops.evaluation.state import RunState
-from touchstone.ops.evaluation.summary import summarise, verdict_on
 from touchstone.ops.evaluation.systems import StepFailed, Told
 from touchstone.schemas.reports.evaluation import AddedCode, EvaluatedCase, EvaluationReport
 from touchstone.schemas.result import Failure, Finding, Scorecard
@@ -88,6 +88,7 @@ def scoring(card: Scorecard | Exception = CARD, name: str = "stub") -> Scoring:
     return Scoring(suite, NoSettings())
 
 
+PARTS = (("format", "Format"), ("terminology", "Terminology"), ("clinical", "Clinical"))
 ITEMS = tuple(Item(f"t-{number}", f"prompt {number}", "test", "c", {"overall": 80}) for number in range(6))
 
 
@@ -204,7 +205,7 @@ def test_a_trace_holds_what_was_asked_generated_and_scored(tmp_path: Path) -> No
     def coded(persona: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[AddedCode, ...]]:
         return {**persona, "coded": True}, (AddedCode(path="persona.x", system="s", code="c", written=True),)
 
-    report = run(tmp_path, System(), items=ITEMS[:1], known=Field(enrich=coded), save_traces=True)
+    report = run(tmp_path, System(), items=ITEMS[:1], known=Field(enrich=coded, parts=PARTS), save_traces=True)
     (case,) = report.cases
     assert case.trace_file is not None
     trace = json.loads((tmp_path / "out" / case.trace_file).read_text())
