@@ -2,6 +2,7 @@
 
 import difflib
 import json
+import re
 import types
 from collections.abc import Mapping, Sequence
 from importlib.resources import files
@@ -16,8 +17,10 @@ from touchstone.scorers.selftest.settings import HttpSystem, KafkaSystem, Python
 
 DEFAULT_PATH: Final = Path("config/selftest.yaml")
 #: More is no configuration, and would only take time.
-NODES_MAX: Final = 50_000
+NODES_MAX: Final = 10_000
+CHARS_MAX: Final = 262_144
 _DEPTH_MAX: Final = 20
+_DEEP: Final = re.compile(r"[\[{](?:\s*[\[{]){20}")
 _ADAPTERS: Final = {"http": HttpSystem, "python": PythonSystem, "kafka": KafkaSystem}
 
 Path_ = tuple[str, ...]
@@ -68,12 +71,20 @@ def system_of(text: str) -> Any:
 
 def _read(text: str, name: str) -> tuple[Any, dict[Path_, int]]:
     """The document, and the line of each of its keys."""
+    if len(text) > CHARS_MAX:
+        raise ConfigError(f"{name}: longer than {CHARS_MAX} characters; this is not a self-test configuration")
+    if _DEEP.search(text):  # before the parser, which takes seconds for it
+        raise ConfigError(f"{name}: nested too deep; this is not a self-test configuration")
     try:
         import yaml
     except ModuleNotFoundError:
         raise ConfigError("the self-test needs PyYAML; install touchstone-stream[judge]") from None
     try:
+        depth = 0
         for number, event in enumerate(yaml.parse(text, Loader=yaml.SafeLoader)):
+            depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+            if depth > _DEPTH_MAX:
+                raise ConfigError(f"{name}, line {event.start_mark.line + 1}: nested too deep; this is not a self-test configuration")
             if number > NODES_MAX:
                 raise ConfigError(f"{name}: has more than {NODES_MAX} parts; this is not a self-test configuration")
             if isinstance(event, yaml.AliasEvent):
@@ -94,8 +105,6 @@ def _read(text: str, name: str) -> tuple[Any, dict[Path_, int]]:
         raise ConfigError(f"{name}{where}: not valid YAML; check the indentation, quotes and colons there") from None
     except (yaml.YAMLError, ValueError, OverflowError):
         raise ConfigError(f"{name}: not valid YAML; save it as plain UTF-8 text") from None
-    except RecursionError:
-        raise ConfigError(f"{name}: nested too deep; this is not a self-test configuration") from None
     if not isinstance(document, dict):
         raise ConfigError(f"{name}: holds no settings; begin with `version: 1`")
     return document, lines
@@ -105,8 +114,6 @@ def _number(node: Any, path: Path_, lines: dict[Path_, int], name: str) -> None:
     """Note the line of each key. Raises `ConfigError` for one that stands twice in a mapping: the second would silently win."""
     import yaml
 
-    if len(path) > _DEPTH_MAX:
-        raise ConfigError(f"{name}, line {node.start_mark.line + 1}: nested too deep; this is not a self-test configuration")
     lines.setdefault(path, node.start_mark.line + 1)
     if isinstance(node, yaml.MappingNode):
         for key, value in node.value:

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+from dataclasses import replace
 from typing import Any, Final
 from urllib.parse import quote, urlsplit
 
@@ -96,7 +97,8 @@ class HttpEndpoint:
         lost = 0
         while True:
             try:
-                outcome = outcome_of(await self._asked("GET", self._path(self._settings.status_path, task_id)), task_id)
+                told = await self._asked("GET", self._path(self._settings.status_path, task_id))
+                outcome = replace(outcome_of(told, task_id), task_id=task_id)  # whatever else the server calls it
                 lost = 0
             except SystemFault as fault:
                 lost += 1

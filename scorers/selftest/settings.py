@@ -117,7 +117,7 @@ class SelftestSettings(Strict):
     timeout_seconds: Seconds = 60
     generator: GeneratorSettings = Field(default_factory=GeneratorSettings)
     judge: Asked = Field(default_factory=Asked)
-    scenarios: list[Scenario] = Field(min_length=1, max_length=1_000)
+    scenarios: list[Scenario] = Field(min_length=1, max_length=200)
     system: SystemSettings | None = None
 
     @model_validator(mode="after")

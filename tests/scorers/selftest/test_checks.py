@@ -15,7 +15,8 @@ def codes(prompt: str, output: str, status: str = COMPLETE, **fields: Any) -> li
 
 @pytest.mark.parametrize(
     ("text", "count"),
-    [("", 0), ("No.", 0), ("Which one?", 1), ("Really?? Why?!", 2), ("1. A?\n2. B?\n", 2), ("See `a?b` and https://x.y/?q=1 there.", 0), ("(Flat or nested?)", 1),
+    [("", 0), ("No.", 0), ("Which one?", 1), ("Really?? Why?!", 2), ("1. A?\n2. B?\n", 2), ("See `a?b` and https://x.y/?q=1 there.", 0),
+     ("(Flat or nested?)", 1),
      ("“Why?” and **how?**", 2)],
 )  # fmt: skip
 def test_questions_are_counted(text: str, count: int) -> None:
