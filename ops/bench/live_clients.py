@@ -180,9 +180,10 @@ def run_clients(pipe: Connection, crowd: Crowd) -> None:
     missing, cut = set(numbers[:reading]), set[int]()
     while True:
         events = dict(poll.poll())
-        if events.pop(pipe.fileno(), None):
-            break
+        is_over = events.pop(pipe.fileno(), None)
         cut |= {number for number in silent if events.get(number)}
+        if is_over:
+            break
         for number in cut & open_numbers:
             poll.unregister(number)
         open_numbers -= cut
