@@ -10,7 +10,7 @@ from touchstone.schemas.trace import ProductionTrace
 from touchstone.scorers.base import FollowUp
 from touchstone.scorers.clinical import NAME, VERSION
 from touchstone.scorers.clinical.documents import DocumentValidator
-from touchstone.scorers.clinical.judging.requests import record_of, request_of
+from touchstone.scorers.clinical.requests.making import record_of, request_of
 from touchstone.scorers.clinical.settings import ClinicalSettings, fingerprint
 from touchstone.scorers.clinical.traces import judge_trace
 from touchstone.scorers.identity import config_digest

@@ -12,9 +12,9 @@ from touchstone.schemas.trace import ProductionTrace
 from touchstone.scorers.base import Lost, Reading, Shed, Unavailable
 from touchstone.scorers.clinical import VERSION as VALIDATORS_VERSION
 from touchstone.scorers.clinical.judging.composing import Unjudged, compose, skipped
-from touchstone.scorers.clinical.judging.requests import request_of
 from touchstone.scorers.clinical.judging.settings import CoherenceSettings, prompt
 from touchstone.scorers.clinical.judging.verdicts import CoherenceVerdict
+from touchstone.scorers.clinical.requests.making import request_of
 from touchstone.scorers.clinical.settings import fingerprint as validators_fingerprint
 from touchstone.scorers.identity import config_digest
 from touchstone.scorers.judges.asking import Answer, Judge, OverBudget, Unanswered

@@ -4,7 +4,7 @@ import pytest
 
 from tests.scorers.clinical.judging.judges import TRACE, FakeJudge, request, scorer
 from touchstone.schemas.trace import ProductionTrace
-from touchstone.scorers.clinical.judging.cascade import is_sampled, stopped
+from touchstone.scorers.clinical.requests.cascade import is_sampled, stopped
 from touchstone.scorers.clinical.settings import JudgeRequestSettings
 
 EVERY = JudgeRequestSettings()

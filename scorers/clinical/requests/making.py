@@ -8,8 +8,8 @@ from typing import Any
 from touchstone.schemas.judging import Asked, JudgeRequest
 from touchstone.schemas.result import Scorecard
 from touchstone.schemas.trace import ProductionTrace
-from touchstone.scorers.clinical.judging.cascade import Reason, stopped, validated_of
-from touchstone.scorers.clinical.judging.extracts import extract
+from touchstone.scorers.clinical.requests.cascade import Reason, stopped, validated_of
+from touchstone.scorers.clinical.requests.extracts import extract
 from touchstone.scorers.clinical.settings import ClinicalSettings
 
 
