@@ -280,6 +280,27 @@ async def test_names_that_are_markup_stay_text(web: Served, look: Open) -> None:
     assert await tab.page.evaluate("[typeof window.harmed, document.images.length, document.scripts.length]") == ["undefined", 0, 1]
 
 
+async def test_a_batch_is_shown_among_those_of_its_concern_with_what_its_pass_rate_did(web: Served, look: Open) -> None:
+    for offset, (name, passed, concern) in enumerate((("monday", 40, "c"), ("tuesday", 90, "c"), ("elsewhere", 5, "other"), ("wednesday", 88, "c"))):
+        summary = {"total_cases": 100, "pass": passed, "review": 0, "fail": 100 - passed, "overall_pass_rate": passed / 100}
+        report = record(P0, offset, report_bytes(name, concern_id=concern, summary=summary), "one:v1:result", ce_source="/touchstone/projector/one")
+        publish(web.hub, cast("Event", read(report)))
+    tab = await look(f"{web.address}/#batch=p-tuesday", 360, 740)
+    await tab.until("document.querySelector('#panel svg.rates')")
+    label = await tab.page.get_attribute("#panel svg.rates", "aria-label")
+    assert label == "Pass rates of 3 batches, the latest last: monday 40\u202f%, tuesday 90\u202f%, wednesday 88\u202f%"
+    shown = await tab.text("#panel")
+    assert "95\u202f% interval 83\u202f% to 94\u202f%" in shown
+    assert "▲ +50 points (95\u202f% interval +38 to +60): better since monday" in shown
+    assert await tab.page.evaluate("[document.documentElement.scrollWidth, panel.scrollWidth - panel.clientWidth]") == [360, 0]
+    await tab.page.evaluate("location.hash = '#batch=p-wednesday'")
+    await tab.until("document.querySelector('#panel h2')?.textContent === 'wednesday' && document.querySelector('#panel .trend')")
+    assert "→ −2 points (95\u202f% interval −11 to +7): no clear change since tuesday" in await tab.text("#panel")
+    await tab.page.evaluate("location.hash = '#batch=p-elsewhere'")
+    await tab.until("document.querySelector('#panel h2')?.textContent === 'elsewhere' && document.querySelector('#panel .big')")
+    assert await tab.page.locator("#panel svg.rates").count() == 0
+
+
 async def test_a_shared_link_opens_its_case_and_one_that_leads_nowhere_says_so(web: Served, look: Open) -> None:
     run_of(web.hub, 1)
     tab = await look(f"{web.address}/#result=r-r0.0")

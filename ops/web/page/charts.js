@@ -91,3 +91,47 @@ function shareBar(counts) {
   }
   return drawing;
 }
+
+const Z = 1.959963984540054;
+
+/** Wilson's 95 % interval of a share. */
+function wilson(count, total) {
+  const share = count / total, square = Z * Z;
+  const middle = (share + square / (2 * total)) / (1 + square / total);
+  const half = (Z / (1 + square / total)) * Math.sqrt((share * (1 - share)) / total + square / (4 * total * total));
+  return {share, low: Math.max(0, middle - half), high: Math.min(1, middle + half)};
+}
+
+/** What a pass rate did since another batch, with Newcombe's 95 % interval of two independent rates. */
+function changeOf(before, now) {
+  const difference = now.share - before.share;
+  const low = difference - Math.hypot(now.share - now.low, before.high - before.share);
+  const high = difference + Math.hypot(now.high - now.share, before.share - before.low);
+  const points = (value) => `${Math.round(value * 100) > 0 ? "+" : ""}${Math.round(value * 100)}`.replace("-", "\u2212");
+  const said = `${points(difference)} points (95\u202f% interval ${points(low)} to ${points(high)})`;
+  if (low <= 0 && high >= 0) return {sign: "→", tone: "other", text: `${said}: no clear change`};
+  return difference > 0 ? {sign: "▲", tone: "pass", text: `${said}: better`} : {sign: "▼", tone: "fail", text: `${said}: worse`};
+}
+
+const spanWords = (rate) => `95\u202f% interval ${Math.round(rate.low * 100)}\u202f% to ${Math.round(rate.high * 100)}\u202f%`;
+
+/** Pass rates of batches in a row, the oldest first, within the band of their intervals: [{name, low, share, high, total}]. */
+function rateLine(batches, current) {
+  const last = batches.length - 1;
+  const x = (place) => (place / last) * 100, y = (share) => 100 - share * 100;
+  const line = (points) => points.map(([across, down]) => `${across.toFixed(2)},${down.toFixed(2)}`).join(" ");
+  const said = `Pass rates of ${batches.length} batches, the latest last: ${batches.map((batch) => `${batch.name} ${percent(batch.share)}`).join(", ")}`;
+  const drawing = s("svg", {role: "img", class: "rates", "aria-label": said});
+  const inner = s("svg", {viewBox: "0 0 100 100", preserveAspectRatio: "none", width: "100%", height: "100%"});
+  inner.append(
+    s("polygon", {points: line([...batches.map((batch, place) => [x(place), y(batch.high)]), ...batches.map((batch, place) => [x(place), y(batch.low)]).reverse()])}),
+    s("polyline", {points: line(batches.map((batch, place) => [x(place), y(batch.share)])), "vector-effect": "non-scaling-stroke"}));
+  drawing.append(inner);
+  batches.forEach((batch, place) => {
+    const dot = s("circle", {cx: `${x(place)}%`, cy: `${y(batch.share)}%`, r: place === current ? 5 : 3, class: place === current ? "current" : ""}, s("title"));
+    dot.firstChild.textContent = `${batch.name}: ${percent(batch.share)} of ${grouped.format(batch.total)}, ${spanWords(batch)}`;
+    drawing.append(dot);
+  });
+  const axis = h("div.axis", {"aria-hidden": "true"}, h("span", {}, batches[0].name), h("span", {}, batches[last].name));
+  return h("div.chart", {}, drawing, axis);
+}

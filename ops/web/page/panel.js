@@ -1,6 +1,7 @@
 // The panel beside the page: one case, or one batch. Its address can be shared.
 
 const FINDINGS_IN_PANEL = 100;
+const BATCHES_BESIDE = 20;
 const panel = $("panel");
 let shownHash = "";
 
@@ -31,7 +32,7 @@ async function showHash() {
   let parts;
   try {
     const found = await askJson(`/v1/${kind === "result" ? "results" : "batches"}/${encodeURIComponent(id)}`);
-    parts = found === null ? gone(kind, id) : kind === "result" ? resultParts(found) : batchParts(found);
+    parts = found === null ? gone(kind, id) : kind === "result" ? resultParts(found) : batchParts(found, await beside(found));
   } catch {
     parts = [head(h("span", {}, id)), h("p", {}, "The service does not answer just now."), h("button", {type: "button", click: () => { shownHash = ""; showHash(); }}, "Try again")];
   }
@@ -125,8 +126,31 @@ function valueTable(values, suite) {
 /** A word of a command line that a shell takes as it is. */
 const quoted = (word) => (/^[\w.+:@-]+$/.test(word) && !word.startsWith("-") ? word : `'${String(word).replaceAll("'", "'\\''")}'`);
 
-function batchParts(found) {
-  const {report} = found, suite = state.suites.get(found.suite);
+/** The pass rate of a batch with its interval; null where nothing was scored. */
+function rateOf({report}) {
+  const {pass, total_cases: total} = report.summary ?? {};
+  return Number.isInteger(pass) && Number.isInteger(total) && total > 0 && pass <= total ? {...wilson(pass, total), total} : null;
+}
+
+/** The last batches of the same concern that have a pass rate, in the order of their last reports. */
+async function beside(found) {
+  if (!found.suite) return [];
+  const chosen = `suite=${encodeURIComponent(found.suite)}&concern=${encodeURIComponent(found.concern_id)}`;
+  const listed = (await askJson(`/v1/batches?limit=${BATCHES_BESIDE}&${chosen}`))?.batches ?? [];
+  return listed.map((batch) => ({batch, rate: rateOf(batch)})).filter(({rate}) => rate).reverse().map(({batch, rate}) => ({id: batch.report_id, name: batch.batch_id, ...rate}));
+}
+
+/** The course of the batches, and what the pass rate did since the one before. */
+function courseParts(found, batches) {
+  const place = batches.findIndex((batch) => batch.id === found.report_id);
+  if (batches.length < 2) return null;
+  const change = place > 0 ? changeOf(batches[place - 1], batches[place]) : null;
+  return part(`Batches of ${found.concern_id}`, rateLine(batches, place),
+    change && h("p", {}, h(`span.trend.tone-${change.tone}`, {}, `${change.sign} ${change.text}`), h("span.rest", {}, ` since ${batches[place - 1].name}`)));
+}
+
+function batchParts(found, batches) {
+  const {report} = found, suite = state.suites.get(found.suite), rate = rateOf(found);
   const means = Object.fromEntries(Object.entries(report.mean_scores ?? {}).filter(([, value]) => typeof value === "number"));
   const counts = countsOf(report);
   const asked = `touchstone report${found.suite ? ` --suite ${quoted(found.suite)}` : ""} --concern=${quoted(found.concern_id)} --batch=${quoted(found.batch_id)}`;
@@ -135,8 +159,10 @@ function batchParts(found) {
     head(h("span.name", {}, found.batch_id)),
     h("p.rest", {}, `${suite?.title ?? found.suite ?? found.type} · ${found.concern_id} · ${report.final ? "final" : "so far"} · ${moment(full, found.at)}`),
     h("p.big", {}, h("b", {}, percent(report.summary?.overall_pass_rate)), h("span.unit", {}, `pass of ${counted(report.summary?.total_cases ?? 0, "case")}`)),
+    rate && h("p.rest", {}, spanWords(rate)),
     shareBar(counts),
     h("p", {}, words(counts)),
+    courseParts(found, batches),
     part("Means", valueTable(means, suite)),
     plain ? part("Its whole report", copyable(asked, "Copy the command")) : null,
     part("Share", copyable(location.href, "Copy the link")),
