@@ -53,8 +53,12 @@ def has_cue(words: Sequence[str]) -> bool:
 
 
 def _is_likely(words: Sequence[str], introduced: AbstractSet[str]) -> bool:
-    """Whether the model takes a sentence for commentary; it is asked only where a text or its writer comes up, as people say "I" and "you" of anything."""
-    return any(word_kind(word.removesuffix("'s")) in _ASKED_ABOUT for word in words) and score(words, introduced) > 0
+    """Whether the model takes a sentence for commentary; it is asked only where a text or its writer comes up, as people say "I" and "you" of anything.
+
+    A text that the sentence itself names is not the one given: "the Skarv article".
+    """
+    asked = any(word_kind(word.removesuffix("'s")) in _ASKED_ABOUT and not (at > 1 and words[at - 1][:1].isupper()) for at, word in enumerate(words))
+    return asked and score(words, introduced) > 0
 
 
 def is_commentary(sentence: str) -> bool:

@@ -146,7 +146,7 @@ def _says(noun: Noun, base: str, following: Sequence[str]) -> bool:
     if noun.kind == PIECE and not noun.pointed and not noun.genre:
         return base in DISCUSSING
     if noun.kind == AUTHORS and not noun.pointed:
-        return base not in {"say", "tell", "claim", "report", "propose", "follow", "warn", "urge"}
+        return base not in {"say", "tell", "claim", "report", "propose", "follow", "warn", "urge", "advise", "recommend", "suggest", "caution"}
     if noun.kind == READER:
         return base in {"tell", "say"}
     return True
