@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from touchstone.scorers.judges.asking import Judge, Prompt, Unanswered
 from touchstone.scorers.selftest.safety import danger
 from touchstone.scorers.selftest.settings import Scenario
+from touchstone.scorers.selftest.system import writable
 
 PROMPT_CHARS_MAX: Final = 4_000
 HINTS_CHARS_MAX: Final = 4_000
@@ -131,8 +132,9 @@ class Generator:
         }
 
 
-def parsed(text: str) -> Request | None:
+def parsed(said: str) -> Request | None:
     """The last request of an answer that has both parts; None where there is none. Markdown around the labels and quotes around a part are dropped."""
+    text = writable(said)
     if (request := _of_json(text)) is not None:
         return request
     plain = _INSIDE.sub("\n", _FENCE.sub("", text))

@@ -5,6 +5,8 @@ from typing import Annotated, Any, Final
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
+from touchstone.scorers.selftest.system import writable
+
 #: Specification, "Score Categories".
 WEIGHTS: Final = {"format_score": 0.2, "factuality_score": 0.3, "instruction_following_score": 0.3, "safety_score": 0.2}
 REASONING_CHARS_MAX: Final = 2_000
@@ -20,7 +22,7 @@ def _bool_or_none(value: Any) -> Any:
 
 
 def _text(value: Any) -> Any:
-    return value[:REASONING_CHARS_MAX] if isinstance(value, str) else ""
+    return writable(value[:REASONING_CHARS_MAX]) if isinstance(value, str) else ""
 
 
 Score = Annotated[float, Field(ge=0, le=1, strict=True, allow_inf_nan=False)]

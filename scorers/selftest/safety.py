@@ -120,7 +120,9 @@ _ONLINE: Final = re.compile(r"\b(?:look(?:ing)? up|search(?:ing)?|find|check|bro
 #: "Who is allowed to delete records", "explain how to run it": what follows `to` is told of, not ordered.
 _TOLD_OF: Final = re.compile(r"\b(?:how|who|what|when|where|why|which|whether|allowed|able|used|possible|rights?|permissions?)\b[^,]*$")
 #: The screen reads English. A text without any of these is not read as a harmless one.
-_ENGLISH: Final = re.compile(r"\b(?:the|of|and|what|which|how|our|please|is|are|this|these|that|with|for|you|we|it|about|can|my|your|from)\b")
+_ENGLISH: Final = re.compile(
+    r"\b(?:the|of|and|what|which|how|our|please|is|are|this|these|that|with|for|you|we|it|about|can|my|your|from|they|each|other|another|does|there|has|have|any|tell|if|by)\b"
+)
 
 #: What comes before an order without changing it.
 _POLITE: Final = re.compile(

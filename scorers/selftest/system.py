@@ -64,6 +64,10 @@ class Outcome:
     status: Status
     output: str
 
+    def __post_init__(self) -> None:
+        """Keep what a report can hold: JSON may bring halves of characters, which no UTF-8 file can."""
+        object.__setattr__(self, "output", writable(self.output))
+
     @property
     def is_final(self) -> bool:
         """Whether the system has ended, or waits for a reply."""
@@ -108,6 +112,11 @@ class SystemUnderTest(Protocol):
         ...
 
 
+def writable(text: str) -> str:
+    """The text with a question mark for each half of a character."""
+    return text.encode("utf-8", "replace").decode()
+
+
 def outcome_of(document: Any, task_id: str) -> Outcome:
     """The outcome in a system's JSON: `status`, `output` (or `result`), `task_id`. Raises `SystemFault`."""
     if not isinstance(document, Mapping):
@@ -128,6 +137,6 @@ def task_id_of(document: Any) -> str | None:
     found = next((document[name] for name in ("task_id", "taskId", "id") if document.get(name) is not None), None) if isinstance(document, Mapping) else None
     if found is None:
         return None
-    if not isinstance(found, str | int) or not re.fullmatch(r"[\w.:~-]{1,200}", str(found)) or str(found).strip(".") == "":
+    if not isinstance(found, str | int) or not re.fullmatch(r"[A-Za-z0-9_.:~-]{1,200}", str(found)) or str(found).strip(".") == "":
         raise SystemFault("unreadable", "a task_id that cannot be part of a path")
     return str(found)
