@@ -26,7 +26,7 @@ def run_evaluation(plan: "Plan", settings: "SystemSettings", scorings: "Sequence
     from touchstone.ops.evaluation.counts import verdict_on
     from touchstone.ops.evaluation.run import evaluate, open_state, open_system, report_path
     from touchstone.ops.reports.writing import Stopped, stoppable, write_report
-    from touchstone.scorers.reporting import LayoutOptions, visible
+    from touchstone.scorers.reporting import LayoutOptions, counted, visible
 
     system = open_system(settings)
     state, goes_on = open_state(plan, system, scorings)
@@ -51,7 +51,7 @@ def run_evaluation(plan: "Plan", settings: "SystemSettings", scorings: "Sequence
     write_report(console_pieces(report, LayoutOptions(verdict, verbose=verbose, colour=has_colour(None)), known.parts), None)
     typer.echo(visible(f"wrote {report_path(plan.output, state)}"), err=True)
     if plan.save_traces and sys.stderr is not None:
-        typer.echo(visible(f"wrote {sum(case.trace_file is not None for case in report.cases)} traces below {plan.output}"), err=True)
+        typer.echo(visible(f"wrote {counted(sum(case.trace_file is not None for case in report.cases), 'trace')} below {plan.output}"), err=True)
     if report.summary.not_evaluated:
         typer.echo(one_line("the same command with --resume asks again for what could not be evaluated"), err=True)
     typer.echo(f"Evaluation {verdict}", err=True)

@@ -11,8 +11,11 @@ import pytest
 
 from tests.ops.commands import Commands, Ran
 from tests.ops.evaluation.generator import Generator
+from tests.scorers.clinical.judging.judges import USAGE, FakeJudge, answer
 from touchstone.ops.verify.fhir_validator import artifacts
 from touchstone.scorers.clinical.curated import SAMPLE_OUTPUTS, curated_cases
+from touchstone.scorers.judges import opening
+from touchstone.scorers.judges.asking import Unanswered
 
 PERSONA = "/api/plan-persona"
 HL7V2 = "/api/generate/hl7v2"
@@ -172,6 +175,35 @@ def test_without_a_key_a_run_says_that_there_is_no_judge(commands: Commands) -> 
     ran = commands("eval", "-p", "A man", "--system", SAMPLE_OUTPUTS, "-f", "hl7v2")
     assert report()["judge"] is True
     assert "Clinical: not scored (no key for the judge" in ran.out
+
+
+def judged_by(monkeypatch: pytest.MonkeyPatch, judge: FakeJudge) -> dict[str, str]:
+    """The variables of a run that this judge is asked in."""
+    monkeypatch.setattr(opening, "open_judge", lambda _settings, **_: judge)
+    return {"TOUCHSTONE_JUDGE_BASE_URL": "http://127.0.0.1:1/v1"}
+
+
+def test_a_judge_s_score_is_composed_with_those_of_the_validators(commands: Commands, monkeypatch: pytest.MonkeyPatch) -> None:
+    judge = FakeJudge(answer(4))
+    ran = commands("eval", "-c", "mental_health", "--system", SAMPLE_OUTPUTS, "-f", "hl7v2", "-t", env=judged_by(monkeypatch, judge))
+    document = report()
+    (case,) = document["cases"]
+    assert ran.code == 0, ran.out + ran.err
+    assert (case["scores"]["overall"], case["scores"]["clinical"], case["scores"]["hl7v2_format"], case["components_missing"]) == (87.5, 75.0, 100.0, [])
+    assert (set(case["result_ids"]), document["judge"], judge.closed) == ({"clinical", "clinical_judge"}, True, True)
+    assert "\n  Clinical: 75\n" in ran.out
+    trace = json.loads(Path("eval-results", case["trace_file"]).read_bytes())
+    assert trace["aggregateScores"] == {"format": 100.0, "terminology": 100.0, "clinical": 75.0, "overall": 87.5}
+
+
+def test_a_judge_that_gives_no_verdict_is_missing_and_is_asked_again(commands: Commands, monkeypatch: pytest.MonkeyPatch) -> None:
+    arguments = ("eval", "-c", "mental_health", "--system", SAMPLE_OUTPUTS, "-f", "hl7v2")
+    ran = commands(*arguments, env=judged_by(monkeypatch, FakeJudge(Unanswered("refused", USAGE))))
+    (case,) = report()["cases"]
+    assert (ran.code, case["status"], case["components_missing"]) == (0, "Pass", ["clinical"])
+    assert "Clinical: missing in 1 of 1 tests" in ran.out
+    ran = commands(*arguments, "--resume", env=judged_by(monkeypatch, FakeJudge(answer(5))))
+    assert (report()["cases"][0]["components_missing"], report()["resumed"]) == ([], 0)
 
 
 def test_conformance_that_cannot_be_checked_says_why(commands: Commands, monkeypatch: pytest.MonkeyPatch) -> None:
