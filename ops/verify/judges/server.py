@@ -80,7 +80,9 @@ class JudgeServer:
     async def __aenter__(self) -> Self:
         """Listen."""
         self._loop = asyncio.get_running_loop()
-        self._server = await self._loop.create_server(lambda: Connection(self._serve, self._made, self._connections.discard), "127.0.0.1", self._port)
+        self._server = await self._loop.create_server(
+            lambda: Connection(self._serve, self._made, self._connections.discard), "127.0.0.1", self._port, backlog=4096
+        )
         self._port = self._server.sockets[0].getsockname()[1]
         return self
 
