@@ -42,10 +42,12 @@ class JudgeSettings(Section):
     api_key: SecretStr | None = Field(None, description="a server on this machine may do without")
     insecure_http: bool = Field(False, description="send the key over plain http to another machine")
     model: str = Field("gpt-4o-mini", min_length=1, max_length=200, description="name a snapshot where the server has them: scores change with the model")
-    temperature: Annotated[float | None, BeforeValidator(_or_none), Field(ge=0, le=2, allow_inf_nan=False)] = Field(
+    temperature: Annotated[Annotated[float, Field(ge=0, le=2, allow_inf_nan=False)] | None, BeforeValidator(_or_none)] = Field(
         0.0, description="none: not sent, for models that refuse it"
     )
-    seed: Annotated[int | None, BeforeValidator(_or_none), Field(ge=0, le=2**31 - 1)] = Field(None, description="sent where set; not every server heeds it")
+    seed: Annotated[Annotated[int, Field(ge=0, le=2**31 - 1)] | None, BeforeValidator(_or_none)] = Field(
+        None, description="sent where set; not every server heeds it"
+    )
     max_tokens: Annotated[int, Field(ge=16, le=200_000)] = Field(2_000, description="of an answer, reasoning included; it counts towards the budget beforehand")
     context_tokens: Annotated[int, Field(ge=512, le=10_000_000)] = Field(128_000, description="a longer prompt is too_long, by estimate, and not sent")
     prompt_chars_max: Annotated[int, Field(ge=1_000, le=10_000_000)] = Field(200_000, description="a longer prompt is too_long, and not sent")
@@ -60,7 +62,7 @@ class JudgeSettings(Section):
     concurrency: Annotated[int, Field(ge=1, le=10_000)] = Field(20, description="requests in flight, per process; a 429 halves it for a while")
     requests_per_minute: Rate = Field(0, description="per process, never more in any minute; 0: no limit")
     tokens_per_minute: Rate = Field(0, description="the same for tokens, by estimate: prompt and max_tokens; 0: no limit")
-    budget_usd: Annotated[float | None, BeforeValidator(_or_none), Field(gt=0, le=10_000_000, allow_inf_nan=False)] = Field(
+    budget_usd: Annotated[Annotated[float, Field(gt=0, le=10_000_000, allow_inf_nan=False)] | None, BeforeValidator(_or_none)] = Field(
         None, description="the most that a suite may spend in a period; needs the model's price"
     )
     budget_period: Literal["hour", "day", "month", "run"] = Field("day", description="in UTC; run: this process, or all that share budget_file")
