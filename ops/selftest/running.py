@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 from touchstone.ops.reports.files import check_directory, write_whole
@@ -79,15 +80,22 @@ class Plan:
             check_directory(path.parent, "--output")
 
 
-def judge_settings(asked: Asked, seed: int | None = None) -> JudgeSettings:
-    """The connection of the environment with the model and parameters of the file. Raises `ConfigError`, also where there is no key."""
+def judge_settings(asked: Asked, seed: int | None = None, run_budget: Path | None = None) -> JudgeSettings:
+    """The connection of the environment with the model and parameters of the file. Raises `ConfigError`, also where there is no key.
+
+    `run_budget`: the file in which generator and judge share the budget of a run; without it each would have the whole one.
+    """
     connection = resolver(_JudgeSection, "TOUCHSTONE_SELFTEST_", "the self-test's file")(os.environ, None).judge
     if not connection.is_usable:
         raise ConfigError(NO_KEY)
     if asked.max_tokens >= connection.context_tokens:
         raise ConfigError("max_tokens leaves no room for a prompt in TOUCHSTONE_JUDGE_CONTEXT_TOKENS; lower the first or raise the second")
     fields: dict[str, Any] = {"model": asked.model, "temperature": asked.temperature, "max_tokens": asked.max_tokens}
-    return connection.model_copy(update=fields if seed is None else fields | {"seed": seed % 2**31})
+    if seed is not None:
+        fields["seed"] = seed % 2**31
+    if connection.budget_period == "run" and connection.budget_file is None:
+        fields["budget_file"] = run_budget
+    return connection.model_copy(update=fields)
 
 
 def open_system(settings: SelftestSettings, kafka: Callable[[KafkaSystem], KafkaSettings]) -> SystemUnderTest:
@@ -134,8 +142,14 @@ async def carry_out(plan: Plan, system: SystemUnderTest, open_judge: OpenJudge, 
 
     The JSON is there from the first case on and is replaced by each, so that whatever ends the process leaves a whole one.
     """
+    with TemporaryDirectory(prefix="touchstone-selftest-") as directory:
+        return await _carried_out(plan, system, open_judge, on_case, Path(directory) / "budget.db")
+
+
+async def _carried_out(plan: Plan, system: SystemUnderTest, open_judge: OpenJudge, on_case: Callable[[SelftestCase], None], run_budget: Path) -> SelftestReport:
+    """The run itself."""
     rubric = load_prompt(PACKAGE, "judge")
-    judge, generator, prompts = _models(plan, open_judge, rubric)
+    judge, generator, prompts = _models(plan, open_judge, rubric, run_budget)
     run = Selftest(plan.settings, plan.scenarios, plan.names, system, judge, rubric, _requests(plan, generator, prompts))
     began = datetime.now(UTC)
 
@@ -177,12 +191,12 @@ def as_json(report: SelftestReport) -> str:
     return report.model_dump_json(by_alias=True, indent=2) + "\n"
 
 
-def _models(plan: Plan, open_judge: OpenJudge, rubric: Prompt) -> tuple[Metered, Metered | None, list[Prompt]]:
+def _models(plan: Plan, open_judge: OpenJudge, rubric: Prompt, run_budget: Path) -> tuple[Metered, Metered | None, list[Prompt]]:
     """The judge, the generator where one is needed, and the prompts of both."""
-    judge = Metered(open_judge(judge_settings(plan.settings.judge)))
+    judge = Metered(open_judge(judge_settings(plan.settings.judge, None, run_budget)))
     if plan.replay is not None:
         return judge, None, [rubric]
-    generator = Metered(open_judge(judge_settings(plan.settings.generator, plan.seed if plan.sends_seed else None)))
+    generator = Metered(open_judge(judge_settings(plan.settings.generator, plan.seed if plan.sends_seed else None, run_budget)))
     return judge, generator, [load_prompt(PACKAGE, "generator"), rubric]
 
 

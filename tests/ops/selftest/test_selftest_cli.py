@@ -288,6 +288,19 @@ def test_a_refused_key_ends_the_run_with_the_remedy(run: Callable[..., Ran], mod
     assert report(here)["partial"]
 
 
+def test_generator_and_judge_share_the_budget_of_a_run(
+    run: Callable[..., Ran], model: Callable[..., JudgeServer], here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    budget = {"BUDGET_USD": "0.02", "BUDGET_PERIOD": "run", "PRICE_INPUT_USD": "2", "PRICE_OUTPUT_USD": "2"}
+    for name, value in budget.items():
+        monkeypatch.setenv(f"TOUCHSTONE_JUDGE_{name}", value)
+    ran = run(model(lambda asked: Reply(as_a_model_would(asked), tokens=(1_500, 500))), "--system", ANSWER)
+    assert ran.code == 3
+    assert "budget is spent" in ran.err
+    assert 0.008 < report(here)["cost_usd"] <= 0.02
+    assert not list(here.glob("*.db"))
+
+
 def test_faults_that_pass_leave_no_trace(run: Callable[..., Ran], model: Callable[..., JudgeServer], here: Path) -> None:
     ran = run(model(faults=[Fault(Kind.ERROR_503, share=0.3)], seed=3), "--scenarios", "3", "--system", ANSWER)
     assert ran.code == 0, ran.err
