@@ -58,6 +58,8 @@ class _Console:
         yield f"{self._paint(f'{mark} {word}', colour)}  {self._paint(visible(case.case_id), _BOLD)}{category}"
         for failure in case.failures:
             yield self._paint(f"  {visible(failure.component)}: {_told_code(failure.code)}", _YELLOW)
+        if case.status == "unscored" and not case.failures:
+            yield from (f"  {visible(one.check)}: {visible(one.reason)}" for one in case.not_checked[:FINDINGS_SHOWN_MAX])
         if case.scores:
             yield from self._scores(case)
         yield from self._expectations(case)

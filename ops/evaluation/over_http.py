@@ -18,8 +18,8 @@ from touchstone.schemas.trace import ClinicalFormat
 from touchstone.scorers.backoff import Backoff
 from touchstone.scorers.base import ConfigError
 
-#: Answers after which the same request may succeed.
-_PASSING: Final = frozenset({408, 425, 429, 500, 502, 503, 504, 529})
+#: Answers below 500 after which the same request may succeed; all from 500 on may.
+_PASSING: Final = frozenset({408, 425, 429})
 
 #: What an answer that tells an error may hold.
 _COMPLAINT: Final = frozenset({"error", "errors", "message", "detail", "details", "code", "status", "success"})
@@ -101,7 +101,7 @@ class HttpSystem:
                 if status < 300:
                     return body, attempt
                 code = "redirected" if status < 400 else f"status_{status}"
-                if status not in _PASSING:
+                if status < 500 and status not in _PASSING:
                     raise StepFailed(code, attempt)
             except (TimeoutError, httpx.TimeoutException):
                 code = "timeout"

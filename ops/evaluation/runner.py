@@ -133,7 +133,8 @@ class Runner:
         with steps.timed(SCORE):
             results = [await scoring.result(trace, str(record["id"]), FileRef(file=item.place)) for scoring in self.scorings]
             expectations = await asyncio.to_thread(self.field.expect, item, trace)
-        verdict = results[-1]
+        # A judge that broke down takes no label from what the others have scored.
+        verdict = next((result for result in reversed(results) if result.label != "unscored"), results[-1])
         scores = {name: value for result in results for name, value in result.values.items()}
         findings = tuple(finding for result in results for finding in result.findings)
         below = _below(item.minimum, scores)

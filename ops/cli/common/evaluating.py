@@ -52,7 +52,7 @@ def run_evaluation(plan: "Plan", settings: "SystemSettings", scorings: "Sequence
     typer.echo(visible(f"wrote {report_path(plan.output, state)}"), err=True)
     if plan.save_traces and sys.stderr is not None:
         typer.echo(visible(f"wrote {counted(sum(case.trace_file is not None for case in report.cases), 'trace')} below {plan.output}"), err=True)
-    if report.summary.not_evaluated:
-        typer.echo(one_line("the same command with --resume asks again for what could not be evaluated"), err=True)
+    if any(case.failures for case in report.cases):
+        typer.echo(one_line("the same command with --resume asks again for what failed"), err=True)
     typer.echo(f"Evaluation {verdict}", err=True)
     raise typer.Exit(verdict.exit_code)

@@ -9,7 +9,7 @@ from touchstone.ops.evaluation.console import console_pieces, score_text
 from touchstone.ops.evaluation.counts import summarise, verdict_on
 from touchstone.ops.verify.fhir_validator.client import Issue, NoVerdict, Outcome
 from touchstone.schemas.reports.evaluation import EvaluatedCase, EvaluationReport, Expectation, Expectations
-from touchstone.schemas.result import Failure, Finding
+from touchstone.schemas.result import Failure, Finding, NotChecked
 from touchstone.scorers.clinical.words import DIMENSIONS
 from touchstone.scorers.reporting import LayoutOptions
 
@@ -76,6 +76,12 @@ def test_what_the_system_owes_and_what_was_expected_is_told() -> None:
     assert "  generate.fhir: no answer in time\n  persona: the system answered 503\n" in text
     assert "Expectations: 1 of 2 met\n    • expected lab is in neither persona nor outputs: TSH\n  TSH: not found\n  male: persona, fhir\n" in text
     assert "  - Not evaluated: 1\n" in text
+
+
+def test_a_test_that_nothing_was_validated_of_says_why() -> None:
+    skipped = (NotChecked(check="ccda", reason="not validated by this version"),)
+    text = printed(EXAMPLE.model_copy(update={"status": "unscored", "scores": {}, "findings": (), "not_checked": skipped}))
+    assert text.startswith("- NOT EVALUATED  diabetes-001 (diabetes_management)\n  ccda: not validated by this version\n")
 
 
 def test_nothing_that_a_terminal_interprets_comes_through() -> None:

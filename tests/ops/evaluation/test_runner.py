@@ -159,6 +159,11 @@ def test_the_last_suite_s_label_counts_and_all_scores_and_findings_are_told(tmp_
     assert [one.suite for one in report.suites] == ["stub", "second"]
 
 
+def test_a_judge_that_breaks_down_leaves_the_label_of_the_others(tmp_path: Path) -> None:
+    (case,) = run(tmp_path, System(), scoring(), scoring(RuntimeError("x"), "second"), items=ITEMS[:1]).cases
+    assert (case.status, case.scores["overall"], [failure.component for failure in case.failures]) == ("Pass", 82.0, ["second"])
+
+
 def test_a_finished_run_is_not_gone_on_with_and_a_test_that_failed_is_asked_again(tmp_path: Path) -> None:
     first = run(tmp_path, System({("t-2", "persona"): "timeout", ("t-4", "hl7v2"): "connection"}))
     again = System()
