@@ -28,8 +28,7 @@ class ClinicalScorer:
     def __init__(self, settings: ClinicalSettings) -> None:
         self._settings = settings
         self._validator = DocumentValidator(settings)
-        # Only for requests: it reads the tables that the settings name.
-        self._digest = config_digest(fingerprint(settings)) if settings.judge.requests else ""
+        self._digest = ""
 
     def warm(self) -> None:
         """Load the tables of both formats and the reader of units; it takes about a second, which a command on one file does not need."""
@@ -59,6 +58,8 @@ class ClinicalScorer:
         return await asyncio.to_thread(self._request, case, event_id, card)
 
     def _request(self, case: ProductionTrace, event_id: str, card: Scorecard) -> FollowUp | None:
+        if not self._digest:  # it reads the tables that the settings name, and only requests need it
+            self._digest = config_digest(fingerprint(self._settings))
         request, reason = request_of(case, event_id, card, self._settings, VERSION, self._digest)
         return FollowUp("judge", record_of(request)) if reason is None else None
 

@@ -22,6 +22,7 @@ from touchstone.streams.topics.produce import Outgoing
 
 CANARY = "zanzibar-canary"
 SETTINGS = Settings()
+VALIDATED = {"suite_version": "1.0", "config_digest": "0" * 16, "label": "Pass", "values": {"format": 90.0}}
 
 
 def bare_case(number: int = 1, **extra: Any) -> dict[str, Any]:
@@ -230,3 +231,8 @@ def test_a_case_that_is_nested_too_deeply_to_be_written_is_named(tmp_path: Path,
     path = write(tmp_path / "b.jsonl", bare_case(1, concern_id="c"), bare_case(2, concern_id="c") | {"deep": deep})
     with pytest.raises(ConfigError, match=r"b\.jsonl, line 2:? nested deeper than JSON can be written"):
         outgoings(path, envelope=envelope).check()
+
+
+def test_a_kind_that_two_suites_score_goes_where_the_one_reads_that_names_it_first(tmp_path: Path) -> None:
+    path = write(tmp_path / "t.jsonl", {"traceId": "t1", "outputs": {}}, {"kind": "judge_request", "trace_id": "t1", "asked": {}, "validated": VALIDATED})
+    assert [event.topic for event in sent(path)] == [SETTINGS.topics.traces, SETTINGS.topics.judge]

@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import orjson
 import pytest
 
 from tests.scorers.clinical.judging.judges import TRACE, USAGE, FakeJudge, answer, request, scorer
@@ -12,10 +13,12 @@ from touchstone.ops.batch.call import ascore
 from touchstone.ops.batch.run import Run
 from touchstone.ops.batch.sources import find_sources
 from touchstone.ops.reports.layouts import lay_out
+from touchstone.schemas.judging import JudgeRequest
 from touchstone.schemas.result import Failure
 from touchstone.schemas.trace import ProductionTrace
 from touchstone.scorers.base import ConfigError, Document, Lost, Shed, Unavailable
 from touchstone.scorers.clinical import SUITE as VALIDATORS
+from touchstone.scorers.clinical import ClinicalSettings
 from touchstone.scorers.clinical.judging import NAME, SUITE, VERSION, CoherenceSettings
 from touchstone.scorers.clinical.judging.reporting import view
 from touchstone.scorers.clinical.judging.settings import prompt
@@ -47,6 +50,21 @@ async def test_the_validators_scores_are_those_of_their_own_suite() -> None:
     assert (judged.event_id, judged.details["validators"]["label"]) == (own.event_id, own.label)
     assert (judged.label, own.label) == ("Warn", "Warn")
     assert judged.details["validators"]["config_digest"] == own.config_digest
+
+
+@pytest.mark.parametrize("document", [json.loads(path.read_text()) for path in sorted(TRACES.glob("*.json"))], ids=lambda document: document["traceId"])
+async def test_a_request_that_the_validators_hand_on_is_judged_like_the_trace_itself(document: dict[str, Any]) -> None:
+    trace, validators = ProductionTrace.model_validate({**document, "id": "e1"}), VALIDATORS.build(ClinicalSettings())
+    own = await validators.score(trace)
+    handed = await validators.follow_up(trace, "e1", own)
+    whole = await scorer(FakeJudge(answer(3))).score(trace)
+    assert (handed is None) == (whole.details["judge"]["state"] != "answered")
+    if handed is not None:
+        assert handed.role == "judge"
+        request_again = JudgeRequest.model_validate_json(orjson.dumps(handed.record))
+        assert request_again.id == "e1"
+        live = await scorer(FakeJudge(answer(3))).score(request_again)
+        assert live == whole
 
 
 @pytest.mark.parametrize("code", ["refused", "truncated", "no_json", "wrong_form", "too_long", "rejected"])
