@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
+import orjson
 from pydantic import BaseModel, ValidationError
 
 from touchstone.scorers.judges.asking import VerdictT
@@ -133,23 +134,34 @@ def verdict_of(text: str, verdict: type[VerdictT]) -> VerdictT | Misfit:
         return Misfit("empty", "the answer was empty")
     if len(text) > _ANSWER_CHARS_MAX:
         return Misfit("wrong_form", "the answer is longer than any verdict")
+    if text[:1] == "{" and _is_object(text):
+        return _validated(text, verdict)
     last: str | None = None
     for last in _objects(text):
         if last is None:
             return Misfit("wrong_form", "the last JSON object does not end")
     if last is None:
         return Misfit("no_json", "the answer held no JSON object")
+    return _validated(last, verdict)
+
+
+def _is_object(text: str) -> bool:
+    """Whether a text is one JSON object and nothing else, as most answers are; orjson is strict."""
     try:
-        found = json.loads(last, strict=False, parse_constant=_no_number)
-    except (ValueError, RecursionError):
-        return Misfit("wrong_form", "the last JSON object is not valid JSON")
-    return _validated(found, verdict)
+        return isinstance(orjson.loads(text), dict)
+    except ValueError:
+        return False
 
 
-def _validated(found: Any, verdict: type[VerdictT]) -> VerdictT | Misfit:
+def _validated(text: str, verdict: type[VerdictT]) -> VerdictT | Misfit:
     """The verdict that an object is, or that it wraps as models wrap the arguments of a function."""
     try:
-        return verdict.model_validate_json(json.dumps(found))
+        found = json.loads(text, strict=False, parse_constant=_no_number)
+        plain = json.dumps(found)
+    except (ValueError, RecursionError):
+        return Misfit("wrong_form", "the last JSON object is not valid JSON")
+    try:
+        return verdict.model_validate_json(plain)
     except ValidationError as error:
         misfit = Misfit("wrong_form", _places(error))
     inner = found.get("arguments", found.get("parameters")) if found.get("name") == NAME else found.get(NAME) if len(found) == 1 else None

@@ -1,7 +1,6 @@
 """Verdicts that were given before, and questions that are being asked: an identical question is asked once."""
 
 import asyncio
-import json
 import os
 import sqlite3
 import threading
@@ -30,10 +29,14 @@ _TABLES = (
 
 def question_of(settings: JudgeSettings, prompt: Prompt, form: Form, fields: Mapping[str, str]) -> bytes:
     """What tells a question apart: the model and its server, the parameters, the prompt, the form, and the texts."""
-    asked = settings.model_dump(mode="json", include={"base_url", "model", "temperature", "seed", "max_tokens", "structured"})
-    # As JSON, so that no text can pose as the border between two.
-    whole = json.dumps([asked, prompt.digest, form.text, sorted(fields.items())], sort_keys=True, ensure_ascii=True)
-    return sha256(whole.encode()).digest()
+    asked = (settings.base_url, settings.model, settings.temperature, settings.seed, settings.max_tokens, settings.structured)
+    digest = sha256(f"{asked!r}{prompt.digest}".encode())
+    for part in (form.text, *(each for name in sorted(fields) for each in (name, fields[name]))):
+        data = part.encode(errors="surrogatepass")
+        # With its length, so that no text can pose as the border between two.
+        digest.update(b"%d:" % len(data))
+        digest.update(data)
+    return digest.digest()
 
 
 @dataclass(frozen=True, slots=True)
