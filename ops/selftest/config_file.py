@@ -84,12 +84,12 @@ def _read(text: str, name: str) -> tuple[Any, dict[Path_, int]]:
         for number, event in enumerate(yaml.parse(text, Loader=yaml.SafeLoader)):
             depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
             if depth > _DEPTH_MAX:
-                raise ConfigError(f"{name}, line {event.start_mark.line + 1}: nested too deep; this is not a self-test configuration")
+                raise ConfigError(f"{name}{_line(event.start_mark)}: nested too deep; this is not a self-test configuration")
             if number > NODES_MAX:
                 raise ConfigError(f"{name}: has more than {NODES_MAX} parts; this is not a self-test configuration")
             if isinstance(event, yaml.AliasEvent):
                 # A few of them can stand for a document of any size.
-                raise ConfigError(f"{name}, line {event.start_mark.line + 1}: an alias (*name) is not taken; write the value out")
+                raise ConfigError(f"{name}{_line(event.start_mark)}: an alias (*name) is not taken; write the value out")
         loader = yaml.SafeLoader(text)
         try:
             node = loader.get_single_node()
@@ -100,14 +100,17 @@ def _read(text: str, name: str) -> tuple[Any, dict[Path_, int]]:
         finally:
             loader.dispose()
     except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        where = f", line {mark.line + 1}" if mark is not None else ""
-        raise ConfigError(f"{name}{where}: not valid YAML; check the indentation, quotes and colons there") from None
+        raise ConfigError(f"{name}{_line(error.problem_mark or error.context_mark)}: not valid YAML; check the indentation, quotes and colons there") from None
     except (yaml.YAMLError, ValueError, OverflowError):
         raise ConfigError(f"{name}: not valid YAML; save it as plain UTF-8 text") from None
     if not isinstance(document, dict):
         raise ConfigError(f"{name}: holds no settings; begin with `version: 1`")
     return document, lines
+
+
+def _line(mark: Any) -> str:
+    """Where the parser is; empty where it does not know."""
+    return f", line {mark.line + 1}" if mark is not None else ""
 
 
 def _number(node: Any, path: Path_, lines: dict[Path_, int], name: str) -> None:
@@ -130,7 +133,7 @@ def _number(node: Any, path: Path_, lines: dict[Path_, int], name: str) -> None:
 
 
 def _errors(error: ValidationError) -> Sequence[Mapping[str, Any]]:
-    return error.errors(include_input=False, include_url=False, include_context=False)  # type: ignore[return-value]  # a list of typed dicts
+    return error.errors(include_input=False, include_url=False, include_context=False)
 
 
 def _described(error: ValidationError, lines: Mapping[Path_, int], name: str) -> list[str]:

@@ -59,7 +59,8 @@ class Rating:
     @property
     def overall(self) -> float:
         """The weighted sum; rounded, so that 0.7 in every category is 0.7."""
-        return round(sum(weight * getattr(self, name) for name, weight in WEIGHTS.items()), 9)
+        total: float = sum(weight * getattr(self, name) for name, weight in WEIGHTS.items())
+        return round(total, 9)
 
     def reaches(self, threshold: float) -> bool:
         """Whether the overall score passes."""

@@ -154,9 +154,9 @@ def danger(text: str) -> Rule | None:
     """The rule that a request breaks, or None where it only asks for information."""
     folded = unicodedata.normalize("NFKC", text).translate(_INVISIBLE).casefold().replace("’", "'")
     plain = " ".join(part for part in re.split(r"[^\S\n]+", folded) if part)
-    for rule, pattern in _ANYWHERE:
+    for found, pattern in _ANYWHERE:
         if pattern.search(plain):
-            return rule
+            return found
     if _SECRET_ASKED.search(plain):
         return "credentials"
     if _disguised(plain):
