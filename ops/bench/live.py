@@ -1,8 +1,8 @@
 """Measures the live service: many clients, some of which take nothing, while results come at a steady rate.
 
 `python -m touchstone.ops.bench.live --clients 500 --stalled 20 --rate 1000 --seconds 10`; several rates, separated by commas, are measured one after the
-other. Each is measured first with a server that writes the same bytes and does nothing else. Exits with 1 if a reading client of the service missed an
-event or its order.
+other. Each is measured first with a server that writes the same bytes and does nothing else. The broker is Apache Kafka where that is at hand (Java and
+Maven), else the embedded one. Exits with 1 if a reading client of the service missed an event or its order.
 """
 
 import argparse
@@ -10,6 +10,7 @@ import os
 import sys
 
 from touchstone.ops.bench.live_run import RAW, SERVICE, Run, measure_raw, measure_service
+from touchstone.ops.local.kafka.artifacts import missing
 from touchstone.ops.verify.machine import machine
 
 
@@ -54,13 +55,16 @@ def main() -> int:
         parser.add_argument(f"--{name}", type=int, default=default, help=f"{told} (default {default})")
     parser.add_argument("--rate", default="1000", help="results per second; several, separated by commas (default 1000)")
     parser.add_argument("--no-raw", action="store_true", help="leave the raw server out")
+    parser.add_argument("--embedded", action="store_true", help="on the embedded broker even where Apache Kafka is at hand")
     asked = parser.parse_args()
+    is_apache = not asked.embedded and missing() is None
     runs = []
     for rate in (int(part) for part in asked.rate.split(",")):
         how = (asked.clients, asked.stalled, rate, asked.seconds)
         runs += [] if asked.no_raw else [measure_raw(*how)]
-        runs.append(measure_service(*how))
-    print(f"{machine()}; load {os.getloadavg()[0]:.1f}. {asked.clients} clients, {asked.stalled} of them stalled.\n")
+        runs.append(measure_service(*how, is_apache=is_apache))
+    broker = "Apache Kafka, one node" if is_apache else "embedded"
+    print(f"{machine()}; load {os.getloadavg()[0]:.1f}. Broker: {broker}. {asked.clients} clients, {asked.stalled} of them stalled.\n")
     print(table(runs))
     for raw, service in zip(runs[::2], runs[1::2], strict=False) if not asked.no_raw else ():
         assert raw.name == RAW

@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
@@ -13,15 +14,18 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 from aiokafka import AIOKafkaProducer
+from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 
 from touchstone.ops.bench.live_clients import Crowd, Tally, run_clients
 from touchstone.ops.bench.live_processes import Moment, children, resident_mib, socket_mib
 from touchstone.ops.bench.live_raw import run_raw
 from touchstone.ops.bench.live_stream import TYPE, result
+from touchstone.ops.local.kafka.cluster import KafkaCluster
 from touchstone.schemas.settings.house import ServeSettings, TopicSettings
 from touchstone.streams.embedded.broker import EmbeddedBroker
 
@@ -30,7 +34,9 @@ TOPICS = TopicSettings()
 #: How long clients may take for what is left when the last event has been sent.
 DRAIN_S = 60.0
 START_S = 120.0
-SEND_EVERY_S = 0.01
+#: The embedded broker answers a fetch with one batch of a producer, so with small batches its round trips, and not the service, would be measured.
+SEND_EVERY_S = 0.025
+LINGER_MS = 20
 #: After a client's time is up, until it is cut off.
 CUT_S = 10.0
 ASK_EVERY_S = 0.5
@@ -133,16 +139,16 @@ def measure_raw(clients: int, stalled: int, rate: int, seconds: int) -> Run:
     return run
 
 
-def measure_service(clients: int, stalled: int, rate: int, seconds: int, **settings: str) -> Run:
-    """`touchstone serve` on the embedded broker. `settings`: of its environment, besides."""
+def measure_service(clients: int, stalled: int, rate: int, seconds: int, *, is_apache: bool = False, **settings: str) -> Run:
+    """`touchstone serve` on Apache Kafka or the embedded broker. `settings`: of its environment, besides."""
     run = Run(SERVICE, rate, clients, stalled, rate * seconds)
-    with EmbeddedBroker({TOPICS.results: 1, TOPICS.reports: 1}) as broker, _serving(broker.bootstrap_servers, settings) as (address, pid):
+    with _apache() if is_apache else _embedded() as bootstrap, _serving(bootstrap, settings) as (address, pid):
         place = urlsplit(address)
         run.memory["alone"] = resident_mib(pid)
         with process(run_clients, Crowd(str(place.hostname), int(place.port or 0), clients, stalled, run.total)) as (crowd, _):
             told(crowd)
             watch = Watch(run, pid)
-            asyncio.run(_send(run, broker.bootstrap_servers, watch))
+            asyncio.run(_send(run, bootstrap, watch))
             watch.until(lambda: crowd.poll(0.1), DRAIN_S)
             watch.end()
             patience_s = float(settings.get("TOUCHSTONE_SERVE_SEND_TIMEOUT_S", ServeSettings().send_timeout_s)) + CUT_S
@@ -155,7 +161,7 @@ def measure_service(clients: int, stalled: int, rate: int, seconds: int, **setti
 async def _send(run: Run, bootstrap: str, watch: Watch) -> None:
     """The events, as steadily as this process can."""
     values, headers = [result(number) for number in range(run.total)], [("ce_type", TYPE)]
-    async with AIOKafkaProducer(bootstrap_servers=bootstrap, linger_ms=5) as producer:
+    async with AIOKafkaProducer(bootstrap_servers=bootstrap, linger_ms=LINGER_MS) as producer:
         began = time.monotonic()
         while len(run.sent_at) < run.total:
             due = min(run.total, int((time.monotonic() - began) * run.rate) + 1)
@@ -164,6 +170,30 @@ async def _send(run: Run, bootstrap: str, watch: Watch) -> None:
                 await producer.send(TOPICS.results, values[number], partition=0, headers=headers)
             watch.look()
             await asyncio.sleep(SEND_EVERY_S)
+
+
+@contextmanager
+def _embedded() -> Iterator[str]:
+    """The embedded broker with the topics of the service, one partition each."""
+    with EmbeddedBroker(dict.fromkeys((TOPICS.results, TOPICS.reports), 1)) as broker:
+        yield broker.bootstrap_servers
+
+
+@contextmanager
+def _apache() -> Iterator[str]:
+    """The same with one node of Apache Kafka."""
+    with tempfile.TemporaryDirectory(prefix="touchstone-bench-") as directory, KafkaCluster(Path(directory) / "kafka", port=0, tied=True) as kafka:
+        asyncio.run(_create_topics(kafka.bootstrap_servers))
+        yield kafka.bootstrap_servers
+
+
+async def _create_topics(bootstrap: str) -> None:
+    admin = AIOKafkaAdminClient(bootstrap_servers=bootstrap)
+    await admin.start()
+    try:
+        await admin.create_topics([NewTopic(name, 1, 1) for name in (TOPICS.results, TOPICS.reports)])
+    finally:
+        await admin.close()
 
 
 @contextmanager

@@ -43,6 +43,7 @@ async def _run(settings: "Settings") -> None:
     import structlog
 
     from touchstone.ops.web.running import Live
+    from touchstone.streams.process.garbage_collection import calm_collector
 
     log = structlog.get_logger("touchstone.serve")
     stop = asyncio.Event()
@@ -50,6 +51,7 @@ async def _run(settings: "Settings") -> None:
         asyncio.get_running_loop().add_signal_handler(name, stop.set)
     live = Live(settings)
     address = await live.start()
+    calm_collector()  # a full scan of the window would hold up every stream
     log.info("serve_started", address=address, topics=[settings.topics.results, settings.topics.reports])
     await live.run(stop)
     log.info("serve_stopped")
