@@ -87,6 +87,13 @@ def test_some_shared_cases_make_the_interval_narrower_than_none() -> None:
     assert shared.high - shared.low < alone.high - alone.low
 
 
+def test_two_shared_cases_of_forty_hardly_matter() -> None:
+    before, now = drawn(40, 1), [*drawn(40, 1)[:2], *drawn(38, 2)]
+    shared = known(mean_difference(before, now, list(zip(before[:2], now[:2], strict=True))))
+    alone = known(mean_difference(before, now))
+    assert 0.95 < (shared.high - shared.low) / (alone.high - alone.low) < 1
+
+
 def test_shared_cases_that_do_not_vary_change_nothing() -> None:
     before, now = drawn(40, 1), drawn(41, 2)
     assert mean_difference(before, now, [(0.5, 0.5), (0.5, 0.6)]) == mean_difference(before, now)
