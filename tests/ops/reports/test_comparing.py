@@ -166,8 +166,13 @@ def test_json_has_the_comparison_in_the_form_that_its_schema_says() -> None:
 
 
 def test_junit_has_the_comparison_once_as_properties_of_the_first_suite() -> None:
-    results = [*batch(MIXED)]
-    root = ET.fromstring(laid_out(compared(batch(PASSES), results), results, "junit"))  # our own text
+    def grouped(report: Any) -> Any:
+        view = SUITE.view(report)
+        return dataclasses.replace(view, cases=[dataclasses.replace(case, group=case.label) for case in view.cases])
+
+    suite = dataclasses.replace(SUITE, view=grouped)
+    root = ET.fromstring(laid_out(compared(batch(PASSES), batch(MIXED)), batch(MIXED), "junit", suite))  # noqa: S314  # our own text
+    assert len(root.findall("testsuite")) == 3
     named = [one.get("name") for one in root.iter("property")]
     values = {one.get("name"): one.get("value") for one in root.iter("property")}
     assert named.count("against") == 1
