@@ -54,12 +54,12 @@ class Client:
             default_headers={"Accept-Encoding": "identity"},  # a bound on what arrives would not bound what it unpacks to
         )
 
-    async def send(self, body: Mapping[str, Any]) -> Mapping[str, Any] | Fault:
-        """Send one request for a chat completion: the answer's document, or what went wrong."""
+    async def send(self, body: bytes) -> Mapping[str, Any] | Fault:
+        """Send one request for a chat completion, as JSON: the answer's document, or what went wrong."""
         try:
             async with asyncio.timeout(self._timeout_s):
                 # Not `chat.completions.create`: its models of requests and answers take longer than everything else here together.
-                response = await self._client.post("/chat/completions", cast_to=httpx2.Response, content=orjson.dumps(body))
+                response = await self._client.post("/chat/completions", cast_to=httpx2.Response, content=body)
             answer = orjson.loads(response.content)
         except TimeoutError:
             return TIMED_OUT

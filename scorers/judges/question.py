@@ -12,7 +12,7 @@ import orjson
 from touchstone.scorers.backoff import Backoff
 from touchstone.scorers.base import Lost, Unavailable
 from touchstone.scorers.judges.asking import Answer, OverBudget, Unanswered, Usage, VerdictT
-from touchstone.scorers.judges.budget import NANO
+from touchstone.scorers.judges.budget import NANO, Reservation
 from touchstone.scorers.judges.client import Client
 from touchstone.scorers.judges.counts import Counts
 from touchstone.scorers.judges.forms import Form, Misfit, read_verdict
@@ -96,8 +96,8 @@ class Question(Generic[VerdictT]):
 
     async def _once(self) -> Answer[VerdictT] | Unanswered | OverBudget | Lost | Fault:
         """One request, and a second one where the answer has another form: what came of it."""
-        line, body = self._line, self._body()
-        size = len(orjson.dumps(body))
+        line, body = self._line, orjson.dumps(self._body())
+        size = len(body)
         tokens_max = size + _FORMAT_TOKENS
         if (stop := line.known.lost() or line.purse.exhausted(tokens_max)) is not None:
             return stop
@@ -107,9 +107,7 @@ class Question(Generic[VerdictT]):
             await line.limits.pause()
             if (lost := line.known.lost()) is not None:
                 return lost
-            self.awaits_budget = True
-            reservation = await line.purse.reserve(tokens_max)
-            self.awaits_budget = False
+            reservation = await self._reserved(tokens_max)
             if isinstance(reservation, OverBudget):
                 return reservation
             begun = time.monotonic()
@@ -131,6 +129,17 @@ class Question(Generic[VerdictT]):
             line.limits.pause_for(told.retry_after_s)
         heard = line.known.heard(told)
         return line.known.lost() or heard or told
+
+    async def _reserved(self, tokens_max: int) -> Reservation | OverBudget | None:
+        """What is put aside for a request; whoever is cancelled here was waiting for money."""
+        self.awaits_budget = True
+        try:
+            told = await self._line.purse.reserve(tokens_max)
+        except Unavailable as error:
+            self.awaits_budget, self.code = False, error.code
+            raise
+        self.awaits_budget = False
+        return told
 
     def _pay(self, spent: Spent, told: Mapping[str, Any] | Fault | None) -> None:
         """Add what a request has cost to what the question has."""
