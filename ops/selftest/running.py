@@ -19,7 +19,7 @@ from touchstone.schemas.settings.house import KafkaSettings, Section
 from touchstone.scorers.base import ConfigError
 from touchstone.scorers.judges.asking import Judge, Prompt
 from touchstone.scorers.judges.prompts import load_prompt
-from touchstone.scorers.judges.settings import NO_KEY, JudgeSettings, resolver
+from touchstone.scorers.judges.settings import NO_KEY, PREFIX, JudgeSettings, resolver
 from touchstone.scorers.selftest.generator import Generator, NoRequest, Request
 from touchstone.scorers.selftest.reporting import report_of
 from touchstone.scorers.selftest.run import Metered, Selftest
@@ -85,7 +85,7 @@ def judge_settings(asked: Asked, seed: int | None = None, run_budget: Path | Non
 
     `run_budget`: the file in which generator and judge share the budget of a run; without it each would have the whole one.
     """
-    connection = resolver(_JudgeSection, "TOUCHSTONE_SELFTEST_", "the self-test's file")(os.environ, None).judge
+    connection = resolver(_JudgeSection, PREFIX, "the self-test's file", {})(os.environ, None).judge
     if not connection.is_usable:
         raise ConfigError(NO_KEY)
     if asked.max_tokens >= connection.context_tokens:

@@ -100,6 +100,11 @@ async def test_a_fault_of_the_server_is_named_and_not_quoted(told: Any, code: st
     assert "secret" not in str(error)
 
 
+async def test_a_task_is_not_carried_to_where_nobody_has_sent_it() -> None:
+    moved = b"HTTP/1.1 307 X\r\nLocation: /elsewhere\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+    assert (await fault(lambda _, path, __: (200, DONE) if path == "/elsewhere" else moved)).code == "refused"
+
+
 async def test_a_body_without_end_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(http_system, "BODY_BYTES_MAX", 1000)
     assert (await fault(lambda *_: (200, {"x": "y" * 2000}))).code == "too_large"
