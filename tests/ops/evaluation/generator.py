@@ -1,5 +1,6 @@
 """A system under test, played over real HTTP: plans personas for prompts, generates documents of them, and fails as it is told to."""
 
+import contextlib
 import json
 import socket
 import threading
@@ -80,6 +81,13 @@ class _Handler(BaseHTTPRequestHandler):
         elif fault == "hang":
             self.generator.hanging.set()
             self.generator.go_on.wait(60)
+            self.close_connection = True
+        elif fault == "drip":
+            # Each wait for bytes is short; together they never end.
+            self.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n")
+            with contextlib.suppress(OSError):
+                while not self.generator.go_on.wait(0.02):
+                    self.wfile.write(b" ")
             self.close_connection = True
         elif fault == "half":
             self.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n{")

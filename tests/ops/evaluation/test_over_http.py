@@ -79,8 +79,9 @@ def test_a_fault_that_stays_has_a_name(system: Generator, fault: str, code: str,
     assert "Canarybird" not in str(failed.value)
 
 
-def test_a_system_that_hangs_is_left_after_the_timeout(system: Generator) -> None:
-    system.faults[PERSONA] = ("hang", 99)
+@pytest.mark.parametrize("fault", ["hang", "drip"])
+def test_a_system_that_hangs_or_drips_is_left_after_the_timeout(system: Generator, fault: str) -> None:
+    system.faults[PERSONA] = (fault, 99)
     with pytest.raises(StepFailed, match="timeout"):
         persona(system, timeout_s=0.2, attempts_max=2)
     assert system.times(PERSONA) == 2
