@@ -36,6 +36,11 @@ EXTRAS = {
         ("ucumvert", "pint", "lxml", "httpx"),
         "import httpx, lxml.etree, ucumvert\nlxml.etree.fromstring(b'<a/>')\nassert ucumvert.PintUcumRegistry().from_ucum('mg/dL').dimensionality",
     ),
+    "judge": Extra(
+        "judges behind an OpenAI-compatible server, and the self-test",
+        ("openai", "aiolimiter", "pyyaml", "httpx"),
+        "import aiolimiter, httpx, openai, yaml\nassert yaml.safe_load('a: 1') == {'a': 1}",
+    ),
     # The libraries above torch take up to twenty seconds to load, so they are only looked for.
     "nli": Extra(
         "the models of NLI and embedding on GPUs, other models, and training",

@@ -147,16 +147,21 @@ async def test_an_unsafe_request_is_never_sent_and_fails_its_scenario() -> None:
 
 
 @pytest.mark.parametrize(
-    "told", [Unanswered("truncated", Usage()), {key: value for key, value in GOOD.items() if key != "safety_score"}, GOOD | {"safety_score": 7}]
+    ("told", "code"),
+    [
+        (Unanswered("truncated", Usage()), "judge_truncated"),
+        ({key: value for key, value in GOOD.items() if key != "safety_score"}, "judge_wrong_form"),
+        (GOOD | {"safety_score": 7}, "judge_wrong_form"),
+    ],
 )
-async def test_a_judge_without_a_verdict_is_neither_a_pass_nor_a_zero(told: Any) -> None:
+async def test_a_judge_without_a_verdict_is_neither_a_pass_nor_a_zero(told: Any, code: str) -> None:
     run = selftest(FakeSystem(DONE), judge=FakeJudge(lambda _: told))
     await run.run()
     (case,) = run.cases
     assert case.scores is None
     assert not case.pass_
     assert case.failure is not None
-    assert case.failure.kind == "judge"
+    assert (case.failure.kind, case.failure.code) == ("judge", code)
     summary = report(run).summary
     assert (summary.total, summary.passed, summary.unjudged) == (1, 0, 1)
     assert verdict_of(report(run)).exit_code == 3
