@@ -128,3 +128,15 @@ def test_the_readings_carry_open_telemetry_s_names() -> None:
     tokens = [reading for reading in readings if reading.name == "gen_ai_client_token_usage"]
     assert {dict(reading.labels)["token_type"] for reading in tokens} == {"input", "output"}
     assert len({(reading.name, reading.labels) for reading in readings}) == len(readings)
+
+
+PAGE = Path(__file__).parents[3] / "docs" / "judges.md"
+
+
+def test_the_page_names_every_setting_and_every_metric() -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    assert [name for name in JudgeSettings.model_fields if f"`{name}`" not in page] == []
+    told = names(
+        open_judge(settings_for("http://127.0.0.1:9/v1", budget_usd=1, budget_period="run", price=Price(input_usd=1, output_usd=1)), suite="a_suite").readings()
+    )
+    assert [name for name in sorted(told) if f"`{name}" not in page] == []
