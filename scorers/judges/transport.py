@@ -69,9 +69,11 @@ class KeptConnections(httpx2.AsyncBaseTransport):
         self._idle: list[_Connection] = []
         self._all: set[_Connection] = set()
         self._tls: ssl.SSLContext | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         """Send it, and wait for the whole answer."""
+        self._look_round()
         url = request.url
         connection = self._kept() or await self._connected(url.scheme == "https", url.host, url.port or (443 if url.scheme == "https" else 80))
         try:
@@ -89,9 +91,18 @@ class KeptConnections(httpx2.AsyncBaseTransport):
 
     async def aclose(self) -> None:
         """Close all connections."""
+        self._look_round()
         for connection in list(self._all):
             connection.abort()
         self._idle.clear()
+
+    def _look_round(self) -> None:
+        """Forget the connections of another event loop: a suite that stays open may be asked from one after the other, and an ended loop reads nothing."""
+        loop = asyncio.get_running_loop()
+        if loop is not self._loop:
+            self._loop = loop
+            self._idle.clear()
+            self._all.clear()
 
     def _kept(self) -> "_Connection | None":
         """A connection that can be used at once: the one that was used last, so that those not needed grow old."""

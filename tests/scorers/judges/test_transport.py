@@ -187,6 +187,13 @@ async def test_a_connection_that_lay_idle_too_long_is_not_used_again(monkeypatch
     assert server.connections == 2
 
 
+async def test_it_can_be_used_in_one_event_loop_after_the_other() -> None:
+    async with carried([PLAIN], [PLAIN]) as (carrier, address, server):
+        for _ in range(2):
+            assert (await asyncio.to_thread(lambda: asyncio.run(post(carrier, address)))).content == b"{}"
+    assert server.connections == 2
+
+
 async def test_whoever_gives_up_takes_the_connection_along() -> None:
     async with carried([b"HTTP/1.1 200 OK\r\n"], [PLAIN]) as (carrier, address, server):
         asked = asyncio.ensure_future(post(carrier, address))
