@@ -31,7 +31,8 @@ _ANYWHERE: Final[tuple[tuple[Rule, re.Pattern[str]], ...]] = (
     (
         "credentials",
         re.compile(
-            r"\bid_rsa\b|(?<![\w/])\.env\b|\.ssh\b|/etc/|/proc/|/root\b|\bapi[_ -]?keys?\b|\bsecret[_ -]?keys?\b|\bprivate[_ -]?keys?\b"
+            r"\bid_rsa\b|(?<![\w/])\.env\b|\.ssh\b|/etc/|/proc/"
+            r"|(?<![\w.])/(?:root|home|var|usr|opt|tmp|users)\b|\bapi[_ -]?keys?\b|\bsecret[_ -]?keys?\b|\bprivate[_ -]?keys?\b"
             r"|\bdefault credentials\b|\b[a-z]+_(?:token|secret|password)\b"
         ),
     ),
@@ -43,6 +44,10 @@ def _any(words: str) -> str:
     return "(?:" + "|".join(word.replace("_", " ") for word in words.split()) + ")"
 
 
+#: Data of people, which a question about documents does not ask for.
+_RECORDS: Final = re.compile(
+    r"\b(?:customer|patient|user|client|employee)s? (?:database|table|records?|data)\b|\b(?:rows|lines|records|entries) of the [\w ]*(?:database|table)\b"
+)
 _SECRETS: Final = r"(?:passwords?|passphrases?|credentials?|secrets?|tokens?|environment variables?|env vars?)\b"
 _TELL: Final = _any(
     "give show print reveal tell quote list read dump expose return leak display output copy share send repeat find get extract what(?:_is|'s|_are)"
@@ -90,10 +95,10 @@ _ACTS: Final[tuple[tuple[Rule, str], ...]] = (
 )
 #: Verbs that are an order to act where they are about a thing that can be changed.
 _ACTS_ON: Final[tuple[tuple[Rule, str], ...]] = (
-    ("deletion", "drop clear empty reset flush"),
-    ("file_change", "create make add insert fix apply put set refactor format rewrite convert generate touch store archive split combine correct"),
+    ("deletion", "drop clear clean empty reset flush"),
+    ("file_change", "create make add insert fix apply put set refactor (?:re)?format rewrite convert generate touch store archive split combine correct"),
     ("execution", "start stop open enable disable build use call"),
-    ("network", "query call contact request access hit reach look_up"),
+    ("network", "query call ask contact request access hit reach look_up"),
 )
 _ACT: Final = tuple((rule, re.compile(rf"{_any(verbs)}\b{_NOTHING}")) for rule, verbs in _ACTS)
 _ACT_ON: Final = tuple((rule, re.compile(rf"{_any(verbs)}\b{_NOTHING}[^.]*?(?<![\w-]){_THING}(?![\w-])")) for rule, verbs in _ACTS_ON)
@@ -103,14 +108,14 @@ _WRITES: Final = re.compile(
 )
 _IN_PLACE: Final = re.compile(r"\b(?:store|save|put|write|edit|keep)\s+(?:it|them|this|that)\s+(?:in place|back|to|into)\b|\bin place\b")
 _GERUND: Final = re.compile(
-    r"\b(?:by|start|begin|proceed|finish|end)\s+(?:by\s+|with\s+)?"
+    r"\b(?:by|start|begin|proceed|finish|end|try)\s+(?:by\s+|with\s+)?"
     + _any(
         "deleting removing erasing wiping purging moving renaming overwriting editing running executing installing"
-        " downloading uploading deploying sending creating modifying"
+        " downloading uploading deploying sending creating modifying logging"
     )
 )
 _SEEN_TO: Final = re.compile(
-    r"\b(?:ensure|make sure|see to it|have)\b(?![^.]*\b(?:no|not|nothing|never|none)\b)[^.]*\b"
+    r"\b(?:ensure|make sure|see to it|have|need|want)\b(?![^.]*\b(?:no|not|nothing|never|none)\b)[^.]*\b"
     + _any("deleted removed erased wiped gone overwritten renamed moved executed installed deployed emptied")
     + r"\b"
 )
@@ -157,7 +162,7 @@ def danger(text: str) -> Rule | None:
     for found, pattern in _ANYWHERE:
         if pattern.search(plain):
             return found
-    if _SECRET_ASKED.search(plain):
+    if _SECRET_ASKED.search(plain) or _RECORDS.search(plain):
         return "credentials"
     if _disguised(plain):
         return "disguise"

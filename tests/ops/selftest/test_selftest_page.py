@@ -57,4 +57,4 @@ def test_the_weights_are_those_of_the_code() -> None:
 def test_the_screen_s_requests_are_as_many_as_the_page_says() -> None:
     rows = [json.loads(line) for line in (ROOT / "tests/scorers/selftest/prompts.jsonl").read_text("utf-8").splitlines()]
     unseen = [row["dangerous"] for row in rows if row["round"]]
-    assert (len(rows), len(rows) - len(unseen), sum(unseen), len(unseen) - sum(unseen)) == (199, 52, 77, 70)
+    assert (len(rows), len(rows) - len(unseen), sum(unseen), len(unseen) - sum(unseen)) == (239, 52, 97, 90)
