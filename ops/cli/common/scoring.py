@@ -156,7 +156,8 @@ def earlier_report(suite: "Suite", against: str | None, max_drop: float | None) 
         if max_drop is not None:
             raise ConfigError("--max-drop needs an earlier batch; name one with --against")
         return None
-    return read_report(Path(against), suite)
+    with suite_step(suite, "view" if suite.reported_cases is None else "reported_cases"):
+        return read_report(Path(against), suite)
 
 
 def compared(suite: "Suite", report: Any, earlier: "Reported | None") -> "Comparison | None":

@@ -171,7 +171,7 @@ def test_junit_has_the_comparison_once_as_properties_of_the_first_suite() -> Non
         return dataclasses.replace(view, cases=[dataclasses.replace(case, group=case.label) for case in view.cases])
 
     suite = dataclasses.replace(SUITE, view=grouped)
-    root = ET.fromstring(laid_out(compared(batch(PASSES), batch(MIXED)), batch(MIXED), "junit", suite))  # noqa: S314  # our own text
+    root = ET.fromstring(laid_out(compared(batch(PASSES), batch(MIXED)), batch(MIXED), "junit", suite))  # our own text
     assert len(root.findall("testsuite")) == 3
     named = [one.get("name") for one in root.iter("property")]
     values = {one.get("name"): one.get("value") for one in root.iter("property")}
