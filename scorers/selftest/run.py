@@ -114,7 +114,7 @@ class Selftest:
         for reply in (None, *scenario.reply_flow):
             if reply is not None:
                 # A reply goes to a system that waits for it, and after a verdict that could be had.
-                if outcome is None:
+                if outcome is None or outcome.status != AWAITING or self.stopped is not None:
                     break
                 said += [f"[the system, {outcome.status}]\n{outcome.output}", f"[the user]\n{reply.reply}"]
                 expected, sent = reply.expected_status, reply.reply
