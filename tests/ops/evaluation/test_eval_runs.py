@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from jsonschema import Draft202012Validator
 
 from tests.ops.commands import Commands, Ran
 from tests.ops.evaluation.generator import Generator
 from tests.scorers.clinical.judging.judges import USAGE, FakeJudge, answer
+from touchstone.ops.contracts.documents import schemas
 from touchstone.ops.verify.fhir_validator import artifacts
 from touchstone.scorers.clinical.curated import SAMPLE_OUTPUTS, curated_cases
 from touchstone.scorers.judges import opening
@@ -57,11 +59,15 @@ def test_the_sample_outputs_run_out_of_the_box(commands: Commands) -> None:
     assert {tuple(case["components_missing"]) for case in document["cases"]} <= {("clinical",), ("terminology", "clinical")}
     assert ran.err.splitlines()[-1] == "Evaluation FAIL: 1 of 12 tests failed (exit 1)"
 
+    Draft202012Validator(schemas()["evaluation"]).validate(document)
+
     # The saved traces read back to the very results of the run.
-    again = commands("score", "clinical", "eval-results/traces", "--format", "json")
+    of_run = {
+        str(Path("eval-results", case["trace_file"])): case["scores"] for case in document["cases"] if case["category"] in {"edge_case", "emergency_care"}
+    }
+    again = commands("score", "clinical", *of_run, "--format", "json")
     assert again.code == 1, again.err
-    of_run = {case["trace_file"]: case["scores"] for case in document["cases"]}
-    assert {entry["file"].partition("eval-results/")[2]: entry["scores"] for entry in json.loads(again.out)} == of_run
+    assert {entry["file"]: entry["scores"] for entry in json.loads(again.out)} == of_run
     trace = json.loads(Path("eval-results", document["cases"][0]["trace_file"]).read_bytes())
     import touchstone
 
