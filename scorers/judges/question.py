@@ -90,6 +90,11 @@ class Question(Generic[VerdictT]):
                 return FailsAlone()
             await asyncio.sleep(self._backoff.next_s())
 
+    @property
+    def was_sent(self) -> bool:
+        """Whether any request has been sent for it."""
+        return self._calls > 0
+
     def unanswered(self, code: str) -> Unanswered:
         """The question ends without a verdict."""
         return Unanswered(code, self._usage(wasted=self._calls))

@@ -105,15 +105,16 @@ class ServedJudge:
 
     def _overdue(self, question: Question[Any] | None, key: bytes) -> Outcome:
         """What a question is that was not answered in its time."""
+        others = self._line.known.others_since(key)
         if question is not None and question.awaits_budget:
             return self._line.purse.over()
-        if question is None or question.code is None:
+        if question is None or not question.was_sent:
             # It waited in line while others found out why.
             return Unavailable(next(iter(self._line.counts.down), "judge_429" if self._line.limits.pause_left_s else "judge_timeout"))
-        if question.code not in OF_ALL and self._line.known.others_since(key) >= _OTHERS_MIN:
+        if question.code not in OF_ALL and others >= _OTHERS_MIN:
             self._line.known.over(key)
             return question.unanswered("failing")
-        return Unavailable(question.code)
+        return Unavailable(question.code or "judge_timeout")
 
     def _count(self, told: Outcome) -> None:
         """Count what has become of a question."""

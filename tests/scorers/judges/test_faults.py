@@ -145,13 +145,23 @@ async def test_a_case_at_which_the_server_fails_stops_no_other_and_ends() -> Non
 
 async def test_a_case_at_which_the_server_fails_ends_also_where_cases_come_one_by_one() -> None:
     poison = Fault(Kind.ERROR_500)
-    async with judged(answer=lambda asked: Reply(fault=poison) if "case 0 " in asked.text else {"score": 3}, deadline_s=0.3, attempts_max=1) as (judge, _):
+    async with judged(answer=lambda asked: Reply(fault=poison) if "case 0 " in asked.text else {"score": 3}, deadline_s=1.5, attempts_max=1) as (judge, _):
         with pytest.raises(Unavailable):
             await ask(judge, 0)
         for number in range(1, 7):
             await ask(judge, number)
         with pytest.raises(Unanswered, match="failing"):
             await ask(judge, 0)
+
+
+async def test_a_case_that_is_never_answered_ends_while_others_are() -> None:
+    def answer(asked: Asked) -> Reply:
+        return Reply(fault=Fault(Kind.HANG)) if "case 0 " in asked.text else Reply({"score": 3})
+
+    async with judged(answer=answer, server={"latency_s": 0.05}, concurrency=2, deadline_s=1.5, timeout_s=0.4) as (judge, _):
+        told = await ask_all(judge, 40)
+        assert [type(each) for each in told] == [Unanswered] + [Answer] * 39
+        assert told[0].code == "failing"
 
 
 async def test_a_single_refusal_that_blames_the_settings_is_the_case_s_own_while_others_are_answered() -> None:
