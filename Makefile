@@ -7,13 +7,15 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 READY_DEMO := $(VENV)/.ready-demo
 PYTEST_ARGS ?=
-# Tests that need no broker and no database run side by side; the others own ports, processes and the machine's time.
+# Tests that need no broker and no database, as many at a time as there are processors.
 QUICK := not integration and not slow and not chaos and not apache and not postgres
 SIDE_BY_SIDE := -n auto --maxprocesses 4 --dist loadgroup
+# The others start processes and wait for them half of their time, so some run side by side, too; each process of pytest has its own brokers.
+FEW_SIDE_BY_SIDE := -n auto --maxprocesses 3 --dist worksteal
 BENCH_ARGS ?=
 comma := ,
 
-.PHONY: help setup setup-base lock demo test test-quick check format bench bench-nli bench-clinical chaos clean
+.PHONY: help setup setup-base lock demo test test-quick check format bench bench-nli bench-clinical bench-judge chaos clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -58,7 +60,7 @@ demo: $(if $(wildcard $(READY)),$(READY),$(READY_DEMO)) ## score the sample batc
 test: $(READY) ## every test: quick, integration, chaos in small
 	@# 5 is pytest's word for "no test chosen": with PYTEST_ARGS one of the two parts may be empty, but not both.
 	@quick=0; $(BIN)/pytest -m "$(QUICK)" $(SIDE_BY_SIDE) $(PYTEST_ARGS) || quick=$$?; \
-	 rest=0; $(BIN)/pytest -m "not ($(QUICK))" $(PYTEST_ARGS) || rest=$$?; \
+	 rest=0; $(BIN)/pytest -m "not ($(QUICK))" $(FEW_SIDE_BY_SIDE) $(PYTEST_ARGS) || rest=$$?; \
 	 if [ $$quick = 5 ]; then exit $$rest; elif [ $$rest = 5 ]; then exit $$quick; else exit $$((quick | rest)); fi
 
 test-quick: $(READY) ## tests that need no broker and no database
@@ -82,6 +84,9 @@ bench-nli: $(READY) ## measure the NLI engine and the summary suite; the GPU par
 
 bench-clinical: $(READY) ## measure HL7 v2 and FHIR validation; BENCH_ARGS="--data DIR" for real documents
 	@$(BIN)/python -m touchstone.ops.bench.clinical $(BENCH_ARGS)
+
+bench-judge: $(READY) ## measure the judge against a raw HTTP client on a scripted server
+	@$(BIN)/python -m touchstone.ops.bench.judge $(BENCH_ARGS)
 
 chaos: $(READY) ## kill workers and brokers while 20,000 events flow; prints lost, doubled, dead, duplicates, lag
 	@$(BIN)/python -m touchstone.ops.verify.chaos

@@ -34,7 +34,7 @@ def settings(broker: Broker) -> Settings:
     return Settings(kafka=KafkaSettings(bootstrap_servers=broker.bootstrap_servers))
 
 
-async def until(condition: Callable[[], bool], timeout_s: float = 60.0) -> None:
+async def until(condition: Callable[[], bool], timeout_s: float = 240.0) -> None:
     """Wait for a condition."""
     async with asyncio.timeout(timeout_s):
         while not condition():  # noqa: ASYNC110 -- what is waited for is no event of ours

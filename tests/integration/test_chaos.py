@@ -11,7 +11,7 @@ from touchstone.ops.verify.chaos.run import Run
 from touchstone.ops.verify.chaos.scenarios import SCENARIOS
 from touchstone.streams.embedded.broker import EmbeddedBroker
 
-pytestmark = [pytest.mark.chaos, pytest.mark.slow, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.chaos, pytest.mark.slow, pytest.mark.timeout(900)]
 
 RUNNERS = ("faust", "direct")
 EVENTS = 1_000

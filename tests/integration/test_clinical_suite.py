@@ -14,7 +14,7 @@ from touchstone.scorers.clinical import SUITE, ClinicalSettings, build, samples
 from touchstone.scorers.identity import event_id
 
 CANARY = "Wierzba-Kanarek"
-PATIENCE_S = 90.0
+PATIENCE_S = 400.0
 
 
 @pytest.fixture(params=["direct", "faust"])

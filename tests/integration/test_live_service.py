@@ -32,7 +32,7 @@ PARTITIONS = 3
 CANARY = "zanzibar-canary"
 #: A busy machine starts a process in a minute.
 WAIT_S = 120
-pytestmark = pytest.mark.timeout(400)
+pytestmark = pytest.mark.timeout(900)
 
 
 class Service(Worker):

@@ -107,7 +107,7 @@ async def send(broker: Broker, namespace: Namespace, count: int) -> None:
     await produce(broker, namespace.topic("generations"), records)
 
 
-def wait_for(path: Path, timeout_s: float = 30.0) -> None:
+def wait_for(path: Path, timeout_s: float = 240.0) -> None:
     deadline = time.monotonic() + timeout_s
     while not path.exists():
         assert time.monotonic() < deadline, f"no {path.name}"

@@ -40,7 +40,7 @@ class Worker:
         """Everything written so far."""
         return Path(self._log.name).read_text(encoding="utf-8", errors="replace")
 
-    def page(self, path: str, timeout_s: float = 20.0) -> tuple[int, str]:
+    def page(self, path: str, timeout_s: float = 90.0) -> tuple[int, str]:
         """One of the worker's pages, waiting for the address to be printed."""
         deadline = time.monotonic() + timeout_s
         while True:
@@ -56,7 +56,7 @@ class Worker:
         except urllib.error.HTTPError as error:
             return error.code, error.read().decode()
 
-    def until(self, condition: Callable[[], bool], timeout_s: float = 60.0) -> None:
+    def until(self, condition: Callable[[], bool], timeout_s: float = 240.0) -> None:
         """Wait for a condition, while the worker lives."""
         deadline = time.monotonic() + timeout_s
         while not condition():
@@ -122,7 +122,7 @@ async def reading(broker: Broker, namespace: Namespace, partitions: int = 4) -> 
     consumer.assign([TopicPartition(namespace.topic(role), number) for role in ("results", "dead") for number in range(partitions)])
     outcomes = Outcomes()
 
-    async def until(condition: Callable[[Outcomes], bool], timeout_s: float = 45.0, *, foreign: bool = False) -> Outcomes:
+    async def until(condition: Callable[[Outcomes], bool], timeout_s: float = 240.0, *, foreign: bool = False) -> Outcomes:
         deadline = time.monotonic() + timeout_s
         while not condition(outcomes):
             if time.monotonic() > deadline:

@@ -44,7 +44,7 @@ def test_timed_leaves_the_first_calls_out_and_waits_for_each() -> None:
 
 def test_gpu_part_says_in_one_line_that_it_was_not_run() -> None:
     env = os.environ | {"CUDA_VISIBLE_DEVICES": ""}
-    done = subprocess.run([sys.executable, "-m", "touchstone.ops.bench.nli_gpu"], check=False, capture_output=True, text=True, env=env, timeout=110)
+    done = subprocess.run([sys.executable, "-m", "touchstone.ops.bench.nli_gpu"], check=False, capture_output=True, text=True, env=env, timeout=500)
     assert done.returncode == 0
     assert len(done.stdout.splitlines()) == 1
     assert "not run" in done.stdout
@@ -105,7 +105,7 @@ def leaves(value: Any) -> list[Any]:
 
 @pytest.mark.slow
 @pytest.mark.bench
-@pytest.mark.timeout(420)
+@pytest.mark.timeout(1200)
 def test_quick_run_reports_every_figure(tmp_path: Path) -> None:
     model = tiny_model(tmp_path / "tiny")
     command = [
@@ -123,7 +123,7 @@ def test_quick_run_reports_every_figure(tmp_path: Path) -> None:
         "--output",
         str(tmp_path / "bench.md"),
     ]
-    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=400)
+    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=1100)
     assert done.returncode == 0, done.stderr[-2000:]
     told = json.loads(done.stdout)
     assert {"machine", "engine", "whole", "notes", "agreement", "batches", "cold_start", "latency", "prefilter", "aims", "load_before"} <= told.keys()

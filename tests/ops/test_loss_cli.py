@@ -172,7 +172,7 @@ def test_one_case_that_brings_its_gold_is_reason_enough_to_score(run: Run) -> No
 def test_the_samples_get_what_they_were_written_for(tmp_path: Path) -> None:
     files = [str(path) for path in samples().paths]
     command = [sys.executable, "-m", "touchstone.ops.cli", "loss", "score", *files, "--gold", str(GOLDS), "--format", "json"]
-    ran = subprocess.run(command, capture_output=True, text=True, check=False, timeout=110, cwd=tmp_path, env=_environment())
+    ran = subprocess.run(command, capture_output=True, text=True, check=False, timeout=590, cwd=tmp_path, env=_environment())
     report = LossReport.model_validate_json(ran.stdout)
     results = {one.event_id: result(one.event_id, one) for one in report.results}
     assert unmet(results, expected()) == []

@@ -22,8 +22,9 @@ from touchstone.ops.verify.chaos.topiclog import Feeder
 
 #: At and above so many events a run takes the scenario's full length.
 FULL_EVENTS = 10_000
-DRAIN_TIMEOUT_S = 120.0
-REPORTS_TIMEOUT_S = 20.0
+#: Longer than a worker may stall before its own watchdog ends it, on a machine that others use.
+DRAIN_TIMEOUT_S = 480.0
+REPORTS_TIMEOUT_S = 120.0
 RECONCILE_WAIT_S = 60
 
 

@@ -105,7 +105,7 @@ def test_the_command_starts_tells_and_stops(tmp_path: Path) -> None:
 
     def touchstone(*arguments: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            [sys.executable, "-m", "touchstone.ops.cli", "kafka", *arguments], env=environment, capture_output=True, text=True, timeout=100, check=False
+            [sys.executable, "-m", "touchstone.ops.cli", "kafka", *arguments], env=environment, capture_output=True, text=True, timeout=500, check=False
         )
 
     try:
