@@ -8,6 +8,7 @@ import pytest
 from pydantic import SecretStr, ValidationError
 
 from tests.scorers.judges.helpers import PROMPT, names, settings_for
+from touchstone.ops.settings import load_settings
 from touchstone.schemas.settings.house import Section
 from touchstone.scorers.base import ConfigError
 from touchstone.scorers.judges import opening
@@ -140,3 +141,9 @@ def test_the_page_names_every_setting_and_every_metric() -> None:
         open_judge(settings_for("http://127.0.0.1:9/v1", budget_usd=1, budget_period="run", price=Price(input_usd=1, output_usd=1)), suite="a_suite").readings()
     )
     assert [name for name in sorted(told) if f"`{name}" not in page] == []
+
+
+def test_touchstone_s_own_settings_leave_the_judge_s_variables_alone() -> None:
+    load_settings(env={"TOUCHSTONE_JUDGE_MODEL": "m", "TOUCHSTONE_JUDGE_API_KEY_FILE": "/nowhere"})
+    with pytest.raises(ConfigError, match="TOUCHSTONE_JUDGE_MODLE: unknown variable; did you mean TOUCHSTONE_JUDGE_MODEL"):
+        load_settings(env={"TOUCHSTONE_JUDGE_MODLE": "m"})
