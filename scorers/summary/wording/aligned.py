@@ -193,6 +193,9 @@ def _borne(sentence: Reading, edit: Edit, found: Difference, units: Sequence[Rea
     said = sentence.text[found.here[0] : found.here[1]].casefold()
     word = next((place for place, one in enumerate(whole.words) if (one.start, one.end) == found.here), None)
     negated = any(_negates(whole, place) for place in edit.here)
+    # "Ruled out" negates on both sides of "arson was not ruled out": what the rest of the sentence negates is not what was turned.
+    turned = {*(whole.words[place].fold for place in edit.here), *(units[found.unit].whole.words[place].fold for place in edit.there)}
+    kept = {whole.words[place].fold for place in range(len(whole.words)) if place not in edit.here and _negates(whole, place)} - turned
     for number, unit in enumerate(units):
         shared = overlap(whole.stems, unit.whole.stems)
         if number == found.unit or not shared.shared or len(shared.shared) < min(len(shared.here), len(shared.there)):
@@ -203,7 +206,7 @@ def _borne(sentence: Reading, edit: Edit, found: Difference, units: Sequence[Rea
             borne = any(_said_of_the_same(sentence, word, clause) for clause in unit.clauses)
         else:
             words = {whole.words[place].stem for place in edit.here if whole.words[place].content and not _negates(whole, place)}
-            borne = words <= unit.whole.all_stems and negated == any(_negates(unit.whole, place) for place in range(len(unit.whole.words)))
+            borne = words <= unit.whole.all_stems and negated == any(_negates(unit.whole, place) for place, one in enumerate(unit.whole.words) if one.fold not in kept)
         if borne:
             return True
     return False

@@ -56,6 +56,13 @@ def test_another_unit_that_says_the_same_silences_the_alarm() -> None:
     assert not find("Rents rose in Leeds.", ["Rents fell in Leeds.", "In Leeds rents increased."])
 
 
+def test_a_negation_that_both_have_bears_no_other_one() -> None:
+    unit, fact = "A battery caused the fire, and arson was ruled out.", "Arson was ruled out."
+    assert [found.rule for found in find("A battery caused the fire, and arson was not ruled out.", [unit, fact])] == ["negation"]
+    assert not find(unit, ["A battery caused the fire, and arson was not ruled out.", fact])
+    assert not find("It did not rain, and the trial was not stopped.", ["It did not rain, and the trial was stopped.", "The trial was not stopped."])
+
+
 def test_a_sentence_of_a_unit_is_never_alarmed_whatever_the_others_say() -> None:
     units = ["The left lung is clear.", "The right lung is not clear.", "Anna voted for it.", "Bert voted against it."]
     assert not [found for unit in units for found in find(unit, units)]
