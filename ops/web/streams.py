@@ -11,9 +11,10 @@ from starlette.types import Receive, Scope, Send
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from touchstone.streams.subscription.following import Wish, follow
-from touchstone.streams.subscription.hub import Hub, Outlet, Watcher
+from touchstone.streams.subscription.hub import Hub
 from touchstone.streams.subscription.items import Batch, Beat, Closing, Gap, Item, Reset
 from touchstone.streams.subscription.past import Past
+from touchstone.streams.subscription.watcher import Outlet, Watcher
 from touchstone.streams.subscription.window import Seen
 from touchstone.streams.telemetry.metric_list import Carrier
 

@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from touchstone.streams.subscription.events import Filter
-from touchstone.streams.subscription.hub import SNAPSHOT_AFTER_RESET, Hub, Watcher, pieces
+from touchstone.streams.subscription.hub import SNAPSHOT_AFTER_RESET, Hub, pieces
 from touchstone.streams.subscription.items import Beat, Closing, Item, Reset, ResetReason
 from touchstone.streams.subscription.past import Past, PositionLost
 from touchstone.streams.subscription.positions import Positions, covers, position_text
+from touchstone.streams.subscription.watcher import Watcher
 from touchstone.streams.subscription.window import Seen
 from touchstone.streams.telemetry.metric_list import Way
 

@@ -8,8 +8,10 @@ import pytest
 
 from tests.ops.web.served import WAIT_S, served, until
 from tests.streams.subscription.made import P0, R0, read, record
-from touchstone.ops.bench.live_clients import Chunks, Client, Crowd, run_clients
+from touchstone.ops.bench.live import table
+from touchstone.ops.bench.live_clients import Chunks, Client, Crowd, Tally, run_clients
 from touchstone.ops.bench.live_raw import HEAD, framed
+from touchstone.ops.bench.live_run import SERVICE, Run
 from touchstone.ops.bench.live_stream import Expected, result
 
 EXPECTED = Expected(20)
@@ -89,3 +91,16 @@ async def test_with_stalled_clients_the_others_get_everything_in_order_and_those
         await crowd
     assert [(tally.events, tally.faults, tally.gaps) for tally in tallies] == [(total, 0, 0)] * (clients - stalled)
     assert cut == stalled
+
+
+def test_a_run_is_told_in_a_column_and_only_a_whole_one_counts() -> None:
+    run = Run(SERVICE, 10, clients=3, stalled=1, total=20, sent_at=[100 + number / 10 for number in range(20)])
+    run.tallies = [Tally(20, at_s=102.0, blocks=[(101.0, 0, 10), (102.0, 10, 20)]), Tally(19, faults=1, at_s=102.0)]
+    run.memory = {"alone": 60.0, "connected": 63.0, "most": 64.0, "sockets": 1.0, "end": 62.0}
+    run.cores = {"server": 0.5, "others": 0.1}
+    lines = table([run]).splitlines()
+    assert lines[0] == "| | touchstone serve, 10/s |"
+    assert "| reading clients with every byte in order | 1 of 2 |" in lines
+    assert "| lag p50, p99, longest | 600, 1,000, 1,000 ms |" in lines
+    assert "| memory of one idle client | 1024 KiB |" in lines
+    assert not run.is_whole

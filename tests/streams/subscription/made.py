@@ -8,10 +8,11 @@ from tests.streams.results_topic import Stored
 from touchstone.schemas.settings.house import ServeSettings, TopicSettings
 from touchstone.streams.subscription.events import Event, EventReader, Filter, Outcomes
 from touchstone.streams.subscription.following import Wish, follow
-from touchstone.streams.subscription.hub import Hub, Outlet, Watcher
+from touchstone.streams.subscription.hub import Hub
 from touchstone.streams.subscription.items import Batch, Item
 from touchstone.streams.subscription.past import Past
 from touchstone.streams.subscription.positions import Place, Positions
+from touchstone.streams.subscription.watcher import Outlet, Watcher
 
 R0, R1, P0 = ("r", 0), ("r", 1), ("p", 0)
 TOPICS = TopicSettings()
