@@ -45,3 +45,10 @@ def test_what_a_suite_notes_reaches_the_worker(monkeypatch: pytest.MonkeyPatch) 
     suite = replace(load_suite("safe_v0"), notes=lambda settings: [f"{type(settings).__name__} as given"])
     monkeypatch.setattr(suites, "load_suite", lambda _: suite)
     assert suites.planned_suite("safe_v0", Settings()).build().notes == ("SafeSettings as given",)
+
+
+@pytest.mark.parametrize(("env", "topics"), [({}, ()), ({"CLINICAL_JUDGE_REQUESTS": "true"}, ("judge",))])
+def test_a_suite_hands_cases_on_where_its_settings_say_so(monkeypatch: pytest.MonkeyPatch, env: dict[str, str], topics: tuple[str, ...]) -> None:
+    for name, value in env.items():
+        monkeypatch.setenv(name, value)
+    assert suites.planned_suite("clinical", Settings()).hands_on == topics
