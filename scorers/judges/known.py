@@ -47,7 +47,7 @@ class Known:
                 return Fault("case", "rejected")
             if self._code is None:
                 self._code = fault.code
-                log.error("judge: %s", MEND[fault.code])
+                log.error(MEND[fault.code], fault.code)
         return fault
 
     def learnt(self, rung: int, *, renames: bool, mended: bool) -> None:

@@ -95,12 +95,12 @@ def _date(text: str | None) -> datetime | None:
     return date if date is None or date.tzinfo else date.replace(tzinfo=UTC)
 
 
-#: What to do about a fault of the settings; said once, in one line.
+#: What to do about a fault of the settings, said once. As templates that take the code: of a library's log line the worker shows the template alone.
 MEND: Final = {
-    "judge_key": "the server refused the key (401); set TOUCHSTONE_JUDGE_API_KEY to a valid one",
-    "judge_forbidden": "the key may not use this model (403); change TOUCHSTONE_JUDGE_MODEL, or the key's rights",
-    "judge_not_found": "the server knows no such model or path (404); check TOUCHSTONE_JUDGE_MODEL and TOUCHSTONE_JUDGE_BASE_URL, which mostly ends with /v1",
-    "judge_redirected": "the server sends requests elsewhere; set TOUCHSTONE_JUDGE_BASE_URL to the address itself",
-    "judge_temperature": "the model takes no such temperature; set TOUCHSTONE_JUDGE_TEMPERATURE=none",
-    "judge_seed": "the model takes no seed; set TOUCHSTONE_JUDGE_SEED=none",
+    "judge_key": "judge: the server refused the key (401); set TOUCHSTONE_JUDGE_API_KEY to a valid one (%s)",
+    "judge_forbidden": "judge: the key may not use this model (403); change TOUCHSTONE_JUDGE_MODEL, or the key's rights (%s)",
+    "judge_not_found": "judge: the server knows no such model or path (404); check TOUCHSTONE_JUDGE_MODEL and TOUCHSTONE_JUDGE_BASE_URL (…/v1) (%s)",
+    "judge_redirected": "judge: the server sends requests elsewhere; set TOUCHSTONE_JUDGE_BASE_URL to the address itself (%s)",
+    "judge_temperature": "judge: the model takes no such temperature; set TOUCHSTONE_JUDGE_TEMPERATURE=none (%s)",
+    "judge_seed": "judge: the model takes no seed; set TOUCHSTONE_JUDGE_SEED=none (%s)",
 }
