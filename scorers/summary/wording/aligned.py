@@ -206,7 +206,9 @@ def _borne(sentence: Reading, edit: Edit, found: Difference, units: Sequence[Rea
             borne = any(_said_of_the_same(sentence, word, clause) for clause in unit.clauses)
         else:
             words = {whole.words[place].stem for place in edit.here if whole.words[place].content and not _negates(whole, place)}
-            borne = words <= unit.whole.all_stems and negated == any(_negates(unit.whole, place) for place, one in enumerate(unit.whole.words) if one.fold not in kept)
+            borne = words <= unit.whole.all_stems and negated == any(
+                _negates(unit.whole, place) for place, one in enumerate(unit.whole.words) if one.fold not in kept
+            )
         if borne:
             return True
     return False
