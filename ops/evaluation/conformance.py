@@ -2,13 +2,14 @@
 
 import asyncio
 import json
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import Any, Final, Self
 
 from touchstone.ops.verify.fhir_validator.client import Outcome
 from touchstone.schemas.reports.evaluation import Conformance
-from touchstone.schemas.result import Finding
+from touchstone.schemas.result import Finding, Severity
 from touchstone.schemas.trace import ClinicalFormat
 from touchstone.scorers.base import ConfigError
 
@@ -20,7 +21,10 @@ _ABSENT: Final = {
 }
 #: Issues of one document that are told.
 FINDINGS_MAX: Final = 100
-_SEVERITIES: Final = {"fatal": "critical", "error": "major", "warning": "minor"}
+_MESSAGE: Final = "an issue of the HL7 FHIR validator; its text is not shown, because it may quote the document"
+#: What its places hold besides the path: the type and the id of a resource.
+_ID: Final = re.compile(r"/\*.*?\*/")
+_SEVERITIES: Final[Mapping[str, Severity]] = {"fatal": "critical", "error": "major", "warning": "minor"}
 
 Ask = Callable[[bytes], Outcome]
 
@@ -69,22 +73,14 @@ class ConformanceChecks:
 
 
 def _told(form: str, outcome: Outcome) -> Conformance:
-    grave = [issue for issue in outcome.issues if issue.severity in _SEVERITIES]
-    findings = [
-        Finding.model_validate(
-            {"severity": _SEVERITIES[issue.severity], "code": f"conformance.{issue.code}", "path": issue.location, "message": "the validator's own rule"}
-        )
-        for issue in sorted(grave, key=lambda issue: list(_SEVERITIES).index(issue.severity))[:FINDINGS_MAX]
-    ]
-    errors = len(outcome.errors)
-    return Conformance(
-        format=form,
-        validator=FHIR_VALIDATOR,
-        valid=outcome.valid,
-        errors=errors,
-        warnings=sum(one.severity == "warning" for one in grave),
-        findings=tuple(findings),
+    """Its issues, the gravest first."""
+    grave = sorted((issue for issue in outcome.issues if issue.severity in _SEVERITIES), key=lambda issue: list(_SEVERITIES).index(issue.severity))
+    findings = tuple(
+        Finding(severity=_SEVERITIES[issue.severity], code=f"conformance.{issue.code}", path=_ID.sub("", issue.location), message=_MESSAGE)
+        for issue in grave[:FINDINGS_MAX]
     )
+    warnings = sum(issue.severity == "warning" for issue in grave)
+    return Conformance(format=form, validator=FHIR_VALIDATOR, valid=outcome.valid, errors=len(outcome.errors), warnings=warnings, findings=findings)
 
 
 def _started() -> tuple[Ask, Callable[[], None]]:

@@ -109,11 +109,15 @@ def checked(answer: Outcome | Exception, content: Any = "{}") -> Any:
 
 
 def test_the_fhir_validator_s_issues_are_told_without_its_text() -> None:
-    issues = (Issue("error", "CODE", "Patient.gender", "the value Canarybird is none"), Issue("warning", "W", "", "w"), Issue("information", "I", "", "i"))
+    issues = (
+        Issue("error", "CODE", "Bundle.entry[0].resource/*Patient/Canarybird*/.gender", "the value Canarybird is none"),
+        Issue("warning", "W", "", "w"),
+        Issue("information", "I", "", "i"),
+    )
     told = checked(Outcome(issues))
     assert (told.valid, told.errors, told.warnings) == (False, 1, 1)
     assert [(finding.severity, finding.code, finding.path) for finding in told.findings] == [
-        ("major", "conformance.CODE", "Patient.gender"),
+        ("major", "conformance.CODE", "Bundle.entry[0].resource.gender"),
         ("minor", "conformance.W", ""),
     ]
     assert "Canarybird" not in told.model_dump_json()
