@@ -58,7 +58,7 @@ def evaluate(
     ] = None,
     formats: Annotated[str, typer.Option("--formats", "-f", help="Formats to generate and score, separated by commas.")] = "fhir,ccda,hl7v2",
     system: Annotated[
-        str | None, typer.Option("--system", help="System under test: its base URL, or a directory of its outputs. Default: the settings.", show_default=False)
+        str | None, typer.Option("--system", help="System under test: base URL, directory of outputs, or samples. Default: the settings.", show_default=False)
     ] = None,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="List every finding, expectation and step.")] = False,
     output: Annotated[Path, typer.Option("--output", "-o", help="Directory of JSON reports, traces and the state of runs.")] = OUTPUT_DEFAULT,
@@ -75,7 +75,7 @@ def evaluate(
     Exit codes: 0 all tests pass, 1 at least one Fail, 2 no Fail but a Warn, 3 an error or a test that could not be evaluated. The report goes to standard
     output, and as JSON to the output directory; progress goes to standard error.
 
-    Example: touchstone eval --batch --system http://127.0.0.1:3000 --save-traces
+    Example: touchstone eval --batch --system samples --no-judge
     """
     if context.invoked_subcommand is not None:
         sources = (context.get_parameter_source(name) for name in context.params)
@@ -125,9 +125,12 @@ def _system_settings(config: Path | None, system: str | None, concurrency: int |
     """Command line > environment > document > defaults."""
     from touchstone.ops.evaluation.settings import DOCUMENT_NAME, resolve, system_override
     from touchstone.ops.json_documents import read_document, read_document_if_present
+    from touchstone.scorers.clinical.curated import SAMPLE_OUTPUTS
 
     path = config or Path(DOCUMENT_NAME)
     document = read_document(path) if config else read_document_if_present(path)
+    if system == "samples" and not Path(system).exists():
+        system = str(SAMPLE_OUTPUTS)
     overrides = ({} if system is None else system_override(system)) | ({} if concurrency is None else {"concurrency": concurrency})
     return resolve(os.environ, document, overrides, document_name=str(path))
 

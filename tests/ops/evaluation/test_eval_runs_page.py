@@ -10,7 +10,7 @@ from typer.main import get_command
 from tests.ops.commands import Commands
 from touchstone.ops.cli import app
 from touchstone.ops.evaluation.settings import SystemSettings
-from touchstone.scorers.clinical.curated import SAMPLE_OUTPUTS, curated_cases
+from touchstone.scorers.clinical.curated import curated_cases
 
 PAGE = (Path(__file__).parents[3] / "docs" / "eval-runs.md").read_text("utf-8")
 #: What is another one every time.
@@ -21,8 +21,7 @@ def test_the_example_is_what_the_command_prints(capfdbinary: pytest.CaptureFixtu
     monkeypatch.chdir(tmp_path)
     _, _, rest = PAGE.partition("$ ")
     command, _, wanted = rest.partition("\n")
-    arguments = [str(SAMPLE_OUTPUTS) if part == "scorers/clinical/curated/outputs" else part for part in command.split()[1:]]
-    ran = Commands(capfdbinary, monkeypatch)(*arguments)
+    ran = Commands(capfdbinary, monkeypatch)(*command.split()[1:])
     assert CHANGING.sub("…", ran.out + ran.err) == CHANGING.sub("…", wanted.partition("```")[0])
 
 
