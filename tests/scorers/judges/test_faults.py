@@ -215,7 +215,7 @@ async def test_all_wait_when_one_is_told_to(retry_as: Any) -> None:
         arrivals = list(server.seen.arrivals)
         early = [arrival.at_s for arrival in arrivals[1:] if arrival.at_s < arrivals[0].at_s + 1.1]
         # Those asked in the moment before the answer was read are forgiven.
-        assert len(early) <= 1
+        assert len(early) <= 3
 
 
 async def test_a_key_and_texts_are_in_no_error_and_no_log(caplog: pytest.LogCaptureFixture) -> None:
