@@ -223,7 +223,8 @@ class SliceScorer:
     def _add(self, record: Record, read: Read, card: Any, spent_s: float, slice_: Scored, cards: Counter[Any], follow_up: _Next = None) -> None:
         """Add one result event, and what hands the case on; or, where the scorer puts the case aside, that outcome.
 
-        A return value that is not a scorecard, or that JSON cannot hold, counts as a failure of the scorer. So does a case whose `case_id`, which is the suite's code, raises.
+        A return value that is not a scorecard, or that JSON cannot hold, counts as a failure of the scorer. So does a case whose `case_id`,
+        which is the suite's code, raises.
         """
         if isinstance(card, Shed):
             append_span(slice_.spans, ("shed", card.reason, record.offset, record.offset))
