@@ -229,7 +229,9 @@ def weigh(
     if calibration is not None:
         fact_support = without_wrong(fact_support, prepared.generated.windows, asked.wrong_facts)
     entailment, contradiction = asked.sentences.entailment(probabilities), asked.sentences.contradiction(probabilities)
-    sentence_support = support_of(asked.sentences, probabilities, vectors, calibration) if settings.looks_near else entailment
+    # A mean with words is for recall alone: shared words hide what a sentence says wrongly, and half of the mean could be words alone.
+    calibrated = calibration if calibration is not MEAN_WITH_WORDS else None
+    sentence_support = support_of(asked.sentences, probabilities, vectors, calibrated) if settings.looks_near else entailment
     faithful = facts.faithfulness(sentence_support, entailment, contradiction, settings.precision)
     clashes = _all_conflicts(asked, sentence_support, entailment, contradiction, settings)
     recall = facts.mean(facts.best(fact_support))
@@ -242,8 +244,7 @@ def weigh(
     if found:
         losses["entities"] = entities.entities_loss(sum(entity.matched for entity in found), len(found))
 
-    # The threshold of coverage is one of a probability: half of a mean with words could be words alone.
-    outline_support = support_of(asked.outline, probabilities, vectors, calibration if calibration is not MEAN_WITH_WORDS else None)
+    outline_support = support_of(asked.outline, probabilities, vectors, calibrated)
     covered = flow.covered(outline_support, settings.thresholds.coverage)
     places = _places(outline_support, prepared.generated.windows, asked.outline, covered)
     if asked.outline.hypotheses:

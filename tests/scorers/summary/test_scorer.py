@@ -250,6 +250,15 @@ async def test_calibrated_support_combines_model_words_and_vectors() -> None:
         scorer(support="calibrated")
 
 
+async def test_a_mean_with_words_is_for_recall_alone() -> None:
+    """A model that entails nothing: half of shared words is recall, and bears neither a sentence nor a point."""
+    engines = TableEngines(lambda premise, hypothesis: (0.0, 0.0))
+    words = (await scorer(engines, support="nli+lexical").score(case(ALL))).values
+    assert words["recall"] == pytest.approx(0.5)
+    assert words["precision"] == words["coverage"] == 0.0
+    assert words["length_loss"] == (await scorer(engines, support="nli").score(case(ALL))).values["length_loss"]
+
+
 @given(st.lists(st.sampled_from(FACTS), min_size=1, max_size=8, unique=True), st.sampled_from(FACTS))
 @settings(max_examples=25, deadline=None)
 async def test_a_supporting_sentence_more_never_lowers_recall(some: list[str], more: str) -> None:
