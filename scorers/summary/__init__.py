@@ -40,7 +40,7 @@ def score_summary(
     engines: Engines | None = None,
     settings: SummarySettings | None = None,
 ) -> Scorecard:
-    """Score one generated summary against its gold, and wait for it; not to be called in a running event loop (await a `SummaryLossScorer` there).
+    """Score one generated summary against its gold, and wait for it; not to be called in a running event loop (await `build(settings).score(case)` there).
 
     `engines`: opened once by the caller and kept (`touchstone.scorers.engines.opening.open_engines`); without them they are opened, which takes seconds, and
     closed again. Raises `ConfigError`, `Unavailable`.
