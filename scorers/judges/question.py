@@ -19,7 +19,7 @@ from touchstone.scorers.judges.forms import Form, Misfit, read_verdict
 from touchstone.scorers.judges.known import Known
 from touchstone.scorers.judges.limits import Limits
 from touchstone.scorers.judges.prompts import Message
-from touchstone.scorers.judges.retrying import OF_ALL, Fault
+from touchstone.scorers.judges.retrying import Fault
 from touchstone.scorers.judges.settings import JudgeSettings
 from touchstone.scorers.judges.spending import Purse, Spent
 
@@ -83,7 +83,7 @@ class Question(Generic[VerdictT]):
             self._failed += 1
             others = self._line.known.others_since(self._key)
             if self._failed >= attempts_max or told.code == "judge_quota":
-                if not others or told.code in OF_ALL:
+                if not others or told.code == "judge_quota":
                     raise Unavailable(told.code)
                 self._failed = 0
                 await asyncio.sleep(self._backoff.next_s())

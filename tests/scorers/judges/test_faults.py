@@ -146,6 +146,17 @@ async def test_a_case_at_which_the_server_fails_stops_no_other_and_ends() -> Non
         assert counted(judge, "judge_up") == 1
 
 
+async def test_a_case_that_is_told_to_wait_again_and_again_makes_nobody_ask_in_turn() -> None:
+    def answer(asked: Asked) -> Reply:
+        return Reply(fault=Fault(Kind.RATE_LIMITED)) if "case 0 " in asked.text else Reply({"score": 3})
+
+    async with judged(answer=answer, deadline_s=1.5, attempts_max=2) as (judge, _):
+        told = await ask_all(judge, 20)
+        assert [type(each) for each in told] == [Unavailable] + [Answer] * 19
+        assert told[0].code == "judge_429"
+        assert counted(judge, "judge_up") == 1
+
+
 async def test_a_case_at_which_the_server_fails_ends_also_where_cases_come_one_by_one() -> None:
     poison = Fault(Kind.ERROR_500)
     async with judged(answer=lambda asked: Reply(fault=poison) if "case 0 " in asked.text else {"score": 3}, deadline_s=1.5, attempts_max=1) as (judge, _):
