@@ -23,6 +23,9 @@ BODY_BYTES_MAX: Final = 4 * 1024 * 1024
 #: A connection that lay idle for longer is not used again: the server may be closing it in this moment.
 IDLE_S: Final = 15.0
 CONNECT_S: Final = 10.0
+_KNOWN_MAX: Final = 100
+#: What this says itself, whatever a request says of it.
+_OWN_HEADERS: Final = frozenset({b"accept-encoding", b"connection", b"content-length", b"transfer-encoding"})
 _BODILESS: Final = frozenset({204, 304})
 
 
@@ -40,17 +43,25 @@ class LeanClient(httpx2.AsyncClient):
         super().__init__(transport=transport, trust_env=False, follow_redirects=False)
         self._carrier = transport
         self._urls: dict[str, httpx2.URL] = {}
+        self._parsed: dict[tuple[tuple[str, str], ...], httpx2.Headers] = {}
 
     def build_request(
         self, method: str, url: httpx2.URL | str, *, headers: Any = None, content: Any = None, timeout: Any = None, **more: Any
     ) -> httpx2.Request:
         """The request."""
-        if any(part is not None for part in more.values()):
+        if not isinstance(content, bytes) or not isinstance(headers, list) or any(part is not None for part in more.values()):
             return super().build_request(method, url, headers=headers, content=content, timeout=timeout, **more)
         known = self._urls.get(str(url))
-        if known is None:
+        if known is None or len(self._parsed) > _KNOWN_MAX:
+            self._parsed.clear()
             known = self._urls[str(url)] = httpx2.URL(url)
-        return httpx2.Request(method, known, headers=headers, content=content)
+        parsed = self._parsed.get(tuple(headers))
+        if parsed is None:
+            parsed = self._parsed[tuple(headers)] = httpx2.Request(method, known, headers=headers).headers
+        # As a stream, because of a content it would look through all headers again.
+        request = httpx2.Request(method, known, headers=parsed, stream=httpx2.ByteStream(content))
+        request.read()
+        return request
 
     async def send(self, request: httpx2.Request, **_: Any) -> httpx2.Response:
         """The response, whole."""
@@ -139,8 +150,10 @@ class KeptConnections(httpx2.AsyncBaseTransport):
 
 def _bytes_of(request: httpx2.Request) -> bytes:
     """The request as it is sent."""
-    lines = b"".join(b"%b: %b\r\n" % header for header in request.headers.raw if header[0].lower() not in {b"accept-encoding", b"connection"})
-    return b"%b %b HTTP/1.1\r\n%baccept-encoding: identity\r\n\r\n%b" % (request.method.encode(), request.url.raw_path, lines, request.content)
+    lines = b"".join(b"%b: %b\r\n" % header for header in request.headers.raw if header[0].lower() not in _OWN_HEADERS)
+    body = request.content
+    first = b"%b %b HTTP/1.1\r\n" % (request.method.encode(), request.url.raw_path)
+    return b"%b%baccept-encoding: identity\r\ncontent-length: %d\r\n\r\n%b" % (first, lines, len(body), body)
 
 
 class _Connection(asyncio.Protocol):

@@ -12,7 +12,7 @@ import pytest
 import trustme
 
 from touchstone.scorers.judges import transport as module
-from touchstone.scorers.judges.transport import KeptConnections, transport_to
+from touchstone.scorers.judges.transport import KeptConnections, LeanClient, transport_to
 
 BOUND = 10_000
 PLAIN = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}"
@@ -90,7 +90,8 @@ async def test_an_answer_is_read_whole_however_it_comes(reply: Sequence[bytes | 
         response = await post(carrier, address)
     assert (response.status_code, response.content) == (200, b"{}")
     assert server.requests[0].startswith(b"POST /v1 HTTP/1.1\r\n")
-    assert server.requests[0].endswith(b'accept-encoding: identity\r\n\r\n{"a":1}')
+    assert server.requests[0].endswith(b'accept-encoding: identity\r\ncontent-length: 7\r\n\r\n{"a":1}')
+    assert server.requests[0].lower().count(b"content-length:") == server.requests[0].lower().count(b"\r\nhost:") == 1
 
 
 async def test_an_error_keeps_its_status_headers_and_body() -> None:
@@ -124,6 +125,18 @@ async def test_what_is_no_answer_or_too_much_is_an_error_and_ends_the_connection
             await post(carrier, address)
         assert (await post(carrier, address)).content == b"{}"
         assert server.connections == 2
+
+
+async def test_the_lean_client_sends_what_the_library_s_own_would() -> None:
+    headers = [("content-type", "application/json"), ("authorization", "Bearer key"), ("x-count", "0")]
+    async with carried(*[[PLAIN]] * 4) as (carrier, address, server):
+        for client in (LeanClient(carrier), httpx2.AsyncClient(transport=carrier, headers={"user-agent": "", "accept": ""})):
+            for content in (b'{"a":1}', b'{"bb":2}'):
+                response = await client.send(client.build_request("POST", address, headers=headers, content=content))
+                assert response.json() == {}
+    lean, own = server.requests[:2], server.requests[2:]
+    for mine, theirs in zip(lean, own, strict=True):
+        assert {line.lower() for line in mine.split(b"\r\n")} == {line.lower() for line in theirs.split(b"\r\n") if line[-2:] != b": "}
 
 
 async def test_a_connection_is_used_again() -> None:
