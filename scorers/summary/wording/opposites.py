@@ -1,4 +1,4 @@
-"""Opposites, as they turn up where a summary gets a text wrong. Our own table; WordNet 3.1 has a pair of 98 of its 151 families, and none on one side."""
+"""Opposites, as they turn up where a summary gets a text wrong. Our own table; of its first 151 families WordNet 3.1 has a pair of 98, and none on one side."""
 
 from __future__ import annotations
 
@@ -48,6 +48,7 @@ create created build built construct constructed | destroy destroyed demolish de
 attack attacked | defend defended
 remember remembered | forget forgot forgotten
 survive survived survives alive | die died dies dead
+hurt injured wounded | unhurt unharmed uninjured unscathed unwounded
 convict convicted guilty | acquit acquitted innocent
 plaintiff plaintiffs claimant claimants | defendant defendants
 landlord landlords | tenant tenants
