@@ -119,8 +119,8 @@ class EventReader:
     def _result(self, record: Record, value: bytes, document: Mapping[str, Any]) -> Event:
         suite = _name(document["suite"])
         concern, batch = self._batch(suite, document)
-        findings = document.get("findings") or ()
-        codes = [str(failure["code"]) for failure in document.get("failures") or ()]
+        findings, failures = _entries(document, "findings"), _entries(document, "failures")
+        codes = [str(failure["code"]) for failure in failures]
         codes += [str(finding["code"]) for finding in findings if finding["severity"] != "info"]
         return Event(
             *((RESULTS, record.partition), record.offset, record.timestamp, RESULT_TYPE, _name(document["result_id"]), bytes(value), suite),
@@ -168,6 +168,14 @@ def _name(text: Any) -> str:
     if not isinstance(text, str) or len(text) > NAME_CHARS_MAX:
         raise ValueError("not a name")
     return sys.intern(text)
+
+
+def _entries(document: Mapping[str, Any], name: str) -> list[Any]:
+    """A list of the document; one that is missing is empty. Raises `TypeError` for anything else, which every reader of the event would trip over."""
+    found = document.get(name)
+    if not isinstance(found, list | None):
+        raise TypeError(name)
+    return found or []
 
 
 def _number(number: Any) -> float:

@@ -280,6 +280,16 @@ async def test_names_that_are_markup_stay_text(web: Served, look: Open) -> None:
     assert await tab.page.evaluate("[typeof window.harmed, document.images.length, document.scripts.length]") == ["undefined", 0, 1]
 
 
+async def test_an_event_that_cannot_be_shown_is_passed_over(web: Served, look: Open) -> None:
+    tab = await look(web.address)
+    await tab.until("document.body.dataset.state === 'live'")
+    odd = event("odd", offset=0)
+    publish(web.hub, replace(odd, value=odd.value.replace(b'"findings":[]', b'"findings":{}')))
+    publish(web.hub, event("named", offset=1, label="Fail", findings=[FINDING | {"severity": "constructor"}]), event("after", offset=2))
+    assert await tab.until_rows(2) == ["r-after", "r-named"]
+    assert [request for request in tab.requests if "/v1/events" in request] == [f"{web.address}/v1/events?snapshot=200"]
+
+
 async def test_a_batch_is_shown_among_those_of_its_concern_with_what_its_pass_rate_did(web: Served, look: Open) -> None:
     for offset, (name, passed, concern) in enumerate((("monday", 40, "c"), ("tuesday", 90, "c"), ("elsewhere", 5, "other"), ("wednesday", 88, "c"))):
         summary = {"total_cases": 100, "pass": passed, "review": 0, "fail": 100 - passed, "overall_pass_rate": passed / 100}

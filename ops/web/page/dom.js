@@ -89,8 +89,9 @@ function figure(value, places = 2) {
 // What a label looks like besides its name: a tone and a sign, so that colour alone never tells. Labels that are new here get the last.
 const TONES = {pass: ["pass", "✓"], review: ["review", "◐"], warn: ["review", "!"], fail: ["fail", "✕"], unscored: ["unscored", "–"]};
 const [OTHER_TONE, OTHER_SIGN] = ["other", "•"];
-const tone = (label) => (TONES[String(label).toLowerCase()] ?? [OTHER_TONE])[0];
-const sign = (label) => (TONES[String(label).toLowerCase()] ?? [OTHER_TONE, OTHER_SIGN])[1];
+const own = (table, name) => (Object.hasOwn(table, name) ? table[name] : undefined); // "constructor" is no entry
+const tone = (label) => (own(TONES, String(label).toLowerCase()) ?? [OTHER_TONE])[0];
+const sign = (label) => (own(TONES, String(label).toLowerCase()) ?? [OTHER_TONE, OTHER_SIGN])[1];
 
 function chip(label) {
   return h(`span.chip.tone-${tone(label)}`, {}, h("span", {"aria-hidden": "true"}, `${sign(label)} `), String(label));
@@ -100,7 +101,7 @@ function chip(label) {
 const SEVERITIES = {critical: ["fail", "▲▲"], major: ["fail", "▲"], minor: ["review", "△"], info: ["other", "·"]};
 
 function severity(name) {
-  const [its, mark] = SEVERITIES[name] ?? ["other", "·"];
+  const [its, mark] = own(SEVERITIES, name) ?? ["other", "·"];
   return h(`span.severity.tone-${its}`, {}, h("span", {"aria-hidden": "true"}, `${mark} `), String(name));
 }
 

@@ -127,7 +127,9 @@ async function follow(hooks) {
           if (block.event === "touchstone.gap") hooks.gap(data.dropped);
           else if (block.event === "touchstone.reset") hooks.reset(data.reason);
           else if (block.event === "touchstone.closing") closing = true;
-          else hooks.event(block.event, data);
+          else {
+            try { hooks.event(block.event, data); } catch { /* not shown: asked for again, it would end this stream for ever */ }
+          }
         }
         if (block.id) last = block.id; // after the event itself: whoever breaks off in between gets it again
         if (closing) hooks.state("closing", 0);

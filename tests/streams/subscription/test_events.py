@@ -45,6 +45,9 @@ def test_a_ledger_record_is_counted_and_not_sent() -> None:
         result_bytes("a", suite="x" * 600),
         result_bytes("a", values={"v": "1"}),
         result_bytes("a", findings=3),
+        result_bytes("a", findings={}),
+        result_bytes("a", failures={}),
+        result_bytes("a", failures=0),
     ],
 )
 def test_a_record_that_is_no_event_is_nothing(value: bytes | None) -> None:
