@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 
 import orjson
 from starlette.applications import Starlette
@@ -158,7 +159,8 @@ class Api:
             grant = grant or await self._introduced(socket)
             if grant is None:
                 self._hub.counts.refused("token")
-                await socket.close(CLOSE_TOKEN, "a token or a ticket is required, as the first message")
+                with suppress(WebSocketDisconnect, RuntimeError):  # it has left, or said too much and was cut off
+                    await socket.close(CLOSE_TOKEN, "a token or a ticket is required, as the first message")
                 return
             wish = asked_wish(socket.query_params, None, grant)
             try:

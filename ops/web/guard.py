@@ -77,7 +77,7 @@ class Guard:
             return "host", 403, "not a name of this service; add it to serve.allowed_hosts"
         # Browsers let any page open a WebSocket anywhere, so its origin is looked at here.
         origin = headers.get("origin")
-        if scope["type"] == "websocket" and origin is not None and origin not in self._origins and urlsplit(origin).netloc != host:
+        if scope["type"] == "websocket" and origin is not None and origin not in self._origins and origin.partition("://")[2] != host:
             return "origin", 403, "not a page of this service; add its origin to serve.cors_origins"
         return None
 

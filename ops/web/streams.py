@@ -148,9 +148,8 @@ async def _send(socket: WebSocket, hub: Hub, past: Past, wish: Wish, watcher: Wa
 
 async def _listen(socket: WebSocket) -> None:
     """Return when the client goes; what it says is not listened to."""
-    with suppress(WebSocketDisconnect):
-        while True:
-            await socket.receive_text()
+    while (await socket.receive())["type"] != "websocket.disconnect":
+        pass
 
 
 def _messages(item: Item) -> list[str]:

@@ -5,6 +5,7 @@ import json
 from typing import Any
 
 import pytest
+from structlog.testing import capture_logs
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
@@ -89,6 +90,38 @@ async def test_a_page_of_another_origin_is_refused() -> None:
         assert refused.value.response.status_code == 403
         async with opened(web, origin=web.address):
             await until(lambda: web.hub.watchers == 1)
+
+
+@pytest.mark.parametrize("origin", ["http://[evil", "null", "://", "http://"])
+async def test_an_origin_that_is_none_is_refused(origin: str) -> None:
+    async with served() as web:
+        with pytest.raises(InvalidStatus) as refused:
+            async with opened(web, additional_headers={"Origin": origin}):
+                pass
+        assert refused.value.response.status_code == 403
+
+
+async def test_what_a_client_says_besides_is_not_listened_to() -> None:
+    async with served() as web, opened(web) as socket:
+        await until(lambda: web.hub.watchers == 1)
+        for said in (b"\x00\xff", "hello", b""):
+            await socket.send(said)
+        (made,) = run_of(web.hub, 1)
+        assert (await told(socket))["data"] == json.loads(made.value)
+
+
+@pytest.mark.parametrize("first", [None, "x" * 20_000, b"x" * 20_000])
+async def test_a_client_that_does_not_say_who_it_is_is_no_defect(first: str | bytes | None) -> None:
+    async with served(tokens=TOKENS) as web:
+        with capture_logs() as logs:
+            async with opened(web) as socket:
+                await until(lambda: web.hub.counts.clients == 1)
+                if first is not None:
+                    await socket.send(first)
+                    with pytest.raises(ConnectionClosed):
+                        await asyncio.wait_for(socket.recv(), WAIT_S)
+            await until(lambda: web.hub.counts.clients == 0)
+        assert logs == []
 
 
 async def test_one_client_too_many_is_refused() -> None:
