@@ -6,6 +6,7 @@
 
 import argparse
 import asyncio
+import os
 import statistics
 import sys
 import time
@@ -166,6 +167,7 @@ def main() -> int:
     parser.add_argument("--output", type=Path, default=Path("reports/bench-judge.md"))
     asked = parser.parse_args()
     calm_collector()
+    load = os.getloadavg()[0]
     with JudgeProcess(latency_ms=asked.latency_ms) as server:
         runs = uvloop.run(measure(server.base_url, asked.concurrency, asked.seconds, asked.repeats))
         wrong = {kind: count for kind, count in server.seen()["kinds"].items() if kind != "answered"}
@@ -173,6 +175,7 @@ def main() -> int:
         f"# Judge, {datetime.now(UTC):%Y-%m-%d %H:%M} UTC",
         "",
         f"Machine: {machine()}. The server answers after {asked.latency_ms:g} ms, in a process of its own on the same machine.",
+        f"Load of the machine before the first run: {load:.1f}. Neighbours take most from who needs most of a processor: the ratio then says little.",
         f"Medians of {asked.repeats} runs of {asked.seconds:g} s in turn. Aim at 400 in flight: the judge does at least {AIM} of what the raw client does.",
         "",
         *table(runs, asked.concurrency, asked.latency_ms),
