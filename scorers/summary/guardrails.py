@@ -22,6 +22,8 @@ DEPTH_MAX = 32
 #: Below this index findings of one rule are listed; the rest would be the same.
 FINDINGS_MAX = 20
 
+#: Characters that nobody sees: soft hyphen, blank without width, word joiner, byte order mark. Inside "300 mg" they would make other numbers of it.
+_INVISIBLE = str.maketrans(dict.fromkeys("\u00ad\u200b\u2060\ufeff"))
 _FENCE_OPENING = re.compile(r"```[\w+-]*[ \t]*\r?")
 
 
@@ -49,10 +51,16 @@ class Generation(NamedTuple):
 
 
 def read_generation(generated: str, structured_output_requested: bool) -> Generation:
-    """The text of a generation: the content of one enclosing code fence, or the text inside JSON. Raises `Unreadable`.
+    """The text of a generation: the content of one enclosing code fence, or the text inside JSON, without invisible characters. Raises `Unreadable`.
 
     Of JSON: a string is the text; of an object with a string `summary`, that; else every string in it, in order, one per line.
     """
+    text, leaves = _read(generated, structured_output_requested)
+    return Generation(text.translate(_INVISIBLE), leaves)
+
+
+def _read(generated: str, structured_output_requested: bool) -> Generation:
+    """The same with every character."""
     bare = _unfenced(generated)
     if not structured_output_requested:
         return Generation(bare)

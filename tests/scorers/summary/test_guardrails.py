@@ -214,6 +214,12 @@ def test_what_heads_or_follows_a_dialogue_is_no_speech(text: str) -> None:
     assert "meta_commentary" in {breach.rule for breach in breaches(Generation(text), split(text))}
 
 
+def test_characters_that_nobody_sees_are_no_part_of_the_text() -> None:
+    written = "She takes 30\u200b0\u2060 mg of clinda\u00admycin.\u200b He sleeps."
+    assert read_generation(written, structured_output_requested=False).text == "She takes 300 mg of clindamycin. He sleeps."
+    assert read_generation(json.dumps({"summary": written}), structured_output_requested=True).text == "She takes 300 mg of clindamycin. He sleeps."
+
+
 def test_breaches_name_rule_and_sentence() -> None:
     text = "He was ill. This summary covers May. He went"
     found = breaches(Generation(text), split(text))
