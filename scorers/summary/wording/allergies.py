@@ -16,7 +16,7 @@ _LIST = rf"{_SUBSTANCE}(?:(?:, and |, or |, | and | or ){_SUBSTANCE}){{0,8}}"
 _NONE_KNOWN = re.compile(
     r"\b(?:nkda|nka|nkfa|(?:no|without|denies|denied|denying)(?: any| having any)?(?: known| documented| reported| history of){0,4}"
     r"(?: drug| medication| medicine| food| environmental)? allerg(?:y|ies)|not (?:known to be )?allergic to any\w*"
-    r"|allergies: (?:none|nil|no known|nkda|denied))\b"
+    r"|allerg(?:y|ies)(?:: ?| ?[\u2013\u2014] ?| - )(?:none|nil|no known|nkda|denied))\b"
 )
 _TO = re.compile(
     r"\b(?P<not>not |no (?:known )?|never |denie[sd] (?:any |an )?|without (?:an |any )?)?(?:known )?"
