@@ -10,6 +10,7 @@ from typing import Any
 
 import uvicorn
 from starlette.types import ASGIApp, Scope
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from touchstone.ops.web.streams import Write
 from touchstone.schemas.settings.house import ServeSettings
@@ -23,6 +24,45 @@ DRAIN_S = 5
 MESSAGE_BYTES_MAX = 16_384
 #: Requests at a time besides streams.
 REQUESTS_MAX = 256
+
+
+#: A request has to be complete after this time; its answer may take as long as it likes.
+REQUEST_S = 10.0
+
+
+class _Protocol(H11Protocol):
+    """A connection that ends when a request is too long in coming: uvicorn waits for ever, and some hundred of half requests would keep everybody out."""
+
+    _impatience: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """The time of the first request runs from here on."""
+        super().connection_made(transport)
+        self._impatience = self.loop.call_later(REQUEST_S, self._end)
+
+    def data_received(self, data: bytes) -> None:
+        """That of a further one runs from its first byte; between two the connection may be idle as long as uvicorn says."""
+        super().data_received(data)
+        is_coming = self.cycle is None or (self.cycle.response_complete and self.conn.trailing_data[0])
+        if is_coming and self._impatience is None:
+            self._impatience = self.loop.call_later(REQUEST_S, self._end)
+        elif not is_coming:
+            self._forget()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Nothing is waited for."""
+        self._forget()
+        super().connection_lost(exc)
+
+    def _forget(self) -> None:
+        if self._impatience is not None:
+            self._impatience.cancel()
+            self._impatience = None
+
+    def _end(self) -> None:
+        self._impatience = None
+        if self in self.connections:  # a WebSocket has left them
+            self.transport.abort()
 
 
 class _Server(uvicorn.Server):
@@ -63,7 +103,7 @@ class WebServer:
         logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)
         config = uvicorn.Config(
             app,
-            http="h11",
+            http=_Protocol,
             ws="websockets-sansio",
             ws_max_size=MESSAGE_BYTES_MAX,
             ws_per_message_deflate=False,

@@ -1,11 +1,14 @@
 """Server-Sent Events from a real server."""
 
 import asyncio
+import contextlib
+import json
 import re
 import socket
 from urllib.parse import urlsplit
 
 import pytest
+from websockets.asyncio.client import connect
 
 from tests.ops.web.served import ALL, ONE, TOKENS, TWO, WAIT_S, Served, served, until
 from tests.streams.subscription.made import P0, R0, R1, event, publish, read, record, report_bytes, result_bytes, run_of
@@ -157,6 +160,23 @@ async def read_on(client: socket.socket) -> None:
     """Take whatever comes, until nothing can."""
     while await asyncio.get_running_loop().sock_recv(client, 1_000_000):
         pass
+
+
+@pytest.mark.parametrize("begun", [b"", b"GET /v1/events HTTP/1.1\r\nHost: 127.0", b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\nGET /heal"])
+async def test_a_connection_that_does_not_ask_is_ended_and_a_quiet_stream_is_not(begun: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("touchstone.ops.web.server.REQUEST_S", 0.5)
+    async with served() as web, web.stream() as stream, connect(f"ws{web.address.removeprefix('http')}/v1/ws", proxy=None) as quiet:
+        await joined(web, 2)
+        place = urlsplit(web.address)
+        reader, writer = await asyncio.open_connection(place.hostname, place.port)
+        writer.write(begun)
+        with contextlib.suppress(ConnectionResetError):
+            assert (await asyncio.wait_for(reader.read(), WAIT_S)).endswith(b"ok\n" if b"healthz" in begun else b"")
+        writer.close()
+        run_of(web.hub, 1)
+        assert (await anext(stream)).data["event_id"] == "r0.0"
+        messages = [json.loads(await asyncio.wait_for(quiet.recv(), WAIT_S)) for _ in range(2)]
+        assert messages[1]["data"]["event_id"] == "r0.0", messages
 
 
 async def test_a_client_that_was_slow_is_told_what_it_missed() -> None:
