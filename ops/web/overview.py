@@ -79,7 +79,7 @@ def _summary(suite: Suite, tally: _Tally, since_ms: int, now_ms: int) -> dict[st
         "last_result_at": utc(tally.last_ms) if tally.last_ms else None,
         "minutes": [
             {"at": utc(minute * MINUTE_MS), **{label: tally.minutes[minute][label] for label in seen}}
-            for minute in range(since_ms // MINUTE_MS + 1, now_ms // MINUTE_MS + 1)
+            for minute in range(since_ms // MINUTE_MS, now_ms // MINUTE_MS + 1)  # with the one that it begins in: the counts add up to the labels
         ],
         "values": [
             {**component, **_described(tally.values[component["name"]], suite.value_max)}

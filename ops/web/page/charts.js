@@ -1,6 +1,6 @@
 // Small charts in plain SVG. Lengths are shares of the drawing, so they fit any width, and each says in words what it shows.
 
-const COLUMNS_MAX = 60;
+const COLUMNS_MAX = 61; // an hour, and the minute that it begins in
 const STEPS_MIN = [1, 2, 5, 10, 15, 30, 60];
 
 /** The best labels last: what needs a look stands on the ground line, where heights compare. */

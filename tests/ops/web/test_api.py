@@ -1,6 +1,7 @@
 """Summaries, results, batches and suites; and what holds for every address."""
 
 import json
+from dataclasses import replace
 from typing import Any
 from urllib.parse import quote
 
@@ -45,7 +46,7 @@ async def test_a_summary_counts_each_result_once_as_it_was_scored_last() -> None
         assert (one["suite"], one["total"], one["labels"]) == ("one", 4, {"Pass": 0, "Review": 1, "Fail": 2, "unscored": 1})
         assert (one["pass_rate"], one["dead_letters"], answer["dead_letters"]) == (0.0, 3, 3)
         assert sum(minute["Fail"] for minute in one["minutes"]) == 2
-        assert len(one["minutes"]) == 60
+        assert (one["minutes"][0]["at"], one["minutes"][-1]["at"], len(one["minutes"])) == ("2027-01-15T07:00:00.000Z", "2027-01-15T08:00:00.000Z", 61)
         assert one["codes"] == [{"code": "broken", "count": 1}, {"code": "too_long", "count": 1}]
         score, loss = one["values"]
         assert (score["name"], score["better"], loss["better"], score["count"]) == ("score", "higher", "lower", 3)
@@ -55,6 +56,15 @@ async def test_a_summary_counts_each_result_once_as_it_was_scored_last() -> None
         assert two["labels"]["Review"] == 1
         assert answer["connection"]["state"] == "live"
         assert answer["position"] == web.hub.id
+
+
+async def test_the_minutes_of_a_summary_add_up_to_its_labels() -> None:
+    async with served() as web:
+        now_ms = int(NOW * 1000)
+        publish(web.hub, *(replace(event(str(number), R0, number), at_ms=now_ms - number * 10_000) for number in range(20)))
+        (one,) = [suite for suite in (await web.get("/v1/summary?minutes=2")).json()["suites"] if suite["suite"] == "one"]
+        assert one["labels"]["Pass"] == 13  # the last two minutes, to the second
+        assert [minute["Pass"] for minute in one["minutes"]] == [3, 6, 4]
 
 
 async def test_the_position_of_a_summary_is_where_a_stream_goes_on() -> None:
