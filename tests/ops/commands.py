@@ -34,6 +34,8 @@ class Commands:
     def __call__(self, *arguments: object, stdin: bytes | None = None, env: dict[str, str] | None = None) -> Ran:
         with self._monkeypatch.context() as patch:
             patch.setattr(sys, "argv", ["touchstone", *map(str, arguments)])
+            # It sets up logging for the whole process, which is pytest's here, and on a stream that is closed after this test.
+            patch.setattr("touchstone.streams.telemetry.logs.configure", lambda _settings: None)
             if stdin is not None:
                 patch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(io.BytesIO(stdin))))
             for name, value in (env or {}).items():
