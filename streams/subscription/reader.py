@@ -141,6 +141,8 @@ class Reader:
         lost: ResetReason | None = None
         if any(ends.get(place, 0) < offset for place, offset in reached.items()):
             lost = "future"
+        elif reached.keys() - begins.keys():  # made anew with fewer partitions, before anything was in those
+            lost = "unknown"
         elif any(begins[place] > offset for place, offset in reached.items()):
             lost = "expired"
         if reached and lost is None:

@@ -3,10 +3,14 @@
 import asyncio
 from typing import Any
 
-from tests.streams.subscription.made import R0, TOPICS, make_hub, record, result_bytes
+import pytest
+from aiokafka import TopicPartition
+
+from tests.streams.subscription.made import P0, R0, TOPICS, make_hub, record, result_bytes
 from touchstone.schemas.settings.house import KafkaSettings, Settings
 from touchstone.streams.subscription.events import EventReader
 from touchstone.streams.subscription.hub import Arrival
+from touchstone.streams.subscription.positions import Positions
 from touchstone.streams.subscription.reader import Reader
 
 WAIT_S = 60
@@ -44,3 +48,28 @@ async def test_a_broker_that_gives_little_at_a_time_does_not_hold_the_service_ba
     await asyncio.gather(reading, return_exceptions=True)
     assert sum(published) == 300
     assert len(published) < 150
+
+
+class Empty:
+    """A broker whose topics have one partition each, and nothing in them."""
+
+    def assign(self, parts: list[Any]) -> None:
+        self.parts = {TopicPartition(topic, 0) for topic in (TOPICS.results, TOPICS.reports)}
+
+    def assignment(self) -> set[TopicPartition]:
+        return self.parts
+
+    def seek(self, part: TopicPartition, offset: int) -> None:
+        assert (part in self.parts, offset) == (True, 0)
+
+
+async def test_topics_that_were_made_anew_with_fewer_partitions_are_begun_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    hub = make_hub()  # has a further partition of the results, in which nothing was
+    reader = Reader(Settings(), hub, EventReader(TOPICS, {}))
+
+    async def bounds() -> tuple[Positions, Positions]:
+        return {R0: 0, P0: 0}, {R0: 0, P0: 0}
+
+    monkeypatch.setattr(reader, "bounds", bounds)
+    await reader._assign(Empty(), [])  # type: ignore[arg-type]
+    assert (hub.positions, hub.lost, hub.generation) == ({R0: 0, P0: 0}, "unknown", 1)
