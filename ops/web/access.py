@@ -90,7 +90,9 @@ class Access:
 
     def _index_of(self, header: str | None) -> int:
         """The number of the token in a header, compared in constant time; -1: none of them."""
-        given = (header or "").encode("utf-8", "replace")
+        scheme, _, rest = (header or "").partition(" ")
+        # The name of the scheme has no case (RFC 9110 §11.1), the token does.
+        given = f"{'Bearer' if scheme.lower() == 'bearer' else scheme} {rest}".encode("utf-8", "replace")
         found = -1
         for index, (token, _) in enumerate(self._tokens):
             if hmac.compare_digest(given, b"Bearer " + token):

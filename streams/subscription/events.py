@@ -4,16 +4,17 @@ import math
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any, cast, get_args
 
 import orjson
 
-from touchstone.schemas.result import ScoreResult
+from touchstone.schemas.result import Label, ScoreResult
 from touchstone.schemas.settings.house import TopicSettings
 from touchstone.scorers.base import Suite, default_group
 from touchstone.streams.subscription.positions import Place
 from touchstone.streams.wire.codec import LEDGER_TYPE, RESULT_TYPE, Record
 
+LABELS = frozenset(get_args(Label))
 RESULTS, REPORTS = "r", "p"
 #: A name or an id that is longer was not written by Touchstone.
 NAME_CHARS_MAX = 512
@@ -117,6 +118,8 @@ class EventReader:
         return None
 
     def _result(self, record: Record, value: bytes, document: Mapping[str, Any]) -> Event:
+        if document["label"] not in LABELS:  # of another writer: the store does not take it either, and no share would add up with it
+            raise ValueError("label")
         suite = _name(document["suite"])
         concern, batch = self._batch(suite, document)
         findings, failures = _entries(document, "findings"), _entries(document, "failures")

@@ -19,6 +19,7 @@ def test_a_token_grants_its_suites() -> None:
     access = Access(TOKENS, 30)
     assert access.by_header("Bearer everything-token-1") == EVERYTHING
     assert access.by_header("Bearer only-one-token-22") == Grant(frozenset({"one"}))
+    assert access.by_header("bearer only-one-token-22") == Grant(frozenset({"one"}))
     assert access.by_token("only-one-token-22") == Grant(frozenset({"one"}))
 
 

@@ -48,6 +48,8 @@ def test_a_ledger_record_is_counted_and_not_sent() -> None:
         result_bytes("a", findings={}),
         result_bytes("a", failures={}),
         result_bytes("a", failures=0),
+        result_bytes("a", label="constructor"),
+        result_bytes("a", label=["Pass"]),
     ],
 )
 def test_a_record_that_is_no_event_is_nothing(value: bytes | None) -> None:
