@@ -60,8 +60,10 @@ class Served:
 
 
 @asynccontextmanager
-async def served(*, suites: tuple[str, ...] = ("one", "two"), past: Any = None, house: Settings | None = None, **settings: Any) -> AsyncIterator[Served]:
-    """The application on a free port of loopback. `house`: settings beside its own."""
+async def served(
+    *, suites: tuple[str, ...] = ("one", "two"), past: Any = None, house: Settings | None = None, straight: bool = True, **settings: Any
+) -> AsyncIterator[Served]:
+    """The application on a free port of loopback. `house`: settings beside its own. `straight`: clients that have taken everything are written to at once."""
     serve = ServeSettings(**({"port": 0} | settings))
     registry = CollectorRegistry()
     hub = Hub(serve, ServeCounts(registry))
@@ -75,7 +77,7 @@ async def served(*, suites: tuple[str, ...] = ("one", "two"), past: Any = None, 
         {name: toy_suite(name) for name in suites},
         registry,
         abort=server.abort,
-        straight=server.straight,
+        straight=server.straight if straight else lambda _: None,
     )
     address = server.listen()
     await server.start(make_app(service, lambda: NOW))
