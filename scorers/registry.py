@@ -19,7 +19,7 @@ def load_suite(name: str) -> Suite:
     points = suite_entry_points()
     if name not in points:
         known = ", ".join(sorted(points)) or "none"
-        raise ConfigError(f"suite {name!r} is not installed (installed: {known}); check --suite, or install the suite's package")
+        raise ConfigError(f"suite {name!r} is not installed (installed: {known}); check its name, or install the suite's package")
     try:
         suite = points[name].load()
     except ImportError as error:
