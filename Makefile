@@ -10,8 +10,8 @@ PYTEST_ARGS ?=
 # Tests that need no broker and no database, as many at a time as there are processors.
 QUICK := not integration and not slow and not chaos and not apache and not postgres
 SIDE_BY_SIDE := -n auto --maxprocesses 4 --dist loadgroup
-# The others start processes and wait for them most of their time, so a few run side by side even on two processors; each process of pytest has its own brokers.
-FEW_SIDE_BY_SIDE := -n 3 --dist worksteal
+# The others start processes and wait for them most of their time, so two run side by side; each process of pytest has its own brokers.
+FEW_SIDE_BY_SIDE := -n 2 --dist worksteal
 BENCH_ARGS ?=
 comma := ,
 

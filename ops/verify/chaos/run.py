@@ -80,6 +80,8 @@ class Run:
             "TOUCHSTONE_WORKER_REBALANCE_TIMEOUT_S": "8",
             "TOUCHSTONE_WORKER_COMMIT_INTERVAL_S": "0.3",
             "TOUCHSTONE_WORKER_RETRY_BACKOFF_MAX_S": "1",
+            # A worker that stalls is ended by its own watchdog and started again: part of what is promised, only sooner than in production.
+            "TOUCHSTONE_WORKER_STALL_TIMEOUT_S": "60",
             "TOUCHSTONE_PROJECTOR_REPORT_INTERVAL_S": "0.5",
         }
         self.field = Field(grounds, folder, f"chaos-{uuid.uuid4().hex[:10]}", knobs | scenario.knobs)

@@ -5,14 +5,30 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaException, Producer, TopicPartition
+from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, Producer, TopicPartition
 
 from touchstone.ops.verify.chaos.plan import Plan
 
 READ_STALL_S = 60.0
+#: What a broker answers that has just lost a partition, or does not know its leader yet.
+LEADERLESS = frozenset({KafkaError.NOT_LEADER_FOR_PARTITION, KafkaError.LEADER_NOT_AVAILABLE, KafkaError._TRANSPORT, KafkaError._TIMED_OUT})  # noqa: SLF001 -- its public names
 TICK_S = 0.02
 #: Quiet, and quick to find a new leader: by itself librdkafka looks for one every five minutes.
 _CLIENT = {"log_level": 0, "topic.metadata.refresh.interval.ms": 1000, "reconnect.backoff.max.ms": 1000}
+
+
+def _end(consumer: Consumer, partition: TopicPartition) -> int:
+    """The end of a partition; asked again while its leader is being chosen."""
+    deadline = time.monotonic() + READ_STALL_S
+    while True:
+        try:
+            return int(consumer.get_watermark_offsets(partition, timeout=10)[1])
+        except KafkaException as error:
+            if not error.args[0].retriable() and error.args[0].code() not in LEADERLESS:
+                raise
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.2)
 
 
 def read_all(bootstrap_servers: str, topic: str, partitions: int) -> Iterator[Any]:
@@ -21,7 +37,7 @@ def read_all(bootstrap_servers: str, topic: str, partitions: int) -> Iterator[An
         {"bootstrap.servers": bootstrap_servers, "group.id": "chaos-witness", "enable.auto.commit": False, "fetch.message.max.bytes": 16_000_000, **_CLIENT}
     )
     try:
-        ends = {number: consumer.get_watermark_offsets(TopicPartition(topic, number), timeout=10)[1] for number in range(partitions)}
+        ends = {number: _end(consumer, TopicPartition(topic, number)) for number in range(partitions)}
         left = {number for number, end in ends.items() if end}
         consumer.assign([TopicPartition(topic, number, OFFSET_BEGINNING) for number in left])
         moved_at = time.monotonic()
