@@ -199,8 +199,8 @@ def _own_environment(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("_own_environment")
 async def test_every_query_of_every_page_and_rule_has_an_answer_in_a_real_run(tmp_path: Path) -> None:
     parts, left_out = choose_parts(os.environ)
-    if cannot := [told for told in left_out if "brings no samples" not in told]:
-        pytest.skip(f"not every suite can run here: {cannot}")
+    if left_out:
+        pytest.skip(f"not every suite can run here: {left_out}")
     names = [part.suite.name for part in parts]
     env = {"TOUCHSTONE_PROJECTOR_QUIET_S": "3"}
     for part in parts:
