@@ -11,7 +11,7 @@ from touchstone.ops.json_documents import read_text
 from touchstone.schemas.settings.house import KafkaSettings, Settings
 from touchstone.scorers.base import ConfigError
 from touchstone.scorers.judges.settings import check_names, judge_names
-from touchstone.scorers.settings import COMMAND_LINE, IN_A_FILE, Key, Layer, environment, in_files, merged, nested, settled, variables
+from touchstone.scorers.settings import COMMAND_LINE, IN_A_FILE, Key, Layer, environment, in_files, merged, nested, settled, text_of, variables
 
 DOCUMENT_NAME = "touchstone.toml"
 PREFIX = "TOUCHSTONE_"
@@ -62,7 +62,7 @@ def _layers(overrides: Mapping[str, Any] | None, env: Mapping[str, str], documen
     check_names(env)
     return [
         *_document(env, document),
-        *environment(env, Settings, VARIABLES, PREFIX, ignored=NOT_SETTINGS, verbatim=True, read_file=lambda path: Path(path).read_text(encoding="utf-8")),
+        *environment(env, Settings, VARIABLES, PREFIX, ignored=NOT_SETTINGS, verbatim=True, read_file=text_of),
         *((nested(tuple(dotted.split(".")), value), COMMAND_LINE) for dotted, value in (overrides or {}).items() if value is not None),
     ]
 

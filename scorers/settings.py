@@ -1,7 +1,7 @@
 """The settings engine: merges layers of mappings into one validated model, and reports a mistake with the name of its source.
 
-It reads no file and no process environment itself: both are given to it. Touchstone's own settings and those
-of every suite are made here, so they follow the same rules:
+It reads no document and no process environment itself: both are given to it, and so is what
+reads a file that a variable names (`text_of`). Touchstone's own settings and those of every suite are made here, so they follow the same rules:
 
 * a later layer overrides an earlier one, key by key;
 * an unknown key or variable is refused, because it is a typing mistake that would otherwise be ignored;
@@ -117,6 +117,11 @@ def environment(
         yield nested(key, [part.strip() for part in text.split(",")] if _is_sequence(model, key) else text), name
 
 
+def text_of(path: str) -> str:
+    """The text of a file that a variable names: what `read_file` is for most suites. Raises `OSError`, `UnicodeDecodeError`."""
+    return Path(path).expanduser().read_text(encoding="utf-8")
+
+
 def in_files(model: type[BaseModel], known: Mapping[str, Key]) -> dict[str, str]:
     """`NAME_FILE`, which names a file that holds the value → `NAME`, for every variable whose value is not itself a path."""
     return {name + IN_A_FILE: name for name, key in known.items() if name + IN_A_FILE not in known and _kind(model, key) is not Path}
@@ -198,10 +203,10 @@ def _known_keys(key: Key, model: type[BaseModel]) -> str:
 def _keys(model: type[BaseModel], names: Key = (), above: Key = ()) -> Iterator[tuple[Key, Key]]:
     """Every setting of a model that one line of text can set: the names of its fields, and its key in the document."""
     for name, info in model.model_fields.items():
-        path, key, kind = (*names, name), (*above, info.alias or name), _bare(info.annotation)
+        path, key, kind = (*names, name), (*above, info.alias or name), bare_type(info.annotation)
         if _is_model(kind):
             yield from _keys(kind, path, key)
-        elif get_origin(kind) is not dict and not any(_is_model(_bare(part)) for part in get_args(kind)):
+        elif get_origin(kind) is not dict and not any(_is_model(bare_type(part)) for part in get_args(kind)):
             yield path, key
 
 
@@ -213,23 +218,23 @@ def _is_sequence(model: type[BaseModel], key: Key) -> bool:
 def _kind(kind: Any, key: Key) -> Any:
     """The type at the end of a key, through sections, mappings and sequences; None where there is no such key."""
     for step in key:
-        kind = _bare(kind)
+        kind = bare_type(kind)
         if _is_model(kind):
             kind = next((info.annotation for name, info in kind.model_fields.items() if step in {name, info.alias}), None)
         elif get_origin(kind) is dict:
             kind = get_args(kind)[1]
         else:
             kind = next(iter(get_args(kind)), None)
-    return _bare(kind)
+    return bare_type(kind)
 
 
-def _bare(kind: Any) -> Any:
+def bare_type(kind: Any) -> Any:
     """A type without its annotations and without `| None`."""
     if get_origin(kind) is Annotated:
-        return _bare(get_args(kind)[0])
+        return bare_type(get_args(kind)[0])
     if get_origin(kind) in {Union, types.UnionType}:
         rest = [part for part in get_args(kind) if part is not type(None)]
-        return _bare(rest[0]) if len(rest) == 1 else kind
+        return bare_type(rest[0]) if len(rest) == 1 else kind
     return kind
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from touchstone.ops.evaluation.items import Item
+from touchstone.ops.json_documents import read_bounded
 from touchstone.scorers.base import ConfigError
 
 COLUMN: Final = "prompt"
@@ -33,13 +34,7 @@ def read_prompts(path: Path) -> tuple[Item, ...]:
 
 
 def _text(path: Path) -> str:
-    try:
-        with path.open("rb") as stream:
-            data = stream.read(FILE_BYTES_MAX + 1)
-    except OSError as error:
-        raise ConfigError(f"{path}: cannot be read ({error.strerror}); check --prompts-file") from None
-    if len(data) > FILE_BYTES_MAX:
-        raise ConfigError(f"{path}: larger than {FILE_BYTES_MAX >> 20} MiB; split the file")
+    data = read_bounded(path, FILE_BYTES_MAX, mend="check --prompts-file", too_large="split the file")
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:

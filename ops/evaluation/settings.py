@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 from pydantic import Field, SecretStr, field_validator, model_validator
 
 from touchstone.schemas.settings.house import LOOPBACK, Section
-from touchstone.scorers.settings import Resolver
+from touchstone.scorers.settings import Resolver, text_of
 
 DOCUMENT_NAME = "eval.config.json"
 ENV_PREFIX = "EVAL_SYSTEM_"
@@ -72,11 +72,7 @@ class SystemSettings(Section):
         return path
 
 
-def _text(path: str) -> str:
-    return Path(path).expanduser().read_text(encoding="utf-8")
-
-
-resolve = Resolver(SystemSettings, ENV_PREFIX, DOCUMENT_NAME, read_file=_text)
+resolve = Resolver(SystemSettings, ENV_PREFIX, DOCUMENT_NAME, read_file=text_of)
 
 
 def system_override(system: str) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
+from touchstone.ops.json_documents import read_bounded
 from touchstone.ops.reports.comparing import Reported
 from touchstone.schemas.reports.suite import CaseDocument, SuiteReportDocument, ViewDocument
 from touchstone.scorers.base import ConfigError, Suite
@@ -23,13 +24,13 @@ def read_report(path: Path, suite: Suite) -> Reported:
     form = report_type(suite)
     if form is Any:
         raise ConfigError(f"--against {path}: the JSON reports of {suite.name} have a form of their own that the suite does not declare (report_model)")
-    try:
-        with path.open("rb") as stream:
-            text = stream.read(REPORT_BYTES_MAX + 1)
-    except OSError as error:
-        raise ConfigError(f"--against {path}: cannot be read ({error.strerror}); name a report that was written with --format json") from None
-    if len(text) > REPORT_BYTES_MAX:
-        raise ConfigError(f"--against {path}: is larger than {REPORT_BYTES_MAX // 1024**2} MiB; compare smaller reports, or batches in the store")
+    text = read_bounded(
+        path,
+        REPORT_BYTES_MAX,
+        named="--against ",
+        mend="name a report that was written with --format json",
+        too_large="compare smaller reports, or batches in the store",
+    )
     try:
         document = TypeAdapter(form).validate_json(text)
     except ValidationError:

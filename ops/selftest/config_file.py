@@ -7,13 +7,14 @@ import types
 from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
-from typing import Annotated, Any, Final, Union, get_args, get_origin
+from typing import Any, Final, Union, get_args, get_origin
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from touchstone.ops.json_documents import read_text
 from touchstone.scorers.base import ConfigError
 from touchstone.scorers.selftest.settings import HttpSystem, KafkaSystem, PythonSystem, SelftestSettings, SystemSettings
+from touchstone.scorers.settings import bare_type
 
 DEFAULT_PATH: Final = Path("config/selftest.yaml")
 #: More is no configuration, and would only take time.
@@ -179,7 +180,7 @@ def _suggested(loc: Path_) -> str:
 def _model_at(kind: Any, path: Path_) -> type[BaseModel] | None:
     """The model that a place of the file is checked against."""
     for step in path:
-        kind = _bare(kind)
+        kind = bare_type(kind)
         if isinstance(kind, type) and issubclass(kind, BaseModel):
             info = kind.model_fields.get(step)
             kind = info.annotation if info is not None else None
@@ -187,15 +188,5 @@ def _model_at(kind: Any, path: Path_) -> type[BaseModel] | None:
             kind = _ADAPTERS.get(step)
         else:
             kind = next(iter(get_args(kind)), None)
-    kind = _bare(kind)
+    kind = bare_type(kind)
     return kind if isinstance(kind, type) and issubclass(kind, BaseModel) else None
-
-
-def _bare(kind: Any) -> Any:
-    """A type without annotations and without None."""
-    if get_origin(kind) is Annotated:
-        return _bare(get_args(kind)[0])
-    if get_origin(kind) in {Union, types.UnionType}:
-        rest = [part for part in get_args(kind) if part is not type(None)]
-        return _bare(rest[0]) if len(rest) == 1 else kind
-    return kind

@@ -12,6 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
 
+from touchstone.ops.json_documents import read_bounded
 from touchstone.ops.reports.files import check_directory, write_whole
 from touchstone.ops.selftest.layout import markdown
 from touchstone.schemas.reports.selftest import SelftestCase, SelftestReport
@@ -120,13 +121,7 @@ def open_system(settings: SelftestSettings, kafka: Callable[[KafkaSystem], Kafka
 
 def read_replay(path: Path) -> Replay:
     """An earlier run from its JSON report. Raises `ConfigError`."""
-    try:
-        with path.open("rb") as stream:
-            data = stream.read(REPLAY_BYTES_MAX + 1)
-    except OSError as error:
-        raise ConfigError(f"{path}: cannot be read ({error.strerror}); check --replay") from None
-    if len(data) > REPLAY_BYTES_MAX:
-        raise ConfigError(f"{path}: larger than {REPLAY_BYTES_MAX} bytes; this is no self-test report")
+    data = read_bounded(path, REPLAY_BYTES_MAX, mend="check --replay", too_large="this is no self-test report")
     try:
         document: Any = json.loads(data)
         settings = SelftestSettings.model_validate_json(json.dumps(dict(document["config"].items())))

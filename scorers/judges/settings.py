@@ -11,7 +11,7 @@ from pydantic import BaseModel, BeforeValidator, Field, SecretStr, field_validat
 
 from touchstone.schemas.settings.house import LOOPBACK, Seconds, Section
 from touchstone.scorers.judges.asking import Prompt
-from touchstone.scorers.settings import Key, Resolver, environment, in_files, variables
+from touchstone.scorers.settings import Key, Resolver, environment, in_files, text_of, variables
 
 PREFIX = "TOUCHSTONE_JUDGE_"
 OPENAI_URL = "https://api.openai.com/v1"
@@ -153,15 +153,10 @@ def resolver(model: type[ModelT], prefix: str, document_name: str, own: Mapping[
 
     `model`: has a field `section: JudgeSettings`. `own`: the suite's variables, by default those of its fields.
     """
-    return Resolver(model, prefix, document_name, {**judge_variables(section), **(variables(model, prefix) if own is None else own)}, _text)
+    return Resolver(model, prefix, document_name, {**judge_variables(section), **(variables(model, prefix) if own is None else own)}, text_of)
 
 
 def fingerprint(settings: JudgeSettings, prompts: Iterable[Prompt] = ()) -> dict[str, Any]:
     """The part that changes verdicts: the model, how it is asked, and the prompts; never a key, a URL, a limit or a price."""
     asked = settings.model_dump(mode="json", include={"model", "temperature", "seed", "max_tokens", "structured"})
     return asked | {"prompts": {prompt.name: prompt.digest for prompt in sorted(prompts, key=lambda prompt: prompt.name)}}
-
-
-def _text(path: str) -> str:
-    """The text of a file that a variable names."""
-    return Path(path).expanduser().read_text(encoding="utf-8")

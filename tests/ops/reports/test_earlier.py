@@ -138,7 +138,7 @@ def test_a_file_that_is_not_there_is_refused_by_its_name(tmp_path: Path) -> None
 
 def test_a_report_past_the_bound_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(earlier, "REPORT_BYTES_MAX", 10)
-    with pytest.raises(ConfigError, match="is larger than"):
+    with pytest.raises(ConfigError, match="larger than 10 bytes"):
         read_report(written(tmp_path / "x.json", SUITE, report_of([])), SUITE)
 
 
