@@ -199,10 +199,12 @@ def _own_environment(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("_own_environment")
 async def test_every_query_of_every_page_and_rule_has_an_answer_in_a_real_run(tmp_path: Path) -> None:
     parts, left_out = choose_parts(os.environ)
-    if left_out:
-        pytest.skip(f"not every suite can run here: {left_out}")
+    # A suite without samples has nothing to be sent here; its metrics have the names of the others'.
+    if cannot := [told for told in left_out if "brings no samples" not in told]:
+        pytest.skip(f"not every suite can run here: {cannot}")
     names = [part.suite.name for part in parts]
-    env = {"TOUCHSTONE_PROJECTOR_QUIET_S": "3"}
+    # The samples come round again and again: were their texts remembered, nothing would be tokenized after the first scrape.
+    env = {"TOUCHSTONE_PROJECTOR_QUIET_S": "3", "SUMMARY_LOSS_ENGINES_TEXT_CACHE_ITEMS": "1"}
     for part in parts:
         env |= part.samples.env
     (tmp_path / "empty.toml").touch()
