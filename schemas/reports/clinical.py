@@ -7,7 +7,7 @@ from pydantic import ConfigDict, Field, FiniteFloat
 from touchstone.schemas.base import Outbound
 from touchstone.schemas.reports.fields import Count, Ratio
 from touchstone.schemas.reports.intervals import Interval
-from touchstone.schemas.result import Finding, Label, NotChecked
+from touchstone.schemas.result import Finding, Label, NotChecked, Severity
 from touchstone.schemas.trace import ClinicalFormat
 
 #: What a file can be: a document of one format, or a trace that holds documents of several.
@@ -23,7 +23,7 @@ class ClinicalEntry(Outbound):
     `valid`: whether it keeps every rule of its standard that a conformant document must keep, whatever its score; None where no rule
     was applied. `rules_fired`: group of rules → how many times one was evaluated. `checks`: check → score. In a trace, the names of both
     begin with the place of the document (`outputs.fhir/structure`), as the paths of its findings do. `findings_dropped`: findings
-    beyond the bound of one file.
+    beyond the bound of one file. `finding_counts`: code → severity → findings, those beyond the bound too.
     """
 
     file: str
@@ -37,6 +37,7 @@ class ClinicalEntry(Outbound):
     not_checked: tuple[NotChecked, ...] = ()
     checks: dict[str, FiniteFloat] = Field(default_factory=dict)
     findings_dropped: Count = 0
+    finding_counts: dict[str, dict[Severity, Count]] = Field(default_factory=dict)
 
 
 class WrittenFinding(Finding):

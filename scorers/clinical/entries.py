@@ -10,14 +10,17 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from touchstone.schemas.reports.clinical import ClinicalEntry, FileFormat, JudgedFile, Outcome
-from touchstone.schemas.result import FileRef, Finding, Label, NotChecked, Problem, ScoreResult, Source, place_of
+from touchstone.schemas.result import FileRef, Finding, Label, NotChecked, Problem, ScoreResult, Severity, Source, place_of
 from touchstone.schemas.trace import CLINICAL_FORMATS
 from touchstone.scorers.base import ConfigError
 from touchstone.scorers.clinical.reading import ONLY, UNRECOGNISED, trace_id_of
+from touchstone.scorers.clinical.report import Report
 from touchstone.scorers.clinical.settings import ClinicalSettings
 
 #: Findings of one file that are listed; the rest is counted.
 FINDINGS_MAX: Final = 1_000
+#: In the details: code → severity → how many findings there are, told or not.
+FINDING_COUNTS: Final = "finding_counts"
 NOTHING_SCORED: Final = ("format", "terminology", "clinical")
 _GRAVEST_FIRST: Final = {"critical": 0, "major": 1, "minor": 2, "info": 3}
 _WORST_FIRST: Final[tuple[Label, ...]] = ("Fail", "unscored", "Warn", "Review", "Pass")
@@ -69,8 +72,23 @@ def of_event(result: ScoreResult) -> JudgedFile:
         not_checked=failures + in_order(result.not_checked),
         checks={f"{one['path']}/{name}": score for one in documents for name, score in one["checks"].items()},
         findings_dropped=result.details.get("findings_dropped", 0),
+        finding_counts=_counts_of(result),
     )
     return JudgedFile(entry=entry, outcome="unvalidated" if result.label == "unscored" else "validated", duration_s=_seconds(result))
+
+
+def by_code(counts: Mapping[tuple[str, Severity], int]) -> dict[str, dict[Severity, int]]:
+    """Code → severity → findings, by code."""
+    told: dict[str, dict[Severity, int]] = {}
+    for (code, severity), times in sorted(counts.items()):
+        told.setdefault(code, {})[severity] = times
+    return told
+
+
+def _counts_of(result: ScoreResult) -> dict[str, dict[Severity, int]]:
+    """The true totals of a result; one that was scored before they were kept has those of the findings that it lists."""
+    counts: dict[str, dict[Severity, int]] | None = result.details.get(FINDING_COUNTS)
+    return by_code(Counter((finding.code, finding.severity) for finding in result.findings)) if counts is None else counts
 
 
 def in_order(skipped: Iterable[NotChecked]) -> tuple[NotChecked, ...]:
@@ -108,6 +126,7 @@ def _of_document(result: ScoreResult) -> JudgedFile:
         not_checked=in_order(result.not_checked),
         checks=one["checks"],
         findings_dropped=one["findings_dropped"],
+        finding_counts=_counts_of(result),
     )
     return JudgedFile(entry=entry, outcome="unvalidated" if entry.label == "unscored" else "validated", duration_s=_seconds(result))
 
@@ -157,8 +176,9 @@ class _Merged:
         self._checks: dict[str, list[float]] = {}
         self._rules: Counter[str] = Counter()
         self._missing: dict[str, None] = {}
-        self._findings: list[Finding] = []
-        self._dropped = 0
+        self._report = Report(findings_max=FINDINGS_MAX)
+        self._counts: Counter[tuple[str, Severity]] = Counter()
+        self._beyond = 0
         self._not_checked: dict[NotChecked, None] = {}
         self._valid: set[bool | None] = set()
         self._only_others = True
@@ -191,7 +211,8 @@ class _Merged:
         others = any(skipped.check in CLINICAL_FORMATS and skipped.check not in self._settings.formats for skipped in result.not_checked)
         self._only_others = self._only_others and bool(result.failures) and others
         self._valid.add(result.details.get("valid"))
-        self._dropped += result.details.get("findings_dropped", 0)
+        self._beyond += result.details.get("findings_dropped", 0)
+        self._counts.update({(code, severity): times for code, told in _counts_of(result).items() for severity, times in told.items()})
         for one in result.details.get("documents", ()):
             _append(self._checks, {f"{one['path']}/{name}": score for name, score in one["checks"].items()})
             self._rules.update({f"{one['path']}/{name}": times for name, times in one["rules_fired"].items()})
@@ -204,7 +225,9 @@ class _Merged:
         self._valid.add(None)
         self._missing |= dict.fromkeys(NOTHING_SCORED)
         self._only_others = False
-        self._tell(prefix, problem.findings or [Finding(severity="critical", code="trace.field", path="trace", message=problem.what)])
+        findings = problem.findings or (Finding(severity="critical", code="trace.field", path="trace", message=problem.what),)
+        self._tell(prefix, findings)
+        self._counts.update((finding.code, finding.severity) for finding in findings)
 
     def judged(self) -> JudgedFile:
         """The entry of the file."""
@@ -218,11 +241,12 @@ class _Merged:
             valid=False if False in self._valid else None if None in self._valid or not self._valid else True,
             scores=_means(self._values),
             components_missing=tuple(self._missing),
-            findings=_gravest_first(self._findings),
+            findings=_gravest_first(self._report.findings),
             rules_fired=dict(self._rules),
             not_checked=in_order(self._not_checked),
             checks=_means(self._checks),
-            findings_dropped=self._dropped,
+            findings_dropped=self._beyond + self._report.dropped,
+            finding_counts=by_code(self._counts),
         )
         outcome: Outcome = "passed_over" if self._only_others else "unvalidated" if label == "unscored" else "validated"
         return JudgedFile(entry=entry, outcome=outcome, duration_s=self._duration_s)
@@ -236,11 +260,7 @@ class _Merged:
         return "the trace has no document in a format that was asked for"
 
     def _tell(self, prefix: str, findings: Iterable[Finding]) -> None:
-        for finding in findings:
-            if len(self._findings) < FINDINGS_MAX:
-                self._findings.append(finding_at(finding, f"{prefix}{finding.path}") if prefix else finding)
-            else:
-                self._dropped += 1
+        self._report.add(*(finding_at(finding, f"{prefix}{finding.path}") if prefix else finding for finding in findings))
 
     def _leave_out(self, skipped: Iterable[NotChecked]) -> None:
         for one in skipped:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
@@ -38,14 +38,16 @@ class Report:
 
     `rules_fired`: group of rules → how many times one of them was evaluated; all zero means that nothing was validated, which is
     never a pass. `beyond`: findings that were counted and not kept, by code and severity; scores and verdicts go by `counts`, which
-    holds them too, so that a bound on the findings kept never changes the verdict.
+    holds them too, so that a bound on the findings kept never changes the verdict. `findings_max`: how many are kept.
     """
 
     findings: list[Finding] = field(default_factory=list)
     rules_fired: Counter[str] = field(default_factory=Counter)
     not_checked: list[NotChecked] = field(default_factory=list)
     beyond: Counter[tuple[str, Severity]] = field(default_factory=Counter)
-    _all_grave: bool = False
+    findings_max: int = FINDINGS_MAX
+    _codes: Counter[str] | None = field(default=None, compare=False, repr=False)
+    _settled: bool = field(default=False, compare=False, repr=False)
     _told: set[tuple[str, str, str, str]] = field(default_factory=set, compare=False, repr=False)
 
     @property
@@ -67,18 +69,21 @@ class Report:
         return counted
 
     def add(self, *found: Finding) -> None:
-        """Keep findings, up to the bound; beyond it a severe finding replaces a milder one. Equal findings of two rules count once."""
+        """Keep findings, up to the bound. Equal findings of two rules count once.
+
+        Beyond the bound a code that was not met before, and then a severe finding, takes the place of a milder one whose code stands elsewhere: the bound never
+        hides a check that failed.
+        """
         for finding in found:
             told = (finding.severity, finding.code, finding.path, finding.message)
             # A name that cannot be shown is ? in a path, so two equal paths may be of two places.
             if told in self._told and "?" not in finding.path:
                 continue
-            if len(self.findings) < FINDINGS_MAX:
+            if len(self.findings) < self.findings_max:
                 self.findings.append(finding)
                 self._told.add(told)
-            elif finding.severity in GRAVE and not self._all_grave and (place := self._mildest()) is not None:
-                self.drop(self.findings[place].code, self.findings[place].severity)
-                self.findings[place] = finding
+            elif self.may_keep(finding.code, finding.severity) and (place := self._place_for(finding)) is not None:
+                self._replace(place, finding)
                 self._told.add(told)
             else:
                 self.drop(finding.code, finding.severity)
@@ -87,13 +92,36 @@ class Report:
         """Count a finding that is not kept."""
         self.beyond[code, severity] += 1
 
-    def _mildest(self) -> int | None:
-        """The place of the last information, else of the last minor finding."""
-        places = {finding.severity: place for place, finding in enumerate(self.findings)}
-        found = places.get("info", places.get("minor"))
-        # Only severe ones come in, so this answer stays the same.
-        self._all_grave = found is None
-        return found
+    def may_keep(self, code: str, severity: Severity) -> bool:
+        """Whether a finding could still be kept; where not, it need not be made."""
+        if len(self.findings) < self.findings_max:
+            return True
+        return code not in self._kept_codes() or (severity in GRAVE and not self._settled)
+
+    def _kept_codes(self) -> Counter[str]:
+        """How often each code is kept. Only a full report asks, and from then on findings are only replaced."""
+        if self._codes is None:
+            self._codes = Counter(finding.code for finding in self.findings)
+        return self._codes
+
+    def _place_for(self, finding: Finding) -> int | None:
+        """The place that a new finding may take: the last of the mildest whose code stays told without it. A severe one gives way to an untold code alone."""
+        codes = self._kept_codes()
+        places = {one.severity: place for place, one in enumerate(self.findings) if codes[one.code] > 1}
+        mild = places.get("info", places.get("minor"))
+        if finding.code not in codes:
+            return mild if mild is not None else places.get("major", places.get("critical"))
+        # Severe findings keep their places, so that this answer stays the same.
+        self._settled = mild is None
+        return mild
+
+    def _replace(self, place: int, finding: Finding) -> None:
+        """Put a finding in the place of another, which is counted."""
+        codes, old = self._kept_codes(), self.findings[place]
+        self.drop(old.code, old.severity)
+        codes[old.code] -= 1
+        codes[finding.code] += 1
+        self.findings[place] = finding
 
     def fired(self, group: str, times: int = 1) -> None:
         """Count evaluated rules."""
@@ -104,3 +132,20 @@ class Report:
         skipped = NotChecked(check=check, reason=reason)
         if skipped not in self.not_checked:
             self.not_checked.append(skipped)
+
+
+def bounded(findings: Sequence[Finding], most: int) -> list[Finding]:
+    """The gravest `most` of some findings in their order, at least one of each code where that many codes fit."""
+    if len(findings) <= most:
+        return list(findings)
+    ranks = {"critical": 0, "major": 1, "minor": 2, "info": 3}
+    ordered = sorted(range(len(findings)), key=lambda place: ranks[findings[place].severity])
+    first: dict[str, int] = {}
+    for place in ordered:
+        first.setdefault(findings[place].code, place)
+    chosen = set(list(first.values())[:most])
+    for place in ordered:
+        if len(chosen) == most:
+            break
+        chosen.add(place)
+    return [findings[place] for place in sorted(chosen)]

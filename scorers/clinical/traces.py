@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from touchstone.schemas.result import Failure, Finding, Label, NotChecked, Scorecard
+from touchstone.schemas.result import Failure, Finding, Label, NotChecked, Scorecard, Severity
 from touchstone.schemas.trace import CLINICAL_FORMATS, ClinicalFormat, ProductionTrace
 from touchstone.scorers.clinical.checks.scores import Dimension, has_critical, label_of, overall_score
 from touchstone.scorers.clinical.documents import DocumentValidator, Validated, as_bytes, sniff
-from touchstone.scorers.clinical.entries import finding_at, in_order
+from touchstone.scorers.clinical.entries import FINDING_COUNTS, by_code, finding_at, in_order
+from touchstone.scorers.clinical.report import bounded
 from touchstone.scorers.clinical.settings import ClinicalSettings, Limits
 
 _GRAVEST_FIRST: Final = {"critical": 0, "major": 1, "minor": 2, "info": 3}
@@ -72,6 +74,7 @@ def judge_trace(trace: ProductionTrace, validator: DocumentValidator, settings: 
             "documents_total": len(every),
             "valid": _valid(validated),
             LABEL_MAX: label_max,
+            FINDING_COUNTS: _counts(validated),
             "findings_dropped": sum(one.report.total for one in validated) - len(findings),
         },
         attributes=_attributes(trace),
@@ -125,14 +128,20 @@ def _label_max(validated: Sequence[Validated]) -> Label:
 
 
 def _findings(every: Iterable[tuple[str, Validated]], limits: Limits) -> tuple[Finding, ...]:
+    """The gravest of each document, and of all; at least one of each code."""
     told: list[Finding] = []
     for place, one in every:
         gravest_first = sorted(one.report.findings, key=lambda finding: _GRAVEST_FIRST[finding.severity])
-        told += [finding_at(finding, f"{place}/{finding.path}".removesuffix("/")) for finding in gravest_first[: limits.findings_max]]
-    if len(told) > FINDINGS_MAX:
-        kept = sorted(range(len(told)), key=lambda number: _GRAVEST_FIRST[told[number].severity])[:FINDINGS_MAX]
-        told = [told[number] for number in sorted(kept)]
-    return tuple(told)
+        told += [finding_at(finding, f"{place}/{finding.path}".removesuffix("/")) for finding in bounded(gravest_first, limits.findings_max)]
+    return tuple(bounded(told, FINDINGS_MAX))
+
+
+def _counts(validated: Iterable[Validated]) -> dict[str, dict[Severity, int]]:
+    """How many findings there are of each code and severity, kept or not."""
+    counts: Counter[tuple[str, Severity]] = Counter()
+    for one in validated:
+        counts.update(one.report.counts())
+    return by_code(counts)
 
 
 def _valid(validated: Iterable[Validated]) -> bool | None:

@@ -7,8 +7,9 @@ from hypothesis import strategies as st
 
 from touchstone.schemas.result import Finding, Severity
 from touchstone.scorers.clinical import validate_document
-from touchstone.scorers.clinical.report import FINDINGS_MAX, Report
+from touchstone.scorers.clinical.report import FINDINGS_MAX, Report, bounded
 
+BOUNDED: list[tuple[Severity, str]] = [("minor", "a"), ("major", "a"), ("info", "b"), ("minor", "a"), ("major", "c")]
 HEADER = (
     "MSH|^~\\&|A^1.2.3^ISO|B|C|D|20240101120000+0000||ORU^R01^ORU_R01|1|T|2.5.1\rPID|1||1^^^A&1.2.3&ISO^MR||Doe^Jo^^^^^L||19800229|F\r"
     "OBR|1||1^LAB|24323-8^Panel^LN|||20240101120000+0000|||||||||||||||20240101120000+0000|||F\r"
@@ -52,8 +53,10 @@ def test_every_finding_is_counted_and_the_grave_ones_are_kept(severities: list[S
     report = report_of(severities)
     assert {severity: times for (_, severity), times in report.counts().items()} == {one: severities.count(one) for one in set(severities)}
     assert report.total == len(severities) == len(report.findings) + report.dropped
+    assert {finding.code for finding in report.findings} == {f"structure.{one}" for one in severities}
     grave = sum(one in {"critical", "major"} for one in severities)
-    assert sum(finding.severity in {"critical", "major"} for finding in report.findings) == min(grave, FINDINGS_MAX)
+    milder = len({one for one in severities if one in {"minor", "info"}})
+    assert sum(finding.severity in {"critical", "major"} for finding in report.findings) >= min(grave, FINDINGS_MAX - milder)
 
 
 def test_what_two_rules_say_in_the_same_words_counts_once() -> None:
@@ -63,3 +66,23 @@ def test_what_two_rules_say_in_the_same_words_counts_once() -> None:
 
     assert report.findings == [said, said.model_copy(update={"path": "q"})]
     assert report.counts() == {("structure.x", "major"): 2}
+
+
+def test_a_bound_never_hides_the_only_finding_of_a_check() -> None:
+    many = [Finding(severity="major", code="structure.many", path=f"p[{place}]", message="m") for place in range(2 * FINDINGS_MAX)]
+    rare = [Finding(severity=severity, code=f"texts.{severity}", path="q", message="m") for severity in ("info", "minor", "critical")]
+    report = Report()
+    report.add(*many, *rare)
+    assert [finding.code for finding in report.findings if finding.path == "q"] == [finding.code for finding in reversed(rare)]
+    assert report.counts()["structure.many", "major"] == 2 * FINDINGS_MAX
+
+
+def test_the_rarest_code_of_a_message_is_told_beyond_the_bound_in_hl7v2() -> None:
+    validated = validate_document(HEADER + "".join(observation(number) for number in range(1, 700)) + "ZZZ|1\rOBX|700|XX|1^a^LN|1|1||||||F\r")
+    assert {code for code, _ in validated.report.counts()} == {finding.code for finding in validated.report.findings}
+
+
+def test_a_choice_of_findings_keeps_each_code_and_then_the_gravest() -> None:
+    found = [Finding(severity=severity, code=code, path=str(place), message="m") for place, (severity, code) in enumerate(BOUNDED)]
+    assert [finding.path for finding in bounded(found, 3)] == ["1", "2", "4"]
+    assert bounded(found, 9) == found

@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from touchstone.schemas.result import Finding, NotChecked, Severity
-from touchstone.scorers.clinical.report import FINDINGS_MAX, GRAVE, Context, Report
+from touchstone.scorers.clinical.report import FINDINGS_MAX, Context, Report
 
 
 class Problem(NamedTuple):
@@ -47,8 +47,8 @@ class Notes:
             report.findings.append(_finding(severity, code, self.prefix + path, message, suggestion))
 
     def _beyond(self, severity: Severity, code: str, path: str, message: str, suggestion: str | None, value: object) -> None:
-        """Count a finding beyond the bound; a grave one is made, for it may take a milder one's place."""
-        if severity in GRAVE:
+        """Count a finding beyond the bound; one that may take a milder one's place is made."""
+        if self.report.may_keep(code, severity):
             self.report.add(self.context.finding(severity, code, self.prefix + path, message, suggestion=suggestion, value=value))
         else:
             self.report.drop(code, severity)
