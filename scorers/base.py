@@ -20,12 +20,14 @@ COLUMNS_MAX = 4
 class Unavailable(Exception):
     """Something outside the scorer (a model, a service) does not work now: nothing is acknowledged, and the caller backs off and asks again.
 
-    `code` is a stable short name, fit for a metric label; the exception never carries payload text.
+    `code` is a stable short name, fit for a metric label; the exception never carries payload text. `card`: what the case comes to without it, for those who
+    cannot wait, as with files; a worker waits all the same. Without one such a case is unscored.
     """
 
-    def __init__(self, code: str) -> None:
+    def __init__(self, code: str, card: Scorecard | None = None) -> None:
         super().__init__(code)
         self.code = code
+        self.card = card
 
 
 class Lost(Unavailable):
@@ -33,11 +35,16 @@ class Lost(Unavailable):
 
 
 class Shed(Exception):
-    """A scorer puts a case aside: the event has the outcome `shed(reason)`, no result, and can be scored later. `reason`: a stable short name."""
+    """A scorer puts a case aside: the event has the outcome `shed(reason)`, no result, and can be scored later. `reason`: a stable short name.
 
-    def __init__(self, reason: str) -> None:
+    `again_in_s`: after how long it can be; None where that is not known. `card`: as in `Unavailable`; with files nothing is put aside.
+    """
+
+    def __init__(self, reason: str, again_in_s: float | None = None, card: Scorecard | None = None) -> None:
         super().__init__(reason)
         self.reason = reason
+        self.again_in_s = again_in_s
+        self.card = card
 
 
 class ConfigError(Exception):

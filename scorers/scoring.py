@@ -71,9 +71,9 @@ class Scoring:
         try:
             card = await self._scorer.score(case)
         except Unavailable as error:
-            return failed_card(self.suite.name, "unavailable", error.code)
+            return error.card or failed_card(self.suite.name, "unavailable", error.code)
         except Shed as shed:
-            return failed_card(self.suite.name, "shed", shed.reason)
+            return shed.card or failed_card(self.suite.name, "shed", shed.reason)
         except Exception as error:  # noqa: BLE001 -- a defect in one case must not cost the others
             if self._on_failure is not None:
                 self._on_failure(error)

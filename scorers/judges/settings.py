@@ -1,7 +1,9 @@
 """Settings of a judge: the model, how it is asked, what bounds its use, and what it may cost. Every suite with a judge nests them as `judge`."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, TypeVar
@@ -10,6 +12,7 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel, BeforeValidator, Field, SecretStr, field_validator, model_validator
 
 from touchstone.schemas.settings.house import LOOPBACK, Seconds, Section
+from touchstone.scorers.base import ConfigError
 from touchstone.scorers.judges.asking import Prompt
 from touchstone.scorers.settings import Key, Resolver, environment, in_files, text_of, variables
 
@@ -18,6 +21,9 @@ OPENAI_URL = "https://api.openai.com/v1"
 #: Budgets of a day, an hour or a month are kept here unless the settings say where.
 BUDGET_FILE = Path("touchstone-judge-budget.db")
 ModelT = TypeVar("ModelT", bound=BaseModel)
+#: What a worker does with a case that its budget has no money for: wait for the next period, or give it the outcome `shed(budget)`.
+OnBudget = Literal["wait", "shed"]
+Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Usd = Annotated[float, Field(ge=0, le=10_000, allow_inf_nan=False)]
 Rate = Annotated[int, Field(ge=0, le=1_000_000_000)]
 
@@ -148,12 +154,39 @@ def check_names(env: Mapping[str, str]) -> None:
         pass
 
 
-def resolver(model: type[ModelT], prefix: str, document_name: str, own: Mapping[str, Key] | None = None, *, section: str = "judge") -> Resolver[ModelT]:
+@dataclass(frozen=True)
+class _Resolver(Resolver[ModelT]):
+    """Reads the judge's shared variables only where the settings ask a judge: until then it does not matter what is wrong with them."""
+
+    shared: Mapping[str, Key] = field(default_factory=dict)
+    asks: Callable[[Any], bool] = lambda _: True
+
+    def __call__(
+        self, env: Mapping[str, str], document: Mapping[str, Any] | None, overrides: Mapping[str, Any] | None = None, *, document_name: str | None = None
+    ) -> ModelT:
+        with suppress(ConfigError):  # which is then raised below, unless the shared variables mend it
+            alone = super().__call__(env, document, overrides, document_name=document_name)
+            if not self.asks(alone):
+                return alone
+        whole = Resolver(self.model, self.prefix, self.document_name, {**self.shared, **(self.variables or {})}, self.read_file)
+        return whole(env, document, overrides, document_name=document_name)
+
+
+def resolver(
+    model: type[ModelT],
+    prefix: str,
+    document_name: str,
+    own: Mapping[str, Key] | None = None,
+    *,
+    section: str = "judge",
+    asks: Callable[[ModelT], bool] = lambda _: True,
+) -> Resolver[ModelT]:
     """A suite's `Resolver` that also reads the judge's shared variables, and each variable's value from the file that `NAME_FILE` names.
 
-    `model`: has a field `section: JudgeSettings`. `own`: the suite's variables, by default those of its fields.
+    `model`: has a field `section: JudgeSettings`. `own`: the suite's variables, by default those of its fields. `asks(settings)`: whether these settings ask a
+    judge; the shared variables are read only then.
     """
-    return Resolver(model, prefix, document_name, {**judge_variables(section), **(variables(model, prefix) if own is None else own)}, text_of)
+    return _Resolver(model, prefix, document_name, variables(model, prefix) if own is None else own, text_of, judge_variables(section), asks)
 
 
 def fingerprint(settings: JudgeSettings, prompts: Iterable[Prompt] = ()) -> dict[str, Any]:

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
-from hashlib import blake2b
 from typing import Any, Final
 
 from touchstone.schemas.judging import Asked, JudgeRequest, Validated
@@ -18,7 +16,8 @@ from touchstone.scorers.clinical.checks.scores import CLINICAL_WEIGHTS, clinical
 from touchstone.scorers.clinical.judging.verdicts import DIMENSIONS, CoherenceVerdict, Dimension, JudgeFinding
 from touchstone.scorers.clinical.requests.cascade import WHY, Reason
 from touchstone.scorers.clinical.traces import worst
-from touchstone.scorers.judges.asking import Answer, Usage
+from touchstone.scorers.judges.asking import Answer
+from touchstone.scorers.judges.consulting import Unjudged, told, withheld
 
 #: The value of one dimension, 0–100.
 VALUE: Final = "clinical_{}"
@@ -32,17 +31,6 @@ WORDS: Final[Mapping[Dimension, str]] = {
 #: The part of a trace at which a judge's place begins; the rest of it is the judge's own words.
 _PLACE: Final = re.compile(r"\s*(prompt|persona|outputs\.(?:fhir|hl7v2|ccda)(?:\[\d{1,4}\])?)(?!\w)")
 _WHERE_CHARS_MAX: Final = 120
-NOTHING_SPENT: Final = Usage()
-
-
-@dataclass(frozen=True, slots=True)
-class Unjudged:
-    """Why a trace has no judge's score. `reason`: a stable code. `failure`: where it is one. `usage`: what was spent all the same."""
-
-    reason: str
-    why: str
-    failure: Failure | None = None
-    usage: Usage = NOTHING_SPENT
 
 
 def skipped(reason: Reason) -> Unjudged:
@@ -57,16 +45,16 @@ def compose(request: JudgeRequest, judged: Answer[CoherenceVerdict] | Unjudged, 
     part comes from where, what the judge was shown, and what it cost.
     """
     if isinstance(judged, Unjudged):
-        return _card(request, None, {}, (), [NotChecked(check="clinical", reason=judged.why)], _told_unjudged(judged), {}, judged.failure)
+        return _card(request, None, {}, (), [NotChecked(check="clinical", reason=judged.why)], told(judged), {}, judged.failure)
     verdict = judged.verdict
     scores = verdict.scores
     left_out = [name for name in DIMENSIONS if name not in scores]
     not_checked = [NotChecked(check=f"coherence.{name}", reason="the judge gave no score: left out, its weight shared by the others") for name in left_out]
     findings = tuple(_finding(name, found, quote=quote) for name in DIMENSIONS if (one := verdict.of(name)) is not None for found in one.findings)
     failure = None if scores else Failure(component="clinical", kind="judge", code="no_dimension")
-    told = {"state": "answered", **_spent(judged.usage), "cached": judged.cached, "dimensions": _dimensions(verdict, quote=quote)}
+    details = {**told(judged), "dimensions": _dimensions(verdict, quote=quote)}
     ratings = {str(name): float(score) for name, score in scores.items()}
-    return _card(request, clinical_score(ratings), ratings, findings, not_checked, told, {"judge": judged.model}, failure)
+    return _card(request, clinical_score(ratings), ratings, findings, not_checked, details, {"judge": judged.model}, failure)
 
 
 def _card(
@@ -75,7 +63,7 @@ def _card(
     ratings: Mapping[str, float],
     findings: tuple[Finding, ...],
     not_checked: list[NotChecked],
-    told: dict[str, Any],
+    judged: dict[str, Any],
     models: dict[str, str],
     failure: Failure | None,
 ) -> Scorecard:
@@ -96,7 +84,7 @@ def _card(
         details={
             "parts": {name: "judge" if name == "clinical" else "validators" for name in ("format", "terminology", "clinical") if named[name] is not None},
             "weights": _weights(ratings),
-            "judge": told,
+            "judge": judged,
             "shown": _shown(request.asked),
             "validators": _validators(validated),
         },
@@ -125,26 +113,6 @@ def _dimensions(verdict: CoherenceVerdict, *, quote: bool) -> dict[str, Any]:
     return {
         name: {"score": one.score, "rationale": one.rationale if quote else withheld(one.rationale), "findings": len(one.findings)}
         for name, one in written.items()
-    }
-
-
-def withheld(text: str) -> str:
-    """A stable name for a text that may not be quoted; empty for an empty one."""
-    return "withheld:" + blake2b(text.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest() if text else ""
-
-
-def _told_unjudged(unjudged: Unjudged) -> dict[str, Any]:
-    return {"state": unjudged.reason, **_spent(unjudged.usage)}
-
-
-def _spent(usage: Usage) -> dict[str, Any]:
-    """Tokens, dollars and requests of one case."""
-    return {
-        "tokens_in": usage.tokens_in,
-        "tokens_out": usage.tokens_out,
-        "cost_usd": usage.cost_usd,
-        "calls": usage.calls,
-        "calls_wasted": usage.wasted,
     }
 
 

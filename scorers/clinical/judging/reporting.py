@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
-from collections import Counter
 from dataclasses import replace
 from typing import Final
 
+from touchstone.scorers.judges.tally import STATES, JudgeTally
 from touchstone.scorers.reporting import Column, Table, View
 from touchstone.scorers.reporting.report import SuiteReport, suite_view
 
@@ -17,18 +16,7 @@ COLUMNS = (
     Column("clinical", "Clinical", places=1),
 )
 #: State of a trace in the details of its result → its row.
-_STATES: Final = {
-    "answered": "judged",
-    "unanswered": "no verdict",
-    "unavailable": "judge did not answer",
-    "shed": "no budget",
-    "no_judge": "no judge configured",
-    "not_sampled": "not in the sample",
-    "fail": "failed already",
-    "unreadable": "not readable",
-    "invalid": "not valid",
-    "not_validated": "not validated",
-}
+_STATES: Final = {**STATES, "fail": "failed already", "unreadable": "not readable", "invalid": "not valid", "not_validated": "not validated"}
 
 
 def view(report: SuiteReport) -> View:
@@ -39,19 +27,7 @@ def view(report: SuiteReport) -> View:
 
 def _judge(report: SuiteReport) -> Table:
     """Traces by what became of them, requests, tokens and dollars."""
-    states: Counter[str] = Counter()
-    spent: Counter[str] = Counter()
-    costs: list[float] = []
+    tally = JudgeTally()
     for result in report.results:
-        told = result.details.get("judge")
-        if not isinstance(told, dict):
-            continue
-        states[str(told.get("state"))] += 1
-        spent.update({name: int(told.get(name, 0)) for name in ("calls", "calls_wasted", "tokens_in", "tokens_out")})
-        spent["cached"] += bool(told.get("cached"))
-        costs.append(float(told.get("cost_usd", 0.0)))
-    rows = [(f"traces {words}", str(states[state])) for state, words in _STATES.items() if states[state]]
-    rows += [("traces answered from the cache", str(spent["cached"]))] if spent["cached"] else []
-    rows += [("requests", str(spent["calls"])), ("requests in vain", str(spent["calls_wasted"]))]
-    rows += [("tokens in", str(spent["tokens_in"])), ("tokens out", str(spent["tokens_out"])), ("cost, USD", f"{math.fsum(costs):.4f}")]
-    return Table("Judge", ("What", "Count"), rows, frozenset({1}))
+        tally.add(result.details)
+    return tally.table("traces", _STATES)

@@ -7,24 +7,23 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
 from touchstone.schemas.judging import JudgeRequest
-from touchstone.schemas.result import Failure, Scorecard
+from touchstone.schemas.result import Scorecard
 from touchstone.schemas.trace import ProductionTrace
-from touchstone.scorers.base import Lost, Reading, Shed, Unavailable
+from touchstone.scorers.base import Lost, Reading
 from touchstone.scorers.clinical import VERSION as VALIDATORS_VERSION
-from touchstone.scorers.clinical.judging.composing import Unjudged, compose, skipped
+from touchstone.scorers.clinical.judging.composing import compose, skipped
 from touchstone.scorers.clinical.judging.settings import CoherenceSettings, prompt
 from touchstone.scorers.clinical.judging.verdicts import CoherenceVerdict
 from touchstone.scorers.clinical.requests.making import request_of
 from touchstone.scorers.clinical.settings import fingerprint as validators_fingerprint
 from touchstone.scorers.identity import config_digest
-from touchstone.scorers.judges.asking import Answer, Judge, OverBudget, Unanswered
+from touchstone.scorers.judges.asking import Answer, Judge
+from touchstone.scorers.judges.consulting import Unjudged, consult, settled
 
 if TYPE_CHECKING:
     from touchstone.scorers.clinical.scorer import ClinicalScorer
 
 NOTHING: Final = "(none)"
-#: The unavailability of a worker that waits for the next period of its budget.
-OUT_OF_BUDGET: Final = "judge_budget"
 
 
 class CoherenceScorer:
@@ -68,17 +67,12 @@ class CoherenceScorer:
         A request waits for the judge: `Unavailable` is raised, also while its budget is spent, or `Shed` where the settings say so.
         """
         if isinstance(case, JudgeRequest):
-            return compose(case, await self._asked(case), quote=self._settings.quote)
+            judged = await self._asked(case)
+            return settled(judged, compose(case, judged, quote=self._settings.quote))
         request, reason = await self._request(case)
-        if reason is not None:
-            return compose(request, reason, quote=self._settings.quote)
-        try:
-            judged = await self._asked(request, waits=False)
-        except Lost:
-            raise
-        except Unavailable as error:
-            judged = _missing("unavailable", error.code, "the judge does not answer")
-        return compose(request, judged, quote=self._settings.quote)
+        judged = await self._asked(request) if reason is None else reason
+        card = compose(request, judged, quote=self._settings.quote)
+        return settled(judged, card) if isinstance(judged, Unjudged) and isinstance(judged.wait, Lost) else card
 
     async def _request(self, trace: ProductionTrace) -> tuple[JudgeRequest, Unjudged | None]:
         """The request for a trace, and why it is not to be judged, if so."""
@@ -93,10 +87,8 @@ class CoherenceScorer:
         request, reason = await asyncio.to_thread(request_of, trace, event_id, card, self._settings.validators, VALIDATORS_VERSION, self._validators_digest)
         return request, None if reason is None else skipped(reason)
 
-    async def _asked(self, request: JudgeRequest, *, waits: bool = True) -> Answer[CoherenceVerdict] | Unjudged:
-        """The judge's answer, or why there is none. Raises `Unavailable`, or `Shed`, where the case `waits` for the judge."""
-        if self._judge is None:
-            return Unjudged("no_judge", "no judge is configured: there is no key for it")
+    async def _asked(self, request: JudgeRequest) -> Answer[CoherenceVerdict] | Unjudged:
+        """The judge's answer, or why there is none."""
         asked = request.asked
         fields = {
             "day": request.day or NOTHING,
@@ -104,16 +96,4 @@ class CoherenceScorer:
             "persona": asked.persona.text if asked.persona is not None else NOTHING,
             "documents": "\n\n".join(f"{part.place}:\n{part.text}" for part in asked.outputs) or NOTHING,
         }
-        try:
-            return await self._judge.ask(self._prompt, fields, CoherenceVerdict)
-        except Unanswered as error:
-            failure = Failure(component="clinical", kind="judge", code=error.code)
-            return Unjudged("unanswered", f"the judge gave no verdict ({error.code})", failure, error.usage)
-        except OverBudget:
-            if waits:
-                raise (Shed("budget") if self._settings.on_budget == "shed" else Unavailable(OUT_OF_BUDGET)) from None
-            return _missing("shed", "budget", "the judge's budget is spent")
-
-
-def _missing(kind: str, code: str, why: str) -> Unjudged:
-    return Unjudged(kind, why, Failure(component="clinical", kind=kind, code=code))
+        return await consult(self._judge, self._prompt, fields, CoherenceVerdict, component="clinical", on_budget=self._settings.on_budget)

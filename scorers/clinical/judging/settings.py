@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import Field
 
@@ -11,7 +11,7 @@ from touchstone.schemas.settings.house import Section
 from touchstone.scorers.clinical import settings as clinical
 from touchstone.scorers.judges.asking import Prompt
 from touchstone.scorers.judges.prompts import load_prompt
-from touchstone.scorers.judges.settings import JudgeSettings, resolver
+from touchstone.scorers.judges.settings import JudgeSettings, OnBudget, resolver
 from touchstone.scorers.judges.settings import fingerprint as judge_fingerprint
 from touchstone.scorers.settings import Key, variables
 
@@ -25,9 +25,7 @@ class CoherenceSettings(Section):
 
     judge: JudgeSettings = JudgeSettings()
     validators: clinical.ClinicalSettings = clinical.ClinicalSettings()
-    on_budget: Literal["wait", "shed"] = Field(
-        "wait", description="live, with the budget spent: wait until its next period, or give the request the outcome shed(budget)"
-    )
+    on_budget: OnBudget = Field("wait", description="live, with the budget spent: wait until its next period, or give the request the outcome shed(budget)")
     quote: bool = Field(False, description="results hold the judge's own words, which quote the patient")
 
 

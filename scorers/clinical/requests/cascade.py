@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from hashlib import sha256
 from typing import Final, Literal
 
 from touchstone.schemas.judging import Validated
 from touchstone.schemas.result import Scorecard, Severity
 from touchstone.scorers.clinical.settings import JudgeRequestSettings
 from touchstone.scorers.clinical.traces import LABEL_MAX
+from touchstone.scorers.judges.sampling import is_sampled
 
 Reason = Literal["not_validated", "unreadable", "fail", "invalid", "not_sampled"]
 #: Why a trace was not judged, for people.
@@ -20,7 +20,8 @@ WHY: Final[dict[Reason, str]] = {
     "invalid": "a document is not valid by its standard",
     "not_sampled": "the trace is not in the sample that is judged",
 }
-_SPACE: Final = 2**64
+#: The suite that the sample is of.
+SAMPLED: Final = "clinical_judge"
 
 
 def stopped(validated: Validated, event_id: str, settings: JudgeRequestSettings) -> Reason | None:
@@ -33,13 +34,7 @@ def stopped(validated: Validated, event_id: str, settings: JudgeRequestSettings)
         return "fail"
     if settings.stop_at == "invalid" and validated.valid is False:
         return "invalid"
-    return None if is_sampled(event_id, settings.sample_rate) else "not_sampled"
-
-
-def is_sampled(event_id: str, rate: float) -> bool:
-    """Whether an event is in a sample of this share: by a hash of its id, so that every process and every replay chooses the same ones."""
-    digest = sha256(f"clinical_judge\n{event_id}".encode("utf-8", "surrogatepass")).digest()
-    return int.from_bytes(digest[:8], "big") < rate * _SPACE
+    return None if is_sampled(SAMPLED, event_id, settings.sample_rate) else "not_sampled"
 
 
 def validated_of(card: Scorecard, version: str, config_digest: str) -> Validated:

@@ -13,12 +13,12 @@ from typing import Any, Final
 from touchstone.schemas.judging import PARTS_MAX, Asked, Extract
 from touchstone.schemas.trace import CLINICAL_FORMATS, ClinicalFormat, ProductionTrace
 from touchstone.scorers.clinical.settings import JudgeRequestSettings
+from touchstone.scorers.judges.sampling import cut, shares
 
 #: A longer text inside a JSON document (an attachment, a picture) is cut: its content is no clinical statement that can be read.
 STRING_CHARS_MAX: Final = 2_000
 #: Members of FHIR resources that say nothing of the patient.
 _NOT_CLINICAL: Final = frozenset({"meta", "fullUrl", "implicitRules"})
-_CUT: Final = "\n[cut here: {} of {} characters are not shown]"
 _BETWEEN_TAGS: Final = re.compile(r">\s+<")
 _DEPTH_MAX: Final = 200
 
@@ -42,18 +42,13 @@ def _outputs(trace: ProductionTrace, formats: tuple[ClinicalFormat, ...], chars_
             place = f"outputs.{form}" if len(documents) == 1 else f"outputs.{form}[{number}]"
             texts.append((place, _text(content, form)))
     texts = texts[:PARTS_MAX]
-    shares, left = {}, chars_max
-    for rank, (place, text) in enumerate(sorted(texts, key=lambda pair: len(pair[1]))):
-        shares[place] = min(len(text), left // (len(texts) - rank))
-        left -= shares[place]
-    return tuple(_cut(place, text, shares[place]) for place, text in texts)
+    parts = shares([len(text) for _, text in texts], chars_max)
+    return tuple(_cut(place, text, part) for (place, text), part in zip(texts, parts, strict=True))
 
 
 def _cut(place: str, text: str, chars_max: int) -> Extract:
     """The beginning of a text, and how much of it is left out."""
-    shown = min(len(text), chars_max)
-    told = text if shown == len(text) else text[:shown] + _CUT.format(len(text) - shown, len(text))
-    return Extract(place=place, text=told, shown=shown, chars=len(text))
+    return Extract(place=place, text=cut(text, chars_max), shown=min(len(text), chars_max), chars=len(text))
 
 
 def _text(content: str | bytes | dict[str, Any], form: ClinicalFormat) -> str:

@@ -4,8 +4,9 @@ import pytest
 
 from tests.scorers.clinical.judging.judges import TRACE, FakeJudge, request, scorer
 from touchstone.schemas.trace import ProductionTrace
-from touchstone.scorers.clinical.requests.cascade import is_sampled, stopped
+from touchstone.scorers.clinical.requests.cascade import SAMPLED, stopped
 from touchstone.scorers.clinical.settings import JudgeRequestSettings
+from touchstone.scorers.judges.sampling import is_sampled
 
 EVERY = JudgeRequestSettings()
 
@@ -35,19 +36,19 @@ def test_an_invalid_document_stops_a_trace_only_where_the_settings_say_so(stop_a
 
 def test_the_sample_is_always_the_same_and_has_about_its_share() -> None:
     ids = [f"event-{number}" for number in range(4_000)]
-    chosen = {name for name in ids if is_sampled(name, 0.25)}
-    assert chosen == {name for name in reversed(ids) if is_sampled(name, 0.25)}
+    chosen = {name for name in ids if is_sampled(SAMPLED, name, 0.25)}
+    assert chosen == {name for name in reversed(ids) if is_sampled(SAMPLED, name, 0.25)}
     assert 0.22 < len(chosen) / len(ids) < 0.28
 
 
 def test_a_larger_sample_holds_the_smaller_one() -> None:
     ids = [f"event-{number}" for number in range(500)]
-    assert {name for name in ids if is_sampled(name, 0.1)} < {name for name in ids if is_sampled(name, 0.5)}
+    assert {name for name in ids if is_sampled(SAMPLED, name, 0.1)} < {name for name in ids if is_sampled(SAMPLED, name, 0.5)}
 
 
 @pytest.mark.parametrize(("rate", "sampled"), [(0.0, False), (1.0, True)])
 def test_a_share_of_none_and_of_all_are_exact(rate: float, sampled: bool) -> None:
-    assert {is_sampled(f"event-{number}", rate) for number in range(200)} == {sampled}
+    assert {is_sampled(SAMPLED, f"event-{number}", rate) for number in range(200)} == {sampled}
 
 
 async def test_a_trace_that_cannot_be_read_is_not_shown_to_the_judge() -> None:

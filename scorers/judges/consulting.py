@@ -1,0 +1,79 @@
+"""A suite's question and what came of it, for its results: an answer, or why there is none; never a zero. Light: it imports no client."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Any, Final
+
+from touchstone.schemas.result import Failure, Scorecard
+from touchstone.scorers.base import Shed, Unavailable
+from touchstone.scorers.judges.asking import Answer, Judge, OverBudget, Prompt, Unanswered, Usage, VerdictT
+from touchstone.scorers.judges.settings import OnBudget
+
+#: The unavailability of a worker that waits for the next period of its budget.
+OUT_OF_BUDGET: Final = "judge_budget"
+NOTHING_SPENT: Final = Usage()
+
+
+@dataclass(frozen=True, slots=True)
+class Unjudged:
+    """Why a case has no verdict. `reason`: a stable code; `why`: for people. `failure`: where it is one. `usage`: what was spent all the same.
+
+    `wait`: what is raised where the case can be asked about later: a worker then waits, or puts it aside.
+    """
+
+    reason: str
+    why: str
+    failure: Failure | None = None
+    usage: Usage = NOTHING_SPENT
+    wait: Unavailable | Shed | None = None
+
+
+async def consult(
+    judge: Judge | None, prompt: Prompt, fields: Mapping[str, str], verdict: type[VerdictT], *, component: str, on_budget: OnBudget
+) -> Answer[VerdictT] | Unjudged:
+    """The judge's answer, or why there is none; raises nothing of the judge's. `component`: whose failure it is."""
+    if judge is None:
+        return Unjudged("no_judge", "no judge is configured: there is no key for it")
+    try:
+        return await judge.ask(prompt, fields, verdict)
+    except Unanswered as error:
+        failure = Failure(component=component, kind="judge", code=error.code)
+        return Unjudged("unanswered", f"the judge gave no verdict ({error.code})", failure, error.usage)
+    except OverBudget as error:
+        wait = Shed("budget", error.resets_in_s) if on_budget == "shed" else Unavailable(OUT_OF_BUDGET)
+        return Unjudged("shed", "the judge's budget is spent", Failure(component=component, kind="shed", code="budget"), wait=wait)
+    except Unavailable as error:
+        failure = Failure(component=component, kind="unavailable", code=error.code)
+        return Unjudged("unavailable", "the judge does not answer", failure, wait=error)
+
+
+def settled(judged: Answer[Any] | Unjudged, card: Scorecard) -> Scorecard:
+    """The card. Raises what makes a worker wait for the judge, with the card for those who cannot wait."""
+    if isinstance(judged, Unjudged) and judged.wait is not None:
+        judged.wait.card = card
+        raise judged.wait from None
+    return card
+
+
+def told(judged: Answer[Any] | Unjudged) -> dict[str, Any]:
+    """What the details of a result say, as `judge`: the state, requests, tokens and dollars. `JudgeTally` adds them up."""
+    state = judged.reason if isinstance(judged, Unjudged) else "answered"
+    usage = judged.usage
+    cached = {} if isinstance(judged, Unjudged) else {"cached": judged.cached}
+    return {
+        "state": state,
+        "tokens_in": usage.tokens_in,
+        "tokens_out": usage.tokens_out,
+        "cost_usd": usage.cost_usd,
+        "calls": usage.calls,
+        "calls_wasted": usage.wasted,
+        **cached,
+    }
+
+
+def withheld(text: str) -> str:
+    """A stable name for a text that may not be quoted; empty for an empty one."""
+    return "withheld:" + blake2b(text.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest() if text else ""

@@ -1,0 +1,151 @@
+"""What a suite makes of a judge that answers, and of one that does not; which cases are asked about; what all of it has cost."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from tests.scorers.judges.helpers import PROMPT, Verdict
+from touchstone.schemas.case import SafeCase
+from touchstone.schemas.result import Failure, FileRef, Scorecard
+from touchstone.scorers.base import ConfigError, Lost, NoSettings, Shed, Suite, Unavailable
+from touchstone.scorers.judges.asking import Answer, OverBudget, Unanswered, Usage
+from touchstone.scorers.judges.consulting import Unjudged, consult, settled, told
+from touchstone.scorers.judges.sampling import cut, is_sampled, shares
+from touchstone.scorers.judges.settings import JudgeSettings, Section, resolver
+from touchstone.scorers.judges.tally import JudgeTally
+from touchstone.scorers.scoring import Scoring
+
+USAGE = Usage(tokens_in=900, tokens_out=50, cost_usd=0.002, calls=2, wasted=1)
+ANSWER = Answer(Verdict(score=3), "gpt-test-1", USAGE)
+CARD = Scorecard(label="Pass", values={"AH": 1.0})
+
+
+class Says:
+    """A judge that answers, or raises."""
+
+    def __init__(self, says: Any) -> None:
+        self._says = says
+
+    async def ask(self, *_: Any) -> Any:
+        if isinstance(self._says, Exception):
+            raise self._says
+        return self._says
+
+    def readings(self) -> tuple[()]:
+        return ()
+
+    async def close(self) -> None:
+        pass
+
+
+async def asked(says: Any, on_budget: Any = "wait") -> Any:
+    return await consult(None if says is None else Says(says), PROMPT, {"note": "x"}, Verdict, component="part", on_budget=on_budget)
+
+
+async def test_an_answer_is_handed_on() -> None:
+    assert await asked(ANSWER) is ANSWER
+    assert settled(ANSWER, CARD) is CARD
+
+
+@pytest.mark.parametrize(
+    ("says", "reason", "failure", "waits"),
+    [
+        (None, "no_judge", None, None),
+        (Unanswered("refused", USAGE), "unanswered", ("judge", "refused"), None),
+        (Unavailable("judge_5xx"), "unavailable", ("unavailable", "judge_5xx"), Unavailable),
+        (Lost("judge_key"), "unavailable", ("unavailable", "judge_key"), Lost),
+        (OverBudget(60.0), "shed", ("shed", "budget"), Unavailable),
+    ],
+)
+async def test_a_judge_without_a_verdict_is_named_and_never_a_verdict(says: Any, reason: str, failure: tuple[str, str] | None, waits: type | None) -> None:
+    found = await asked(says)
+    assert isinstance(found, Unjudged)
+    assert found.reason == reason
+    assert found.failure == (None if failure is None else Failure(component="part", kind=failure[0], code=failure[1]))
+    assert type(found.wait) is (type(None) if waits is None else waits)
+
+
+async def test_a_case_without_budget_is_put_aside_until_the_next_period_where_the_settings_say_so() -> None:
+    found = await asked(OverBudget(60.0), "shed")
+    with pytest.raises(Shed) as caught:
+        settled(found, CARD)
+    assert (caught.value.reason, caught.value.again_in_s, caught.value.card) == ("budget", 60.0, CARD)
+
+
+async def test_what_an_unanswered_question_has_cost_is_told() -> None:
+    assert told(await asked(Unanswered("refused", USAGE))) == {
+        "state": "unanswered",
+        "tokens_in": 900,
+        "tokens_out": 50,
+        "cost_usd": 0.002,
+        "calls": 2,
+        "calls_wasted": 1,
+    }
+
+
+@pytest.mark.parametrize("error", [Unavailable("away", CARD), Lost("away", CARD), Shed("budget", None, CARD)])
+async def test_a_case_that_cannot_wait_has_the_card_that_the_scorer_has_without_it(error: Exception) -> None:
+    class Waits:
+        name, version = "waits", "1"
+
+        async def score(self, _: Any) -> Scorecard:
+            raise error
+
+    suite = Suite("waits", "1", (), {}, resolve=lambda *_: NoSettings(), build=lambda _: Waits())
+    case = SafeCase(test_id="t", concern_id="c", batch_id="b")
+    result = await Scoring(suite, NoSettings()).result(case, "e1", FileRef(file="f"))
+    assert (result.label, result.values) == ("Pass", {"AH": 1.0})
+
+
+def test_two_suites_choose_different_samples() -> None:
+    ids = [f"event-{number}" for number in range(200)]
+    assert {name for name in ids if is_sampled("one", name, 0.5)} != {name for name in ids if is_sampled("other", name, 0.5)}
+
+
+def test_short_texts_are_whole_and_long_ones_share_the_rest() -> None:
+    assert shares([10, 500, 300, 0], 210) == [10, 100, 100, 0]
+    assert shares([10, 20], 100) == [10, 20]
+    assert shares([], 100) == []
+
+
+def test_a_cut_says_how_much_is_left_out() -> None:
+    assert cut("abcdef", 6) == "abcdef"
+    assert cut("abcdef", 4) == "abcd\n[cut here: 2 of 6 characters are not shown]"
+
+
+def test_costs_add_up_and_results_without_a_judge_are_passed_over() -> None:
+    tally = JudgeTally()
+    for details in ({"judge": told(ANSWER)}, {"judge": told(Unjudged("no_judge", "why"))}, {}, {"judge": "quoted"}):
+        tally.add(details)
+    rows = dict(tally.table("cases").rows)
+    assert rows["cases judged"] == rows["cases no judge configured"] == "1"
+    assert (rows["requests"], rows["requests in vain"], rows["cost, USD"]) == ("2", "1", "0.0020")
+
+
+class Mine(Section):
+    """Settings of a suite that may ask a judge."""
+
+    asks: bool = False
+    judge: JudgeSettings = JudgeSettings()
+
+
+resolve = resolver(Mine, "MINE_", "mine.json", asks=lambda settings: settings.asks)
+SHARED: Mapping[str, str] = {"TOUCHSTONE_JUDGE_MODEL": "a-model", "OPENAI_API_KEY": "key-of-a-test"}
+
+
+def test_a_suite_that_asks_no_judge_does_not_mind_what_is_wrong_with_the_shared_settings() -> None:
+    assert resolve({"TOUCHSTONE_JUDGE_MAX_TOKENS": "many", **SHARED}, None) == Mine()
+    with pytest.raises(ConfigError, match="TOUCHSTONE_JUDGE_MAX_TOKENS"):
+        resolve({"TOUCHSTONE_JUDGE_MAX_TOKENS": "many", "MINE_ASKS": "on"}, None)
+
+
+@pytest.mark.parametrize(("env", "document", "overrides"), [({"MINE_ASKS": "on"}, None, None), ({}, {"asks": True}, None), ({}, None, {"asks": True})])
+def test_a_suite_that_asks_a_judge_reads_the_shared_settings(env: dict[str, str], document: Any, overrides: Any) -> None:
+    assert resolve({**SHARED, **env}, document, overrides).judge.model == "a-model"
+    assert resolve({**SHARED, **env, "MINE_JUDGE_MODEL": "own"}, document, overrides).judge.model == "own"
+
+
+def test_own_settings_that_fit_only_with_the_shared_ones_are_read_with_them() -> None:
+    env = {"MINE_ASKS": "on", "MINE_JUDGE_MAX_TOKENS": "150000", "TOUCHSTONE_JUDGE_CONTEXT_TOKENS": "190000"}
+    assert resolve(env, None).judge.max_tokens == 150_000
