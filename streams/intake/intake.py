@@ -105,6 +105,11 @@ class Intake:
         return self._slices.available
 
     @property
+    def again_at(self) -> float | None:
+        """When what was last put aside can be scored, in `time.time`; None where that is not known."""
+        return self._slices.again_at
+
+    @property
     def flood(self) -> str:
         """Why the intake has stopped reading until someone intervenes; empty while it reads."""
         return self._dead_limit.why() if self._dead_limit.reached else ""

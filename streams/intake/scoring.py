@@ -96,6 +96,8 @@ class SliceScorer:
         self._metrics = metrics
         self._encoder = ResultEncoder(suite.name, suite.version, suite.digest)
         self._breaker = Breaker(lambda: Backoff(settings.retry_backoff_min_s, settings.retry_backoff_max_s), _Stages(metrics))
+        #: When what was last put aside can be scored, in `time.time`; None where nothing was, or its scorer does not know.
+        self.again_at: float | None = None
 
     @property
     def available(self) -> bool:
@@ -227,6 +229,7 @@ class SliceScorer:
         which is the suite's code, raises.
         """
         if isinstance(card, Shed):
+            self.again_at = None if card.again_in_s is None else time.time() + card.again_in_s
             append_span(slice_.spans, ("shed", card.reason, record.offset, record.offset))
             return
         duration_ms = {"score": round(spent_s * 1000, 3)}

@@ -6,36 +6,50 @@ No consumer group is joined and no offset moves. A case that is scored now has t
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
+import time
 from collections import Counter
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
-import orjson
+import structlog
+from aiokafka.errors import KafkaError
 
 from touchstone.schemas.settings.house import Settings
+from touchstone.scorers.backoff import Backoff
 from touchstone.scorers.base import Closeable, ConfigError
-from touchstone.streams.account.intervals import Interval, Span, fold, size
-from touchstone.streams.account.projection import Unreadable, read_ledger
+from touchstone.streams.account.intervals import Interval
+from touchstone.streams.account.put_aside import PutAside, held
 from touchstone.streams.intake.intake import Destinations, Intake
 from touchstone.streams.intake.outbox import Outbox
 from touchstone.streams.intake.scoring import RunningSuite
 from touchstone.streams.telemetry.metrics import WorkerMetrics
 from touchstone.streams.topics.log_reader import LogReader, Place
-from touchstone.streams.wire.clients import check_topics
-from touchstone.streams.wire.codec import LEDGER_TYPE, RESULT_TYPE, Record
+from touchstone.streams.wire.clients import Unreachable, check_topics
 
-#: Outcomes of one partition that are held before they are joined.
-CLAIMS_MAX = 50_000
+log = structlog.get_logger(__name__)
+
+#: The longest pause between two looks where nobody knows when asking again may help.
+PAUSE_MAX_S: Final = 3_600.0
+#: Clocks differ: so much later than its period begins, a budget has certainly returned.
+MARGIN_S: Final = 1.0
+#: How long it sleeps without a look at the clock, which goes on while a machine is suspended.
+NAP_S: Final = 60.0
 
 
 @dataclass(slots=True)
 class Replayed:
-    """What was found and what became of it. `shed`: reason → offsets; `read`: those of them that the topic still holds; `outcomes`: their outcomes now."""
+    """What was found and what became of it. `shed`: reason → offsets; `read`: those of them that the topic still holds; `outcomes`: their outcomes now.
+
+    `again_at`: when those that were shed again can be scored, in `time.time`; None where that is not known.
+    """
 
     shed: Counter[str] = field(default_factory=Counter)
     read: int = 0
     outcomes: Counter[str] = field(default_factory=Counter)
+    again_at: float | None = None
 
     @property
     def left(self) -> int:
@@ -43,103 +57,166 @@ class Replayed:
         return self.read - self.outcomes["scored"]
 
 
-async def shed_offsets(records: AsyncIterator[Record], suite: str, topics: Iterable[str], reason: str | None = None) -> dict[Place, list[Interval]]:
-    """(topic, partition) → what a suite has put aside there and not scored since, by the records of the results topic. `reason`: why it was put aside."""
-    wanted, source = frozenset(topics), f"/touchstone/{suite}".encode()
-    claims: dict[Place, list[Interval]] = {}
-    async for record in records:
-        headers = dict(record.headers)
-        if headers.get("ce_source") != source or not record.value:
-            continue
-        for place, claim in _claims(headers.get("ce_type", b""), record.value):
-            if place[0] not in wanted:
-                continue
-            own = claims.setdefault(place, [])
-            own.append(claim)
-            if len(own) > CLAIMS_MAX:
-                claims[place] = fold(own)
-    found = {place: [one for one in fold(own) if one.outcome == "shed" and reason in {None, one.reason}] for place, own in claims.items()}
-    return {place: spans for place, spans in found.items() if spans}
-
-
-def _claims(kind: bytes, value: bytes) -> Iterable[tuple[Place, Interval]]:
-    """What one record says of offsets; nothing where another program wrote it."""
-    try:
-        if kind == LEDGER_TYPE.encode():
-            account, intervals = read_ledger(value)
-            return [((account.topic, account.partition), interval) for interval in intervals]
-        if kind == RESULT_TYPE.encode():
-            at = orjson.loads(value)["source"]
-            return [((str(at["topic"]), int(at["partition"])), Interval(int(at["offset"]), int(at["offset"]), "scored"))]
-    except (Unreadable, ValueError, KeyError, TypeError):
-        pass
-    return []
-
-
-async def replay(suite: RunningSuite, topics: tuple[str, ...], settings: Settings, *, reason: str | None = None, dry: bool = False) -> Replayed:
-    """Score what was put aside. `topics`: the suite's input topics; `dry`: only count. Closes the suite's scorer. Raises `ConfigError`.
+class Replay:
+    """Scores what a suite has put aside, as often as it is asked. `topics`: the suite's input topics. `stop`: hand over no more, and finish what was.
 
     While a stage is unavailable it waits, as a worker does; what was scored by then stays scored.
     """
-    try:
-        needed = [*topics, *settings.topics.inputs(suite.hands_on), settings.topics.results, settings.topics.dead]
-        partitions = await check_topics(settings.kafka, needed)
-        async with LogReader(settings.kafka, [settings.topics.results]) as results:
-            found = await shed_offsets(results.read("beginning"), suite.name, topics, reason)
-        told = Replayed(Counter({why: size(_spans(found, why)) for why in {one.reason for spans in found.values() for one in spans}}))
-        if dry or not found:
-            return told
+
+    def __init__(self, suite: RunningSuite, topics: tuple[str, ...], settings: Settings, reason: str | None = None, stop: asyncio.Event | None = None) -> None:
+        self._suite = suite
+        self._topics = topics
+        self._settings = settings
+        self._reason = reason
+        self._stop = stop or asyncio.Event()
+        self._aside = PutAside(suite.name, topics, settings.topics.results)
+
+    async def once(self, *, dry: bool = False) -> Replayed:
+        """Look what is put aside now, and score it. `dry`: only count. Raises `ConfigError`, and `Unreachable` where no broker answers."""
+        topics, kafka = self._settings.topics, self._settings.kafka
+        partitions = await check_topics(kafka, [*self._topics, *topics.inputs(self._suite.hands_on), topics.results, topics.dead])
+        await self._aside.read_on(kafka)
+        found = self._aside.shed(self._reason)
+        told = Replayed()
+        for one in (one for spans in found.values() for one in spans):
+            told.shed[one.reason] += one.length
+        if found and not dry:
+            await self._score(found, told, Destinations.of(topics, partitions, self._suite.hands_on))
+        return told
+
+    async def _score(self, found: dict[Place, list[Interval]], told: Replayed, to: Destinations) -> None:
+        settings, suite = self._settings, self._suite
         # What waited for its turn is old by now, and was let in once.
         worker = settings.worker.model_copy(update={"event_age_max_s": 0.0})
-        metrics = WorkerMetrics(suite.name, suite.version, "replay", topics=topics)
+        metrics = WorkerMetrics(suite.name, suite.version, "replay", topics=self._topics)
         outbox = await Outbox(settings.kafka, worker, metrics).start()
+        intake = Intake(suite, outbox, to, worker, metrics)
         try:
-            intake = Intake(suite, outbox, Destinations.of(settings.topics, partitions, suite.hands_on), worker, metrics)
-            async with LogReader(settings.kafka, topics) as reader:
-                told.read = await _feed(intake, reader, found, worker.slice_records)
+            async with LogReader(settings.kafka, self._topics) as reader:
+                there = held(found, await reader.bounds())
+                told.read = await self._feed(intake, reader, there, worker.slice_records) if there else 0
             while not (await intake.drain(worker.commit_interval_s) or intake.defect.is_set()):
                 await intake.settle()
             await intake.settle()
             if intake.defect.is_set():
                 raise ConfigError(f"the replay of {suite.name} stopped at a defect; what was scored by then stays scored, and the log names the place")
         finally:
+            intake.revoke()
             await outbox.stop()
         told.outcomes.update({name: count for name, count in metrics.totals().items() if name in {"scored", "skipped", "shed", "dead"}})
-        return told
-    finally:
-        if isinstance(suite.scorer, Closeable):
-            await suite.scorer.close()
+        told.again_at = intake.again_at
 
+    async def _feed(self, intake: Intake, reader: LogReader, found: Mapping[Place, list[Interval]], slice_records: int) -> int:
+        """Hand the records at these offsets to the intake, in the order of each partition; return how many there are."""
+        ends = await reader.ends()
+        starts = {place: found[place][0].first if place in found else end for place, end in ends.items()}
+        waiting: dict[Place, list[Any]] = {}
+        left = {place: list(reversed(spans)) for place, spans in found.items()}
+        count = 0
 
-def _spans(found: Mapping[Place, list[Interval]], reason: str) -> list[Span]:
-    return [(one.first, one.last) for spans in found.values() for one in spans if one.reason == reason]
+        async def start(place: Place) -> None:
+            await intake.room()
+            intake.start(place, waiting.pop(place))
 
-
-async def _feed(intake: Intake, reader: LogReader, found: Mapping[Place, list[Interval]], slice_records: int) -> int:
-    """Hand the records at these offsets to the intake, in the order of each partition; return how many there are."""
-    ends = await reader.ends()
-    starts = {place: found[place][0].first if place in found else end for place, end in ends.items()}
-    waiting: dict[Place, list[Any]] = {}
-    left = {place: list(reversed(spans)) for place, spans in found.items()}
-    count = 0
-
-    async def start(place: Place) -> None:
-        await intake.room()
-        intake.start(place, waiting.pop(place))
-
-    async for record in reader.read(starts):
-        place = (record.topic, record.partition)
-        spans = left.get(place, [])
-        while spans and spans[-1].last < record.offset:
-            spans.pop()
-        if not spans or record.offset < spans[-1].first:
-            continue
-        count += 1
-        waiting.setdefault(place, []).append(record)
-        if len(waiting[place]) >= slice_records:
+        async for record in reader.read(starts):
+            place = (record.topic, record.partition)
+            spans = left.get(place, [])
+            while spans and spans[-1].last < record.offset:
+                spans.pop()
+            if not spans or record.offset < spans[-1].first:
+                continue
+            count += 1
+            waiting.setdefault(place, []).append(record)
+            if len(waiting[place]) >= slice_records:
+                await start(place)
+            if intake.defect.is_set() or self._stop.is_set():
+                return count
+        for place in list(waiting):
             await start(place)
-        if intake.defect.is_set():
-            return count
-    for place in list(waiting):
-        await start(place)
-    return count
+        return count
+
+    async def close(self) -> None:
+        """Close the suite's scorer."""
+        if isinstance(self._suite.scorer, Closeable):
+            await self._suite.scorer.close()
+
+
+async def replay(suite: RunningSuite, topics: tuple[str, ...], settings: Settings, *, reason: str | None = None, dry: bool = False) -> Replayed:
+    """Score once what was put aside, and close the suite's scorer. `dry`: only count. Raises `ConfigError`."""
+    work = Replay(suite, topics, settings, reason)
+    try:
+        return await work.once(dry=dry)
+    finally:
+        await work.close()
+
+
+async def catch_up(
+    suite: RunningSuite, topics: tuple[str, ...], settings: Settings, stop: asyncio.Event, *, reason: str | None = None, every_s: float = 60.0
+) -> None:
+    """Score what was put aside whenever it can be, until `stop` is set; then what is in flight is finished, within `worker.drain_timeout_s`.
+
+    Closes the suite's scorer. Raises `ConfigError`.
+    """
+    work = Replay(suite, topics, settings, reason, stop)
+    try:
+        await _until_stopped(again_and_again(work.once, stop, every_s, suite.name), stop, settings.worker.drain_timeout_s)
+    finally:
+        await work.close()
+
+
+async def again_and_again(
+    once: Callable[[], Awaitable[Replayed]], stop: asyncio.Event, every_s: float, suite: str, clock: Callable[[], float] = time.time
+) -> None:
+    """Do it, and again: every `every_s`; where something was shed again, when its scorer said that it can be scored, else after pauses that grow.
+
+    So a budget that is spent is asked once in its period, and a broker that is away is waited for.
+    """
+    unknown = Backoff(every_s, max(every_s, PAUSE_MAX_S))
+    away = Backoff(min(every_s, 1.0), max(every_s, 1.0))
+    is_away = False
+    while not stop.is_set():
+        try:
+            done = await once()
+        except (Unreachable, KafkaError, OSError, TimeoutError) as error:
+            if not is_away:
+                log.warning("broker_unreachable", code=type(error).__name__)
+            is_away = True
+            await _sleep(stop, clock() + away.next_s(), clock)
+            continue
+        if is_away:
+            log.info("broker_reached")
+        is_away = False
+        away.reset()
+        until = _next(done, every_s, unknown, clock())
+        if done.read:
+            log.info("replayed", suite=suite, records=done.read, count=done.outcomes["scored"], seconds=round(until - clock(), 1))
+        await _sleep(stop, until, clock)
+
+
+def _next(done: Replayed, every_s: float, unknown: Backoff, now: float) -> float:
+    """When to look again."""
+    if not done.outcomes["shed"]:
+        unknown.reset()
+        return now + every_s
+    return now + unknown.next_s() if done.again_at is None else max(done.again_at, now) + MARGIN_S
+
+
+async def _sleep(stop: asyncio.Event, until: float, clock: Callable[[], float]) -> None:
+    while (left_s := until - clock()) > 0 and not stop.is_set():
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(min(left_s, NAP_S)):
+                await stop.wait()
+
+
+async def _until_stopped(work: Awaitable[None], stop: asyncio.Event, patience_s: float) -> None:
+    """Do the work; once `stop` is set, for so much longer at most."""
+    doing, stopping = asyncio.ensure_future(work), asyncio.create_task(stop.wait())
+    try:
+        await asyncio.wait({doing, stopping}, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait({doing}, timeout=patience_s)
+        if doing.done():
+            doing.result()
+    finally:
+        for task in (doing, stopping):
+            task.cancel()
+        await asyncio.gather(doing, stopping, return_exceptions=True)

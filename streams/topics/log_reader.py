@@ -14,7 +14,7 @@ from aiokafka.errors import KafkaError
 from touchstone.schemas.settings.house import KafkaSettings
 from touchstone.scorers.base import ConfigError
 from touchstone.streams.topics.absence import Absence, Say
-from touchstone.streams.wire.clients import client_options, existing_topics, open_admin, unreachable
+from touchstone.streams.wire.clients import Unreachable, client_options, existing_topics, open_admin, unreachable
 from touchstone.streams.wire.closing import close_client
 from touchstone.streams.wire.codec import Record
 
@@ -54,7 +54,7 @@ class LogReader:
         try:
             existing = await existing_topics(admin)
         except (KafkaError, OSError, TimeoutError) as error:
-            raise ConfigError(unreachable(self._kafka, error)) from None
+            raise Unreachable(unreachable(self._kafka, error)) from None
         finally:
             await admin.close()
         missing = [name for name in self._topics if name not in existing]
@@ -67,7 +67,7 @@ class LogReader:
         except BaseException as error:
             await consumer.stop()
             if isinstance(error, (KafkaError, OSError, TimeoutError)):
-                raise ConfigError(unreachable(self._kafka, error)) from None
+                raise Unreachable(unreachable(self._kafka, error)) from None
             raise
         self._consumer = consumer
         self._partitions = [TopicPartition(name, entry["partition"]) for name in self._topics for entry in existing[name]]
@@ -86,6 +86,11 @@ class LogReader:
         """(topic, partition) → the offset that the next record will get."""
         found = await self._bounded(self._consumer.end_offsets(self._partitions))
         return {(part.topic, part.partition): end for part, end in found.items()}
+
+    async def bounds(self) -> dict[Place, tuple[int, int]]:
+        """(topic, partition) → its first offset, and the one that the next record will get."""
+        begins = await self._bounded(self._consumer.beginning_offsets(self._partitions))
+        return {place: (begins[TopicPartition(*place)], end) for place, end in (await self.ends()).items()}
 
     async def read(self, start: Literal["beginning", "end"] | Mapping[Place, int], *, follow: bool = False) -> AsyncIterator[Record]:
         """Records from `start` to the current end, or without end. In order within a partition only.
@@ -112,7 +117,7 @@ class LogReader:
                 moved = time.monotonic()
                 self._absence.back()
             elif not follow and time.monotonic() - moved > STALL_S:
-                raise ConfigError(f"Kafka at {self._kafka.bootstrap_servers} stopped answering; the records read so far are not all")
+                raise Unreachable(f"Kafka at {self._kafka.bootstrap_servers} stopped answering; the records read so far are not all")
 
     async def fetch(self, topic: str, partition: int, offset: int) -> Record | None:
         """The record at one offset; None where there is none (deleted by retention, or never written)."""
@@ -155,7 +160,7 @@ class LogReader:
         try:
             return await asyncio.wait_for(asked, self._kafka.request_timeout_s)
         except (KafkaError, OSError, TimeoutError) as error:
-            raise ConfigError(unreachable(self._kafka, error)) from None
+            raise Unreachable(unreachable(self._kafka, error)) from None
 
 
 def moment(milliseconds: int | None) -> datetime:

@@ -1,5 +1,8 @@
 """`touchstone replay`: what it prints and how it ends."""
 
+import asyncio
+import os
+import signal
 from collections import Counter
 from types import SimpleNamespace
 from typing import Any
@@ -57,3 +60,19 @@ def test_a_dry_run_only_counts(run: Commands, asked: dict[str, Any]) -> None:
 
 def test_an_unknown_suite_is_refused_in_one_line(run: Commands) -> None:
     assert "is not installed" in run("replay", "--suite", "nonsense").one_line
+
+
+def test_following_scores_them_until_a_signal(run: Commands, asked: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    async def catch_up(suite: Any, topics: tuple[str, ...], settings: Any, stop: asyncio.Event, **options: Any) -> None:
+        asked.update(options, topics=topics)
+        os.kill(os.getpid(), signal.SIGTERM)
+        await asyncio.wait_for(stop.wait(), 30)
+
+    monkeypatch.setattr("touchstone.streams.process.replay.catch_up", catch_up)
+    ran = run("replay", "--suite", "clinical_judge", "--reason", "budget", "--follow", "--every", "5")
+    assert (ran.code, ran.out) == (0, "")
+    assert asked == {"reason": "budget", "every_s": 5.0, "topics": ("touchstone.judge",)}
+
+
+def test_following_a_dry_run_is_refused_in_one_line(run: Commands) -> None:
+    assert "not both" in run("replay", "--suite", "clinical_judge", "--follow", "--dry-run").one_line
