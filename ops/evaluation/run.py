@@ -83,7 +83,19 @@ def evaluate(
     state: RunState,
     on_case: Callable[[EvaluatedCase, bool], None] = lambda _case, _earlier: None,
 ) -> EvaluationReport:
-    """Run the tests, write the JSON report `eval-<run id>.json`, and give it. Closes system and scorings. Raises `ConfigError`, and `Stopped` on a signal."""
+    """Run the tests, write the JSON report `eval-<run id>.json`, and give it. Closes system and scorings. Raises `ConfigError`, and `Stopped` on a signal.
+
+    Afterwards another process may go on with the run.
+    """
+    try:
+        return _evaluated(plan, system, scorings, known, state, on_case)
+    finally:
+        state.release()
+
+
+def _evaluated(
+    plan: Plan, system: System, scorings: Sequence[Scoring], known: Field, state: RunState, on_case: Callable[[EvaluatedCase, bool], None]
+) -> EvaluationReport:
     begun = time.perf_counter()
     # Started here: its lock belongs to no loop yet, and a signal still ends it.
     with ConformanceChecks() if plan.conformance else nullcontext() as conforming:

@@ -1,9 +1,11 @@
 """The state of a run on disk: which tests are finished, so that a run that was stopped goes on where it was."""
 
+import fcntl
 import hashlib
 import json
 import os
 import re
+import weakref
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,6 +22,8 @@ from touchstone.scorers.base import ConfigError
 RUNS: Final = "runs"
 TRACES: Final = "traces"
 _RUN: Final = "run.json"
+#: Held by the process that runs it, for as long as it lives; the file itself stays and says nothing.
+_LOCK: Final = "lock"
 _RUN_ID: Final = re.compile(r"\d{8}-\d{6}-[0-9a-f]{6}")
 #: Largest file of a state that is read.
 _STATE_BYTES_MAX: Final = 64 * 1024 * 1024
@@ -47,24 +51,30 @@ class RunState:
         self.output = output
         self.run = run
         self._folder = output / RUNS / run.run_id
+        self._release: weakref.finalize[Any, Any] | None = None
 
     @classmethod
     def new(cls, output: Path, identity: str) -> "RunState":
         """A run that begins now. Raises `ConfigError` where it cannot be written."""
         now = datetime.now(UTC)
         state = cls(output, RunFile(run_id=f"{now:%Y%m%d-%H%M%S}-{os.urandom(3).hex()}", identity=identity, started_at=now))
+        state._hold()
         state._write(state.run)
         return state
 
     @classmethod
     def unfinished(cls, output: Path, identity: str) -> "RunState | None":
-        """The newest run of this identity that has not finished; None where there is none."""
+        """The newest run of this identity that has not finished; None where there is none. Raises `ConfigError` where another process runs it."""
         folder = output / RUNS
         names = sorted((path.name for path in folder.iterdir() if _RUN_ID.fullmatch(path.name)), reverse=True) if folder.is_dir() else []
         for name in names:
             run = _read(folder / name / _RUN, RunFile)
             if run is not None and run.run_id == name and run.identity == identity and not run.finished:
-                return cls(output, run)
+                state = cls(output, run)
+                state._hold()
+                if (now := _read(folder / name / _RUN, RunFile)) is None or not now.finished:
+                    return state
+                state.release()  # by whom it was, a moment ago
         return None
 
     @property
@@ -85,16 +95,35 @@ class RunState:
         """Keep a test that is done. Raises `ConfigError` where it cannot be written."""
         write_whole(self._folder / f"{case.case_id}.json", case.model_dump_json(indent=2) + "\n")
 
+    def release(self) -> None:
+        """Let other processes go on with the run. Repeating it is harmless; the end of the process does it, too."""
+        if self._release is not None:
+            self._release()
+
     def end(self) -> None:
         """Note that every test was evaluated."""
         self.run = self.run.model_copy(update={"finished": True})
         self._write(self.run)
 
-    def _write(self, run: RunFile) -> None:
+    def _hold(self) -> None:
+        """Keep other processes out. Raises `ConfigError` where one is in; a file system without locks keeps nobody out."""
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
+            lock = os.open(self._folder / _LOCK, os.O_CREAT | os.O_RDWR, 0o644)
         except OSError as error:
             raise ConfigError(f"{self._folder}: cannot be made ({error.strerror}); set --output to a directory that can be written") from None
+        self._release = weakref.finalize(self, os.close, lock)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            self.release()
+            raise ConfigError(
+                f"{self._folder}: another process is at this run; wait until it has ended, or leave --resume out, which begins a new one"
+            ) from None
+        except OSError:
+            return
+
+    def _write(self, run: RunFile) -> None:
         write_whole(self._folder / _RUN, run.model_dump_json(indent=2) + "\n")
 
 

@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -182,6 +183,21 @@ def test_a_run_that_was_stopped_goes_on_where_it_was(tmp_path: Path) -> None:
     system = System()
     report = run(tmp_path, system, resume=True)
     assert (system.asked, report.resumed, report.summary.total) == (["t-3", "t-4", "t-5"], 3, 6)
+
+
+def test_a_run_is_gone_on_with_by_one_process_at_a_time(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError):
+        run(tmp_path, System(stop_at="t-3"), concurrency=1)
+    plan = Plan(ITEMS, ("fhir", "hl7v2"), tmp_path / "out", resume=True)
+    first, _ = open_state(plan, System(), (scoring(),))
+    with pytest.raises(ConfigError, match=rf"{first.run_id}: another process is at this run; wait until it has ended, or leave --resume out"):
+        open_state(plan, System(), (scoring(),))
+    anew, goes_on = open_state(replace(plan, resume=False), System(), (scoring(),))
+    assert (anew.run_id != first.run_id, goes_on) == (True, False)
+    anew.end()
+    run_id = first.run_id
+    del first  # its process has died
+    assert open_state(plan, System(), (scoring(),))[0].run_id == run_id
 
 
 @pytest.mark.parametrize("changed", ["prompt", "minimum", "formats", "suite", "save_traces"])
