@@ -1,27 +1,24 @@
 """A run for a terminal: a block per test and the summary, as the specification's sample output has them."""
 
-import math
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from touchstone.schemas.reports.evaluation import EvaluatedCase, EvaluationReport, EvaluationSummary
-from touchstone.schemas.result import Finding, Label, Severity
+from touchstone.schemas.reports.evaluation import EvaluatedCase, EvaluationReport
+from touchstone.schemas.result import Finding, Label
+from touchstone.scorers.reporting.findings import BOLD, GREEN, RED, YELLOW, gravest_first, lines_by_severity, painted
 from touchstone.scorers.reporting.view import LayoutOptions
-from touchstone.scorers.reporting.words import counted, percent, visible
+from touchstone.scorers.reporting.words import counted, of_scored, percent, score_text, visible
 
 RULE_CELLS: Final = 60
 #: Findings of one test that are shown without --verbose.
 FINDINGS_SHOWN_MAX: Final = 10
-SEVERITIES: Final[tuple[Severity, ...]] = ("critical", "major", "minor", "info")
-_RED, _YELLOW, _GREEN, _DIM, _BOLD = "31", "33", "32", "2", "1"
 _MARKS: Final[dict[Label, tuple[str, str, str]]] = {
-    "Pass": ("✓", "PASS", _GREEN),
-    "Warn": ("!", "WARN", _YELLOW),
-    "Review": ("!", "WARN", _YELLOW),
-    "Fail": ("✗", "FAIL", _RED),
-    "unscored": ("-", "NOT EVALUATED", _YELLOW),
+    "Pass": ("✓", "PASS", GREEN),
+    "Warn": ("!", "WARN", YELLOW),
+    "Review": ("!", "WARN", YELLOW),
+    "Fail": ("✗", "FAIL", RED),
+    "unscored": ("-", "NOT EVALUATED", YELLOW),
 }
-_SEVERITY_COLOURS: Final[dict[Severity, str]] = {"critical": _RED, "major": _YELLOW, "minor": _DIM, "info": _DIM}
 _CODES: Final = {
     "timeout": "no answer in time",
     "connection": "the connection failed or broke off",
@@ -55,9 +52,9 @@ class _Console:
         """One test."""
         mark, word, colour = _MARKS[case.status]
         category = f" ({visible(case.category)})" if case.category else ""
-        yield f"{self._paint(f'{mark} {word}', colour)}  {self._paint(visible(case.case_id), _BOLD)}{category}"
+        yield f"{self._paint(f'{mark} {word}', colour)}  {self._paint(visible(case.case_id), BOLD)}{category}"
         for failure in case.failures:
-            yield self._paint(f"  {visible(failure.component)}: {_told_code(failure.code)}", _YELLOW)
+            yield self._paint(f"  {visible(failure.component)}: {_told_code(failure.code)}", YELLOW)
         if case.status == "unscored" and not case.failures:
             yield from (f"  {visible(one.check)}: {visible(one.reason)}" for one in case.not_checked[:FINDINGS_SHOWN_MAX])
         if case.scores:
@@ -74,14 +71,18 @@ class _Console:
         double, single = "═" * RULE_CELLS, "─" * RULE_CELLS
         yield from (double, "  EVALUATION RESULTS", double, "", "Summary:", f"  Total Tests: {summary.total}")
         for mark, name, count, colour in (
-            ("✓", "Passed", summary.passed, _GREEN),
-            ("!", "Warned", summary.warned, _YELLOW),
-            ("✗", "Failed", summary.failed, _RED),
+            ("✓", "Passed", summary.passed, GREEN),
+            ("!", "Warned", summary.warned, YELLOW),
+            ("✗", "Failed", summary.failed, RED),
         ):
             yield self._paint(f"  {mark} {name}: {count}", colour if count else "")
         if summary.not_evaluated:
-            yield self._paint(f"  - Not evaluated: {summary.not_evaluated}", _YELLOW)
-        yield from ("", f"  Pass Rate: {percent(summary.pass_rate)}", f"  Average Score: {score_text(summary.average_score)}{_of_scored(summary)}")
+            yield self._paint(f"  - Not evaluated: {summary.not_evaluated}", YELLOW)
+        yield from (
+            "",
+            f"  Pass Rate: {percent(summary.pass_rate)}",
+            f"  Average Score: {score_text(summary.average_score)}{of_scored(summary.scored, summary.total)}",
+        )
         if summary.expectations_asked:
             yield f"  Expectations Met: {summary.expectations_met} of {summary.expectations_asked}"
         yield from ("", f"  Duration: {summary.duration_s:.1f}s")
@@ -96,7 +97,7 @@ class _Console:
             if name in case.scores:
                 yield f"  {heading}: {score_text(case.scores[name])}"
         for below in case.below_minimum:
-            yield self._paint(f"  Below its minimum: {below.score} {score_text(below.value)}, at least {score_text(below.minimum)} asked", _RED)
+            yield self._paint(f"  Below its minimum: {below.score} {score_text(below.value)}, at least {score_text(below.minimum)} asked", RED)
         if self._verbose and case.components_missing:
             yield f"  Without: {', '.join(case.components_missing)}"
 
@@ -112,19 +113,10 @@ class _Console:
 
     def _findings(self, findings: Sequence[Finding]) -> Iterator[str]:
         """By severity; without `verbose` the most severe ones."""
-        told = [finding for finding in findings if self._verbose or finding.severity != "info"]
-        ordered = sorted(told, key=lambda finding: SEVERITIES.index(finding.severity))
-        shown = ordered if self._verbose else ordered[:FINDINGS_SHOWN_MAX]
+        told = gravest_first(findings, with_info=self._verbose)
+        shown = told if self._verbose else told[:FINDINGS_SHOWN_MAX]
         if shown:
-            yield from ("", "Findings:")
-        for severity in SEVERITIES:
-            of_severity = [finding for finding in shown if finding.severity == severity]
-            if of_severity:
-                yield self._paint(f"  {severity.capitalize()}:", _SEVERITY_COLOURS[severity])
-            for finding in of_severity:
-                yield f"    • {visible(f'{finding.path}: {finding.message}' if finding.path else finding.message)}"
-                if finding.suggestion:
-                    yield f"      Suggestion: {visible(finding.suggestion)}"
+            yield from ("", "Findings:", *lines_by_severity(shown, self._paint))
         if rest := len(told) - len(shown):
             yield f"  and {rest} more; --verbose and the JSON report show them"
 
@@ -137,7 +129,7 @@ class _Console:
             else:
                 counts = f"{counted(one.errors, 'error')}, {counted(one.warnings, 'warning')}"
                 yield self._paint(
-                    f"  {one.format}: {'conforms' if one.valid else 'does not conform'} ({visible(one.validator)}: {counts})", _GREEN if one.valid else _RED
+                    f"  {one.format}: {'conforms' if one.valid else 'does not conform'} ({visible(one.validator)}: {counts})", GREEN if one.valid else RED
                 )
 
     def _details(self, case: EvaluatedCase) -> Iterator[str]:
@@ -153,18 +145,9 @@ class _Console:
             yield f"Trace: {visible(case.trace_file)}"
 
     def _paint(self, text: str, colour: str) -> str:
-        return f"\x1b[{colour}m{text}\x1b[0m" if self._colour and colour else text
-
-
-def score_text(score: float | None) -> str:
-    """A score to one place, cut off rather than rounded: a score below a threshold must not read as if it reached it."""
-    return "–" if score is None else f"{math.floor(score * 10 + 1e-6) / 10:.1f}".removesuffix(".0")
+        return painted(text, colour if self._colour else "")
 
 
 def _told_code(code: str) -> str:
     """A reason in words."""
     return f"the system answered {code.removeprefix('status_')}" if code.startswith("status_") else _CODES.get(code, visible(code))
-
-
-def _of_scored(summary: EvaluationSummary) -> str:
-    return f" ({summary.scored} of {summary.total} scored)" if summary.scored != summary.total else ""

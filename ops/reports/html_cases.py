@@ -6,8 +6,9 @@ from itertools import chain
 from typing import Final
 
 from touchstone.ops.reports.html_words import shown
-from touchstone.ops.reports.listing import SEVERITIES, cells_of, columns_of, grave, needs_attention
+from touchstone.ops.reports.listing import cells_of, columns_of, grave, needs_attention
 from touchstone.schemas.result import Finding
+from touchstone.scorers.reporting.findings import SEVERITIES
 from touchstone.scorers.reporting.view import CaseView, View
 from touchstone.scorers.reporting.words import counted
 

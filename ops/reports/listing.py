@@ -4,11 +4,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Generic, TypeVar
 
-from touchstone.schemas.result import Finding, Severity
+from touchstone.schemas.result import Finding
+from touchstone.scorers.reporting.findings import gravest_first
 from touchstone.scorers.reporting.view import CaseView, Figure, View
 from touchstone.scorers.reporting.words import counted, number_span, percent, percent_span, visible
 
-SEVERITIES: Final[tuple[Severity, ...]] = ("critical", "major", "minor", "info")
 _QUIET: Final = frozenset({"pass", "passed_over"})
 
 Row = TypeVar("Row")
@@ -33,7 +33,7 @@ def needs_attention(case: CaseView) -> bool:
 
 def grave(case: CaseView) -> list[Finding]:
     """Its findings above info, the gravest first."""
-    return sorted((finding for finding in case.findings if finding.severity != "info"), key=lambda finding: SEVERITIES.index(finding.severity))
+    return gravest_first(case.findings)
 
 
 def told(finding: Finding) -> str:
@@ -45,7 +45,7 @@ def told(finding: Finding) -> str:
 
 def finding_lines(case: CaseView, most: int, *, with_info: bool = False) -> Iterator[str]:
     """A line for each of the gravest findings, and one for the rest."""
-    findings = sorted(case.findings, key=lambda finding: SEVERITIES.index(finding.severity)) if with_info else grave(case)
+    findings = gravest_first(case.findings, with_info=with_info)
     for finding in findings[:most]:
         yield f"[{finding.severity}] {told(finding)}"
     if rest := len(findings) + case.findings_dropped - len(findings[:most]):

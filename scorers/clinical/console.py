@@ -5,12 +5,24 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from touchstone.schemas.reports.clinical import ClinicalEntry, ClinicalSummary, JudgedFile
-from touchstone.schemas.result import Finding, Label, Severity
+from touchstone.schemas.result import Finding, Label
 from touchstone.schemas.trace import CLINICAL_FORMATS
-from touchstone.scorers.clinical.words import DIMENSIONS, FORMAT_NAMES, SEVERITIES, format_text, reason_text, score_text
+from touchstone.scorers.clinical.words import DIMENSIONS, FORMAT_NAMES, format_text, reason_text
+from touchstone.scorers.reporting.findings import (
+    BOLD,
+    DIM,
+    GREEN,
+    RED,
+    SEVERITY_COLOURS,
+    YELLOW,
+    gravest_first,
+    lines_by_severity,
+    painted,
+    place_and_message,
+)
 from touchstone.scorers.reporting.intervals import wilson
 from touchstone.scorers.reporting.view import LayoutOptions
-from touchstone.scorers.reporting.words import number_span, percent, percent_span, visible
+from touchstone.scorers.reporting.words import number_span, of_scored, percent, percent_span, score_text, visible
 
 if TYPE_CHECKING:
     from touchstone.scorers.clinical.reporting import ClinicalReport
@@ -21,12 +33,10 @@ FINDINGS_SHOWN_MAX: Final = 20
 _MARKS: Final[dict[Label, str]] = {"Pass": "✓", "Warn": "!", "Review": "!", "Fail": "✗", "unscored": "-"}
 #: Unavailable profiles (claimed or asked for) that are named without --verbose.
 _PROFILES_SHOWN_MAX: Final = 5
-_RED, _YELLOW, _GREEN, _DIM, _BOLD = "31", "33", "32", "2", "1"
 _PAINTED: Final = re.compile(r"\x1b\[[0-9;]*m")
 #: Narrower terminals break lines themselves.
 WIDTH_MIN: Final = 40
-_LABEL_COLOURS: Final[dict[Label, str]] = {"Pass": _GREEN, "Warn": _YELLOW, "Review": _YELLOW, "Fail": _RED, "unscored": _DIM}
-_SEVERITY_COLOURS: Final[dict[Severity, str]] = {"critical": _RED, "major": _YELLOW, "minor": _DIM, "info": _DIM}
+_LABEL_COLOURS: Final[dict[Label, str]] = {"Pass": GREEN, "Warn": YELLOW, "Review": YELLOW, "Fail": RED, "unscored": DIM}
 
 
 def console_pieces(report: "ClinicalReport", options: LayoutOptions) -> Iterator[str]:
@@ -60,14 +70,18 @@ class _Console:
         """The summary."""
         double, single = "═" * RULE_CELLS, "─" * RULE_CELLS
         lines = [double, "  EVALUATION RESULTS", double, "", "Summary:", f"  Total Tests: {summary.total}"]
-        lines += [self._paint(f"  ✓ Passed: {summary.passed}", _GREEN if summary.passed else "")]
-        lines += [self._paint(f"  ! Warned: {summary.warned}", _YELLOW if summary.warned else "")]
-        lines += [self._paint(f"  ✗ Failed: {summary.failed}", _RED if summary.failed else "")]
+        lines += [self._paint(f"  ✓ Passed: {summary.passed}", GREEN if summary.passed else "")]
+        lines += [self._paint(f"  ! Warned: {summary.warned}", YELLOW if summary.warned else "")]
+        lines += [self._paint(f"  ✗ Failed: {summary.failed}", RED if summary.failed else "")]
         others = (("Not validated", summary.unvalidated), ("Not read", summary.problems))
-        lines += [self._paint(f"  - {name}: {count}", _YELLOW) for name, count in others if count]
+        lines += [self._paint(f"  - {name}: {count}", YELLOW) for name, count in others if count]
         lines += [f"  Passed over: {summary.passed_over} (not among the total)"] if summary.passed_over else []
         lines += [f"  Break a rule of their standard: {summary.invalid}"] if summary.invalid else []
-        lines += ["", f"  Pass Rate: {percent(summary.pass_rate)}", f"  Average Score: {score_text(summary.average_score)}{_of_scored(summary)}"]
+        lines += [
+            "",
+            f"  Pass Rate: {percent(summary.pass_rate)}",
+            f"  Average Score: {score_text(summary.average_score)}{of_scored(summary.scored, summary.total)}",
+        ]
         # The specification draws the two lines above; a line of their own is for those who ask for everything.
         lines += [f"  95% Intervals: {', '.join(spans)}"] if self._verbose and (spans := _spans(summary)) else []
         # Of results that were scored earlier there is no run to time.
@@ -83,7 +97,7 @@ class _Console:
         word = told.get(judged.outcome, entry.label.upper())
         kind = f" ({format_text(entry)})" if entry.format is not None or judged.outcome != "problem" else ""
         mark = self._paint(f"{_MARKS[entry.label]} {word}", _LABEL_COLOURS[entry.label])
-        return f"{mark}  {self._paint(visible(entry.file), _BOLD)}{kind}"
+        return f"{mark}  {self._paint(visible(entry.file), BOLD)}{kind}"
 
     def _scores(self, entry: ClinicalEntry) -> Iterator[str]:
         overall = entry.scores.get("overall")
@@ -95,24 +109,16 @@ class _Console:
             if (score := entry.scores.get(f"{form}_overall")) is not None:
                 yield f"  {FORMAT_NAMES[form]}: {score_text(score)}"
         if entry.valid is False:
-            yield self._paint("  Valid: no, a rule of the standard is broken", _YELLOW)
+            yield self._paint("  Valid: no, a rule of the standard is broken", YELLOW)
         if self._verbose and entry.components_missing:
             yield f"  Without: {', '.join(entry.components_missing)}"
 
     def _findings(self, entry: ClinicalEntry) -> Iterator[str]:
         """Findings by severity; the most severe ones only."""
-        grave = [finding for finding in entry.findings if finding.severity != "info"]
-        shown = sorted(grave, key=lambda finding: SEVERITIES.index(finding.severity))[:FINDINGS_SHOWN_MAX]
+        grave = gravest_first(entry.findings)
+        shown = grave[:FINDINGS_SHOWN_MAX]
         if shown:
-            yield from ("", "Findings:")
-        for severity in SEVERITIES:
-            of_severity = [finding for finding in shown if finding.severity == severity]
-            if of_severity:
-                yield self._paint(f"  {severity.capitalize()}:", _SEVERITY_COLOURS[severity])
-            for finding in of_severity:
-                yield f"    • {_told(finding)}"
-                if finding.suggestion:
-                    yield f"      Suggestion: {visible(finding.suggestion)}"
+            yield from ("", "Findings:", *lines_by_severity(shown, self._paint))
         if rest := len(grave) + entry.findings_dropped - len(shown):
             yield f"  and {rest} more; --verbose and the JSON report show them, up to the bound of one file"
         # A gate must show a profile that could not be checked.
@@ -148,13 +154,13 @@ class _Console:
         if findings:
             yield "Findings:"
         for finding in findings:
-            severity = self._paint(f"[{finding.severity}]", _SEVERITY_COLOURS[finding.severity])
-            yield f"  {severity} {_told(finding)}"
+            severity = self._paint(f"[{finding.severity}]", SEVERITY_COLOURS[finding.severity])
+            yield f"  {severity} {place_and_message(finding)}"
             if finding.suggestion:
                 yield f"          Suggestion: {visible(finding.suggestion)}"
 
     def _paint(self, text: str, colour: str) -> str:
-        return f"\x1b[{colour}m{text}\x1b[0m" if self._colour and colour else text
+        return painted(text, colour if self._colour else "")
 
 
 def _belongs(finding: Finding, check: str) -> bool:
@@ -173,22 +179,12 @@ def _was_read(entry: ClinicalEntry, check: str) -> bool:
     return any(name.rpartition("/")[0] == place for name in entry.rules_fired)
 
 
-def _told(finding: Finding) -> str:
-    """Where and what; a finding about the document as a whole has no path."""
-    return f"{visible(finding.path)}: {visible(finding.message)}" if finding.path else visible(finding.message)
-
-
 def _spans(summary: ClinicalSummary) -> list[str]:
     """The intervals of the pass rate and of the average score."""
     rate = wilson(summary.passed, summary.total)
     spans = [f"pass rate {percent_span(rate)}"] if rate is not None else []
     average = summary.average_score_interval
     return [*spans, f"average score {number_span(average, 1)}"] if average is not None else spans
-
-
-def _of_scored(summary: ClinicalSummary) -> str:
-    """Of how many files a mean is, where it is not of all."""
-    return f" ({summary.scored} of {summary.total} scored)" if summary.scored is not None and summary.scored != summary.total else ""
 
 
 def wrapped(line: str, width: int | None) -> str:

@@ -14,7 +14,7 @@ from touchstone.schemas.result import ScoreResult, SourceRef
 from touchstone.scorers.clinical.console import console_pieces
 from touchstone.scorers.clinical.entries import Entry, judged_files
 from touchstone.scorers.clinical.settings import ClinicalSettings
-from touchstone.scorers.clinical.words import counts_text, format_text, reason_text, score_text, scores_text
+from touchstone.scorers.clinical.words import counts_text, format_text, reason_text, scores_text
 from touchstone.scorers.reporting import (
     EXIT_ERROR,
     EXIT_FAIL,
@@ -39,6 +39,7 @@ from touchstone.scorers.reporting import (
     percent,
 )
 from touchstone.scorers.reporting.report import Tally
+from touchstone.scorers.reporting.words import score_text
 
 COLUMNS = (Column("overall", "Overall", places=1), Column("format", "Format", places=1), Column("terminology", "Terminology", places=1))
 #: Files that count and were not validated, as far as the report names them one by one.

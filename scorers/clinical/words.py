@@ -1,26 +1,17 @@
 """Words and numbers of clinical reports, for every format that people read."""
 
-import math
 from collections import Counter
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
 from touchstone.schemas.reports.clinical import ClinicalEntry, FileFormat
-from touchstone.schemas.result import Severity
+from touchstone.scorers.reporting.findings import SEVERITIES
+from touchstone.scorers.reporting.words import score_text
 
 FORMAT_NAMES: Final[Mapping[FileFormat, str]] = MappingProxyType({"fhir": "FHIR R4", "hl7v2": "HL7 v2", "ccda": "C-CDA", "trace": "trace"})
-SEVERITIES: Final[tuple[Severity, ...]] = ("critical", "major", "minor", "info")
 DIMENSIONS: Final = (("format", "Format"), ("terminology", "Terminology"), ("clinical", "Clinical"))
 NO_FORMAT: Final = "not recognised"
-ABSENT: Final = "–"
-
-
-def score_text(score: float | None) -> str:
-    """A score to one place, cut off rather than rounded: a score below a threshold must not read as if it reached it."""
-    if score is None:
-        return ABSENT
-    return f"{math.floor(score * 10 + 1e-6) / 10:.1f}".removesuffix(".0")
 
 
 def format_text(entry: ClinicalEntry) -> str:

@@ -1,5 +1,7 @@
 """Words and numbers as reports print them."""
 
+import math
+
 from touchstone.schemas.reports.intervals import Interval
 
 
@@ -25,6 +27,16 @@ def visible(text: str) -> str:
 def number(value: float | None, places: int = 2) -> str:
     """A value to some places; a missing value is a dash, never a zero."""
     return "–" if value is None else f"{value:.{places}f}"
+
+
+def score_text(score: float | None) -> str:
+    """A score of 0 to 100 to one place, cut off rather than rounded: one below a threshold must not read as if it reached it."""
+    return "–" if score is None else f"{math.floor(score * 10 + 1e-6) / 10:.1f}".removesuffix(".0")
+
+
+def of_scored(scored: int | None, total: int) -> str:
+    """Of how many a mean is, where it is not of all. `scored`: None where nobody knows."""
+    return f" ({scored} of {total} scored)" if scored is not None and scored != total else ""
 
 
 def number_span(interval: Interval, places: int = 2) -> str:

@@ -5,13 +5,14 @@ from datetime import UTC, datetime
 from typing import Any
 
 from touchstone.ops.evaluation.conformance import ConformanceChecks
-from touchstone.ops.evaluation.console import console_pieces, score_text
+from touchstone.ops.evaluation.console import console_pieces
 from touchstone.ops.evaluation.counts import summarise, verdict_on
 from touchstone.ops.verify.fhir_validator.client import Issue, NoVerdict, Outcome
 from touchstone.schemas.reports.evaluation import EvaluatedCase, EvaluationReport, Expectation, Expectations
 from touchstone.schemas.result import Failure, Finding, NotChecked
 from touchstone.scorers.clinical.words import DIMENSIONS
 from touchstone.scorers.reporting import LayoutOptions
+from touchstone.scorers.reporting.words import score_text
 
 NOW = datetime(2026, 9, 10, tzinfo=UTC)
 #: The specification's example of one test.
