@@ -16,14 +16,32 @@ CASES_DETAILED_MAX: Final = 50
 FINDINGS_MAX: Final = 20
 PASSED_OVER_MAX: Final = 100
 
-_SPECIAL: Final = re.compile(r"([\\`*_{}\[\]<>()#+!|~&$@:-])")
+#: What markdown, or a page that shows it, makes something of; the rest stays as it was written, for those who read the text itself.
+_SPECIAL: Final = re.compile(
+    r"[\\`*\[\]<|~$@]"  # code, emphasis, links, HTML, cells, strikes, formulas, mentions
+    r"|(?<!\w)_+|_+(?!\w)"  # emphasis; inside a word an underscore is none
+    r"|#(?=\w|#*$)|!(?=\d)|&(?=[#\w])"  # references to issues, the end of a heading, entities
+    r"|:(?=//|[\w+-]*[A-Za-z][\w+-]*:|[+-]1:|100:|1234:)"  # addresses, and pictures as `:tada:`
+    r"|(?<=\bgh)-(?=\d)",  # another reference to an issue
+    re.IGNORECASE,
+)
 #: Text that markdown turns into a link without any markup.
 _BARE_LINK: Final = re.compile(r"\b(www)\.", re.IGNORECASE)
+#: What is markup at the beginning of a line: lists, quotations, headings, and lines below them.
+_OPENING: Final = re.compile(r"[-+=>#]|\d+[.)](?=\s|$)")
 
 
 def escaped(text: str) -> str:
-    """Text that markdown shows as it is: it produces no markup, link, mention, HTML or cell border."""
-    return _BARE_LINK.sub(r"\1\\.", _SPECIAL.sub(r"\\\1", visible(text)))
+    """Text that markdown shows as it is inside a line: it produces no markup, link, mention, HTML or cell border."""
+    told = _SPECIAL.sub(lambda found: "".join(f"\\{mark}" for mark in found.group()), visible(text))
+    return _BARE_LINK.sub(r"\1\\.", told)
+
+
+def begun(text: str) -> str:
+    """The same for text that begins a line."""
+    told = escaped(text).lstrip()
+    opening = _OPENING.match(told)
+    return f"{told[: opening.end() - 1]}\\{told[opening.end() - 1 :]}" if opening else told
 
 
 def markdown_pieces(view: View, options: LayoutOptions) -> Iterator[str]:
@@ -31,10 +49,10 @@ def markdown_pieces(view: View, options: LayoutOptions) -> Iterator[str]:
     verdict = options.verdict
     yield f"# {escaped(view.title)}\n\n**{escaped(verdict.word)}**: {escaped(verdict.reason)}.\n\n"
     labels = ", ".join(f"{count} {escaped(label)}" for label, count in view.labels.items())
-    yield f"{escaped(_sentence(origin(view)))} {escaped(_sentence(view.counts or counted(view.total, view.noun)))}{f' {labels}.' if labels else ''}"
+    yield f"{begun(_sentence(origin(view)))} {escaped(_sentence(view.counts or counted(view.total, view.noun)))}{f' {labels}.' if labels else ''}"
     yield f" {escaped(_sentence(rate))}\n" if (rate := rate_of(view)) else "\n"
     for fact in view.facts:
-        yield f"\n{escaped(fact)}  "
+        yield f"\n{begun(fact)}  "
     yield "\n" if view.facts else ""
     yield from _figures(view)
     for table in view.tables:
@@ -47,8 +65,8 @@ def markdown_pieces(view: View, options: LayoutOptions) -> Iterator[str]:
 def changes(options: LayoutOptions) -> Iterator[str]:
     """The comparison with an earlier batch, and the trend."""
     if (comparison := options.comparison) is not None:
-        yield f"\n## Before and now\n\n{escaped(_sentence(headline(comparison)))}\n"
-        yield from (f"{escaped(remark)}\n" for remark in remarks(comparison))
+        yield f"\n## Before and now\n\n{begun(_sentence(headline(comparison)))}\n"
+        yield from (f"{begun(remark)}\n" for remark in remarks(comparison))
         for place, table in enumerate(comparison_tables(comparison)):
             yield from _section(table.title if place else "", table.header, table.rows, table.numeric)
     if (trend := options.trend) is not None:

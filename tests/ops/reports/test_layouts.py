@@ -9,11 +9,14 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
 from pydantic import BaseModel
 
 from tests.ops.reports.toy import HOSTILE, SUITE, Many, finding, laid_out, options, problem, report_of, result
 from touchstone.ops.reports.layouts import FORMATS, SUFFIXES, lay_out
-from touchstone.ops.reports.markdown import escaped
+from touchstone.ops.reports.markdown import begun, escaped
 from touchstone.scorers.reporting.report import Entry, suite_view
 from touchstone.scorers.reporting.view import CaseView, LayoutOptions, View
 from touchstone.scorers.reporting.words import visible
@@ -119,7 +122,7 @@ class TestConsole:
 
 class TestMarkdown:
     def test_the_verdict_comes_first(self) -> None:
-        assert laid_out(THREE, "markdown").splitlines()[:3] == ["# Toy scores\\: C1 B1", "", "**FAIL**: 1 of 3 cases failed."]
+        assert laid_out(THREE, "markdown").splitlines()[:3] == ["# Toy scores: C1 B1", "", "**FAIL**: 1 of 3 cases failed."]
 
     def test_a_case_is_one_row_whatever_it_is_called(self) -> None:
         rows = [line for line in laid_out(HOSTILE_BATCH, "markdown").splitlines() if line.startswith("| \\<script")]
@@ -130,11 +133,40 @@ class TestMarkdown:
 
     def test_text_that_markdown_makes_a_link_of_is_none(self) -> None:
         assert escaped("see www.example.org") == "see www\\.example.org"
+        assert escaped("https://example.org mail@example.org @team #12 GH-12 a/b!12 :tada: :+1:") == (
+            "https\\://example.org mail\\@example.org \\@team \\#12 GH\\-12 a/b\\!12 \\:tada: \\:+1:"
+        )
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "suite safe_v0 0.1, configuration db679b75c764251c, generated 2026-01-15T10:30:00Z",
+            "Pass rate 20% (95% interval 4% to 62%)",
+            "expectations.must_contain_phrases[1]".replace("[1]", ""),
+            "I25-BATCH-1-001",
+            "a > b + c & d! {e} = f - g",
+        ],
+    )
+    def test_what_is_no_markup_is_written_as_it_is(self, text: str) -> None:
+        assert (escaped(text), begun(text)) == (text, text)
+
+    @given(st.text(st.sampled_from("*_`[]()<>#+-=!|~&;:.)\\ \taä1€\n\"'"), max_size=30) | st.text(max_size=30))
+    def test_a_reader_of_markdown_finds_the_very_text(self, text: str) -> None:
+        """Read as CommonMark with strikes and tables: one paragraph of plain text, and one cell."""
+        reader = MarkdownIt("commonmark").enable(["strikethrough", "table"])
+        told = " ".join(visible(text).split())
+        assume(told)
+        tokens = reader.parse(begun(told))
+        assert [token.type for token in tokens] == ["paragraph_open", "inline", "paragraph_close"]
+        assert {child.type for child in tokens[1].children or ()} <= {"text", "text_special"}
+        assert "".join(child.content for child in tokens[1].children or ()) == told
+        cells = [token for token in reader.parse(f"| {escaped(told)} |\n| --- |\n| {escaped(told)} |\n") if token.type == "inline"]
+        assert ["".join(child.content for child in cell.children or ()) for cell in cells] == [told, told]
 
     def test_rows_and_findings_are_bounded(self) -> None:
         text = laid_out(Many(3_000, findings=30), "markdown")
 
-        assert "## Cases that did not pass \\(the first 1000 of 1500; all are in the JSON report\\)" in text
+        assert "## Cases that did not pass (the first 1000 of 1500; all are in the JSON report)" in text
         assert text.count("\n### ") == 50
         assert "(the first 50 cases that have any; all are in the JSON report)" in text
         assert "- and " in text

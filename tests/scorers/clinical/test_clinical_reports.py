@@ -16,8 +16,8 @@ from touchstone.schemas.result import Finding, NotChecked, Severity
 from touchstone.scorers.clinical import SUITE, ClinicalSettings
 from touchstone.scorers.clinical.console import FINDINGS_SHOWN_MAX
 from touchstone.scorers.clinical.reporting import ClinicalReport, FileCounts, verdict
-from touchstone.scorers.clinical.words import score_text
 from touchstone.scorers.reporting import LabelCounts, LayoutOptions, RunFacts
+from touchstone.scorers.reporting.words import score_text
 
 
 def finding(severity: Severity, path: str = "PID-3", message: str = "is wrong", suggestion: str | None = None, code: str = "data_types.x") -> Finding:
@@ -131,7 +131,7 @@ def test_intervals_stand_under_the_drawn_lines_when_everything_is_asked_for() ->
 
 
 def test_the_pass_rate_is_of_all_that_was_asked_for() -> None:
-    assert "Pass rate 20% \\(95% interval 4% to 62%\\)." in report("markdown", MIXED)
+    assert "Pass rate 20% (95% interval 4% to 62%)." in report("markdown", MIXED)
 
 
 def test_the_console_draws_a_file_as_the_specification_does() -> None:
@@ -205,14 +205,14 @@ def test_markdown_begins_with_the_verdict_and_has_a_row_per_file() -> None:
     text = report("markdown", MIXED)
     assert text.startswith("# Clinical validation\n\n**ERROR**: 1 of 5 files could not be read; 1 file of no known or wanted format passed over.\n")
     assert "| warn.json | FHIR R4 | Warn | no | 70 | – | – | 1 major |" in text
-    assert "| cda.xml | C\\-CDA | unscored |  | – | – | – | some reason |" in text
-    assert "- **major** PID\\-3: is wrong *Mend it*" in text
-    assert "## Passed over\\: 1\n\n| What | Why |\n| --- | --- |\n| LICENSE | some reason |" in text
+    assert "| cda.xml | C-CDA | unscored |  | – | – | – | some reason |" in text
+    assert "- **major** PID-3: is wrong *Mend it*" in text
+    assert "## Passed over: 1\n\n| What | Why |\n| --- | --- |\n| LICENSE | some reason |" in text
 
 
 def test_markdown_escapes_what_a_file_name_would_do() -> None:
     text = report("markdown", [judged("a|b<script>[x](y).json\n# title", "Warn", findings=(finding("major"),))])
-    assert "<script>" not in text
+    assert "<script>" not in text.replace("\\<script>", "")
     assert "\n# title" not in text
     assert "a\\|b" in text
 

@@ -88,8 +88,8 @@ def test_json_has_the_intervals_of_its_rates_and_means_last() -> None:
 def test_markdown_has_the_intervals_of_means_and_rates() -> None:
     text = text_of(REPORT, "markdown")
     low, high = json.loads(text_of(REPORT, "json"))["intervals"]["means"]["CR"].values()
-    assert "Pass rate 60% \\(95% interval 23% to 88%\\)." in text
-    assert f"| CR | 0.85 | {low:.2f} to {high:.2f} | pass rate 80% \\(38% to 96%\\) |" in text
+    assert "Pass rate 60% (95% interval 23% to 88%)." in text
+    assert f"| CR | 0.85 | {low:.2f} to {high:.2f} | pass rate 80% (38% to 96%) |" in text
 
 
 def test_the_drawn_console_has_intervals_only_where_everything_is_asked_for() -> None:
@@ -123,16 +123,16 @@ def test_the_batch_report_has_every_field_of_the_specification() -> None:
 
 def test_markdown_tells_verdict_metrics_and_cases() -> None:
     text = text_of(REPORT, "markdown")
-    assert text.startswith("# SAFE v0\\: I25\n\n**FAIL**: 1 of 5 cases failed.\n")
-    assert "generated 2025\\-01\\-15T10\\:30\\:00Z" in text
+    assert text.startswith("# SAFE v0: I25\n\n**FAIL**: 1 of 5 cases failed.\n")
+    assert "generated 2025-01-15T10:30:00Z" in text
     assert "| CR | 0.85 | 80% | 0.8 | 0.5 |" in text
-    assert "| I25\\-BATCH1\\-003 | Process\\_Auditor | 1.00 | 0.50 | 0.50 | 0.67 | Review |" in text
+    assert "| I25-BATCH1-003 | Process_Auditor | 1.00 | 0.50 | 0.50 | 0.67 | Review |" in text
     assert "| CR | taken to OR over 24 hours | 2 |" in text
 
 
 def test_markdown_shows_markup_as_text() -> None:
     text = text_of(report_of([record(signals=["<b>a|b</b> [x](y) @team `c`\nd"])]), "markdown")
-    assert "| CR | \\<b\\>a\\|b\\</b\\> \\[x\\]\\(y\\) \\@team \\`c\\`\\\\nd | 1 |" in text
+    assert "| CR | \\<b>a\\|b\\</b> \\[x\\](y) \\@team \\`c\\`\\\\nd | 1 |" in text
 
 
 def test_markdown_of_a_long_batch_lists_what_did_not_pass() -> None:
