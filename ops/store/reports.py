@@ -77,19 +77,20 @@ def choose(store: ResultStore, wanted: Wanted) -> Chosen:
     if wanted.concern is None and wanted.batch is None and not wanted.one_concern:
         return _choose_all(store, wanted)
     groups = _groups(store, wanted.suite)
-    concerns = sorted({key.concern_id for key, _ in groups})
-    concern = wanted.concern or (concerns[0] if len(concerns) == 1 else None)
-    if concern is None and wanted.one_concern:
-        raise ConfigError(f"the store holds {_names(concerns) or 'no batch'} of suite {wanted.suite}; choose one with --concern")
     pattern = wanted.batch or "*"
-    matching = [
+    fitting = [
         (key, scored_at)
         for key, scored_at in groups
-        if concern in {None, key.concern_id}
-        and fnmatchcase(key.batch_id, pattern)
-        and wanted.suite_version in {None, key.suite_version}
-        and wanted.config_digest in {None, key.config_digest}
+        if fnmatchcase(key.batch_id, pattern) and wanted.suite_version in {None, key.suite_version} and wanted.config_digest in {None, key.config_digest}
     ]
+    # Where the batch says which concern is meant, nobody need name it.
+    concerns = sorted({key.concern_id for key, _ in fitting or groups})
+    concern = wanted.concern or (concerns[0] if len(concerns) == 1 else None)
+    if concern is None and wanted.one_concern and (fitting or not groups):
+        has = "" if wanted.batch is None else f" with a batch {wanted.batch!r}"
+        mend = "choose one with --concern" if groups else "check --store, and that `touchstone projector` has run"
+        raise ConfigError(f"the store holds {_names(concerns) or 'no batch'} of suite {wanted.suite}{has if groups else ''}; {mend}")
+    matching = [(key, scored_at) for key, scored_at in fitting if concern in {None, key.concern_id}]
     if not matching:
         known = _names(sorted({key.batch_id for key, _ in groups if concern in {None, key.concern_id}}))
         of = "" if concern is None else f" of concern {concern!r}"

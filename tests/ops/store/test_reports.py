@@ -119,6 +119,34 @@ def test_without_a_name_everything_that_was_scored_last_is_chosen_in_a_batch_or_
     assert [one.event_id for one in StoredEntries(store, chosen)] == ["a", "b", "c"]
 
 
+def test_a_batch_that_only_one_concern_has_says_the_concern(store: ResultStore) -> None:
+    """A report of SAFE v0 is of one concern; where the batch leaves only one, it need not be named."""
+    store.apply(
+        projection(
+            result(event="a"), result(event="b", offset=1, concern="I30", batch="b2"), result(event="c", offset=2, concern="I30", batch="b1", digest="old")
+        ),
+        1.0,
+    )
+
+    def wanted(batch: str | None, **given: str) -> Wanted:
+        return Wanted("safe_v0", None, batch, one_concern=True, **given)
+
+    chosen = choose(store, wanted("b2"))
+    assert (chosen.concern_id, [one.event_id for one in StoredEntries(store, chosen)]) == ("I30", ["b"])
+    assert choose(store, wanted("b1", config_digest="old")).concern_id == "I30"
+    with pytest.raises(ConfigError, match="holds I25, I30 of suite safe_v0 with a batch 'b1'; choose one with --concern"):
+        choose(store, wanted("b1"))
+    with pytest.raises(ConfigError, match="holds I25, I30 of suite safe_v0; choose one with --concern"):
+        choose(store, wanted(None))
+    with pytest.raises(ConfigError, match="no stored batch matches 'b3': the store holds b1, b2; check"):
+        choose(store, wanted("b3"))
+
+
+def test_of_a_store_without_a_batch_nobody_is_asked_for_a_concern(store: ResultStore) -> None:
+    with pytest.raises(ConfigError, match="the store holds no batch of suite safe_v0; check --store"):
+        choose(store, Wanted("safe_v0", one_concern=True))
+
+
 def test_entries_can_be_read_again_and_two_at_once(store: ResultStore) -> None:
     store.apply(projection(*events(records(5), QUOTING)), 1.0)
     entries = StoredEntries(store, choose(store, Wanted("safe_v0")))
