@@ -3,8 +3,7 @@
 import asyncio
 import ssl
 from collections.abc import Mapping
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
+from datetime import datetime
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -17,6 +16,7 @@ from touchstone.ops.evaluation.systems import Content, StepFailed, Told
 from touchstone.schemas.trace import ClinicalFormat
 from touchstone.scorers.backoff import Backoff
 from touchstone.scorers.base import ConfigError
+from touchstone.scorers.judges.retrying import retry_after_s
 
 #: Answers below 500 after which the same request may succeed; all from 500 on may.
 _PASSING: Final = frozenset({408, 425, 429})
@@ -117,7 +117,7 @@ class HttpSystem:
         """Status, body and the pause that the system asks for. The body of an answer that is none is not read."""
         async with self._client.stream("POST", url, content=data, headers={"Content-Type": "application/json"}) as answer:
             if answer.status_code >= 300:
-                return answer.status_code, b"", _retry_after_s(answer.headers.get("Retry-After"))
+                return answer.status_code, b"", retry_after_s(answer.headers) or 0.0
             body = bytearray()
             async for piece in answer.aiter_raw():
                 body += piece
@@ -133,19 +133,6 @@ def _is_complaint(answer: dict[str, Any]) -> bool:
 
 class _TooLargeError(Exception):
     """An answer beyond the bound."""
-
-
-def _retry_after_s(header: str | None) -> float:
-    """The seconds of a Retry-After header, which may be a date; 0 where it says nothing."""
-    if header is None:
-        return 0.0
-    if header.strip().isdecimal():
-        return float(header.strip()[:9])
-    try:
-        moment = parsedate_to_datetime(header)
-    except ValueError:
-        return 0.0
-    return max(0.0, ((moment if moment.tzinfo else moment.replace(tzinfo=UTC)) - datetime.now(UTC)).total_seconds())
 
 
 def _content(body: bytes, form: ClinicalFormat) -> Content | list[Content] | None:

@@ -90,7 +90,7 @@ def _number(text: str | None) -> float | None:
 def _date(text: str | None) -> datetime | None:
     try:
         date = parsedate_to_datetime(text) if text else None
-    except (ValueError, TypeError, IndexError):
+    except (ValueError, TypeError, IndexError, OverflowError):  # a year or an offset that no clock has
         return None
     return date if date is None or date.tzinfo else date.replace(tzinfo=UTC)
 

@@ -3,13 +3,16 @@
 import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from touchstone.scorers.judges.asking import OverBudget
 from touchstone.scorers.judges.budget import Budget, Reservation, cost_nano, dearest_nano
 from touchstone.scorers.judges.counts import Counts
 from touchstone.scorers.judges.retrying import Fault
 from touchstone.scorers.judges.settings import JudgeSettings
+
+#: More tokens than this no request has: the number is a mistake of the server, or means harm.
+_TOKENS_MAX: Final = 1_000_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +91,7 @@ def usage_of(answer: Mapping[str, Any]) -> tuple[int, int, int] | None:
     if not isinstance(usage, Mapping):
         return None
     tokens_in, tokens_out, details = usage.get("prompt_tokens"), usage.get("completion_tokens"), usage.get("prompt_tokens_details")
-    if type(tokens_in) is not int or type(tokens_out) is not int or tokens_in <= 0 or tokens_out < 0:
+    if type(tokens_in) is not int or type(tokens_out) is not int or not 0 < tokens_in <= _TOKENS_MAX or not 0 <= tokens_out <= _TOKENS_MAX:
         return None
     cached = details.get("cached_tokens") if isinstance(details, Mapping) else 0
     return tokens_in, tokens_out, cached if type(cached) is int and 0 <= cached <= tokens_in else 0

@@ -76,6 +76,8 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(int(fault), b"the patient is called Canarybird")
         elif fault == "429-wait":
             self._send(429, b"", {"Retry-After": "0"})
+        elif fault == "429-no-year":
+            self._send(429, b"", {"Retry-After": "Mon, 01 Jan 99999999999 00:00:00 GMT"})
         elif fault == "redirect":
             self._send(307, b"", {"Location": "/elsewhere"})
         elif fault == "hang":

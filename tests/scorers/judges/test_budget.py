@@ -190,6 +190,15 @@ async def test_an_answer_without_usage_costs_the_most_that_it_may() -> None:
         assert counted(judge, "judge_cost_usd") == told.usage.cost_usd
 
 
+async def test_a_number_of_tokens_that_no_request_has_is_no_usage() -> None:
+    for tokens in ((2**63, 5), (300, 2**63)):
+        async with judged(answer=lambda _, tokens=tokens: Reply({"score": 3}, tokens=tokens), **MINI) as (judge, _):
+            told = await judge.ask(PROMPT, {"note": "case 1"}, Verdict)
+            assert told.verdict.score == 3
+            assert counted(judge, "judge_unmetered_calls") == 1
+            assert 0 < counted(judge, "judge_budget_left_usd") < 0.01
+
+
 async def test_an_error_of_the_server_costs_nothing() -> None:
     async with judged(Fault(Kind.ERROR_500, attempts=2), **MINI) as (judge, server):
         told = await judge.ask(PROMPT, {"note": "case 1"}, Verdict)

@@ -168,6 +168,9 @@ RETRY_AFTER = [
     ({"retry-after": "-3"}, None),
     ({"retry-after": "nan"}, None),
     ({"retry-after": "soon"}, None),
+    ({"retry-after": "Mon, 01 Jan 99999999999 00:00:00 GMT"}, None),
+    ({"retry-after": "Mon, 01 Jan 2020 00:00:00 +99999999999999999"}, None),
+    ({"retry-after": "Sun, 22 Nov 2026 12:00:30 GMT", "date": "Sun, 22 Nov 2026 12:00:20 +99999999999999999"}, 30.0),
 ]
 
 
