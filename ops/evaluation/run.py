@@ -103,8 +103,6 @@ def _evaluated(
         cases, resumed = asyncio.run(_closing(runner, plan.items))
         notes = plan.notes + _left_out(plan, known, cases)
         notes += (f"Conformance of FHIR: not checked ({conforming.unavailable})",) if conforming is not None and conforming.unavailable else ()
-    if not any(case.failures for case in cases):
-        state.end()
     report = EvaluationReport(
         run_id=state.run_id,
         started_at=state.run.started_at,
@@ -119,6 +117,9 @@ def _evaluated(
         cases=cases,
     )
     write_whole(report_path(plan.output, state), report.model_dump_json(indent=2) + "\n")
+    # Last: a run whose report could not be written goes on, and asks nothing again.
+    if not any(case.failures for case in cases):
+        state.end()
     return report
 
 

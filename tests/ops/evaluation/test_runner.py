@@ -185,6 +185,18 @@ def test_a_run_that_was_stopped_goes_on_where_it_was(tmp_path: Path) -> None:
     assert (system.asked, report.resumed, report.summary.total) == (["t-3", "t-4", "t-5"], 3, 6)
 
 
+def test_a_run_whose_report_could_not_be_written_asks_nothing_again(tmp_path: Path) -> None:
+    plan, used = Plan(ITEMS, ("fhir", "hl7v2"), tmp_path / "out"), (scoring(),)
+    state, _ = open_state(plan, System(), used)
+    report_path(plan.output, state).mkdir()
+    with pytest.raises(ConfigError, match="cannot be written"):
+        evaluate(plan, System(), used, Field(), state)
+    report_path(plan.output, state).rmdir()
+    system = System()
+    report = run(tmp_path, system, resume=True)
+    assert (system.asked, report.resumed, report.run_id) == ([], 6, state.run_id)
+
+
 def test_a_run_is_gone_on_with_by_one_process_at_a_time(tmp_path: Path) -> None:
     with pytest.raises(ConfigError):
         run(tmp_path, System(stop_at="t-3"), concurrency=1)
