@@ -141,7 +141,6 @@ def _scorings(formats: str, *, no_judge: bool) -> "tuple[tuple[Scoring, ...], tu
     from touchstone.scorers.clinical import SUITE
     from touchstone.scorers.clinical.judging import SUITE as JUDGE
     from touchstone.scorers.clinical.judging import resolve
-    from touchstone.scorers.judges.settings import NO_KEY
     from touchstone.scorers.scoring import Scoring
 
     settings = _settings(None, formats=formats, quote=None, profiles=None, packages=None)
@@ -149,7 +148,7 @@ def _scorings(formats: str, *, no_judge: bool) -> "tuple[tuple[Scoring, ...], tu
     why = "--no-judge"
     if not no_judge:
         own = resolve(os.environ, read_suite_document(JUDGE))
-        why = NO_KEY if not own.judge.is_usable else missing_libraries(JUDGE.requires) or ""
+        why = own.judge.why_unusable or missing_libraries(JUDGE.requires) or ""
         if not why:
             return (validators, Scoring(JUDGE, own.model_copy(update={"validators": settings}))), ()
     return (validators,), (f"Clinical: not scored ({why}); the weights of the others are renormalised",)

@@ -20,7 +20,7 @@ from touchstone.schemas.settings.house import KafkaSettings, Section
 from touchstone.scorers.base import ConfigError
 from touchstone.scorers.judges.asking import Judge, Prompt
 from touchstone.scorers.judges.prompts import load_prompt
-from touchstone.scorers.judges.settings import NO_KEY, PREFIX, JudgeSettings, resolver
+from touchstone.scorers.judges.settings import PREFIX, JudgeSettings, resolver
 from touchstone.scorers.selftest.generator import Generator, NoRequest, Request
 from touchstone.scorers.selftest.reporting import report_of
 from touchstone.scorers.selftest.run import Metered, Selftest
@@ -87,8 +87,8 @@ def judge_settings(asked: Asked, seed: int | None = None, run_budget: Path | Non
     `run_budget`: the file in which generator and judge share the budget of a run; without it each would have the whole one.
     """
     connection = resolver(_JudgeSection, PREFIX, "the self-test's file", {})(os.environ, None).judge
-    if not connection.is_usable:
-        raise ConfigError(NO_KEY)
+    if why := connection.why_unusable:
+        raise ConfigError(why)
     if asked.max_tokens >= connection.context_tokens:
         raise ConfigError("max_tokens leaves no room for a prompt in TOUCHSTONE_JUDGE_CONTEXT_TOKENS; lower the first or raise the second")
     fields: dict[str, Any] = {"model": asked.model, "temperature": asked.temperature, "max_tokens": asked.max_tokens}

@@ -6,7 +6,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from touchstone.scorers.base import ConfigError
-from touchstone.scorers.judges.settings import NO_KEY, PREFIX, JudgeSettings
+from touchstone.scorers.judges.settings import PREFIX, JudgeSettings
 
 if TYPE_CHECKING:
     from touchstone.scorers.judges.asking import Judge
@@ -21,8 +21,8 @@ def open_judge(settings: JudgeSettings, *, suite: str, transport: Any = None) ->
     """
     if absent := [name for name in _NEEDED if find_spec(name) is None]:
         raise ConfigError(f"{suite}: no module {absent[0]!r} here; install touchstone-stream[judge]")
-    if not settings.is_usable:
-        raise ConfigError(f"{suite}: {NO_KEY}")
+    if why := settings.why_unusable:
+        raise ConfigError(f"{suite}: {why}")
     if settings.budget_usd is not None and settings.price_of_model is None:
         raise ConfigError(
             f"{suite}: judge.budget_usd is set, and the price of {settings.model!r} is not known: set {PREFIX}PRICE_INPUT_USD and {PREFIX}PRICE_OUTPUT_USD, "

@@ -44,6 +44,7 @@ class Price(Section):
 class JudgeSettings(Section):
     """One model behind an OpenAI-compatible server."""
 
+    enabled: bool = Field(True, description="false: nobody is asked, and what the judge would say is missing")
     base_url: str = Field(OPENAI_URL, min_length=8, max_length=2_000, description="of any OpenAI-compatible server, with its path: https://host/v1")
     api_key: SecretStr | None = Field(None, description="a server on this machine may do without")
     insecure_http: bool = Field(False, description="send the key over plain http to another machine")
@@ -122,7 +123,14 @@ class JudgeSettings(Section):
     @property
     def is_usable(self) -> bool:
         """Whether there is somebody to ask: a key, or a server of the user's own, which may do without."""
-        return self.api_key is not None or self.base_url != OPENAI_URL
+        return not self.why_unusable
+
+    @property
+    def why_unusable(self) -> str:
+        """Why nobody can be asked, and what to set; empty where somebody can. A suite says so once."""
+        if not self.enabled:
+            return f"the judge is switched off: set {PREFIX}ENABLED, or the suite's own variable, to true"
+        return "" if self.api_key is not None or self.base_url != OPENAI_URL else NO_KEY
 
     @property
     def price_of_model(self) -> Price | None:
@@ -130,7 +138,7 @@ class JudgeSettings(Section):
         return self.price or self.prices.get(self.model)
 
 
-#: What to do where `is_usable` is false; a suite says so once.
+#: What to do without a key.
 NO_KEY = f"no key for the judge: set {PREFIX}API_KEY or OPENAI_API_KEY (each also with _FILE), or {PREFIX}BASE_URL to a server without one"
 
 

@@ -13,10 +13,9 @@ from touchstone.schemas.reports.clinical import ClinicalEvent
 from touchstone.schemas.trace import ProductionTrace
 from touchstone.scorers.base import Suite
 from touchstone.scorers.clinical import reporting as of_validators
-from touchstone.scorers.clinical.judging import reading, reporting
+from touchstone.scorers.clinical.judging import reading, reporting, samples
 from touchstone.scorers.clinical.judging.settings import DOCUMENT_NAME, ENV_PREFIX, CoherenceSettings, fingerprint, resolve
 from touchstone.scorers.clinical.judging.verdicts import DIMENSIONS
-from touchstone.scorers.judges.settings import NO_KEY
 
 if TYPE_CHECKING:
     from touchstone.scorers.clinical.judging.scorer import CoherenceScorer
@@ -42,7 +41,7 @@ def notes(settings: CoherenceSettings) -> Iterator[str]:
     if settings.judge.is_usable:
         yield f"judge: {settings.judge.model}"
     else:
-        yield f"Clinical is missing from every result: {NO_KEY}"
+        yield f"Clinical is missing from every result: {settings.judge.why_unusable}"
 
 
 SUITE = Suite(
@@ -69,6 +68,7 @@ SUITE = Suite(
     view=reporting.view,
     event=of_validators.event,
     event_model=ClinicalEvent,
+    samples=samples.samples,
 )
 
 __all__ = ["METRICS", "NAME", "SUITE", "VERSION", "CoherenceSettings", "build", "fingerprint", "resolve"]

@@ -32,12 +32,12 @@ def test_what_needs_least_is_shown_first() -> None:
 
 
 def test_what_cannot_run_here_is_left_out_with_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    without(monkeypatch, "ucumvert", "onnxruntime", "torch", "pysbd")
+    without(monkeypatch, "ucumvert", "onnxruntime", "torch", "pysbd", "openai")
     parts, left_out = choose_parts({})
     assert [part.suite.name for part in parts] == ["safe_v0"]
     assert left_out == [
         "clinical: its libraries are missing; install touchstone-stream[clinical]",
-        "clinical_judge: it brings no samples",
+        "clinical_judge: its libraries are missing; install touchstone-stream[judge]",
         "summary_loss: its libraries are missing; install touchstone-stream[nli-onnx,summary]",
     ]
 

@@ -98,6 +98,13 @@ def test_a_judge_without_a_key_says_what_to_set() -> None:
         open_judge(JudgeSettings(), suite="a_suite")
 
 
+def test_a_judge_that_is_switched_off_is_not_asked_whatever_key_there_is() -> None:
+    settings = judge_of({"OPENAI_API_KEY": KEY, "TOUCHSTONE_JUDGE_ENABLED": "false"})
+    assert not settings.is_usable
+    with pytest.raises(ConfigError, match="a_suite: the judge is switched off: set TOUCHSTONE_JUDGE_ENABLED"):
+        open_judge(settings, suite="a_suite")
+
+
 def test_a_judge_without_its_libraries_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(opening, "find_spec", lambda _: None)
     with pytest.raises(ConfigError, match=r"no module 'openai' here; install touchstone-stream\[judge\]"):

@@ -1,0 +1,6 @@
+"""Writes the requests where the samples are kept."""
+
+from touchstone.scorers.clinical.judging.samples import REQUESTS, written
+
+if __name__ == "__main__":
+    REQUESTS.write_text(written(), encoding="utf-8")
