@@ -28,6 +28,8 @@ TOLD_ELSEWHERE = OWN_RULES | {("MSH", 9), ("MSH", 12)}
 TOLD_BY_HEADER = frozenset({"HL70104", "HL70354"})
 #: Where a code without its system cannot be understood at all: what was observed, and what was ordered.
 GRAVE = frozenset({("OBX", 3), ("OBX", 5), ("OBR", 4)})
+#: Types with as many components as there are values or channels; the tables give the first few.
+ENDLESS = frozenset({"NA", "MA"})
 #: Types whose values are codes: few of them make up most fields, and what was said of one is remembered (memory.py).
 REMEMBERED = coded.CODED | {"ID", "IS"}
 
@@ -215,7 +217,7 @@ def check_value(version: Version, element: Element, value: str, path: str, notes
                 where,
                 f"{element.datatype}.{component.position} ({component.title}) is required",
             )
-    if len(parts) > len(components) and any(parts[len(components) :]):
+    if len(parts) > len(components) and any(parts[len(components) :]) and element.datatype not in ENDLESS:
         beyond = f"{element.datatype} has {len(components)} components in HL7 {version.name}, and more are given"
         notes.add("minor", "data_types.extra-component", path, beyond)
     if level == 0 and element.datatype in coded.CODED:

@@ -1,7 +1,7 @@
 """HL7's own tables, per version: segments, data types, grammars and codes.
 
-Compiled from hl7apy's tables by `python -m touchstone.ops.build.tables.hl7v2` (licence: tables/NOTICE) and read once per version, on first use. The
-source carries no field lengths; the lengths that are checked are those of the primitive data types (chapter 2A up to version 2.6).
+Compiled from hl7apy's tables and HL7's published code systems by `python -m touchstone.ops.build.tables.hl7v2` (licence: tables/NOTICE) and read once per
+version, on first use. The source carries no field lengths; the lengths that are checked are those of the primitive data types (chapter 2A up to version 2.6).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import orjson
 
 VERSIONS = ("2.1", "2.2", "2.3", "2.3.1", "2.4", "2.5", "2.5.1", "2.6", "2.7", "2.8", "2.8.1", "2.8.2")
 #: Versions that HL7 published and the source does not carry: they are read by the tables of the nearest.
-VERSIONS_MORE = {"2.0": "2.1", "2.0D": "2.1", "2.7.1": "2.7", "2.9": "2.8.2", "2.9.1": "2.8.2"}
+VERSIONS_MORE = {"2.0": "2.1", "2.0D": "2.1", "2.3.2": "2.3.1", "2.7.1": "2.7", "2.9": "2.8.2", "2.9.1": "2.8.2"}
 #: What a message without a usable MSH-12 is read as.
 VERSION_DEFAULT = "2.5.1"
 
@@ -41,7 +41,11 @@ class Element(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class CodeTable:
-    """One HL7 code table. `codes`: code → the versions that list it, as bits; `open_in`: the versions that leave it open, as bits."""
+    """One HL7 code table.
+
+    `codes`: code → the versions that list it, as bits; the bit after the last version's is that of HL7's published code systems. `open_in`: the
+    versions that leave it open, as bits.
+    """
 
     number: str
     name: str
@@ -97,6 +101,11 @@ def code_tables() -> Mapping[str, CodeTable]:
         number: CodeTable(number, table["name"], table["codes"], tuple(re.compile(p, re.ASCII) for p in table["patterns"]), table["open"])
         for number, table in _shared()["tables"].items()
     }
+
+
+def edition() -> str:
+    """What the tables are as new as: the last version that is carried, and the published code systems, each by its day."""
+    return f"HL7 {VERSIONS[-1]} and {_shared()['edition']}"
 
 
 @lru_cache(maxsize=1)
