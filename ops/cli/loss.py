@@ -28,6 +28,7 @@ class Support(StrEnum):
     nli = "nli"
     nli_lexical = "nli+lexical"
     calibrated = "calibrated"
+    judge = "judge"
 
 
 FilesArgument = Annotated[list[str], typer.Argument(help="Files of summary events, directories of them, or - for standard input.")]

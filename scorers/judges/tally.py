@@ -50,4 +50,9 @@ class JudgeTally:
         rows += [(f"{noun} answered from the cache", str(self.spent["cached"]))] if self.spent["cached"] else []
         rows += [("requests", str(self.spent["calls"])), ("requests in vain", str(self.spent["calls_wasted"]))]
         rows += [("tokens in", str(self.spent["tokens_in"])), ("tokens out", str(self.spent["tokens_out"])), ("cost, USD", f"{self.cost_usd:.4f}")]
+        if cases := self.states.total():
+            rows += [
+                ("requests per 1,000 cases", f"{1000 * self.spent['calls'] / cases:.0f}"),
+                ("cost per 1,000 cases, USD", f"{1000 * self.cost_usd / cases:.4f}"),
+            ]
         return Table("Judge", ("What", "Count"), rows, frozenset({1}))

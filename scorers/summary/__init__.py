@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from touchstone.schemas.reports.summary import LossReport
 from touchstone.schemas.summary import SummaryCase
 from touchstone.scorers.base import ConfigError, Place, Samples, Suite
+from touchstone.scorers.judges.settings import NO_KEY
 from touchstone.scorers.summary import batch
 from touchstone.scorers.summary.settings import DOCUMENT_NAME, ENV_PREFIX, SummarySettings, fingerprint, resolve
 
@@ -51,8 +52,7 @@ def score_summary(
         try:
             return await scorer.score(SummaryCase(datum=datum, generated=generated, structured_output_requested=structured_output_requested))
         finally:
-            if engines is None:
-                await scorer.close()
+            await scorer.close(engines=engines is None)
 
     return asyncio.run(once())
 
@@ -68,14 +68,22 @@ def _scorer(settings: SummarySettings, engines: Engines | None) -> SummaryLossSc
 
     golds = load_golds(settings.gold) if settings.gold is not None else {}
     calibration = calibration_for(settings)
-    return SummaryLossScorer(engines or open_engines(settings.engines), settings, golds, calibration)
+    judge = None
+    if settings.asks_judge and settings.judge.is_usable:
+        from touchstone.scorers.judges.opening import open_judge
+
+        judge = open_judge(settings.judge, suite=NAME)
+    return SummaryLossScorer(engines or open_engines(settings.engines), settings, golds, calibration, judge)
 
 
 def notes(settings: SummarySettings) -> list[str]:
-    """Which NLI model answers here, where the settings leave that open."""
+    """Which NLI model answers here, where the settings leave that open, and which judge, where one is asked."""
     from touchstone.scorers.engines.catalogue import DEFAULT, choose
 
-    return [f"nli_model {settings.engines.nli_model}: {choose(settings.engines).why}"] if settings.engines.nli_model in DEFAULT else []
+    told = [f"nli_model {settings.engines.nli_model}: {choose(settings.engines).why}"] if settings.engines.nli_model in DEFAULT else []
+    if settings.asks_judge:
+        told.append(f"judge: {settings.judge.model}" if settings.judge.is_usable else f"what is uncertain stays with the models: {NO_KEY}")
+    return told
 
 
 def complete(record: dict[str, Any], _: Place) -> dict[str, Any]:

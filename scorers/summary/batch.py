@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC
 from typing import Any
 
@@ -12,6 +13,7 @@ from touchstone.schemas.reports.fields import utc_text
 from touchstone.schemas.reports.intervals import Intervals
 from touchstone.schemas.reports.summary import LossCase, LossComponent, LossError, LossLabels, LossReport, LossResult, LossSpread
 from touchstone.schemas.result import Problem, ScoreResult, place_of
+from touchstone.scorers.judges.tally import STATES, JudgeTally
 from touchstone.scorers.reporting import (
     EXIT_FAIL,
     EXIT_PASS,
@@ -200,6 +202,7 @@ def view(report: LossReport) -> View:
         for name, part in report.components.items()
     ]
     tables = (
+        *_judge(report),
         Table("Components", ("Component", "Mean", "95% interval", "Cases", "Better"), components, frozenset({1, 2, 3})),
         Table("Hard fails", ("Rule", "Cases"), [(code, str(count)) for code, count in report.hard_fails.items()], frozenset({1})),
         Table("Conflicts", ("Code", "Cases"), [(code, str(count)) for code, count in report.conflicts.items()], frozenset({1})),
@@ -229,6 +232,29 @@ def view(report: LossReport) -> View:
         cases=[_case(result) for result in report.results],
         problems=tuple(Problem.model_validate({"source": {"file": error.where}, "what": error.what}) for error in report.errors),
     )
+
+
+#: State of a summary in the details of its result → its row.
+_STATES = {**STATES, "certain": "with nothing uncertain", "hard_fail": "that failed hard"}
+
+
+def _judge(report: LossReport) -> tuple[Table, ...]:
+    """What a judge was asked and what that cost; nothing without `support: judge`."""
+    tally = JudgeTally()
+    said: Counter[str] = Counter()
+    for result in report.results:
+        tally.add(result.details)
+        if isinstance(told := result.details.get("judge"), dict):
+            said.update({f"{name} {kind}": count for kind in _COUNTED for name, count in told.get(kind, {}).items()})
+    if not tally.states:
+        return ()
+    table = tally.table("summaries", _STATES)
+    rows = [(words.format(name), str(said[f"{name} {kind}"])) for kind, words in _COUNTED.items() for name in ("facts", "sentences")]
+    return (replace(table, rows=[*table.rows, *rows]),)
+
+
+#: What the details of a result count of a judge → its row.
+_COUNTED = {"asked": "{} asked", "differ": "{} of which the judge says otherwise than the models"}
 
 
 def _figures(report: LossReport) -> tuple[Figure, ...]:

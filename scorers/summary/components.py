@@ -11,6 +11,7 @@ import numpy as np
 from touchstone.scorers.summary import conflicts, entities, facts, flow, length, semantic
 from touchstone.scorers.summary.asking import Block, Round, nearest_k
 from touchstone.scorers.summary.conflicts import Conflict, Unit, units_of
+from touchstone.scorers.summary.judging.said import NOTHING_SAID, Verdicts
 from touchstone.scorers.summary.lexical import shares, words
 from touchstone.scorers.summary.support import MEAN_WITH_WORDS
 from touchstone.scorers.summary.total import total
@@ -201,7 +202,10 @@ def match_entities(prepared: Prepared, vectors: Vectors, settings: SummarySettin
 
 @dataclass(slots=True)
 class Components:
-    """Every number of a case. `values`: the specification's, loss first; the rest are their inputs."""
+    """Every number of a case. `values`: the specification's, loss first; the rest are their inputs.
+
+    `faithful`, `recalled`: how far each sentence is borne, and each fact is there, the judge's word among them; the matrices are the models' alone.
+    """
 
     values: dict[str, float]
     losses: dict[str, float]
@@ -212,29 +216,41 @@ class Components:
     sentence_support: Matrix
     sentence_contradiction: Matrix
     faithful: list[float]
+    recalled: list[float]
     conflicts: list[Conflict] = field(default_factory=list)
+    withdrawn: list[Conflict] = field(default_factory=list)
     entities: list[EntityMatch] = field(default_factory=list)
     covered: list[int] = field(default_factory=list)
     places: list[int] = field(default_factory=list)
 
 
 def weigh(
-    prepared: Prepared, asked: Asked, probabilities: Floats, vectors: Vectors, tokens: Sequence[int], settings: SummarySettings, calibration: Calibration | None
+    prepared: Prepared,
+    asked: Asked,
+    probabilities: Floats,
+    vectors: Vectors,
+    tokens: Sequence[int],
+    settings: SummarySettings,
+    calibration: Calibration | None,
+    verdicts: Verdicts = NOTHING_SAID,
 ) -> Components:
-    """Aggregate (§5, phase 4). `tokens`: of the whole text, then of each sentence.
+    """Aggregate (§5, phase 4). `tokens`: of the whole text, then of each sentence. `verdicts`: the judge's word, where it was asked.
 
     Components without anything to ask for (no entities, no outline) are left out of `losses`.
     """
     fact_support = support_of(asked.facts, probabilities, vectors, calibration)
     if calibration is not None:
-        fact_support = without_wrong(fact_support, prepared.generated.windows, asked.wrong_facts)
+        fact_support = without_wrong(fact_support, prepared.generated.windows, verdicts.still_wrong(asked.wrong_facts))
     entailment, contradiction = asked.sentences.entailment(probabilities), asked.sentences.contradiction(probabilities)
     # A mean with words is for recall alone: shared words hide what a sentence says wrongly, and half of the mean could be words alone.
     calibrated = calibration if calibration is not MEAN_WITH_WORDS else None
     sentence_support = support_of(asked.sentences, probabilities, vectors, calibrated) if settings.looks_near else entailment
-    faithful = facts.faithfulness(sentence_support, entailment, contradiction, settings.precision)
-    clashes = _all_conflicts(asked, sentence_support, entailment, contradiction, settings)
-    recall = facts.mean(facts.best(fact_support))
+    faithful = verdicts.over_sentences(facts.faithfulness(sentence_support, entailment, contradiction, settings.precision))
+    found_by_models = _all_conflicts(asked, sentence_support, entailment, contradiction, settings)
+    to_facts = vectors.cosines(asked.facts.hypotheses, prepared.generated.sentences) if verdicts.facts else np.zeros((0, 0))
+    clashes, withdrawn = verdicts.revise(found_by_models, asked.statements, to_facts)
+    recalled = verdicts.over_facts(facts.best(fact_support))
+    recall = facts.mean(recalled)
     in_conflict = conflicts.sentences_of(clashes)
     precision = facts.precision(faithful, in_conflict, settings.conflicts.weight)
     parts = {"recall": recall, "precision": precision}
@@ -258,7 +274,7 @@ def weigh(
     losses["semantic"] = semantic.semantic_loss(similarity)
     target = length.get_target_summary_length(prepared.datum.entry.token_count, settings.compression)
     # Only where any unit may bear a sentence: the forms that look at the narrative alone would call what is true to the source invented.
-    borne = [0.0 if index in in_conflict else support for index, support in enumerate(facts.best(sentence_support).tolist())]
+    borne = [0.0 if index in in_conflict else support for index, support in enumerate(verdicts.over_sentences(facts.best(sentence_support)).tolist())]
     unborne = length.unborne_tokens(tokens[1:], borne) if settings.looks_near else 0.0
     losses["length"] = length.length_loss(tokens[0], target, unborne)
     values = {"loss": total(losses, settings.weights)}
@@ -273,7 +289,9 @@ def weigh(
         sentence_support=sentence_support,
         sentence_contradiction=contradiction,
         faithful=[float(value) for value in faithful],
+        recalled=[float(value) for value in recalled],
         conflicts=clashes,
+        withdrawn=withdrawn,
         entities=found,
         covered=covered,
         places=places,

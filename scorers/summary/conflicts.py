@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from touchstone.scorers.summary.settings import Conflicts
 
 CONTRADICTION, UNSUPPORTED = "contradiction", "unsupported"
+#: What a judge adds: a contradiction that it found, and a clinical conflict of a rule that it does not see.
+JUDGED, DISPUTED = "judge", "disputed"
 #: A sentence that some unit bears more than this is not in conflict, whatever the nearest one says.
 BORNE_MAX = 0.3
 Place = Literal["fact", "gold", "source"]
@@ -51,8 +53,8 @@ class Conflict:
 
     @property
     def is_conflict(self) -> bool:
-        """Whether the gold says otherwise; an unsupported sentence is merely not in it."""
-        return self.rule != UNSUPPORTED
+        """Whether the gold says otherwise; an unsupported sentence is merely not in it, and of a disputed one a judge says that it is right."""
+        return self.rule not in {UNSUPPORTED, DISPUTED}
 
 
 def units_of(facts: Sequence[str], gold: Sequence[str], source: Sequence[str]) -> list[Unit]:

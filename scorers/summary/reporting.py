@@ -9,7 +9,7 @@ from touchstone.schemas.result import Finding, Severity
 from touchstone.scorers.reporting.words import visible
 from touchstone.scorers.summary import facts, flow
 from touchstone.scorers.summary.components import named_units
-from touchstone.scorers.summary.conflicts import CONTRADICTION, UNSUPPORTED, Conflict
+from touchstone.scorers.summary.conflicts import CONTRADICTION, DISPUTED, JUDGED, UNSUPPORTED, Conflict
 from touchstone.scorers.summary.guardrails import MESSAGES, Breach
 
 if TYPE_CHECKING:
@@ -43,7 +43,10 @@ CONFLICT_WORDS = {
     "allergy": "the allergy differs from {unit}",
     CONTRADICTION: "the sentence contradicts {unit}, by the model's judgement",
     UNSUPPORTED: "nothing in the gold supports the sentence",
+    JUDGED: "the sentence contradicts {unit}, as the judge reads it",
+    DISPUTED: "a rule reads a clinical value, an allergy or a side of the body that differs from {unit}; the judge does not: look at it",
 }
+NO_UNIT = "the gold"
 PLACES = {"fact": "key fact {0}", "gold": "sentence {0} of the gold narrative", "source": "sentence {0} of the source text"}
 #: So many findings of a case are listed; the details hold all conflicts.
 CONFLICTS_SHOWN_MAX = 50
@@ -57,16 +60,16 @@ def conflict_findings(conflicts: Sequence[Conflict], prepared: Prepared, *, quot
 def _finding(conflict: Conflict, prepared: Prepared, *, quote: bool) -> Finding:
     """A conflict in words. Units are counted from 1 in words, and from 0 in the details."""
     unit = conflict.unit
-    message = CONFLICT_WORDS[conflict.rule].format(unit=PLACES[unit.place].format(unit.index + 1) if unit else "")
+    message = CONFLICT_WORDS[conflict.rule].format(unit=PLACES[unit.place].format(unit.index + 1) if unit else NO_UNIT)
     if quote and unit is not None and conflict.here and conflict.there:
         here = prepared.generated.sentences[conflict.sentence][slice(*conflict.here)]
         message += f": {visible(here)!r} and {visible(unit.text[slice(*conflict.there)])!r}"
-    severity: Severity = "critical" if conflict.clinical else "major" if conflict.is_conflict else "minor"
+    severity: Severity = "critical" if conflict.clinical else "minor" if conflict.rule == UNSUPPORTED else "major"
     return Finding(severity=severity, code=_code(conflict), path=f"generated.sentences[{conflict.sentence}]", message=message)
 
 
 def _code(conflict: Conflict) -> str:
-    """`conflict.quantity`, …; `unsupported`."""
+    """`conflict.quantity`, …; `unsupported`, `disputed`."""
     return f"conflict.{conflict.rule}" if conflict.is_conflict else conflict.rule
 
 
@@ -92,10 +95,9 @@ def hard_fail_details(prepared: Prepared, *, quote: bool) -> dict[str, Any]:
 
 def details_of(prepared: Prepared, asked: Asked, components: Components, settings: SummarySettings) -> dict[str, Any]:
     """The breakdown of a loss. Indices count from 0, in the order of the gold's lists and of the text."""
-    fact_best = facts.best(components.fact_support)
     matched = [index for index, entity in enumerate(components.entities) if entity.matched]
     told: dict[str, Any] = {
-        "facts": {"support": _rounded(fact_best), "sentences": _rounded(components.faithful)},
+        "facts": {"support": _rounded(components.recalled), "sentences": _rounded(components.faithful)},
         "entities": {
             "matched": matched,
             "missing": [index for index, entity in enumerate(components.entities) if entity.ratio is None],

@@ -1,16 +1,23 @@
-"""Scores one case by Loss V3: guardrails first and alone, then vectors, then one NLI round, then the weighted sum (§5)."""
+"""Scores one case by Loss V3: guardrails first and alone, then vectors, then one NLI round, then the weighted sum (§5); with a judge, once more after it."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING
 
 from touchstone.schemas.result import Failure, NotChecked, Scorecard
 from touchstone.scorers.base import Reading
 from touchstone.scorers.engines.base import TextTooLong
+from touchstone.scorers.judges.asking import Answer
+from touchstone.scorers.judges.consulting import consult, settled, told
 from touchstone.scorers.summary import NAME, VERSION
-from touchstone.scorers.summary.components import Questions, Vectors, ask, texts_to_embed, weigh
+from touchstone.scorers.summary.components import Asked, Components, Questions, Vectors, ask, texts_to_embed, weigh
+from touchstone.scorers.summary.judging.asking import fields_of, prompt, source_shown, verdicts_of
+from touchstone.scorers.summary.judging.hearing import CERTAIN, COMPONENT, HARD_FAIL, Hearing
+from touchstone.scorers.summary.judging.uncertain import uncertain
+from touchstone.scorers.summary.judging.verdicts import StatementVerdicts
 from touchstone.scorers.summary.length import same_tokenizer
 from touchstone.scorers.summary.preparing import GOLD_NOT_FOUND, NO_GOLD, STATEMENT_TOO_LONG, Prepared, Unscored, prepare
 from touchstone.scorers.summary.reporting import conflict_findings, details_of, findings_of, hard_fail_details
@@ -20,15 +27,24 @@ if TYPE_CHECKING:
     from touchstone.schemas.gold import GoldStandardDatum
     from touchstone.schemas.summary import SummaryCase
     from touchstone.scorers.engines.base import Engines
+    from touchstone.scorers.judges.asking import Judge
     from touchstone.scorers.summary.settings import SummarySettings
     from touchstone.scorers.summary.support import Calibration
 
 
 class SummaryLossScorer:
-    """Loss V3 with one set of settings. `golds`: by source id, for cases that refer to theirs; `calibration`: for any support but `nli`."""
+    """Loss V3 with one set of settings. `golds`: by source id, for cases that refer to theirs; `calibration`: for any support of the models but `nli`.
+
+    `judge`: whom to ask with `support: judge`; without one the models' word stands, and results say so.
+    """
 
     def __init__(
-        self, engines: Engines, settings: SummarySettings, golds: Mapping[str, GoldStandardDatum] | None = None, calibration: Calibration | None = None
+        self,
+        engines: Engines,
+        settings: SummarySettings,
+        golds: Mapping[str, GoldStandardDatum] | None = None,
+        calibration: Calibration | None = None,
+        judge: Judge | None = None,
     ) -> None:
         self._engines = engines
         self._settings = settings
@@ -36,6 +52,7 @@ class SummaryLossScorer:
         if settings.supported_by != "nli" and calibration is None:
             raise ValueError(f"the support {settings.supported_by} needs a calibration")
         self._calibration = calibration if settings.supported_by != "nli" else None
+        self._judge = judge
 
     @property
     def name(self) -> str:
@@ -48,15 +65,18 @@ class SummaryLossScorer:
         return VERSION
 
     def readings(self) -> Iterable[Reading]:
-        """The engines' current readings."""
-        return self._engines.readings()
+        """The engines' current readings, and the judge's."""
+        return [*self._engines.readings(), *(() if self._judge is None else self._judge.readings())]
 
-    async def close(self) -> None:
-        """Close the engines after the work in flight."""
-        await self._engines.close()
+    async def close(self, *, engines: bool = True) -> None:
+        """Close the judge's connections, and the `engines` after the work in flight."""
+        if self._judge is not None:
+            await self._judge.close()
+        if engines:
+            await self._engines.close()
 
     async def score(self, case: SummaryCase) -> Scorecard:
-        """Score one case. Raises `Unavailable` where an engine is down.
+        """Score one case. Raises `Unavailable` where an engine is down; and where the judge is, or `Shed`, both with the card that stands without it.
 
         `values`: loss, the components' losses and their parts, each in [0, 1], lower is better for what ends in `loss`; a hard fail has the loss
         alone. A case that cannot be scored has no value, and a failure of kind `input` that says why.
@@ -85,7 +105,7 @@ class SummaryLossScorer:
         return datum
 
     async def _scored(self, case: SummaryCase, prepared: Prepared) -> Scorecard:
-        """Phases 2 to 4."""
+        """Phases 2 to 4, and the judge. Raises `Unavailable`, `Shed`."""
         settings, embedder = self._settings, self._engines.embedder
         questions = Questions.of(prepared, settings)
         texts = texts_to_embed(prepared, questions, settings, self._calibration)
@@ -93,16 +113,42 @@ class SummaryLossScorer:
         vectors = Vectors({text: row for row, text in enumerate(texts)}, values)
         asked = await asyncio.to_thread(ask, questions, vectors, settings)
         probabilities = await self._engines.nli.entail(asked.pairs)
-        components = await asyncio.to_thread(weigh, prepared, asked, probabilities, vectors, tokens, settings, self._calibration)
+        weighed = partial(weigh, prepared, asked, probabilities, vectors, tokens, settings, self._calibration)
+        components = await asyncio.to_thread(weighed)
+        if not settings.asks_judge:
+            return self._card(case, prepared, asked, components, None)
+        hearing = await self._heard(prepared, asked, components)
+        if hearing.verdicts:
+            components = await asyncio.to_thread(weighed, verdicts=hearing.verdicts)
+        return settled(hearing.outcome, self._card(case, prepared, asked, components, hearing))
+
+    async def _heard(self, prepared: Prepared, asked: Asked, components: Components) -> Hearing:
+        """What the judge says of what is uncertain, in one call; nothing is asked where nothing is."""
+        parts, shown = uncertain(components, asked, self._settings), self._settings.judge_source_chars_max
+        if not parts:
+            return Hearing(CERTAIN, parts)
+        fields = {} if self._judge is None else await asyncio.to_thread(fields_of, parts, prepared, asked, shown)
+        outcome = await consult(self._judge, prompt(), fields, StatementVerdicts, component=COMPONENT, on_budget=self._settings.on_budget)
+        if not isinstance(outcome, Answer):
+            return Hearing(outcome, parts)
+        return Hearing(outcome, parts, verdicts_of(outcome.verdict, parts, prepared), not source_shown(prepared, shown))
+
+    def _card(self, case: SummaryCase, prepared: Prepared, asked: Asked, components: Components, hearing: Hearing | None) -> Scorecard:
+        """The scorecard of a case that was weighed."""
+        settings = self._settings
+        details = details_of(prepared, asked, components, settings)
+        if hearing is not None:
+            details |= {"parts": hearing.origins(components), "judge": hearing.details(components)}
         return Scorecard(
             label=capped(label_of(components.values["loss"], settings.labels), components.conflicts, settings.conflicts),
             values=components.values,
             findings=conflict_findings(components.conflicts, prepared, quote=settings.quote),
+            failures=() if hearing is None else hearing.failures,
             components_missing=missing(components.losses),
-            not_checked=self._not_checked(prepared),
-            details=details_of(prepared, asked, components, settings),
+            not_checked=self._not_checked(prepared) + (() if hearing is None else hearing.not_checked()),
+            details=details,
             attributes=_attributes(case, prepared.datum),
-            models=self._models(),
+            models=self._models() | ({} if hearing is None else hearing.models),
         )
 
     def _not_checked(self, prepared: Prepared) -> tuple[NotChecked, ...]:
@@ -120,7 +166,7 @@ class SummaryLossScorer:
             label="Fail",
             values={"loss": 1.0},
             findings=findings_of(prepared.breaches),
-            details=hard_fail_details(prepared, quote=self._settings.quote),
+            details=hard_fail_details(prepared, quote=self._settings.quote) | ({"judge": told(HARD_FAIL)} if self._settings.asks_judge else {}),
             attributes=_attributes(case, prepared.datum),
             models=self._models(),
         )

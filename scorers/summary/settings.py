@@ -10,7 +10,8 @@ from pydantic import Field, model_validator
 
 from touchstone.schemas.settings.engines import EngineSettings
 from touchstone.schemas.settings.house import Section
-from touchstone.scorers.settings import Resolver
+from touchstone.scorers.judges.settings import JudgeSettings, OnBudget, resolver
+from touchstone.scorers.judges.settings import fingerprint as judge_fingerprint
 
 DOCUMENT_NAME = "summary.config.json"
 ENV_PREFIX = "SUMMARY_LOSS_"
@@ -136,11 +137,20 @@ class SummarySettings(Section):
     )
     nearest_units: Annotated[int, Field(ge=1, le=100)] = Field(6, description="units that a sentence is asked of, nearest by cosine first; nearest and ratio")
     source: bool = Field(True, description="sentences of the gold's source text are units too; nearest, ratio and conflicts")
-    support: Literal["auto", "nli", "nli+lexical", "calibrated"] = Field(
+    support: Literal["auto", "nli", "nli+lexical", "calibrated", "judge"] = Field(
         "auto",
         description="what shows that a statement is present: entailment; its mean with shared words; or what was calibrated for the model from entailment, "
-        "embedding and words. auto: calibrated for Touchstone's own models, else entailment",
+        "embedding and words. auto: calibrated for Touchstone's own models, else entailment; judge: as auto, and what that leaves uncertain a judge settles",
     )
+    judge: JudgeSettings = JudgeSettings()
+    judge_band_low: Share = Field(0.02, description="a judge is asked of facts and sentences whose support lies from here …")
+    judge_band_high: Share = Field(0.9, description="… to here, and of what is in a conflict or unsupported")
+    judge_facts_max: Annotated[int, Field(ge=0, le=100)] = Field(20, description="facts in one call, the most uncertain first")
+    judge_sentences_max: Annotated[int, Field(ge=0, le=600)] = Field(40, description="sentences in one call, those in conflict and the most uncertain first")
+    judge_source_chars_max: Annotated[int, Field(ge=0, le=1_000_000)] = Field(
+        12_000, description="of the source text that a judge is shown; of a longer one, the sentences nearest to those it is asked of"
+    )
+    on_budget: OnBudget = Field("wait", description="live, with the judge's budget spent: wait for its next period, or give the event the outcome shed(budget)")
     prefilter_top_k: Annotated[int, Field(ge=0, le=1_000)] = Field(0, description="windows asked per statement, nearest by cosine first; 0: all")
     compression: Compression = Compression()
     limits: Limits = Limits()
@@ -151,6 +161,20 @@ class SummarySettings(Section):
     quote: bool = Field(False, description="results may carry facts, entities and sentences as they were written")
     engines: EngineSettings = EngineSettings()
 
+    @model_validator(mode="after")
+    def _can_be_judged(self) -> Self:
+        """Refuse a judge where no conflict is looked for, and a band that is none."""
+        if self.judge_band_low > self.judge_band_high:
+            raise ValueError("judge_band_low is above judge_band_high; lower the first or raise the second")
+        if self.asks_judge and not self.looks_near:
+            raise ValueError("support: judge needs precision nearest or ratio, which compare each sentence with what is near it")
+        return self
+
+    @property
+    def asks_judge(self) -> bool:
+        """Whether what is uncertain goes to a judge."""
+        return self.support == "judge"
+
     @property
     def looks_near(self) -> bool:
         """Whether sentences are compared with the units nearest to them."""
@@ -158,8 +182,8 @@ class SummarySettings(Section):
 
     @property
     def supported_by(self) -> Literal["nli", "nli+lexical", "calibrated"]:
-        """`support`, with `auto` settled: a calibration holds for the model that it was made for."""
-        if self.support != "auto":
+        """`support` of the models, with `auto` settled: a calibration holds for the model that it was made for."""
+        if self.support not in {"auto", "judge"}:
             return self.support
         from touchstone.scorers.engines.catalogue import answering
 
@@ -167,10 +191,12 @@ class SummarySettings(Section):
 
 
 #: Keys that change no score: what results show, and how the engines run.
-SHOWN_ONLY = frozenset({"evidence", "quote", "gold", "engines"})
+SHOWN_ONLY = frozenset({"evidence", "quote", "gold", "engines", "on_budget"})
+#: Keys of the judge alone.
+OF_JUDGE = frozenset({"judge", "judge_band_low", "judge_band_high", "judge_facts_max", "judge_sentences_max", "judge_source_chars_max"})
 
 
-resolve = Resolver(SummarySettings, ENV_PREFIX, DOCUMENT_NAME)
+resolve = resolver(SummarySettings, ENV_PREFIX, DOCUMENT_NAME, asks=lambda settings: settings.asks_judge)
 
 
 def fingerprint(settings: SummarySettings) -> dict[str, Any]:
@@ -183,7 +209,13 @@ def fingerprint(settings: SummarySettings) -> dict[str, Any]:
     engines = settings.engines
     own = answering(engines)
     calibration = f"+{_digest(own.adapter / 'calibration.json')}" if own is not None and settings.supported_by == "calibrated" else ""
-    return settings.model_dump(mode="json", exclude=set(SHOWN_ONLY)) | {
+    told = settings.model_dump(mode="json", exclude=set(SHOWN_ONLY | OF_JUDGE))
+    if settings.asks_judge:
+        from touchstone.scorers.summary.judging.asking import prompt
+
+        bounds = settings.model_dump(mode="json", include=set(OF_JUDGE - {"judge"}))
+        told |= bounds | {"judge": judge_fingerprint(settings.judge, [prompt()]) if settings.judge.is_usable else None}
+    return told | {
         "support": settings.supported_by,
         "nli": identity(engines) + calibration,
         "embedder": _named(engines.embedder_model, engines.embedder_revision),

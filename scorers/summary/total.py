@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
-from touchstone.scorers.summary.conflicts import Conflict
+from touchstone.scorers.summary.conflicts import DISPUTED, Conflict
 from touchstone.scorers.summary.settings import Cap, Conflicts, Labels, Weights
 
 Label = Literal["Pass", "Review", "Fail"]
@@ -35,7 +35,9 @@ def capped(label: Label, conflicts: Sequence[Conflict], caps: Conflicts) -> Labe
 
 
 def _caps_of(conflict: Conflict, caps: Conflicts) -> tuple[Cap, ...]:
-    """What bounds the label; a clinical conflict is a conflict too."""
+    """What bounds the label; a clinical conflict is a conflict too. A judge lowers a clinical cap, and never lifts it: a rule has read another value."""
+    if conflict.rule == DISPUTED:
+        return ("none" if caps.clinical_cap == "none" else "Review",)
     if not conflict.is_conflict:
         return (caps.unsupported_cap,)
     return (caps.cap, caps.clinical_cap) if conflict.clinical else (caps.cap,)

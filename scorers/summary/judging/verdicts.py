@@ -1,0 +1,28 @@
+"""The form of the judge's answer: for each statement that was asked, its evidence, and whether it is supported, contradicted or absent."""
+
+from __future__ import annotations
+
+from typing import Annotated, Final, Literal
+
+from pydantic import Field
+
+from touchstone.scorers.judges.answers import LOWER, Answered, bounded, few
+
+Word = Literal["supported", "contradicted", "absent"]
+#: Bounds of an answer; the settings ask of fewer statements.
+STATEMENTS_MAX: Final = 2_000
+ID_CHARS_MAX: Final = 40
+
+
+class StatementVerdict(Answered):
+    """One statement."""
+
+    id: Annotated[str, bounded(ID_CHARS_MAX)] = Field(description="as it is in the list of statements to judge: F3, S2")
+    evidence: Annotated[str, bounded(ID_CHARS_MAX)] = Field("", description="id of the one statement that decides; empty where there is none")
+    verdict: Annotated[Word, LOWER] = Field(description="supported, contradicted or absent")
+
+
+class StatementVerdicts(Answered):
+    """One verdict for each statement of the list, in its order."""
+
+    statements: Annotated[tuple[StatementVerdict, ...], few(STATEMENTS_MAX)] = Field(description="one for each id of the list, in its order")
