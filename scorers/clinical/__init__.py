@@ -1,4 +1,4 @@
-"""Clinical evaluation of generated patients: FHIR R4 and HL7 v2 validated, scored 0–100. See docs/clinical.md.
+"""Clinical evaluation of generated patients: FHIR R4, HL7 v2 and C-CDA validated, scored 0–100. See docs/clinical.md.
 
 Importing this package loads no table; building a scorer, or validating a document, does.
 """
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 NAME = "clinical"
 VERSION = "1.0"
-METRICS = ("overall", "format", "terminology", *(f"{form}_{name}" for form in ("fhir", "hl7v2") for name in ("overall", "format", "terminology")))
+METRICS = ("overall", "format", "terminology", *(f"{form}_{name}" for form in ("fhir", "hl7v2", "ccda") for name in ("overall", "format", "terminology")))
 
 
 def build(settings: ClinicalSettings) -> ClinicalScorer:
@@ -30,7 +30,7 @@ def build(settings: ClinicalSettings) -> ClinicalScorer:
 
 
 def validate_document(content: bytes | str | dict[str, Any], form: ClinicalFormat | None = None, settings: ClinicalSettings | None = None) -> Validated:
-    """Validate one FHIR R4 or HL7 v2 document: findings, rules fired, what was not checked, scores 0–100, label.
+    """Validate one FHIR R4, HL7 v2 or C-CDA document: findings, rules fired, what was not checked, scores 0–100, label.
 
     The format is detected where it is not given. To validate many, keep one `touchstone.scorers.clinical.documents.DocumentValidator`.
     Never raises for what the document holds; raises `ConfigError` for settings that cannot be used.

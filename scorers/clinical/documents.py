@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
+from importlib.util import find_spec
 from typing import Any, Final
 
 from touchstone.schemas.trace import ClinicalFormat
@@ -16,7 +17,9 @@ from touchstone.scorers.clinical.checks.code_tables import CodeTables, FirstAnsw
 from touchstone.scorers.clinical.checks.scores import Scores, has_critical, is_validated, score_report
 from touchstone.scorers.clinical.checks.terminology import CVX, LOINC, RXNORM, MembershipSource
 from touchstone.scorers.clinical.checks.terminology_server import TerminologyServer, umls_server
-from touchstone.scorers.clinical.formats import fhir, hl7v2
+from touchstone.scorers.clinical.formats import ccda, fhir, hl7v2
+from touchstone.scorers.clinical.formats.ccda.rules import engine_of, rule_files
+from touchstone.scorers.clinical.formats.ccda.schema import schema_of
 from touchstone.scorers.clinical.formats.fhir.profiles.library import can_be_checked
 from touchstone.scorers.clinical.formats.fhir.profiles.packages import holds_definitions
 from touchstone.scorers.clinical.report import GRAVE, Context, Report, now_utc
@@ -41,7 +44,19 @@ _HL7V2_MALFORMED: Final = frozenset({"datetimes.malformed", "datetimes.calendar"
 #: Requirements of the specification beyond every version of HL7 v2: a patient's identifier with its authority, a name with some part.
 _HL7V2_BEYOND: Final = frozenset({"data_types.cx-authority", "data_types.xpn-name"})
 #: Codes for a document, or a part of it (a line of NDJSON, a message of a batch), that could not be read; the rest is still validated.
-_UNREAD: Final = frozenset({"fhir.json.syntax", "fhir.json.encoding", "fhir.json.object", "structure.field-separator", "structure.encoding-characters"})
+_UNREAD: Final = frozenset(
+    {
+        "fhir.json.syntax",
+        "fhir.json.encoding",
+        "fhir.json.object",
+        "structure.field-separator",
+        "structure.encoding-characters",
+        "ccda.xml.syntax",
+        "ccda.xml.encoding",
+        "ccda.xml.doctype",
+        "ccda.xml.root",
+    }
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +126,8 @@ class DocumentValidator:
         self._source = membership_source(settings.terminology)
         self._options = _options(settings, self._source)
         _check_packages(self._options)
+        self._ccda = _ccda_options(settings, self._source)
+        _check_rules(self._ccda)
         self._context = Context(now, quote=settings.quote)
 
     @property
@@ -133,11 +150,11 @@ class DocumentValidator:
         if form == "hl7v2":
             report = hl7v2.validate(data, context, source=self._source)
             return _judged(form, report, _conforms)
-        report = Report()
         if form == "ccda":
-            report.skip("ccda", "C-CDA documents are recognised, and not validated by this version")
-        else:
-            report.skip("format", "the document is recognised neither as FHIR, nor as HL7 v2, nor as C-CDA")
+            report = ccda.validate(data, context, self._ccda)
+            return _judged(form, report, ccda.is_valid, validated=ccda.was_validated(report))
+        report = Report()
+        report.skip("format", "the document is recognised neither as FHIR, nor as HL7 v2, nor as C-CDA")
         return Validated(form, report, score_report(report), None)
 
 
@@ -241,10 +258,44 @@ def _check_packages(options: fhir.Options) -> None:
             raise ConfigError(f"fhir.profiles: no package here has {url[:200]}; check the URL, or name its package (fhir.packages, --package)")
 
 
-def _judged(form: ClinicalFormat, report: Report, conforms: Callable[[Report], bool]) -> Validated:
-    """Scores and verdict of a report. Means hide single faults: an unreadable document is Fail, an invalid one or one with a critical finding at best Warn."""
-    valid = conforms(report) if is_validated(report) else None
-    scores = score_report(report)
+def _ccda_options(settings: ClinicalSettings, source: MembershipSource | None) -> ccda.Options:
+    how = settings.ccda
+    return ccda.Options(
+        rules=tuple(path.expanduser() for path in how.rules),
+        installed_rules=how.installed_rules,
+        schema=None if how.xsd is None else how.xsd.expanduser(),
+        recommendations=how.recommendations,
+        bytes_max=how.bytes_max,
+        elements_max=how.elements_max,
+        depth_max=how.depth_max,
+        seconds_max=how.time_max_s,
+        source=source,
+    )
+
+
+def _check_rules(options: ccda.Options) -> None:
+    """Refuse rule files and schemas that were asked for and cannot be used: a gate with a mistyped one would always pass."""
+    if not options.rules and options.schema is None:
+        return
+    if find_spec("lxml") is None:
+        raise ConfigError("ccda: rules and xsd need lxml; install touchstone-stream[clinical]")
+    with _naming("ccda.rules"):
+        for path in rule_files(replace(options, installed_rules=False)):
+            engine_of(path)
+    if options.schema is not None:
+        with _naming("ccda.xsd"):
+            schema_of(options.schema)
+
+
+def _judged(form: ClinicalFormat, report: Report, conforms: Callable[[Report], bool], *, validated: bool | None = None) -> Validated:
+    """Scores and verdict of a report. Means hide single faults: an unreadable document is Fail, an invalid one or one with a critical finding at best Warn.
+
+    `validated`: whether what fired are rules of the format; None where any rule is one.
+    """
+    if validated is None:
+        validated = is_validated(report)
+    valid = conforms(report) if validated else None
+    scores = score_report(report, validated=validated)
     readable = not any(code in _UNREAD and severity == "critical" for code, severity in report.counts())
     if not readable:
         scores = replace(scores, label="Fail")

@@ -73,6 +73,19 @@ class FhirSettings(Section):
     security: bool = Field(False, description="text that looks like HTML is an error")
 
 
+class CcdaSettings(Section):
+    """Options of C-CDA validation; docs/ccda.md explains them."""
+
+    rules: Paths = Field((), max_length=PACKAGES_MAX, description="Schematron files (.sch) of C-CDA, or folders that hold some")
+    installed_rules: bool = Field(True, description="also look for Schematron files of C-CDA in ~/.fhir/packages")
+    xsd: Path | None = Field(None, description="the XML schema that documents must conform to (CDA_SDTC.xsd)")
+    recommendations: Literal["info", "minor", "ignore"] = Field("info", description="a SHOULD of the rule files that is not kept")
+    bytes_max: Annotated[int, Field(ge=1_024, le=104_857_600)] = Field(50_331_648, description="bytes of one document")
+    elements_max: Annotated[int, Field(ge=100, le=2_000_000)] = Field(300_000, description="elements of one document")
+    depth_max: Annotated[int, Field(ge=10, le=250)] = Field(150, description="elements nested in elements")
+    time_max_s: Annotated[float, Field(gt=0, le=600, allow_inf_nan=False)] = Field(20.0, description="seconds that one document may take")
+
+
 class Limits(Section):
     """Bounds of one result. The rest is counted in `details`."""
 
@@ -104,6 +117,7 @@ class ClinicalSettings(Section):
     formats: Annotated[tuple[ClinicalFormat, ...], BeforeValidator(_a_list)] = CLINICAL_FORMATS
     terminology: TerminologySettings = TerminologySettings()
     fhir: FhirSettings = FhirSettings()
+    ccda: CcdaSettings = CcdaSettings()
     limits: Limits = Limits()
     judge: JudgeRequestSettings = JudgeRequestSettings()
     quote: bool = False
@@ -131,7 +145,7 @@ def fingerprint(settings: ClinicalSettings) -> dict[str, Any]:
 
     Tables and packages are represented by a digest of their content, so that a path never changes it and a new release always does.
     """
-    terminology, fhir = settings.terminology, settings.fhir
+    terminology, fhir, ccda = settings.terminology, settings.fhir, settings.ccda
     return {
         "formats": sorted(settings.formats),
         # Without the reader of units, `units` is not checked.
@@ -142,6 +156,8 @@ def fingerprint(settings: ClinicalSettings) -> dict[str, Any]:
             **{name: _digest(path) for name in ("rxnorm", "loinc", "cvx") if (path := getattr(terminology, name)) is not None},
         },
         "fhir": fhir.model_dump(mode="json", exclude={"packages"}) | {"packages": [_digest(path) for path in fhir.packages]},
+        "ccda": ccda.model_dump(mode="json", exclude={"rules", "xsd"})
+        | {"rules": [_digest(path) for path in ccda.rules], "xsd": None if ccda.xsd is None else _digest(ccda.xsd)},
     }
 
 

@@ -88,7 +88,7 @@ def _check(directory: Path, data: bytes) -> None:
         ({"fhir": None}, None, "unvalidated", "no document"),
         ({"fhir": BAD_FHIR}, ["hl7v2", "ccda"], "passed_over", "no document in a format that was asked for"),
         ({"fhir": BAD_FHIR}, ["hl7v2"], "passed_over", "not among the settings' formats"),
-        ({"ccda": CCDA}, None, "unvalidated", "C-CDA documents are recognised"),
+        ({"ccda": CCDA}, None, "unvalidated", "no template id of C-CDA in the header"),
     ],
 )
 def test_a_trace_without_a_document_to_validate_says_why(tmp_path: Path, outputs: dict[str, Any], formats: list[str] | None, outcome: str, reason: str) -> None:

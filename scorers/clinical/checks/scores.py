@@ -46,6 +46,9 @@ CHECK_OF_GROUP: Final[Mapping[str, str | None]] = MappingProxyType(
         "internal": None,
         "must-support": None,
         "watermarks": None,
+        # Of C-CDA: what only recommends, and rules of another release than the document's.
+        "recommendations": None,
+        "other-release": None,
     },
 )
 #: Formats begin their codes with their own name.
@@ -154,14 +157,14 @@ def has_critical(report: Report) -> bool:
     return any(finding.severity == "critical" for finding in report.findings) or any(severity == "critical" for _, severity in report.beyond)
 
 
-def score_report(report: Report, clinical: float | None = None) -> Scores:
-    """The scores of one document.
+def score_report(report: Report, clinical: float | None = None, *, validated: bool | None = None) -> Scores:
+    """The scores of one document. `validated`: whether what fired are rules of its format; None where any rule is one.
 
     Where no rule fired nothing was validated: there is then no Format, no Terminology and no overall score, whatever a judge says, and
     the label is `unscored`; or Fail where a critical finding says that the document could not be read.
     """
-    if not is_validated(report):
-        label: Label = "Fail" if has_critical(report) else "unscored"
+    if validated is False or not is_validated(report):
+        label: Label = "Fail" if has_critical(report) and not is_validated(report) else "unscored"
         missing = overall_score(None, None, clinical)[1]
         return Scores(None, None, clinical, None, label, missing, score_checks(report))
     checks = score_checks(report)

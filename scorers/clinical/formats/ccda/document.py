@@ -1,0 +1,99 @@
+"""What the rules share while one C-CDA document is validated: its elements, where things are, what was said, how much time is left."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from touchstone.schemas.result import Finding, Severity
+from touchstone.scorers.clinical.formats.ccda.names import TEMPLATE_ID, name_of
+from touchstone.scorers.clinical.formats.ccda.options import NOT_CHECKED_MAX, PER_CODE_MAX, Options
+from touchstone.scorers.clinical.report import Context, Report
+
+
+class OutOfTime(Exception):
+    """The document has had its time."""
+
+
+@dataclass
+class Document:
+    """The state of one validation. `root` is the document's element in lxml; None until it is read."""
+
+    report: Report
+    context: Context
+    options: Options
+    root: Any = None
+    release: str = ""
+    said: Counter[tuple[str, Severity]] = field(default_factory=Counter)
+    skipped: set[tuple[str, str]] = field(default_factory=set)
+    begun_s: float = field(default_factory=time.monotonic)
+    _paths: dict[Any, str] = field(default_factory=dict)
+
+    @cached_property
+    def elements(self) -> list[Any]:
+        """Every element in document order. Kept, so that each stays one Python object, which rules compare."""
+        return list(self.root.iter("*"))
+
+    @cached_property
+    def order(self) -> dict[Any, int]:
+        """The place of every element in document order."""
+        return {element: number for number, element in enumerate(self.elements)}
+
+    @cached_property
+    def templates(self) -> dict[str, list[tuple[Any, str | None]]]:
+        """Root of a template id → the elements that carry it, in document order, each with the id's extension."""
+        found: dict[str, list[tuple[Any, str | None]]] = {}
+        for one in self.root.iter(TEMPLATE_ID):
+            root = one.get("root")
+            if root is not None:
+                found.setdefault(root, []).append((one.getparent(), one.get("extension")))
+        return found
+
+    def check_time(self) -> None:
+        """Raise `OutOfTime` where the document has had its time."""
+        if time.monotonic() - self.begun_s > self.options.seconds_max:
+            raise OutOfTime
+
+    def path(self, element: Any) -> str:
+        """Where an element is, from the root; indices begin at 1 and stand where an element has siblings of its name."""
+        known = self._paths.get(element)
+        if known is not None:
+            return known
+        name, parent = name_of(element), element.getparent()
+        if parent is None:
+            path = name
+        else:
+            before = sum(1 for _ in element.itersiblings(element.tag, preceding=True))
+            alone = before == 0 and next(element.itersiblings(element.tag), None) is None
+            path = f"{self.path(parent)}/{name}" if alone else f"{self.path(parent)}/{name}[{before + 1}]"
+        self._paths[element] = path
+        return path
+
+    def say(
+        self, severity: Severity, code: str, element: Any, message: str, *, suggestion: str | None = None, value: object = None, at: str | None = None
+    ) -> None:
+        """Report one finding about an element (None: the document), or count it where many of its kind were reported. `at`: an attribute of the element."""
+        self.said[code, severity] += 1
+        if self.said[code, severity] > PER_CODE_MAX:
+            self.report.drop(code, severity)
+            return
+        path = "ClinicalDocument" if element is None else self.path(element)
+        self.report.add(self.context.finding(severity, code, f"{path}/@{at}" if at else path, message, suggestion=suggestion, value=value))
+
+    def take(self, findings: list[Finding]) -> None:
+        """Keep findings of the shared checks, whose paths are those we gave them."""
+        for finding in findings:
+            self.said[finding.code, finding.severity] += 1
+            if self.said[finding.code, finding.severity] > PER_CODE_MAX:
+                self.report.drop(finding.code, finding.severity)
+            else:
+                self.report.add(finding)
+
+    def skip(self, check: str, reason: str) -> None:
+        """Name a rule that was not applied, once; a document can name any number of unknown things, so the list is bounded."""
+        if (check, reason) not in self.skipped and len(self.skipped) < NOT_CHECKED_MAX:
+            self.skipped.add((check, reason))
+            self.report.skip(check, reason)

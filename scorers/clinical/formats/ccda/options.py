@@ -1,0 +1,53 @@
+"""What a caller may ask of the C-CDA validator, and every bound it keeps."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from touchstone.scorers.clinical.checks.terminology import MembershipSource
+
+#: Bytes of one document: room for an embedded PDF of 20 MB, which base64 makes 27 MB.
+BYTES_MAX = 48 * 1024 * 1024
+#: Elements of one document. The largest real ones have some 100,000.
+ELEMENTS_MAX = 300_000
+#: Elements nested in elements. Real documents stay below 40.
+DEPTH_MAX = 150
+#: Characters of one attribute.
+ATTRIBUTE_CHARS_MAX = 65_536
+#: Attributes of one element; CDA's own have at most 20.
+ATTRIBUTES_MAX = 64
+#: Seconds that one document may take; what is left then is not checked.
+SECONDS_MAX = 20.0
+#: Findings of one code that are reported; the rest is counted.
+PER_CODE_MAX = 40
+#: Rules that a report names as not checked.
+NOT_CHECKED_MAX = 200
+#: Codes of one document that `source` is asked about, and seconds that may be spent on it; a question under way is not cut off.
+SOURCE_CODES_MAX = 1_000
+SOURCE_S_MAX = 30.0
+#: Bytes of one Schematron or code file.
+RULES_BYTES_MAX = 64 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """Settings of one validation.
+
+    `rules`: Schematron files (.sch), or folders that hold some. `installed_rules`: also look in the package cache. `schema`: the XSD that documents
+    must conform to. `recommendations`: how a SHOULD that is not kept is reported. `clinical`: also run the shared checks (times, identifiers, units,
+    plausibility, codes). `marks`: report a missing synthetic-data mark. `source`: where membership of codes is looked up beyond the tables at hand.
+    """
+
+    rules: tuple[Path, ...] = ()
+    installed_rules: bool = True
+    schema: Path | None = None
+    recommendations: Literal["info", "minor", "ignore"] = "info"
+    clinical: bool = True
+    marks: bool = True
+    bytes_max: int = BYTES_MAX
+    elements_max: int = ELEMENTS_MAX
+    depth_max: int = DEPTH_MAX
+    seconds_max: float = SECONDS_MAX
+    source: MembershipSource | None = None

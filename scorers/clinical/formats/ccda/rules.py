@@ -1,0 +1,120 @@
+"""The rules of Schematron files as findings: which files apply to a document, what fired, what failed."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Final
+
+from touchstone.schemas.result import Severity
+from touchstone.scorers.base import ConfigError
+from touchstone.scorers.clinical.formats.ccda.document import Document, OutOfTime
+from touchstone.scorers.clinical.formats.ccda.options import Options
+from touchstone.scorers.clinical.formats.ccda.releases import HEADER, NONE, R11, R30, release_of_rules
+from touchstone.scorers.clinical.formats.ccda.schematron.engine import Engine, Fired, load
+from touchstone.scorers.clinical.formats.ccda.schematron.rulefile import Assertion, Pattern
+from touchstone.scorers.clinical.formats.fhir.profiles.packages import home
+
+#: Rule files that one configuration may bring.
+FILES_MAX: Final = 16
+_CONF: Final = re.compile(r"CONF:\s*([0-9]{1,6}-[0-9]{1,8})")
+_UNSAFE: Final = re.compile(r"[^A-Za-z0-9-]+")
+_HEADER_VERSION: Final = re.compile(re.escape(f"@root='{HEADER}'") + r"(?:\s*and\s*@extension='([0-9-]{10})')?")
+_WORDS_MAX: Final = 400
+WITHOUT_RULES: Final = "no Schematron file (ccda.rules): of C-CDA's templates only the main requirements were checked"
+
+
+def rule_files(options: Options) -> list[Path]:
+    """The Schematron files of the settings, and of the package cache. Raises `ConfigError` where one that was named is none."""
+    found: list[Path] = []
+    for path in options.rules:
+        if not path.exists():
+            raise ConfigError(f"{path} does not exist; name a Schematron file (.sch) or a folder that holds some")
+        inside = sorted(path.glob("*.sch")) if path.is_dir() else [path]
+        if not inside:
+            raise ConfigError(f"{path} holds no Schematron file (.sch)")
+        found += inside
+    if options.installed_rules and (folder := home()).is_dir():
+        found += sorted([*folder.glob("*ccda*/*.sch"), *folder.glob("*ccda*/package/*.sch"), *folder.glob("*ccda*/package/*/*.sch")])
+    return list(dict.fromkeys(found))[:FILES_MAX]
+
+
+def engine_of(path: Path) -> Engine:
+    """The engine of a rule file, read once while it does not change. Raises `ConfigError`."""
+    try:
+        status = path.stat()
+    except OSError as error:
+        raise ConfigError(f"{path} cannot be read ({error.strerror})") from None
+    return _engine(path, status.st_mtime_ns, status.st_size)
+
+
+@lru_cache(maxsize=FILES_MAX)
+def _engine(path: Path, _changed_ns: int, _size: int) -> Engine:
+    return load(path)
+
+
+@lru_cache(maxsize=FILES_MAX)
+def release_of_engine(engine: Engine) -> str:
+    """The release of C-CDA that a rule file is for."""
+    contexts = (rule.context for pattern in engine.file.patterns for rule in pattern.rules)
+    return release_of_rules({found[1] or "" for context in contexts for found in _HEADER_VERSION.finditer(context)})
+
+
+def applicable(document: Document) -> list[Engine]:
+    """The rule files for the document's release: those of 3.0 for 3.0, all others for all others; where there are only the others, these."""
+    engines = []
+    for path in rule_files(document.options):
+        try:
+            engines.append(engine_of(path))
+        except ConfigError:
+            document.skip("ccda.rules", f"{path.name} cannot be read as a Schematron file")
+    fitting = [one for one in engines if (release_of_engine(one) == R30) == (document.release == R30)]
+    if engines and not fitting:
+        document.skip("ccda.rules", f"no rule file at hand is for {document.release or 'other documents than C-CDA'}; those of another release were applied")
+    return fitting or engines
+
+
+def check_rules(document: Document) -> set[Any]:
+    """Apply the rule files; the elements on which rules of conformance fired. Counts `rules`, and `recommendations` apart."""
+    on: set[Any] = set()
+    engines = applicable(document)
+    if not engines:
+        document.skip("ccda.rules", WITHOUT_RULES)
+        return on
+    for engine in engines:
+        # R1.1 shares some templates with later releases, which never changed; that they fire does not validate the document.
+        of_release = document.release not in {R11, NONE} or release_of_engine(engine) == R11
+        phased = any("errors" in pattern.phases for pattern in engine.file.patterns)
+        try:
+            for fired in engine.fired(document):
+                group, severity = _weight(fired.pattern, document.options, phased=phased)
+                if severity is None:
+                    continue
+                document.report.fired(group if of_release or group != "rules" else "other-release")
+                if group == "rules":
+                    on.add(fired.element)
+                for assertion in fired.failed:
+                    _say(document, engine, fired, assertion, f"ccda.{group}", severity)
+        except OutOfTime:
+            document.skip("ccda.rules", f"the document had its {document.options.seconds_max:g} s before all rules were applied")
+            raise
+        for reason, example in engine.left_out.items():
+            document.skip("ccda.rules", f"{engine.file.path.name}: {reason} ({example})")
+    return on
+
+
+def _weight(pattern: Pattern, options: Options, *, phased: bool) -> tuple[str, Severity | None]:
+    """The group and severity of a pattern's rules; None where they are not applied."""
+    if "errors" in pattern.phases or not phased:
+        return "rules", "major"
+    if "warnings" in pattern.phases and options.recommendations != "ignore":
+        return "recommendations", options.recommendations
+    return "recommendations", None
+
+
+def _say(document: Document, engine: Engine, fired: Fired, assertion: Assertion, group: str, severity: Severity) -> None:
+    conformance = _CONF.search(assertion.text)
+    name = conformance[1] if conformance else _UNSAFE.sub("-", assertion.id or fired.rule.id or "unnamed").strip("-")[:60]
+    words = engine.text(assertion, fired.element, fired.attribute) if document.context.quote else assertion.text
+    document.say(severity, f"{group}.{name}", fired.element, words[:_WORDS_MAX] or "a rule without words failed", at=fired.attribute or None)

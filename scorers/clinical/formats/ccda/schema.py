@@ -1,0 +1,122 @@
+"""XSD validation, where a schema is configured. Its messages quote the document; ours name the rule, the element and what was expected."""
+
+from __future__ import annotations
+
+import re
+import threading
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Final
+
+from touchstone.scorers.base import ConfigError
+from touchstone.scorers.clinical.formats.ccda.document import Document
+from touchstone.scorers.clinical.formats.ccda.names import NAMES
+
+#: Elements beyond which a document is not held against the schema: libxml2 keeps every fault until it is done.
+ELEMENTS_MAX: Final = 200_000
+_EXPECTED: Final = re.compile(r"Expected is (?:one of )?\(([^()]{1,2000})\)")
+_NAMESPACE: Final = re.compile(r"\{[^}]*\}")
+_WORD: Final = re.compile(r"[A-Za-z][\w.-]*")
+_EXPECTED_MAX: Final = 12
+_WORDS: Final = {
+    "ELEMENT_CONTENT": "an element stands where the schema has no place for it, or one is missing",
+    "CVC_ENUMERATION_VALID": "a value that is none of those the schema lists",
+    "CVC_PATTERN_VALID": "a value that is not of the form the schema asks for",
+    "CVC_DATATYPE_VALID_1_2_1": "a value that is not of its type",
+    "CVC_TYPE_3_1_1": "an attribute or element that this type does not have",
+    "CVC_COMPLEX_TYPE_3_2_1": "an attribute that the schema does not have here",
+    "CVC_COMPLEX_TYPE_3_2_2": "an attribute that the schema does not have here",
+    "CVC_COMPLEX_TYPE_2_1": "content where the schema has none",
+    "CVC_COMPLEX_TYPE_2_3": "text where the schema has elements only",
+    "CVC_COMPLEX_TYPE_4": "a required attribute is missing",
+    "CVC_ELT_1": "an element that the schema does not define",
+    "CVC_ELT_4_1": "an xsi:type that is no name",
+    "CVC_ELT_4_2": "an xsi:type that the schema does not define",
+    "CVC_ELT_4_3": "an xsi:type that this element may not have",
+    "CVC_ELT_2": "an element of an abstract type without an xsi:type",
+    "CVC_MAXLENGTH_VALID": "a value that is too long",
+    "CVC_MINLENGTH_VALID": "a value that is too short",
+}
+
+
+class Schema:
+    """A compiled XSD, shared between threads."""
+
+    def __init__(self, path: Path) -> None:
+        from lxml import etree
+
+        self._lock = threading.Lock()
+        try:
+            self._schema = etree.XMLSchema(etree.parse(str(path), etree.XMLParser(no_network=True, resolve_entities=False, load_dtd=False)))
+        except (OSError, etree.XMLSyntaxError, etree.XMLSchemaParseError) as error:
+            raise ConfigError(f"{path} cannot be used as an XSD ({type(error).__name__}); name CDA_SDTC.xsd, with the files it includes beside it") from None
+
+    def faults(self, root: Any) -> list[Any]:
+        """The schema's entries about a document."""
+        # The log belongs to the schema, not to the call.
+        with self._lock:
+            return [] if self._schema.validate(root) else list(self._schema.error_log)
+
+
+def schema_of(path: Path) -> Schema:
+    """The schema of a file, read once while it does not change. Raises `ConfigError`."""
+    try:
+        return _schema(path, path.stat().st_mtime_ns)
+    except OSError as error:
+        raise ConfigError(f"{path} cannot be read ({error.strerror}); name an XSD such as CDA_SDTC.xsd") from None
+
+
+@lru_cache(maxsize=4)
+def _schema(path: Path, _changed_ns: int) -> Schema:
+    return Schema(path)
+
+
+def check_schema(document: Document) -> bool:
+    """Hold a document against the configured schema; False where there is none to hold it against."""
+    path = document.options.schema
+    if path is None:
+        document.skip("ccda.schema", "no XSD (ccda.schema): the order and types of elements were not checked")
+        return False
+    if len(document.elements) > ELEMENTS_MAX:
+        document.skip("ccda.schema", f"more than {ELEMENTS_MAX:,} elements: not held against the XSD")
+        return False
+    try:
+        schema = schema_of(path)
+    except ConfigError:
+        document.skip("ccda.schema", f"{path.name} cannot be used as an XSD")
+        return False
+    document.report.fired("schema", len(document.elements))
+    places: dict[str, Any] = {}
+    for fault in schema.faults(document.root):
+        name = str(fault.type_name).removeprefix("SCHEMAV_")
+        element = places.get(fault.path) if fault.path in places else places.setdefault(fault.path, _found(document, fault.path))
+        words = _WORDS.get(name, "breaks the schema")
+        if name in {"CVC_PATTERN_VALID", "CVC_ENUMERATION_VALID"} and "attribute" not in fault.message:
+            words = f"the element holds {words}"
+        expected = _expected(fault.message)
+        document.say(
+            "major",
+            f"ccda.schema.{name.lower().replace('_', '-')}",
+            element,
+            f"XSD, line {fault.line}: {words}" + (f"; expected: {expected}" if expected else ""),
+            value=fault.message if document.context.quote else None,
+        )
+    return True
+
+
+def _found(document: Document, path: str | None) -> Any:
+    """The element of a fault's path."""
+    try:
+        found = document.root.getroottree().xpath(path) if path else []
+    except Exception:  # noqa: BLE001 - libxml2 gives no path for some faults; the line is told anyway
+        return None
+    return found[0] if isinstance(found, list) and len(found) == 1 else None
+
+
+def _expected(message: str) -> str:
+    """The elements that the schema expected, by names that are its own."""
+    found = _EXPECTED.search(message)
+    if found is None:
+        return ""
+    names = [name for name in _WORD.findall(_NAMESPACE.sub("", found[1])) if name in NAMES]
+    return ", ".join(names[:_EXPECTED_MAX])

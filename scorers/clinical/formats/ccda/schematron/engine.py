@@ -1,0 +1,364 @@
+"""Evaluates the rules of a Schematron file on documents, with the results that the ISO XSLT gives.
+
+Rules are indexed by the template id that their contexts ask for, so that only those whose templates occur cost anything. XPath is compiled once, at
+its first use; all tests of a rule are one expression, which answers with a digit per test.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from touchstone.scorers.clinical.formats.ccda.document import Document
+from touchstone.scorers.clinical.formats.ccda.names import CDA
+from touchstone.scorers.clinical.formats.ccda.options import RULES_BYTES_MAX
+from touchstone.scorers.clinical.formats.ccda.schematron.expressions import (
+    CURRENT,
+    Alternative,
+    Template,
+    Unsupported,
+    alternatives,
+    translated,
+    variables,
+)
+from touchstone.scorers.clinical.formats.ccda.schematron.rulefile import Assertion, Pattern, Quoted, Rule, RuleFile, read_rule_file
+
+#: Nodes after which the time is looked at.
+_NODES_PER_LOOK: Final = 32
+
+
+class Fired(NamedTuple):
+    """A rule that was evaluated on an element (or an attribute of it), and its assertions that failed (for a report: that hold)."""
+
+    pattern: Pattern
+    rule: Rule
+    element: Any
+    attribute: str
+    failed: tuple[Assertion, ...]
+
+
+class _Files:
+    """The code files beside a rule file, parsed once; none but those in its own folder."""
+
+    def __init__(self, folder: Path, namespaces: dict[str, str]) -> None:
+        self._folder, self._namespaces = folder, namespaces
+        self._trees: dict[str, Any] = {}
+
+    def lookup(self, name: str, path: str) -> list[Any]:
+        """The elements that a path selects in a file."""
+        if name not in self._trees:
+            self._trees[name] = self._parsed(name)
+        tree = self._trees[name]
+        if tree is None:
+            raise Unsupported(f"{name if name.isprintable() else 'a file'} is not beside the rule file" if "/" not in name else "a file elsewhere")
+        if not path:
+            return [tree.getroot()]
+        found = tree.xpath(path, namespaces=self._namespaces or None)
+        return found if isinstance(found, list) else []
+
+    def _parsed(self, name: str) -> Any:
+        from lxml import etree
+
+        path = self._folder / name
+        if not name or Path(name).name != name or not path.is_file() or path.stat().st_size > RULES_BYTES_MAX:
+            return None
+        try:
+            return etree.parse(str(path), etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False))
+        except (etree.XMLSyntaxError, OSError):
+            return None
+
+
+class _Branch:
+    """One branch of a rule's context, compiled."""
+
+    __slots__ = ("_tag", "_template", "path")
+
+    def __init__(self, alternative: Alternative, namespaces: dict[str, str]) -> None:
+        self._template = alternative.template
+        self._tag = _tag(alternative.template, namespaces) if alternative.template is not None else ""
+        self.path = _compiled(alternative.path, namespaces) if alternative.path is not None else None
+
+    def elements(self, document: Document) -> Iterator[Any]:
+        """The elements that the branch matches; some may come twice."""
+        template = self._template
+        if template is None:
+            yield from _elements(self.path(document.root))  # type: ignore[misc]  # a branch without a template has a path
+            return
+        for element, extension in document.templates.get(template.root, ()):
+            if element.tag != self._tag or (template.extension is not None and (extension or "") != template.extension):
+                continue
+            if template.extension == "" and extension is not None:
+                continue
+            if self.path is None:
+                yield element
+            else:
+                yield from _elements(self.path(element))
+
+
+class _CompiledRule:
+    """A rule whose context and tests are compiled at its first use."""
+
+    def __init__(self, engine: Engine, pattern: Pattern, number: int, rule: Rule, branches: list[Alternative]) -> None:
+        self._engine, self.pattern, self.pattern_number, self.rule = engine, pattern, number, rule
+        self._alternatives = branches
+        self.attribute = branches[0].attribute
+
+    @cached_property
+    def branches(self) -> list[_Branch]:
+        return [_Branch(one, self._engine.namespaces) for one in self._alternatives]
+
+    @cached_property
+    def tests(self) -> _Tests:
+        return _Tests(self._engine, self.rule, self.attribute)
+
+
+class _Tests:
+    """All tests of a rule as one expression, and each by itself."""
+
+    def __init__(self, engine: Engine, rule: Rule, attribute: str) -> None:
+        self._engine, self._attribute = engine, attribute
+        self.kept: list[Assertion] = []
+        self._sources: list[str] = []
+        self._constants: dict[str, Any] = {}
+        #: Name, expression, and whether it is of the document.
+        self._lets: list[tuple[str, Any, bool]] = []
+        for of_document, lets in ((True, rule.pattern_lets), (False, rule.lets)):
+            for name, value in lets:
+                self._lets.append((name, _compiled(self._translated(value), engine.namespaces), of_document))
+        for one in rule.assertions:
+            try:
+                test = self._translated(one.test)
+                _compiled(test, engine.namespaces)
+                if attribute:
+                    test = _of_attribute(test, attribute)
+            except Unsupported as error:
+                engine.leave_out(one, str(error))
+                continue
+            self.kept.append(one)
+            self._sources.append(f"not({test})" if one.kind == "assert" else f"boolean({test})")
+        self._compile()
+
+    def _compile(self) -> None:
+        joined = " ".join(self._sources)
+        used = variables(joined)
+        self._needs_current = CURRENT in used
+        self._used = {name: value for name, value in {**self._engine.constants, **self._constants}.items() if name in used}
+        self._open = tuple(name for name in self._engine.open_lets if name in used)
+        digits = ",".join(f"number({one})" for one in self._sources)
+        self._all = _compiled(f"concat({digits},'')", self._engine.namespaces) if self._sources else None
+
+    def _translated(self, expression: str) -> str:
+        return translated(expression, self._engine.files.lookup, self._constants)
+
+    def failed(self, element: Any, document_lets: dict[str, Any]) -> tuple[Assertion, ...]:
+        """The assertions that an element fails."""
+        if self._all is None:
+            return ()
+        given = self._given(element, document_lets)
+        try:
+            digits = self._all(element, **given) if given else self._all(element)
+        except _xpath_error():
+            self._leave_out_what_fails(element, given)
+            return self.failed(element, document_lets)
+        if "1" not in digits:
+            return ()
+        return tuple(one for digit, one in zip(digits, self.kept, strict=True) if digit == "1")
+
+    def _given(self, element: Any, document_lets: dict[str, Any]) -> dict[str, Any]:
+        """The variables of the tests."""
+        if not self._used and not self._lets and not self._needs_current and not self._open:
+            return {}
+        given = dict(self._used)
+        for name in self._open:
+            given[name] = document_lets[name]
+        if self._needs_current or self._lets:
+            given[CURRENT] = [element]
+        for name, value, of_document in self._lets:
+            given[name] = _held(value(element.getroottree() if of_document else element, **(self._engine.constants | self._constants | document_lets | given)))
+        return given
+
+    def _leave_out_what_fails(self, element: Any, given: dict[str, Any]) -> None:
+        """Leave out each test that cannot be evaluated, such as one with a function that is none of XPath's."""
+        kept, sources = [], []
+        for one, source in zip(self.kept, self._sources, strict=True):
+            try:
+                _compiled(source, self._engine.namespaces)(element, **given)
+            except _xpath_error():
+                self._engine.leave_out(one, "a function that XPath 1.0 does not have")
+                continue
+            kept.append(one)
+            sources.append(source)
+        if len(kept) == len(self.kept):
+            kept, sources = [], []
+            self._engine.leave_out(None, "a rule that cannot be evaluated")
+        self.kept, self._sources = kept, sources
+        self._compile()
+
+
+class Engine:
+    """A Schematron file, ready to be asked of any number of documents, from any thread."""
+
+    def __init__(self, file: RuleFile) -> None:
+        self.file = file
+        self.namespaces = file.namespaces
+        self.files = _Files(file.path.parent, file.namespaces)
+        self.left_out: dict[str, str] = {}
+        self.constants: dict[str, Any] = {}
+        self.open_lets: dict[str, Any] = {}
+        self._lock = threading.Lock()
+        self._rules: list[_CompiledRule] = []
+        self._by_root: dict[str, list[int]] = {}
+        self._always: list[int] = []
+        for name, value in file.lets:
+            if value[:1] in "'\"" and value[-1:] == value[:1] and value[:1] not in value[1:-1]:
+                self.constants[name] = value[1:-1]
+            else:
+                self.open_lets[name] = _compiled(translated(value, self.files.lookup, self.constants), self.namespaces)
+        for number, pattern in enumerate(file.patterns):
+            for rule in pattern.rules:
+                self._add(pattern, number, rule)
+
+    def _add(self, pattern: Pattern, number: int, rule: Rule) -> None:
+        try:
+            branches = [_of_cda(one, self.namespaces) for one in alternatives(rule.context)]
+            if len({branch.attribute for branch in branches}) > 1 or (branches[0].attribute and (rule.lets or rule.pattern_lets)):
+                raise Unsupported("a context of several attributes, or of one with lets")
+        except Unsupported as error:
+            for one in rule.assertions:
+                self.leave_out(one, str(error))
+            return
+        place = len(self._rules)
+        self._rules.append(_CompiledRule(self, pattern, number, rule, branches))
+        if any(branch.template is None for branch in branches):
+            self._always.append(place)
+            return
+        for root in dict.fromkeys(branch.template.root for branch in branches if branch.template is not None):
+            self._by_root.setdefault(root, []).append(place)
+
+    @property
+    def roots(self) -> Iterable[str]:
+        """The roots of the template ids that rules ask for."""
+        return self._by_root.keys()
+
+    def leave_out(self, assertion: Assertion | None, why: str) -> None:
+        """Note that an assertion is never evaluated."""
+        self.left_out.setdefault(why, (assertion.id or assertion.text[:60]) if assertion is not None else "")
+
+    def fired(self, document: Document) -> Iterator[Fired]:
+        """Every rule that fires, in the order of the ISO XSLT: by pattern, by element in document order. Raises `OutOfTime`."""
+        lets = self._document_lets(document)
+        wanted = sorted({place for root in document.templates for place in self._by_root.get(root, ())} | set(self._always))
+        begun = 0
+        while begun < len(wanted):
+            number = self._rules[wanted[begun]].pattern_number
+            end = begun
+            while end < len(wanted) and self._rules[wanted[end]].pattern_number == number:
+                end += 1
+            yield from self._pattern([self._rules[place] for place in wanted[begun:end]], document, lets)
+            begun = end
+
+    def _document_lets(self, document: Document) -> dict[str, Any]:
+        return {name: _held(value(document.root, **self.constants)) for name, value in self.open_lets.items()}
+
+    def _pattern(self, rules: list[_CompiledRule], document: Document, lets: dict[str, Any]) -> Iterator[Fired]:
+        """The rules of one pattern: each element fires the first whose context matches it."""
+        taken: dict[tuple[Any, str], _CompiledRule] = {}
+        sources = 0
+        for rule in rules:
+            document.check_time()
+            with self._lock:  # what is compiled at first use
+                branches = rule.branches
+            for branch in branches:
+                before = len(taken)
+                for element in branch.elements(document):
+                    taken.setdefault((element, rule.attribute), rule)
+                sources += len(taken) > before
+        # A path from nested elements may select out of order, as several sources do.
+        places = list(taken)
+        if len(taken) > 1 and (sources > 1 or not _is_plain(rules)):
+            places.sort(key=lambda place: (document.order[place[0]], place[0].keys().index(place[1]) + 1 if place[1] in place[0].keys() else 0))  # noqa: SIM118
+        for count, (element, attribute) in enumerate(places):
+            if not count % _NODES_PER_LOOK:
+                document.check_time()
+            rule = taken[element, attribute]
+            with self._lock:
+                tests = rule.tests
+            yield Fired(rule.pattern, rule.rule, element, attribute, tests.failed(element, lets))
+
+    def text(self, assertion: Assertion, element: Any, attribute: str = "") -> str:
+        """The text of an assertion with what it quotes of the document."""
+        made = []
+        for word in assertion.words:
+            if isinstance(word, Quoted):
+                select = f"@{attribute}/{word.select}" if attribute and not word.select.startswith(("/", "name(")) else word.select
+                try:
+                    made.append(str(_compiled(f"string({select})", self.namespaces)(element)))
+                except (Unsupported, _xpath_error()):
+                    made.append("…")
+            else:
+                made.append(word)
+        return " ".join("".join(made).split())
+
+
+def load(path: Path) -> Engine:
+    """The engine of a Schematron file. Raises `ConfigError`."""
+    return Engine(read_rule_file(path))
+
+
+def _is_plain(rules: list[_CompiledRule]) -> bool:
+    """Whether all contexts are elements that carry a template id themselves, which come in order."""
+    return all(branch.path is None for rule in rules for branch in rule.branches)
+
+
+def _elements(found: Any) -> Iterable[Any]:
+    return [one for one in found if not isinstance(one, str)] if isinstance(found, list) else ()
+
+
+def _of_cda(branch: Alternative, namespaces: dict[str, str]) -> Alternative:
+    """A branch as it is where its template ids are CDA's, by which documents are indexed; else as a path from the document."""
+    template = branch.template
+    if template is None or (template.id_name == "templateId" and namespaces.get(template.id_prefix) == CDA):
+        return branch
+    return Alternative(None, branch.whole, branch.whole, branch.attribute)
+
+
+def _of_attribute(test: str, attribute: str) -> str:
+    """A test of an attribute, asked of its element: in a predicate the attribute is the context."""
+    if CURRENT in variables(test):
+        raise Unsupported("current() of an attribute")
+    return f"@{attribute}[boolean({test})]"
+
+
+def _tag(template: Template, namespaces: dict[str, str]) -> str:
+    return f"{{{namespaces[template.prefix]}}}{template.name}" if template.prefix in namespaces else template.name
+
+
+def _held(value: Any) -> Any:
+    """A value that a variable may hold: lxml takes no attributes or text back, so those become elements with the same text."""
+    if isinstance(value, list) and any(isinstance(one, str) for one in value):
+        from lxml import etree
+
+        holder = etree.Element("held")
+        for one in value:
+            etree.SubElement(holder, "one").text = str(one)
+        return list(holder)
+    return value
+
+
+def _compiled(expression: str, namespaces: dict[str, str]) -> Any:
+    from lxml import etree
+
+    try:
+        return etree.XPath(expression, namespaces=namespaces or None, regexp=False, smart_strings=False)
+    except (etree.XPathSyntaxError, ValueError):
+        raise Unsupported("an expression that is not XPath 1.0") from None
+
+
+def _xpath_error() -> type[Exception]:
+    from lxml import etree
+
+    error: type[Exception] = etree.XPathEvalError
+    return error

@@ -1,0 +1,72 @@
+"""The C-CDA validator: bytes in, a report out, whatever the bytes are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from touchstone.scorers.clinical.formats.ccda.document import Document, OutOfTime
+from touchstone.scorers.clinical.formats.ccda.options import Options
+from touchstone.scorers.clinical.formats.ccda.reading import read
+from touchstone.scorers.clinical.formats.ccda.releases import NONE, R11, release_of
+from touchstone.scorers.clinical.formats.ccda.rules import check_rules
+from touchstone.scorers.clinical.formats.ccda.schema import check_schema
+from touchstone.scorers.clinical.report import Context, Report
+
+#: Groups of rules that are of C-CDA's templates; where none of them fired, a document was not validated as C-CDA, whatever else was checked.
+OF_TEMPLATES = ("rules", "templates")
+
+
+def validate(data: bytes, context: Context | None = None, options: Options | None = None) -> Report:
+    """Validate one C-CDA document; never raises for what it holds.
+
+    `rules_fired` counts by group: `rules` and `recommendations` (Schematron), `templates` (our own of C-CDA's templates), `schema`, and the checks of
+    content.
+    """
+    report = Report()
+    document = Document(report, context or Context(), options or Options())
+    try:
+        if read(data, document):
+            _check(document)
+    except OutOfTime:
+        document.say("critical", "ccda.internal.time", None, f"The document had its {document.options.seconds_max:g} s before all was checked")
+    except Exception as error:  # noqa: BLE001 - nothing that a document holds may cost the caller more than a verdict
+        _say_failed(document, "the validator", error)
+    return report
+
+
+def is_valid(report: Report) -> bool:
+    """Whether a report says that every rule of the standard that was applied is kept; what the shared checks find is another matter."""
+    return not any(code.startswith("ccda.") and severity in {"critical", "major"} for code, severity in report.counts())
+
+
+def was_validated(report: Report) -> bool:
+    """Whether a rule of C-CDA's templates fired: a document of R1.1, or without templates, fires none and is never a pass."""
+    return any(report.rules_fired[group] for group in OF_TEMPLATES)
+
+
+def _check(document: Document) -> None:
+    document.release = release_of(document)
+    if document.release == NONE:
+        document.skip("ccda", "no template id of C-CDA in the header: not a C-CDA document, only what every CDA document must keep was checked")
+    elif document.release == R11:
+        document.skip("ccda", "a document of C-CDA R1.1: rules of R2.1 and 3.0 do not apply to it")
+    fired_on: set[Any] = set()
+    rules: dict[str, Callable[[], object]] = {
+        "rules": lambda: fired_on.update(check_rules(document)),
+        "schema": lambda: check_schema(document),
+    }
+    for name, rule in rules.items():
+        document.check_time()
+        try:
+            rule()
+        except OutOfTime:
+            raise
+        except Exception as error:  # noqa: BLE001 - a rule that fails must not stop the others, nor the caller
+            _say_failed(document, f"the rules of {name}", error)
+
+
+def _say_failed(document: Document, what: str, error: Exception) -> None:
+    """Tell of a defect of the validator: no fault of the document, and yet not a pass, for not all of it was checked."""
+    document.skip("ccda", f"{what} failed: {type(error).__name__}")
+    document.say("critical", "internal.rule", None, f"{what[0].upper()}{what[1:]} failed ({type(error).__name__}); not all was checked")
