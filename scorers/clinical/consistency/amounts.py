@@ -1,0 +1,100 @@
+"""Amounts as they compare across formats: the same quantity in any unit, at the coarser of the precisions they are written with."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Final, Literal
+
+from touchstone.scorers.clinical.checks.parameters import find_parameter
+from touchstone.scorers.clinical.checks.plausibility import convert
+from touchstone.scorers.clinical.checks.scalars import number_of
+from touchstone.scorers.clinical.checks.ucum import normalize_ucum_unit
+from touchstone.scorers.clinical.checks.units import conversion, reader_installed
+from touchstone.scorers.clinical.consistency.record import Amount
+
+Comparison = Literal["same", "other", "unknown"]
+#: Factors between units are rounded too (18.0 g/mol for 18.016).
+_RELATIVE: Final = 2e-3
+_TINY: Final = 1e-9
+_ENDS: Final = re.compile(r"[eE].*")
+#: How comparators of the formats are written.
+_COMPARATORS: Final = {"≤": "<=", "≥": ">=", "=": "", "==": ""}
+
+
+def comparator_of(text: object) -> str:
+    """A comparator as FHIR writes it; empty for none."""
+    plain = text.strip() if isinstance(text, str) else ""
+    return _COMPARATORS.get(plain, plain)
+
+
+def is_number(text: object) -> bool:
+    """Whether a text is a finite number."""
+    number = number_of(text)
+    return number is not None and math.isfinite(number)
+
+
+def compare(one: Amount, other: Amount, loinc: str | None = None) -> Comparison:
+    """Whether two amounts are the same quantity. `loinc`: the observation's code, by which units that are not UCUM are read and moles become masses.
+
+    unknown: their units cannot be brought together. Numbers with a unit on one side only are compared as they are.
+    """
+    ours, theirs = number_of(one.number), number_of(other.number)
+    if ours is None or theirs is None or not (math.isfinite(ours) and math.isfinite(theirs)):
+        return "unknown"
+    comparison = _numbers(one, other, ours, theirs, loinc)
+    if comparison == "same" and one.comparator != other.comparator:
+        return "other"
+    return comparison
+
+
+def _numbers(one: Amount, other: Amount, ours: float, theirs: float, loinc: str | None) -> Comparison:
+    if not one.unit or not other.unit or one.unit.casefold() == other.unit.casefold():
+        same = _is_near(ours, theirs, _step(one.number), _step(other.number), 0.0)
+        # A number without a unit may be of another unit than the one that was written.
+        return "same" if same else "other" if bool(one.unit) == bool(other.unit) else "unknown" if _may_convert(one, other) else "other"
+    line = _line(one.unit, other.unit, loinc)
+    if line is None:
+        return "unknown"
+    scale, offset = line
+    converted = ours * scale + offset
+    return "same" if _is_near(converted, theirs, _step(one.number) * abs(scale), _step(other.number), _RELATIVE) else "other"
+
+
+def _may_convert(one: Amount, other: Amount) -> bool:
+    """Whether the side without a unit wrote a number that looks scaled: thousands, or hundreds, of the other's."""
+    ours, theirs = number_of(one.number), number_of(other.number)
+    if not ours or not theirs or ours * theirs < 0:
+        return False
+    power = math.log10(ours / theirs)
+    return abs(power) > 0.5 and abs(power - round(power)) < 1e-3
+
+
+def _is_near(ours: float, theirs: float, our_step: float, their_step: float, relative: float) -> bool:
+    """Whether two numbers differ by no more than rounding at the coarser precision explains."""
+    bound = max(our_step, their_step) / 2 if our_step != their_step else _TINY
+    bound = max(bound, relative * max(abs(ours), abs(theirs)))
+    return abs(ours - theirs) <= bound * (1 + 1e-6) + _TINY * max(1.0, abs(ours))
+
+
+def _step(number: str) -> float:
+    """The weight of the last digit that is written."""
+    text = number.strip()
+    power = _ENDS.search(text)
+    digits = _ENDS.sub("", text)
+    places = len(digits.partition(".")[2]) - (int(power[0][1:] or 0) if power else 0)
+    return 10.0 ** -max(-18, min(18, places))
+
+
+def _line(source: str, target: str, loinc: str | None) -> tuple[float, float] | None:
+    """Scale and offset from one unit to the other; None where there is none."""
+    parameter = find_parameter(loinc)
+    if parameter is not None:
+        ours, theirs = ([convert(number, unit, parameter, loinc) for number in (0.0, 1.0)] for unit in (source, target))
+        if None not in (*ours, *theirs):
+            our_line, their_line = (ours[1] - ours[0], ours[0]), (theirs[1] - theirs[0], theirs[0])  # type: ignore[operator]  # none is None
+            if their_line[0]:
+                return our_line[0] / their_line[0], (our_line[1] - their_line[1]) / their_line[0]  # type: ignore[operator]
+    if not reader_installed():
+        return None
+    return conversion(normalize_ucum_unit(source, loinc), normalize_ucum_unit(target, loinc))

@@ -1,0 +1,285 @@
+"""C-CDA → record: the header's patient and the entries of the sections that C-CDA on FHIR maps, from a parsed lxml tree."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from touchstone.scorers.clinical.consistency import names
+from touchstone.scorers.clinical.consistency.amounts import is_number
+from touchstone.scorers.clinical.consistency.codes import class_of, code_of, is_none_known, marital_of, severity_of, sex_of, texts_of
+from touchstone.scorers.clinical.consistency.groups import group_of
+from touchstone.scorers.clinical.consistency.record import Amount, Code, Group, Identifier, Item, Kind, Patient, Record, Stamp, Told
+from touchstone.scorers.clinical.consistency.times import compact_stamp
+
+HL7V3: Final = "{urn:hl7-org:v3}"
+XSI_TYPE: Final = "{http://www.w3.org/2001/XMLSchema-instance}type"
+#: LOINC code of a section → the kind of its entries, the group, and whether the section is the patient's whole list.
+_SECTIONS: Final[dict[str, tuple[Kind, Group, bool]]] = {
+    "11450-4": ("condition", "condition", True),
+    "11348-0": ("condition", "condition", False),
+    "11535-2": ("condition", "condition", False),
+    "46241-6": ("condition", "condition", False),
+    "48765-2": ("allergy", "allergy", True),
+    "10160-0": ("medication", "medication", True),
+    "10183-2": ("medication", "medication", False),
+    "42346-7": ("medication", "medication", False),
+    "29549-3": ("medication", "medication", False),
+    "11369-6": ("immunization", "immunization", True),
+    "30954-2": ("observation", "lab", True),
+    "8716-3": ("observation", "vital", True),
+    "46240-8": ("encounter", "encounter", False),
+}
+#: Observations inside an entry that say something of it, and are none of their own: status, severity, reaction, criticality, age, comment.
+_SEVERITY_CODES: Final = frozenset({"SEV", "82606-5"})
+#: Drug or medicament, vaccine: negated, they say that there is none at all.
+_ANY_SUBSTANCE: Final = frozenset({"410942007", "71181003"})
+_NULL: Final = "nullFlavor"
+_DEPTH_MAX: Final = 6
+
+
+def read_ccda(root: Any, place: str) -> Record | None:
+    """The record of a C-CDA document by its root element; None where it is no ClinicalDocument."""
+    if root is None or root.tag != f"{HL7V3}ClinicalDocument":
+        return None
+    record = Record("ccda", place, "C-CDA")
+    role = _child(root, "recordTarget", "patientRole")
+    if role is not None:
+        record.meet(_patient(role))
+    visit = _child(root, "componentOf", "encompassingEncounter")
+    if visit is not None:
+        _encounter(visit, record)
+    scopes: dict[Group, Any] = {}
+    for section in root.iter(f"{HL7V3}section"):
+        known = _SECTIONS.get(_attribute(_child(section, "code"), "code"))
+        if known is None:
+            continue
+        kind, group, is_whole = known
+        before = len(record.items.get(kind, ()))
+        for entry in _children(section, "entry"):
+            _entry(entry, kind, group, record, is_claimed=is_whole)
+        if is_whole:
+            has_some = len(record.items.get(kind, ())) > before or scopes.get(group) == "whole"
+            # A section of no information says neither that there is something nor that there is nothing.
+            scopes[group] = "whole" if has_some else scopes.get(group, "able")
+    record.tells(scopes)
+    return record
+
+
+def parse(data: bytes) -> Any | None:
+    """The root of a document, read with no entity, network or document type; None where it cannot be read so, or lxml is not installed."""
+    try:
+        from lxml import etree
+    except ModuleNotFoundError:
+        return None
+    try:
+        root = etree.fromstring(data, etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False, remove_comments=True))
+    except (etree.XMLSyntaxError, ValueError):
+        return None
+    return None if root.getroottree().docinfo.internalDTD is not None else root
+
+
+def _child(element: Any, *tags: str) -> Any | None:
+    for tag in tags:
+        if element is None:
+            return None
+        element = element.find(f"{HL7V3}{tag}")
+    return element
+
+
+def _children(element: Any, tag: str) -> Iterator[Any]:
+    if element is not None:
+        yield from element.findall(f"{HL7V3}{tag}")
+
+
+def _attribute(element: Any, name: str) -> str:
+    return "" if element is None else (element.get(name) or "").strip()
+
+
+def _path(element: Any) -> str:
+    """Where an element stands, without namespaces."""
+    return str(element.getroottree().getelementpath(element)).replace(HL7V3, "").replace("{urn:hl7-org:sdtc}", "sdtc:")
+
+
+def _coded(element: Any) -> tuple[tuple[Code, ...], list[object]]:
+    """The codes and names of a CD: its own and its translations'."""
+    if element is None:
+        return (), []
+    every = [element, *_children(element, "translation")]
+    codes = tuple(code for one in every if (code := code_of(_attribute(one, "codeSystem"), _attribute(one, "code"))) is not None)
+    original = _child(element, "originalText")
+    texts: list[object] = [_attribute(one, "displayName") for one in every]
+    return codes, [*texts, "" if original is None else (original.text or "").strip()]
+
+
+def _identifiers(element: Any) -> tuple[Identifier, ...]:
+    found = []
+    for one in _children(element, "id"):
+        root, extension = _attribute(one, "root"), _attribute(one, "extension")
+        # A root without an extension is the identifier itself.
+        told = names.identifier(root, "", extension, _path(one)) if extension else names.identifier("", "", root, _path(one))
+        if told is not None:
+            found.append(told)
+    return tuple(found)
+
+
+def _patient(role: Any) -> Patient:
+    patient = Patient(_path(role))
+    patient.identifiers += _identifiers(role)
+    person = _child(role, "patient")
+    for one in _children(person, "name"):
+        given = ["".join(part.itertext()) for part in _children(one, "given") if _attribute(part, "qualifier") != "CL"]
+        family = " ".join("".join(part.itertext()) for part in _children(one, "family") if _attribute(part, "qualifier") != "BR")
+        use = "" if not _attribute(one, "use") else "l" if "L" in _attribute(one, "use").split() else _attribute(one, "use")
+        if (found := names.name(family, given, use, _path(one))) is not None:
+            patient.names.append(found)
+    birth, sex = _child(person, "birthTime"), _child(person, "administrativeGenderCode")
+    if birth is not None:
+        patient.birth = compact_stamp("birth", _attribute(birth, "value"), _path(birth))
+    if sex is not None and (told := sex_of(_attribute(sex, "code") or _attribute(sex, _NULL))):
+        patient.sex = Told(told, _path(sex))
+    marital = _child(person, "maritalStatusCode")
+    if marital is not None and (status := marital_of(_attribute(marital, "code"), is_v2=False)):
+        patient.marital = Told(status, _path(marital))
+    deceased = None if person is None else person.find("{urn:hl7-org:sdtc}deceasedInd")
+    if deceased is not None and _attribute(deceased, "value") in {"true", "false"}:
+        patient.dead = Told("dead" if _attribute(deceased, "value") == "true" else "alive", _path(deceased))
+    for address in _children(role, "addr"):
+        code = _child(address, "postalCode")
+        if code is not None and (code.text or "").strip():
+            patient.postal_codes.append(Told(names.postal_code(code.text), _path(code)))
+    return patient
+
+
+def _entry(entry: Any, kind: Kind, group: Group, record: Record, *, is_claimed: bool) -> None:
+    """Add what one entry of a section says."""
+    if kind in {"medication", "immunization"}:
+        for act in _acts(entry, "substanceAdministration"):
+            _substance(act, kind, record, is_claimed=is_claimed)
+    elif kind == "encounter":
+        for one in _children(entry, "encounter"):
+            _encounter(one, record)
+    else:
+        for one in _acts(entry, "observation"):
+            if kind == "condition":
+                _condition(one, record, is_claimed=is_claimed)
+            elif kind == "allergy":
+                _allergy(one, record)
+            else:
+                _observation(one, group, record)
+
+
+def _acts(element: Any, tag: str, depth: int = 0) -> Iterator[Any]:
+    """The nearest elements of a name inside an entry, through acts and organizers, and not within each other."""
+    for child in element:
+        if child.tag == f"{HL7V3}{tag}":
+            yield child
+        elif depth < _DEPTH_MAX and child.tag in {f"{HL7V3}{inner}" for inner in ("act", "organizer", "entryRelationship", "component")}:
+            yield from _acts(child, tag, depth + 1)
+
+
+def _is_negated(element: Any) -> bool:
+    return _attribute(element, "negationInd") == "true"
+
+
+def _condition(one: Any, record: Record, *, is_claimed: bool) -> None:
+    codes, texts = _coded(_child(one, "value"))
+    if _is_negated(one) or is_none_known(codes, texts):
+        record.deny("condition", _path(one))
+        return
+    times = tuple(_stamps(_child(one, "effectiveTime"), "onset"))
+    record.add(Item("condition", "condition", _path(one), codes, texts_of(texts), _identifiers(one), times, is_claimed=is_claimed))
+
+
+def _allergy(one: Any, record: Record) -> None:
+    codes: tuple[Code, ...] = ()
+    texts: list[object] = []
+    for participant in _children(one, "participant"):
+        entity = _child(participant, "participantRole", "playingEntity")
+        named, told = _coded(_child(entity, "code"))
+        label = _child(entity, "name")
+        codes, texts = codes + named, [*texts, *told, "" if label is None else (label.text or "").strip()]
+    value_codes, value_texts = _coded(_child(one, "value"))
+    if _is_negated(one) or is_none_known((*codes, *value_codes), (*texts, *value_texts)):
+        # Without a code no allergy at all is known; with one, not that one.
+        if not codes or is_none_known((*codes, *value_codes), texts) or _is_any(texts):
+            record.deny("allergy", _path(one))
+        return
+    severity = tuple(
+        told for inner in one.iter(f"{HL7V3}observation") if _attribute(_child(inner, "code"), "code") in _SEVERITY_CODES
+        if (told := severity_of(_attribute(_child(inner, "value"), "code")))
+    )  # fmt: skip
+    times = tuple(_stamps(_child(one, "effectiveTime"), "onset"))
+    record.add(Item("allergy", "allergy", _path(one), codes, texts_of(texts), _identifiers(one), times, severity=severity))
+
+
+def _is_any(texts: list[object]) -> bool:
+    """Whether a substance is any at all."""
+    return any(isinstance(text, str) and text.casefold().startswith(("allergy", "substance", "drug or medicament")) for text in texts)
+
+
+def _substance(one: Any, kind: Kind, record: Record, *, is_claimed: bool) -> None:
+    material = _child(one, "consumable", "manufacturedProduct", "manufacturedMaterial")
+    codes, texts = _coded(_child(material, "code"))
+    label = _child(material, "name")
+    texts.append("" if label is None else (label.text or "").strip())
+    if _is_negated(one) and not any(code.code in _ANY_SUBSTANCE for code in codes):
+        return
+    if _is_negated(one) or is_none_known(codes, texts):
+        record.deny(kind, _path(one))
+        return
+    role = "effective" if kind == "immunization" else "start"
+    # A medication's other effectiveTimes tell how often.
+    times = list(_stamps(_child(one, "effectiveTime"), role))
+    author = _child(one, "author", "time")
+    if author is not None and (stamp := compact_stamp("authored", _attribute(author, "value"), _path(author))) is not None and kind == "medication":
+        times.append(stamp)
+    record.add(
+        Item(kind, kind, _path(one), codes, texts_of(texts), _identifiers(one), tuple(times), _amounts(_child(one, "doseQuantity")), is_claimed=is_claimed)
+    )
+
+
+def _observation(one: Any, group: Group, record: Record) -> None:
+    codes, texts = _coded(_child(one, "code"))
+    item = Item("observation", group_of(codes, group), _path(one), codes, texts_of(texts), _identifiers(one))
+    item.times = tuple(_stamps(_child(one, "effectiveTime"), "effective"))
+    value = _child(one, "value")
+    item.amounts = _amounts(value)
+    if value is not None and not item.amounts:
+        item.answers = _coded(value)[0]
+    item.is_claimed = bool(item.amounts)
+    record.add(item)
+
+
+def _amounts(value: Any) -> tuple[Amount, ...]:
+    """The amount of a PQ, INT or REAL, or of an interval with one end."""
+    if value is None:
+        return ()
+    if is_number(number := _attribute(value, "value")):
+        return (Amount(number, "" if _attribute(value, "unit") == "1" else _attribute(value, "unit"), "", _path(value)),)
+    low, high = _child(value, "low"), _child(value, "high")
+    ends = [(one, sign) for one, sign in ((low, ">"), (high, "<")) if one is not None and is_number(_attribute(one, "value"))]
+    if len(ends) != 1:
+        return ()
+    one, sign = ends[0]
+    sign += "" if _attribute(one, "inclusive") == "false" else "="
+    return (Amount(_attribute(one, "value"), _attribute(one, "unit"), sign, _path(one)),)
+
+
+def _encounter(one: Any, record: Record) -> None:
+    times = tuple(_stamps(_child(one, "effectiveTime"), "start"))
+    code = class_of(_attribute(_child(one, "code"), "code"))
+    if times or code:
+        record.add(Item("encounter", "encounter", _path(one), identifiers=_identifiers(one), times=times, status=code, is_claimed=False))
+
+
+def _stamps(time: Any, role: str) -> Iterator[Stamp]:
+    """A point in time, or the ends of an interval."""
+    if time is None:
+        return
+    if (stamp := compact_stamp(role, _attribute(time, "value"), _path(time))) is not None:
+        yield stamp
+    for tag, of_end in (("low", role), ("high", "end")):
+        end = _child(time, tag)
+        if end is not None and (stamp := compact_stamp(of_end, _attribute(end, "value"), _path(end))) is not None:
+            yield stamp

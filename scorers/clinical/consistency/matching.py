@@ -1,0 +1,168 @@
+"""Which entries of two sides are about the same thing."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from touchstone.scorers.clinical.consistency import amounts
+from touchstone.scorers.clinical.consistency.codes import Relation, is_alike_text, is_same_text, relation
+from touchstone.scorers.clinical.consistency.groups import loinc_of
+from touchstone.scorers.clinical.consistency.record import Item
+from touchstone.scorers.clinical.consistency.times import is_same_time
+
+#: Pairs that are looked at one by one; of more, only those with a code in common.
+PAIRS_MAX: Final = 40_000
+#: What speaks for a pair: a code in common, a name in common, an identifier, a time, a value.
+_CODE, _TEXT, _ALIKE, _IDENTIFIER, _TIME, _VALUE = 64, 32, 16, 4, 8, 2
+
+
+@dataclass(slots=True)
+class Matched:
+    """Pairs of entries that are about the same; pairs that are, though their codes differ; and what is left on either side."""
+
+    pairs: list[tuple[Item, Item]] = field(default_factory=list)
+    recoded: list[tuple[Item, Item]] = field(default_factory=list)
+    ours: list[Item] = field(default_factory=list)
+    theirs: list[Item] = field(default_factory=list)
+
+
+def match(ours: Sequence[Item], theirs: Sequence[Item], *, is_lenient: bool = False) -> Matched:
+    """Pair entries of one kind, the best evidence first. `is_lenient`: a word of weight in common is enough where codes do not compare."""
+    found = Matched()
+    taken_ours: set[int] = set()
+    taken_theirs: set[int] = set()
+    weighed = sorted(_candidates(ours, theirs, is_lenient=is_lenient), key=lambda one: (-one[0], abs(one[1] - one[2]), one[1]))
+    for _, mine, other in weighed:
+        if mine not in taken_ours and other not in taken_theirs:
+            taken_ours.add(mine)
+            taken_theirs.add(other)
+            found.pairs.append((ours[mine], theirs[other]))
+    left_ours = [item for number, item in enumerate(ours) if number not in taken_ours]
+    left_theirs = [item for number, item in enumerate(theirs) if number not in taken_theirs]
+    found.recoded = _recoded(left_ours, left_theirs)
+    gone = {id(item) for pair in found.recoded for item in pair}
+    found.ours = [item for item in left_ours if id(item) not in gone]
+    found.theirs = [item for item in left_theirs if id(item) not in gone]
+    return found
+
+
+def match_encounters(ours: Sequence[Item], theirs: Sequence[Item]) -> list[tuple[Item, Item]]:
+    """Pair encounters: by identifier, else by their start, else the only one of either side."""
+    pairs: list[tuple[Item, Item]] = []
+    left = list(theirs)
+    rest: list[Item] = []
+    for one in ours:
+        other = next((other for other in left if share_identifier(one, other)), None) or next((other for other in left if _same_start(one, other)), None)
+        if other is None:
+            rest.append(one)
+        else:
+            left.remove(other)
+            pairs.append((one, other))
+    if len(ours) == 1 and len(theirs) == 1 and rest and left:
+        pairs.append((rest[0], left[0]))
+    return pairs
+
+
+def is_about_same(one: Item, other: Item) -> bool:
+    """Whether two entries name the same thing by a code, or by name where their codes do not compare."""
+    related = relation(one.codes, other.codes)
+    return related == "same" or (related == "unknown" and is_same_text(one.texts, other.texts))
+
+
+def may_be_same(one: Item, other: Item) -> bool:
+    """Whether two entries cannot be told apart: their codes do not compare, and neither do their names."""
+    return relation(one.codes, other.codes) == "unknown"
+
+
+def share_identifier(one: Item, other: Item) -> bool:
+    """Whether two entries carry the same identifier."""
+    return any(mine.value == yours.value and len(mine.value) > 1 for mine in one.identifiers for yours in other.identifiers)
+
+
+def same_time(one: Item, other: Item) -> bool:
+    """Whether a time of one is a time of the other."""
+    return any(is_same_time(mine.moment, yours.moment) for mine in one.times for yours in other.times if "end" not in (mine.role, yours.role))
+
+
+def same_value(one: Item, other: Item) -> bool:
+    """Whether a value of one is a value of the other."""
+    loinc = loinc_of(one.codes) or loinc_of(other.codes)
+    return any(amounts.compare(mine, yours, loinc) == "same" for mine in one.amounts for yours in other.amounts) or (
+        relation(one.answers, other.answers) == "same"
+    )
+
+
+def _same_start(one: Item, other: Item) -> bool:
+    return any(is_same_time(mine.moment, yours.moment) for mine in one.times for yours in other.times if mine.role == yours.role == "start")
+
+
+def _candidates(ours: Sequence[Item], theirs: Sequence[Item], *, is_lenient: bool) -> list[tuple[int, int, int]]:
+    """(weight, place, place) of every pair that may be about the same."""
+    if len(ours) * len(theirs) <= PAIRS_MAX:
+        numbers = [(mine, other) for mine in range(len(ours)) for other in range(len(theirs))]
+    else:
+        numbers = _with_common_code(ours, theirs)
+    found = []
+    for mine, other in numbers:
+        weight = _weight(ours[mine], theirs[other], relation(ours[mine].codes, theirs[other].codes), is_lenient=is_lenient)
+        if weight:
+            found.append((weight, mine, other))
+    return found
+
+
+def _with_common_code(ours: Sequence[Item], theirs: Sequence[Item]) -> list[tuple[int, int]]:
+    by_code: dict[tuple[str, tuple[int, int | None, int | None] | None], list[int]] = defaultdict(list)
+    for number, item in enumerate(theirs):
+        for code in item.codes:
+            by_code[code.code, _day(item)].append(number)
+    return [
+        pair
+        for mine, item in enumerate(ours)
+        for pair in dict.fromkeys((mine, other) for code in item.codes for other in by_code.get((code.code, _day(item)), ())[:100])
+    ]
+
+
+def _day(item: Item) -> tuple[int, int | None, int | None] | None:
+    """The day of an entry, by which those of a long series are looked up."""
+    moment = next((stamp.moment for stamp in item.times), None)
+    return None if moment is None else (moment.year, moment.month, moment.day)
+
+
+def _weight(one: Item, other: Item, related: Relation, *, is_lenient: bool) -> int:
+    """How much speaks for two entries being about the same; 0 where nothing of what they name does."""
+    if related == "same":
+        weight = _CODE
+    elif related == "unknown" and is_same_text(one.texts, other.texts):
+        weight = _TEXT
+    elif is_lenient and related == "unknown" and is_alike_text(one.texts, other.texts):
+        weight = _ALIKE
+    else:
+        return 0
+    weight += _IDENTIFIER if share_identifier(one, other) else 0
+    weight += _TIME if same_time(one, other) else 0
+    return weight + (_VALUE if same_value(one, other) else 0)
+
+
+def _recoded(ours: list[Item], theirs: list[Item]) -> list[tuple[Item, Item]]:
+    """Pairs of leftovers that are about the same although their codes differ: name, identifier, or time and value say so; or they are the last ones."""
+    if len(ours) * len(theirs) > PAIRS_MAX:
+        return []
+    claims = [(mine, other) for mine in ours for other in theirs if relation(mine.codes, other.codes) == "other" and _is_recoded(mine, other)]
+    if not claims and len(ours) == len(theirs) == 1 and ours[0].is_claimed and theirs[0].is_claimed:
+        return [(ours[0], theirs[0])] if ours[0].group == theirs[0].group and relation(ours[0].codes, theirs[0].codes) == "other" else []
+    taken: set[int] = set()
+    pairs = []
+    for mine, other in claims:
+        if id(mine) not in taken and id(other) not in taken:
+            taken |= {id(mine), id(other)}
+            pairs.append((mine, other))
+    return pairs
+
+
+def _is_recoded(one: Item, other: Item) -> bool:
+    if one.kind == "observation":
+        return same_value(one, other) and (same_time(one, other) or is_same_text(one.texts, other.texts))
+    return is_same_text(one.texts, other.texts) or share_identifier(one, other)

@@ -1,0 +1,79 @@
+"""Times as they compare across formats: at the coarser precision of two, and as instants where both know their timezone."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, timedelta
+from typing import Final
+
+from touchstone.scorers.clinical.checks.moments import PRECISIONS, Malformed, Moment, read_compact, read_fhir
+from touchstone.scorers.clinical.consistency.record import Stamp
+
+_DAY: Final = PRECISIONS.index("day")
+#: Zones are whole quarters of an hour, and lie within 26 hours of each other.
+_QUARTER: Final = timedelta(minutes=15)
+_ZONES_APART_MAX: Final = timedelta(hours=26)
+
+
+def fhir_stamp(role: str, value: object, path: str) -> Stamp | None:
+    """A FHIR date, dateTime or instant; None where it cannot be read."""
+    moment = read_fhir(value, "dateTime")
+    return None if isinstance(moment, Malformed) else Stamp(role, moment, path)
+
+
+def compact_stamp(role: str, value: object, path: str) -> Stamp | None:
+    """An HL7 v2 or C-CDA time; None where it cannot be read."""
+    text = value.strip() if isinstance(value, str) else value
+    moment = read_compact(text)
+    if isinstance(moment, Malformed):
+        return None
+    # 0000 is how some systems write that they know the day alone.
+    return Stamp(role, moment, path)
+
+
+def is_same_time(one: Moment, other: Moment) -> bool:
+    """Whether two moments may be the same: equal instants, or equal at the coarser precision, in one zone or in UTC."""
+    coarser = min(PRECISIONS.index(one.precision), PRECISIONS.index(other.precision))
+    if coarser <= _DAY:
+        return not _days(one, coarser).isdisjoint(_days(other, coarser))
+    if (one.offset_min is None) == (other.offset_min is None):
+        return _cut(_utc(one), coarser) == _cut(_utc(other), coarser)
+    # One of them does not know its zone: the same wall clock, or apart by what zones are apart.
+    if _cut(_wall(one), coarser) == _cut(_wall(other), coarser):
+        return True
+    apart = abs(_cut(_utc(one), coarser) - _cut(_utc(other), coarser))
+    return apart <= _ZONES_APART_MAX and not apart % _QUARTER
+
+
+def is_same_day(one: Moment, other: Moment) -> bool:
+    """Whether two moments may lie on one day: for births, whose time of day is told by some formats only."""
+    coarser = min(PRECISIONS.index(one.precision), PRECISIONS.index(other.precision), _DAY)
+    return not _days(one, coarser).isdisjoint(_days(other, coarser))
+
+
+def _days(moment: Moment, precision: int) -> set[tuple[int, ...]]:
+    """The day as written, and, of a time with its zone, the day in UTC: systems write either where they write a day alone."""
+    days = {_wall(moment).date()}
+    if moment.has_time and moment.offset_min is not None:
+        days.add(_utc(moment).date())
+    return {_parts(day)[: precision + 1] for day in days}
+
+
+def _parts(day: date) -> tuple[int, ...]:
+    return day.year, day.month, day.day
+
+
+def _wall(moment: Moment) -> datetime:
+    return datetime(moment.year, moment.month or 1, moment.day or 1, moment.hour or 0, moment.minute or 0, min(moment.second or 0, 59), tzinfo=UTC)
+
+
+def _utc(moment: Moment) -> datetime:
+    try:
+        return _wall(moment) - timedelta(minutes=(moment.offset_min or 0) if moment.has_time else 0)
+    except OverflowError:
+        return _wall(moment)
+
+
+def _cut(instant: datetime, precision: int) -> datetime:
+    """The instant without what is finer than the precision."""
+    parts = (instant.year, instant.month, instant.day, instant.hour, instant.minute, instant.second)[: precision + 1]
+    return datetime(*(*parts, *(1, 1, 1, 0, 0, 0)[len(parts) :]), tzinfo=UTC)  # type: ignore[misc]  # six parts at most
