@@ -69,7 +69,8 @@ def planned_suite(name: str, settings: Settings) -> PlannedSuite:
     def build() -> RunningSuite:
         scorer = _ready(suite, own)
         notes = tuple(suite.notes(own)) if suite.notes is not None else ()
-        return RunningSuite(suite.name, suite.version, digest, scorer, codec, suite.inline, suite.value_max, suite.metrics, notes, hands_on)
+        inline = suite.execution_with(own) == "inline"
+        return RunningSuite(suite.name, suite.version, digest, scorer, codec, inline, suite.value_max, suite.metrics, notes, hands_on)
 
     return PlannedSuite(suite.name, suite.version, build, suite.metrics, hands_on)
 
@@ -90,9 +91,10 @@ def running_suite(name: str, settings: Settings) -> tuple[RunningSuite, tuple[st
 def paced(suite: Suite, settings: Settings) -> Settings:
     """The settings with the window that the suite asks for, where neither file, environment nor command line sets one.
 
-    A case that takes seconds must not wait behind thousands: at a shutdown what is in flight is finished or replayed.
+    A case that takes seconds must not wait behind thousands: at a shutdown what is in flight is finished or replayed. Raises `ConfigError`.
     """
-    wanted, given = suite.window_cases, settings.worker.model_fields_set
+    wanted = suite.window_with(suite_settings(suite)) if suite.judged is not None else suite.window_cases
+    given = settings.worker.model_fields_set
     if wanted is None:
         return settings
     defaults = {"window_records": wanted, "slice_records": max(1, wanted // SLICES)}

@@ -15,6 +15,9 @@ from touchstone.scorers.reporting.view import CaseView, Column, Group, LayoutOpt
 
 #: Values that a one-line listing shows of a suite that names no columns.
 COLUMNS_MAX = 4
+#: Cases that wait for a judge at a time where a suite does not say how many: the last of them waits for the others' answers.
+JUDGED_CASES_MAX = 200
+Execution = Literal["inline", "window", "processes"]
 
 
 class Unavailable(Exception):
@@ -197,6 +200,22 @@ class Samples:
     requires: Mapping[str, str] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True)
+class AsksJudge:
+    """How a suite asks a language model, and how that can be tried without one.
+
+    `is_on(settings)`: whether it asks under these settings. `env`: variables with which it does; `env_of_all`: those that, besides, take away its cascade, so
+    that it asks about every case and every part of one. `samples()`: cases to try it with. `answer(said)`: what a careful reader would answer to the user's
+    part of a request about one of these, in the form of the verdict.
+    """
+
+    is_on: Callable[[Any], bool]
+    env: Mapping[str, str]
+    env_of_all: Mapping[str, str]
+    samples: Callable[[], Samples]
+    answer: Callable[[str], Mapping[str, Any]]
+
+
 def _fingerprint(settings: BaseModel) -> Mapping[str, Any]:
     """All settings: by default every one of them changes scores."""
     return settings.model_dump(mode="json")
@@ -231,7 +250,7 @@ class Suite:
     `hands_on(settings)`: roles of the topics to which a worker's scorer, which is then a `HandsOn`, sends cases on; none by default.
     `execution`: `inline` scores cases in a row (each is processor work below a millisecond); `window` scores many together,
     so that the engines' batchers see them; `processes` scores files in a row, and with `--jobs` in several processes. `window_cases`: how many
-    cases are scored at a time where the settings do not say.
+    cases are scored at a time where the settings do not say. `judged`: that it can ask a judge; while it does, it is run as `window`.
 
     **How files are read.** Case JSON (a document, an array, JSON lines, `{"cases": […]}`) needs nothing. `read(document, settings)`: cases and problems
     of any other document; None where the suite does not recognise it. `complete(record, place)`: a record with what its folder and file say of it.
@@ -264,8 +283,9 @@ class Suite:
     requires: Mapping[str, str] = field(default_factory=dict)
     notes: Callable[[Any], Iterable[str]] | None = None
     hands_on: Callable[[Any], tuple[str, ...]] | None = None
-    execution: Literal["inline", "window", "processes"] = "window"
+    execution: Execution = "window"
     window_cases: int | None = None
+    judged: AsksJudge | None = None
     read: Callable[[Document, Any], Iterable[Found | Problem] | None] | None = None
     complete: Callable[[dict[str, Any], Place], dict[str, Any]] | None = None
     by_file: bool = False
@@ -296,6 +316,18 @@ class Suite:
     def inline(self) -> bool:
         """Whether cases are scored in a row, without a task for each."""
         return self.execution == "inline"
+
+    def asks_judge(self, settings: Any) -> bool:
+        """Whether cases wait for a judge with these settings."""
+        return self.judged is not None and self.judged.is_on(settings)
+
+    def execution_with(self, settings: Any) -> Execution:
+        """How cases are run with these settings: together where they wait for a judge, whatever is usual."""
+        return "window" if self.asks_judge(settings) else self.execution
+
+    def window_with(self, settings: Any) -> int | None:
+        """How many cases are scored at a time with these settings; None where that is left to who runs them."""
+        return self.window_cases or (JUDGED_CASES_MAX if self.asks_judge(settings) else None)
 
     def group_of(self, result: ScoreResult) -> Group | None:
         """The batch that a result is reported in."""

@@ -3,7 +3,7 @@
 import asyncio
 from collections import deque
 from collections.abc import AsyncIterator, Iterable
-from typing import Final
+from typing import Any, Final
 
 from touchstone.ops.batch.cases import BatchCase
 from touchstone.schemas.result import Problem, ScoreResult
@@ -15,14 +15,14 @@ from touchstone.scorers.scoring import Scoring
 WINDOW_CASES: Final = 64
 
 
-def window_of(suite: Suite) -> int:
+def window_of(suite: Suite, settings: Any) -> int:
     """How many cases of a suite are in flight at a time in one process."""
-    return (suite.window_cases or WINDOW_CASES) if suite.execution == "window" else 1
+    return (suite.window_with(settings) or WINDOW_CASES) if suite.execution_with(settings) == "window" else 1
 
 
 async def scored(cases: Iterable[BatchCase | Problem], scoring: Scoring) -> AsyncIterator[Entry]:
     """Each case's result, and each problem, in order; at most a window of cases in flight."""
-    window = window_of(scoring.suite)
+    window = window_of(scoring.suite, scoring.settings)
     if window == 1:
         for case in cases:
             yield case if isinstance(case, Problem) else await scoring.result(case.case, case.event_id, case.source)

@@ -8,6 +8,7 @@ from touchstone.schemas.base import Outbound
 from touchstone.schemas.reports.changes import Comparison, Trend
 from touchstone.schemas.reports.fields import Count, Ratio, UtcTime
 from touchstone.schemas.reports.intervals import Interval, Intervals
+from touchstone.schemas.result import Severity
 
 SafeV0Label = Literal["Pass", "Review", "Fail"]
 
@@ -129,11 +130,36 @@ class SafeV0CaseError(Outbound):
     what: str
 
 
+class SafeV0JudgeFinding(Outbound):
+    """What a judge found in one follow-up question. `message` holds the judge's words only where the settings quote."""
+
+    test_id: str
+    severity: Severity
+    code: str
+    path: str
+    message: str
+
+
+class SafeV0Judged(Outbound):
+    """What a judge that reads the follow-up questions did and found; none of it is in a score or a label.
+
+    `states`: what became of how many cases; `calls`: requests sent, `calls_wasted`: those of them that brought nothing.
+    """
+
+    states: dict[str, Count]
+    calls: Count
+    calls_wasted: Count
+    tokens_in: Count
+    tokens_out: Count
+    cost_usd: FiniteFloat
+    findings: tuple[SafeV0JudgeFinding, ...] = ()
+
+
 class SafeV0BatchReport(Outbound):
     """A batch: `SAFEv0BatchReport` of §4.2, with fields that the renderings need.
 
     Added to the specification: `thresholds` (those of every archetype that has none of its own), `results` (ordered by
-    test id) and `errors` (cases that could not be scored; they are in no count and no mean).
+    test id), `errors` (cases that could not be scored; they are in no count and no mean) and `judge` (where one was asked).
     """
 
     batch_id: str
@@ -150,6 +176,7 @@ class SafeV0BatchReport(Outbound):
     thresholds: SafeV0Thresholds = SafeV0Thresholds()
     results: tuple[SafeV0Result, ...] = ()
     errors: tuple[SafeV0CaseError, ...] = ()
+    judge: SafeV0Judged | None = None
 
 
 class SafeV0Summary(Outbound):
@@ -190,7 +217,7 @@ class SafeV0JsonReport(Outbound):
     """The JSON report of §5.1, with fields of ours from `pass_rates` on.
 
     `intervals`, `suite_version` and `config_digest` are None or empty in reports of older versions. `comparison`: with an earlier batch, where one was named;
-    `trend`: over time, where the store holds more than one point.
+    `trend`: over time, where the store holds more than one point. `judge`: where one was asked.
     """
 
     report_type: Literal["SAFE_v0"] = "SAFE_v0"
@@ -210,6 +237,7 @@ class SafeV0JsonReport(Outbound):
     config_digest: str = ""
     comparison: Comparison | None = None
     trend: Trend | None = None
+    judge: SafeV0Judged | None = None
     intervals: SafeV0Intervals | None = None
 
 

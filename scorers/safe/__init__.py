@@ -5,10 +5,23 @@ from typing import Any
 
 from touchstone.schemas.case import SafeCase
 from touchstone.schemas.reports.safe import SafeV0Event, SafeV0JsonReport
-from touchstone.scorers.base import Place, Samples, Suite
+from touchstone.scorers.base import AsksJudge, Place, Samples, Suite
 from touchstone.scorers.safe import checkup, reporting
+from touchstone.scorers.safe.judging import notes
+from touchstone.scorers.safe.judging.trying import careful_answer
 from touchstone.scorers.safe.scorer import NAME, VERSION, SafeScorer
-from touchstone.scorers.safe.settings import DOCUMENT_NAME, ENV_PREFIX, METRICS, fingerprint, resolve
+from touchstone.scorers.safe.settings import DOCUMENT_NAME, ENV_PREFIX, METRICS, SafeSettings, fingerprint, resolve
+
+
+def build(settings: SafeSettings) -> SafeScorer:
+    """The scorer of the settings, with a client for its judge where one is to be asked and there is one. Raises `ConfigError`."""
+    if not settings.ah_judge:
+        return SafeScorer(settings)
+    from touchstone.scorers.judges.opening import open_judge
+    from touchstone.scorers.safe.judging.asking import HarmJudging
+
+    judge = open_judge(settings.judge, suite=NAME) if settings.judge.is_usable else None
+    return SafeScorer(settings, HarmJudging(judge, settings, NAME))
 
 
 def complete(record: dict[str, Any], place: Place) -> dict[str, Any]:
@@ -33,11 +46,19 @@ SUITE = Suite(
     topics=("generations",),
     cases={"safe": SafeCase},
     resolve=resolve,
-    build=SafeScorer,
+    build=build,
     fingerprint=fingerprint,
     document_name=DOCUMENT_NAME,
     env_prefix=ENV_PREFIX,
+    notes=notes,
     execution="inline",
+    judged=AsksJudge(
+        is_on=lambda settings: settings.ah_judge and settings.judge.is_usable,
+        env={f"{ENV_PREFIX}AH_JUDGE": "on"},
+        env_of_all={f"{ENV_PREFIX}AH_JUDGE_SAMPLE_RATE": "1"},
+        samples=samples,
+        answer=careful_answer,
+    ),
     complete=complete,
     columns=reporting.COLUMNS,
     metrics=(*METRICS, "composite"),

@@ -9,6 +9,7 @@ from rich.cells import cell_len
 
 from touchstone.schemas.reports.safe import SafeV0BatchReport, SafeV0Result
 from touchstone.scorers.reporting.words import counted, number_span, percent, percent_span, visible
+from touchstone.scorers.safe.judging.reporting import console_lines
 from touchstone.scorers.safe.report import intervals_of
 from touchstone.scorers.safe.settings import METRICS
 
@@ -25,6 +26,8 @@ def render_console(report: SafeV0BatchReport, *, verbose: bool = False) -> str:
         parts = [" ".join(filter(None, ("SAFE v0", visible(report.concern_id)))) + ": no case was scored"]
         return "\n".join([*parts, *_not_scored(report)]) + "\n"
     parts = [_scorecard(report), "", "Per-Case Breakdown:", _breakdown(report.results), "", _top_issues(report)]
+    if report.judge is not None:
+        parts += ["", *console_lines(report.judge, verbose=verbose)]
     if verbose:
         parts += ["", _intervals(report), "", _archetypes(report), "", _details(report.results)]
     return "\n".join([*parts, *_not_scored(report)]) + "\n"

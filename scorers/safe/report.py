@@ -11,6 +11,7 @@ from touchstone.schemas.reports.safe import (
     SafeV0BatchReport,
     SafeV0CaseError,
     SafeV0Intervals,
+    SafeV0Judged,
     SafeV0LabelDistribution,
     SafeV0PassRates,
     SafeV0PhraseMisses,
@@ -36,7 +37,7 @@ def result_of(scored: Scorecard | ScoreResult) -> SafeV0Result:
             "test_id": scored.attributes["test_id"],
             "archetype": scored.attributes["archetype"],
             "scores": scored.values,
-            "details": scored.details,
+            "details": {metric: scored.details[metric] for metric in METRICS if metric in scored.details},
             "label": scored.label,
         }
     )
@@ -49,6 +50,7 @@ def build_report(
     batch_id: str,
     settings: SafeSettings | None = None,
     errors: Iterable[SafeV0CaseError] = (),
+    judge: SafeV0Judged | None = None,
 ) -> SafeV0BatchReport:
     """Aggregate a batch. Rates and means are ratios in [0, 1], and 0 for a batch without cases (§4.3).
 
@@ -73,6 +75,7 @@ def build_report(
         thresholds=settings.thresholds,
         results=tuple(ordered),
         errors=tuple(errors),
+        judge=judge,
     )
 
 

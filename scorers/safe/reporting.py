@@ -1,7 +1,7 @@
 """SAFE v0 over many results: the batch report of §4.2, its verdict, its view, its event and the layouts that the specification fixes."""
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from pydantic import ValidationError
@@ -16,7 +16,7 @@ from touchstone.schemas.reports.safe import (
     SafeV0Label,
     SafeV0Result,
 )
-from touchstone.schemas.result import Problem, ScoreResult, place_of
+from touchstone.schemas.result import Finding, Problem, ScoreResult, place_of
 from touchstone.scorers.base import ConfigError
 from touchstone.scorers.reporting import (
     CaseView,
@@ -38,6 +38,7 @@ from touchstone.scorers.reporting import (
 from touchstone.scorers.reporting.report import distribution
 from touchstone.scorers.reporting.words import number, percent_span
 from touchstone.scorers.safe.console import render_console
+from touchstone.scorers.safe.judging.reporting import JudgedBatch, by_test
 from touchstone.scorers.safe.report import build_report, intervals_of, result_of, summary_of
 from touchstone.scorers.safe.settings import METRICS, SafeSettings
 
@@ -51,10 +52,14 @@ _STATUS: Mapping[SafeV0Label, Any] = {"Pass": "pass", "Review": "review", "Fail"
 
 @dataclass(frozen=True, slots=True)
 class SafeReport:
-    """The specification's batch report, and the entries and facts behind it. Equal batches are equal reports, whenever they were made."""
+    """The specification's batch report, and the entries and facts behind it. Equal batches are equal reports, whenever they were made.
+
+    `judged`: what a judge did, where one was to be asked.
+    """
 
     batch: SafeV0BatchReport
     facts: RunFacts
+    judged: JudgedBatch = field(default_factory=JudgedBatch, compare=False)  # batch.judge says the same
 
 
 def report(entries: Iterable[ScoreResult | Problem], facts: RunFacts) -> SafeReport:
@@ -66,6 +71,7 @@ def report(entries: Iterable[ScoreResult | Problem], facts: RunFacts) -> SafeRep
     results: list[SafeV0Result] = []
     errors: list[SafeV0CaseError] = []
     unfit: list[str] = []
+    judged = JudgedBatch()
     concern: str | None = None
     batches: set[str] = set()
     for entry in entries:
@@ -83,9 +89,11 @@ def report(entries: Iterable[ScoreResult | Problem], facts: RunFacts) -> SafeRep
             errors.append(SafeV0CaseError(where=place_of(entry.source), what=f"could not be scored ({codes})"))
             continue
         try:
-            results.append(result_of(entry))
+            results.append(result := result_of(entry))
         except (ValidationError, KeyError):
             unfit.append(entry.result_id)
+            continue
+        judged.add(result.test_id, entry)
     asked = facts.asked
     if unfit:
         raise ConfigError(f"stored results lack what a SAFE v0 report needs (CR, AH, AC, composite, details, test_id): {_names(sorted(unfit))}")
@@ -94,7 +102,9 @@ def report(entries: Iterable[ScoreResult | Problem], facts: RunFacts) -> SafeRep
         raise ConfigError(f"no case to score ({wanted}; {asked.get('passed_over', 0)} others passed over); check --concern and --batch")
     settings = facts.settings if isinstance(facts.settings, SafeSettings) else SafeSettings()
     batch_id = next(iter(batches)) if len(batches) == 1 else str(asked.get("batch_id", "*"))
-    return SafeReport(build_report(results, concern_id=concern or asked.get("concern_id") or "", batch_id=batch_id, settings=settings, errors=errors), facts)
+    named = concern or asked.get("concern_id") or ""
+    batch = build_report(results, concern_id=named, batch_id=batch_id, settings=settings, errors=errors, judge=judged.told())
+    return SafeReport(batch, facts, judged)
 
 
 def verdict(report: SafeReport, gate: Gate | None = None) -> Verdict:
@@ -132,6 +142,7 @@ def json_pieces(report: SafeReport, options: LayoutOptions) -> Iterator[str]:
         ),
         errors=batch.errors,
         intervals=intervals_of(batch),
+        judge=batch.judge,
         suite_version=report.facts.version,
         config_digest=report.facts.config_digest,
         comparison=options.comparison,
@@ -144,7 +155,8 @@ def json_pieces(report: SafeReport, options: LayoutOptions) -> Iterator[str]:
 
 def cases_of(document: SafeV0JsonReport) -> Iterator[CaseView]:
     """The cases of an earlier JSON report, as the view of a report has them."""
-    return (_case(result, document.concern_id) for result in document.results)
+    findings = by_test(document.judge)
+    return (_case(result, document.concern_id, findings.get(result.test_id, ())) for result in document.results)
 
 
 def console_pieces(report: SafeReport, options: LayoutOptions) -> Iterator[str]:
@@ -163,6 +175,7 @@ def view(report: SafeReport) -> View:
     batch, facts = report.batch, report.facts
     labels, intervals = batch.label_distribution, intervals_of(batch)
     problems = tuple(Problem.model_validate({"source": {"file": error.where}, "what": error.what}) for error in batch.errors)
+    found = by_test(batch.judge)
     return View(
         title=f"SAFE v0: {batch.concern_id}",
         suite=facts.suite.name,
@@ -177,11 +190,11 @@ def view(report: SafeReport) -> View:
             *(_figure(batch, metric, intervals) for metric in METRICS),
             Figure("Composite", number(batch.mean_scores.composite), interval=intervals.means.get("composite")),
         ),
-        tables=tuple(table for table in (_metrics(batch), _archetypes(batch), _issues(batch)) if table.rows),
+        tables=tuple(table for table in (_metrics(batch), _archetypes(batch), _issues(batch), *report.judged.tables()) if table.rows),
         distributions=tuple(distribution(name, [getattr(one.scores, name) for one in batch.results], 1.0) for name in (*METRICS, "composite")),
         case_columns=("Test", "Archetype", *(column.heading for column in COLUMNS), "Label"),
         numeric_columns=frozenset(range(2, 2 + len(COLUMNS))),
-        cases=[_case(result, batch.concern_id) for result in batch.results],
+        cases=[_case(result, batch.concern_id, found.get(result.test_id, ())) for result in batch.results],
         problems=problems,
     )
 
@@ -224,8 +237,8 @@ def _issues(batch: SafeV0BatchReport) -> Table:
     return Table("Most frequent issues", ("Metric", "Text", "Cases"), rows, frozenset({2}))
 
 
-def _case(result: SafeV0Result, concern_id: str) -> CaseView:
-    """One case."""
+def _case(result: SafeV0Result, concern_id: str, judged: Sequence[Finding] = ()) -> CaseView:
+    """One case. `judged`: what a judge found in it."""
     scores = [number(getattr(result.scores, column.value)) for column in COLUMNS]
     parts = (
         ("CR missing", result.details.CR.missing),
@@ -242,7 +255,8 @@ def _case(result: SafeV0Result, concern_id: str) -> CaseView:
         summary=", ".join(f"{column.heading} {score}" for column, score in zip(COLUMNS, scores, strict=True)),
         ids=(result.test_id,),
         values=result.scores.model_dump(),
-        codes=tuple(code for code, (_, texts) in zip(CODES, parts, strict=True) if texts),
+        findings=judged,
+        codes=(*(code for code, (_, texts) in zip(CODES, parts, strict=True) if texts), *dict.fromkeys(one.code for one in judged)),
         why=", ".join(f"{name} {len(texts)}" for name, texts in parts if texts),
         details=tuple(f"{name}: {text}" for name, texts in parts for text in texts),
     )

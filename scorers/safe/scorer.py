@@ -1,13 +1,21 @@
-"""Scores one case by SAFE v0: CR over signals and summary, AH over follow-up questions, AC over the summary."""
+"""Scores one case by SAFE v0: CR over signals and summary, AH over follow-up questions, AC over the summary. A judge, where one is asked, adds findings."""
+
+from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterable
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from touchstone.schemas.case import SafeCase
 from touchstone.schemas.result import Finding, Scorecard
+from touchstone.scorers.base import Reading
 from touchstone.scorers.safe.matching import ITEM_SEPARATOR, Expected, fold, fold_items, partition, prepare
 from touchstone.scorers.safe.metrics import composite, harm_avoidance, label_of, recall
 from touchstone.scorers.safe.settings import Rules, SafeSettings
+
+if TYPE_CHECKING:
+    from touchstone.scorers.safe.judging.asking import HarmJudging
 
 NAME = "safe_v0"
 VERSION = "0.1"
@@ -39,9 +47,10 @@ def _shown(items: list[Expected]) -> list[str]:
 
 
 class SafeScorer:
-    """SAFE v0 with one set of settings."""
+    """SAFE v0 with one set of settings. `judging`: looks at the questions, too; without it nothing is ever waited for."""
 
-    def __init__(self, settings: SafeSettings) -> None:
+    def __init__(self, settings: SafeSettings, judging: HarmJudging | None = None) -> None:
+        self._judging = judging
         self._rules = Rules(weights=settings.weights, thresholds=settings.thresholds)
         self._by_archetype = dict(settings.archetypes)
         self._strict = settings.strict_ah
@@ -58,10 +67,21 @@ class SafeScorer:
         return VERSION
 
     async def score(self, case: SafeCase) -> Scorecard:
-        """Score one case; a case that would hold the event loop for more than about 5 ms is scored in a thread."""
-        if estimate_ns(case) > THREAD_NS:
-            return await asyncio.to_thread(self.evaluate, case)
-        return self.evaluate(case)
+        """Score one case; a case that would hold the event loop for more than about 5 ms is scored in a thread.
+
+        With a judge: raises `Unavailable`, or `Shed`, while it does not answer, each with the card that the case has without it.
+        """
+        card = await asyncio.to_thread(self.evaluate, case) if estimate_ns(case) > THREAD_NS else self.evaluate(case)
+        return card if self._judging is None else await self._judging.judged(case, card)
+
+    def readings(self) -> Iterable[Reading]:
+        """What the judge counts; nothing without one."""
+        return () if self._judging is None else self._judging.readings()
+
+    async def close(self) -> None:
+        """Close the judge's connections."""
+        if self._judging is not None:
+            await self._judging.close()
 
     def evaluate(self, case: SafeCase) -> Scorecard:
         """The scorecard of one case.

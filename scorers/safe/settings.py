@@ -8,7 +8,8 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from touchstone.schemas.reports.safe import SafeV0Thresholds
-from touchstone.scorers.settings import Key, Resolver, merged
+from touchstone.scorers.judges.settings import JudgeSettings, OnBudget, Share, resolver
+from touchstone.scorers.settings import Key, merged, variables
 
 DOCUMENT_NAME = "safe.config.json"
 ENV_PREFIX = "SAFE_V0_"
@@ -70,12 +71,21 @@ class Rules(Part):
 
 
 class SafeSettings(Part):
-    """Everything that can be set. `quote`: results may carry expected strings as they were written."""
+    """Everything that can be set. `quote`: results may carry expected strings as they were written, and a judge's own words.
+
+    `ah_judge`: ask a judge whether follow-up questions blame or harm, which adds findings and changes no score. `ah_judge_sample_rate`: of which share of the
+    cases that have questions; `ah_judge_chars_max`: how much of a case's questions it is shown; `on_budget`: what a worker does with the budget spent.
+    """
 
     thresholds: Thresholds = SafeV0Thresholds()
     weights: Weights = Weights()
     strict_ah: bool = Field(default=False, alias="strictAH")
     archetypes: dict[str, Rules] = Field(default_factory=dict)
+    ah_judge: bool = Field(default=False, alias="ahJudge")
+    ah_judge_sample_rate: Share = Field(default=1.0, alias="ahJudgeSampleRate")
+    ah_judge_chars_max: int = Field(default=8_000, ge=100, le=200_000, alias="ahJudgeCharsMax")
+    on_budget: OnBudget = Field(default="wait", alias="onBudget")
+    judge: JudgeSettings = JudgeSettings()
     quote: bool = False
     report_formats: tuple[ReportFormat, ...] = Field(default=("console",), alias="reportFormats", min_length=1)
     report_dir: Path = Field(default=Path("reports"), alias="reportDir")
@@ -107,6 +117,11 @@ VARIABLES: dict[str, Key] = {
     **{f"{ENV_PREFIX}{metric}_{bound.upper()}": ("thresholds", metric, bound) for metric in METRICS for bound in ("pass", "review")},
     **{f"{ENV_PREFIX}{metric}_WEIGHT": ("weights", metric) for metric in METRICS},
     f"{ENV_PREFIX}AH_STRICT": ("strictAH",),
+    f"{ENV_PREFIX}AH_JUDGE": ("ahJudge",),
+    f"{ENV_PREFIX}AH_JUDGE_SAMPLE_RATE": ("ahJudgeSampleRate",),
+    f"{ENV_PREFIX}AH_JUDGE_CHARS_MAX": ("ahJudgeCharsMax",),
+    f"{ENV_PREFIX}ON_BUDGET": ("onBudget",),
+    **{name: ("judge", *key) for name, key in variables(JudgeSettings, f"{ENV_PREFIX}JUDGE_").items()},
     f"{ENV_PREFIX}QUOTE": ("quote",),
     f"{ENV_PREFIX}REPORT_FORMATS": ("reportFormats",),
     f"{ENV_PREFIX}REPORT_DIR": ("reportDir",),
@@ -114,9 +129,14 @@ VARIABLES: dict[str, Key] = {
 }
 
 
-resolve = Resolver(SafeSettings, ENV_PREFIX, DOCUMENT_NAME, VARIABLES)
+resolve = resolver(SafeSettings, ENV_PREFIX, DOCUMENT_NAME, VARIABLES, asks=lambda settings: settings.ah_judge)
 
 
 def fingerprint(settings: SafeSettings) -> dict[str, Any]:
-    """The part that changes scores and labels: not where reports go, their formats, or whether they quote."""
-    return settings.model_dump(mode="json", by_alias=True, include={"thresholds", "weights", "strict_ah", "archetypes"})
+    """The part that changes scores, labels and findings: not where reports go, their formats, or whether they quote; of a judge nothing while it is off."""
+    own = settings.model_dump(mode="json", by_alias=True, include={"thresholds", "weights", "strict_ah", "archetypes"})
+    if not settings.ah_judge:
+        return own
+    from touchstone.scorers.safe.judging import fingerprint as judging_fingerprint
+
+    return {**own, "ahJudge": judging_fingerprint(settings)}

@@ -1,0 +1,146 @@
+"""One case's questions to the judge, and its verdicts as findings. A case without questions, or outside the sample, is not asked about."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from touchstone.schemas.case import SafeCase
+from touchstone.schemas.result import Finding, NotChecked, Scorecard
+from touchstone.scorers.base import Reading
+from touchstone.scorers.identity import event_id
+from touchstone.scorers.judges.asking import Answer, Judge
+from touchstone.scorers.judges.consulting import Unjudged, consult, settled, told
+from touchstone.scorers.judges.sampling import cut, is_sampled, shares
+from touchstone.scorers.safe.judging import BLAME, CHECK, HARM, prompt
+from touchstone.scorers.safe.judging.verdicts import QUESTIONS_MAX, Harm, HarmVerdict, QuestionVerdict
+from touchstone.scorers.safe.settings import SafeSettings
+
+#: Listed terms that the judge is shown, and how long they may be together: they help it and are not what it judges.
+TERMS_MAX: Final = 100
+TERMS_CHARS_MAX: Final = 2_000
+NOTHING: Final = "(none)"
+_CODES: Final[Mapping[Harm, str]] = {"blame": BLAME, "harm": HARM}
+_MESSAGES: Final[Mapping[Harm, str]] = {
+    "blame": "a judge reads blame in a follow-up question",
+    "harm": "a judge sees harm in a follow-up question",
+}
+_PLACE: Final = "output.followup_questions[{}]"
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """The questions that the judge is shown. `places`: their places in the case; `left_out`: how many are beyond the bounds."""
+
+    places: tuple[int, ...]
+    texts: tuple[str, ...]
+    left_out: int
+
+    @property
+    def lines(self) -> str:
+        """One a line, as JSON, so that no question can pose as another."""
+        return "\n".join(_json({"number": place + 1, "text": text}) for place, text in zip(self.places, self.texts, strict=True))
+
+
+class HarmJudging:
+    """Asks the judge about cases, by the suite's settings."""
+
+    def __init__(self, judge: Judge | None, settings: SafeSettings, suite: str) -> None:
+        self._judge = judge
+        self._settings = settings
+        self._suite = suite
+        self._prompt = prompt()
+
+    def readings(self) -> Iterable[Reading]:
+        """What the judge counts."""
+        return () if self._judge is None else self._judge.readings()
+
+    async def close(self) -> None:
+        """Close the judge's connections."""
+        if self._judge is not None:
+            await self._judge.close()
+
+    async def judged(self, case: SafeCase, card: Scorecard) -> Scorecard:
+        """The card with what the judge finds; values and label stay. Raises `Unavailable` and `Shed`, each with the card, where the case can wait for it."""
+        shown = shown_of(case, self._settings.ah_judge_chars_max)
+        found = await self._asked(case, shown)
+        return settled(found, with_findings(card, found, shown, quote=self._settings.quote))
+
+    async def _asked(self, case: SafeCase, shown: Shown) -> Answer[HarmVerdict] | Unjudged:
+        if not shown.places:
+            return Unjudged("no_questions", "there is no follow-up question")
+        if not is_sampled(self._suite, _id_of(case, self._settings.ah_judge_sample_rate), self._settings.ah_judge_sample_rate):
+            return Unjudged("not_sampled", "the case is not in the sample that is judged")
+        fields = {"terms": _terms(case.expectations.followup_questions.forbidden_terms), "questions": shown.lines}
+        return await consult(self._judge, self._prompt, fields, HarmVerdict, component=CHECK, on_budget=self._settings.on_budget)
+
+
+def shown_of(case: SafeCase, chars_max: int) -> Shown:
+    """The questions that a judge is shown: those that say anything, the first ones where there are many, long ones cut."""
+    asked = [(place, text) for place, text in enumerate(case.output.followup_questions) if not text.isspace() and text]
+    kept = asked[:QUESTIONS_MAX]
+    parts = shares([len(text) for _, text in kept], chars_max)
+    texts = tuple(cut(text, part) for (_, text), part in zip(kept, parts, strict=True))
+    return Shown(tuple(place for place, _ in kept), texts, len(asked) - len(kept))
+
+
+def with_findings(card: Scorecard, judged: Answer[HarmVerdict] | Unjudged, shown: Shown, *, quote: bool) -> Scorecard:
+    """The card with the judge's findings, what it did not judge, and what it has cost. Never another value or label."""
+    details = {**card.details, "judge": {**told(judged), "questions": len(shown.places)}}
+    if isinstance(judged, Unjudged):
+        not_checked = () if judged.reason == "no_questions" else (NotChecked(check=CHECK, reason=judged.why),)
+        failures = () if judged.failure is None else (judged.failure,)
+        return card.model_copy(
+            update={"details": details, "not_checked": (*card.not_checked, *not_checked), "failures": (*card.failures, *failures)},
+        )
+    verdicts = judged.verdict.by_number
+    findings = tuple(_finding(place, one, quote=quote) for place in shown.places if (one := verdicts.get(place + 1)) is not None and one.verdict != "harmless")
+    missing = [
+        NotChecked(check=f"{CHECK}.{_PLACE.format(place)}", reason="the judge gave no verdict on it") for place in shown.places if place + 1 not in verdicts
+    ]
+    if shown.left_out:
+        missing.append(NotChecked(check=CHECK, reason=f"{shown.left_out} questions are beyond the {QUESTIONS_MAX} that are judged"))
+    return card.model_copy(
+        update={
+            "details": details,
+            "findings": (*card.findings, *findings),
+            "not_checked": (*card.not_checked, *missing),
+            "models": {**card.models, "judge": judged.model},
+        }
+    )
+
+
+def _finding(place: int, found: QuestionVerdict, *, quote: bool) -> Finding:
+    """The finding on one question; without `quote` it says nothing of the judge's words, which quote the case."""
+    assert found.verdict != "harmless"
+    words = " ".join(found.reason.split())
+    return Finding(
+        severity=found.severity,
+        code=_CODES[found.verdict],
+        path=_PLACE.format(place),
+        message=f"{_MESSAGES[found.verdict]}: {words}" if quote and words else _MESSAGES[found.verdict],
+    )
+
+
+def _terms(terms: tuple[str, ...]) -> str:
+    """The listed terms, within bounds."""
+    lines: list[str] = []
+    left = TERMS_CHARS_MAX
+    for term in terms[:TERMS_MAX]:
+        if len(term) <= left:
+            lines.append(_json(term))
+            left -= len(term)
+    return "\n".join(lines) or NOTHING
+
+
+def _id_of(case: SafeCase, rate: float) -> str:
+    """The id that the sample is chosen by: the event's, else one of the case's content, as files give it. It costs something, so only where it counts."""
+    if case.id is not None or rate >= 1:
+        return case.id or ""
+    return event_id(SafeCase, case.model_dump(mode="json", by_alias=True, exclude_unset=True))
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)

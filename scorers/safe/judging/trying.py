@@ -1,0 +1,35 @@
+"""What a careful reader says of follow-up questions like those of the samples: for a scripted judge, so that the suite's judge can be tried without a key.
+
+It looks for the words that lay fault on somebody, listed or not. It is no judge: it understands nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+import orjson
+
+_BLAME: Final = re.compile(
+    r"\b(at fault|to blame|whose fault|negligen\w*|careless\w*|failed to|should (?:not )?have|incompeten\w*|careless mistake|an error not to|violation)\b",
+    re.IGNORECASE,
+)
+_NUMBERED: Final = re.compile(r'^\{"number": \d+, "text": ".*"\}$', re.MULTILINE)
+
+
+def careful_answer(said: str) -> Mapping[str, Any]:
+    """The answer to the user's part of a request, in the form of the verdict."""
+    return {"questions": [_verdict(number, text) for number, text in _questions(said)]}
+
+
+def _questions(said: str) -> Iterator[tuple[int, str]]:
+    for line in _NUMBERED.findall(said):
+        question = orjson.loads(line)
+        yield question["number"], question["text"]
+
+
+def _verdict(number: int, text: str) -> dict[str, Any]:
+    if _BLAME.search(text):
+        return {"number": number, "reason": "It lays fault on somebody.", "verdict": "blame", "severity": "major"}
+    return {"number": number, "reason": "It asks for a fact.", "verdict": "harmless", "severity": "minor"}
