@@ -1,5 +1,6 @@
 """`touchstone schemas`: what flows, for programs, as JSON Schemas and as an AsyncAPI document."""
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -22,7 +23,7 @@ def schemas(
 ) -> None:
     """Print the JSON Schema (2020-12) of an event or a report, or the AsyncAPI 3 document of all topics.
 
-    They cover every installed suite; topic names in the AsyncAPI document are those of the settings.
+    They cover every installed suite; topic names in the AsyncAPI document are those of the settings, and so are the stages that suites hand cases on to.
 
     Example: touchstone schemas result > result.schema.json
     """
@@ -49,7 +50,7 @@ def _documents(config: Path | None) -> "dict[str, Contract]":
     """Name → document."""
     from touchstone.ops.contracts import ASYNCAPI, Contract, asyncapi, contracts
 
-    documents = [*contracts(), Contract(ASYNCAPI, "the AsyncAPI document of all topics", asyncapi(settings_from(config)))]
+    documents = [*contracts(), Contract(ASYNCAPI, "the AsyncAPI document of all topics", asyncapi(settings_from(config), env=os.environ))]
     return {contract.name: contract for contract in documents}
 
 

@@ -14,6 +14,7 @@ from pydantic.json_schema import models_json_schema
 
 from touchstone.ops.contracts import headers as head
 from touchstone.ops.contracts.documents import Mode, kinds, known_suites, opened, report_event
+from touchstone.ops.suites import suite_settings
 from touchstone.schemas.ledger import LEDGER_EXAMPLE, LedgerRecord
 from touchstone.schemas.result import RESULT_EXAMPLE, ScoreResult
 from touchstone.schemas.settings.house import Settings, TopicSettings
@@ -33,8 +34,11 @@ _SASL: Final = {"PLAIN": "plain", "SCRAM-SHA-256": "scramSha256", "SCRAM-SHA-512
 Part = dict[str, Any]
 
 
-def asyncapi(settings: Settings | None = None, suites: Iterable[Suite] | None = None) -> Part:
-    """The document, for these suites (by default every one that can be imported here) and with the topics of the settings (by default their own names)."""
+def asyncapi(settings: Settings | None = None, suites: Iterable[Suite] | None = None, env: Mapping[str, str] | None = None) -> Part:
+    """The document, for these suites (by default every one that can be imported here) and with the topics of the settings (by default their own names).
+
+    `env`: what decides whether a suite hands cases on to a slower stage; by default nothing is set. Raises `ConfigError` for a variable that cannot be used.
+    """
     own, known = settings or Settings(), known_suites(suites)
     models: list[tuple[type[BaseModel], Mode]] = [(model, "validation") for model in kinds(known).values()]
     models += [(ScoreResult, "serialization"), (LedgerRecord, "serialization")]
@@ -58,7 +62,7 @@ def asyncapi(settings: Settings | None = None, suites: Iterable[Suite] | None = 
         "defaultContentType": JSON,
         "servers": _servers(own, secured=secured),
         "channels": _channels(own, known),
-        "operations": _operations(own, known),
+        "operations": _operations(own, known, env or {}),
         "components": {
             "messages": _in_examples(messages, _renamed(own.topics)),
             "schemas": _in_examples(dict(sorted(_draft_7(opened(defined["$defs"])).items())), _renamed(own.topics)),
@@ -138,7 +142,7 @@ def _channel(settings: Settings, role: str, messages: Iterable[str]) -> Part:
     }
 
 
-def _operations(settings: Settings, suites: Sequence[Suite]) -> Part:
+def _operations(settings: Settings, suites: Sequence[Suite], env: Mapping[str, str]) -> Part:
     """Who reads and writes what: an operation per suite and topic, and those of the house."""
     found: Part = {}
     for suite in suites:
@@ -147,12 +151,20 @@ def _operations(settings: Settings, suites: Sequence[Suite]) -> Part:
             name = f"score.{suite.name}" if len(suite.topics) == 1 else f"score.{suite.name}.{role}"
             title = f"The workers of {suite.title or suite.name} score events; each suite has its own consumer group"
             found[name] = _operation("receive", role, [f"event.{kind}" for kind in suite.cases], title, {"kafka": group})
+        for role in suite.hands_on(suite_settings(suite, env=env)) if suite.hands_on is not None else ():
+            title = f"The workers of {suite.title or suite.name} hand cases on to a slower stage"
+            found[f"hand-on.{suite.name}.{role}"] = _operation("send", role, _handed(suite, role, suites), title)
     found["send.results"] = _operation("send", "results", ["result", "ledger"], "Workers send results, and a ledger of the events without one")
     found["send.dead-letters"] = _operation("send", "dead", ["dead-letter"], "Workers send what they cannot read")
     found["send.resolutions"] = _operation("send", "dead", ["resolution"], "`touchstone dlq` sends what was decided about a dead letter")
     found["read.results"] = _operation("receive", "results", ["result", "ledger"], "Projector and live service read every partition, without a consumer group")
     found["send.reports"] = _operation("send", "reports", [f"report-event.{suite.name}" for suite in suites], "The projector reports a batch when it changes")
     return found
+
+
+def _handed(suite: Suite, role: str, suites: Iterable[Suite]) -> list[str]:
+    """The events that a suite may hand on: those that the next stage scores, but for the suite's own kinds."""
+    return list(dict.fromkeys(f"event.{kind}" for other in suites if role in other.topics for kind in other.cases if kind not in suite.cases))
 
 
 def _operation(action: str, channel: str, messages: Iterable[str], summary: str, bindings: Part | None = None) -> Part:

@@ -14,6 +14,7 @@ from pydantic import BaseModel, TypeAdapter, create_model
 from touchstone.ops.contracts.headers import DEAD_LETTER_HEADERS, RESOLUTION, event_headers
 from touchstone.schemas.ledger import LedgerRecord
 from touchstone.schemas.reports.evaluation import EvaluationReport
+from touchstone.schemas.reports.selftest import SelftestReport
 from touchstone.schemas.reports.suite import ReportEvent, SuiteEvent, SuiteReportDocument, ViewDocument
 from touchstone.schemas.result import ScoreResult
 from touchstone.scorers.base import Suite
@@ -52,6 +53,7 @@ def contracts(suites: Iterable[Suite] | None = None) -> list[Contract]:
         Contract("resolution", "what was decided about a dead letter", _headed("resolution", RESOLUTION)),
         _contract("report", "the JSON report of a suite without a form of its own", SuiteReportDocument),
         _contract("evaluation", "the JSON report of an evaluation run", EvaluationReport),
+        _contract("selftest", "the JSON report of a self-test", SelftestReport),
     ]
     return found + [_contract(f"report.{suite.name}", f"the JSON report of {suite.title or suite.name}", report_type(suite)) for suite in known]
 

@@ -135,6 +135,15 @@ def test_a_suites_own_kind_and_report_are_in_the_asyncapi_document() -> None:
     assert of_specification(document) == []
 
 
+@pytest.mark.parametrize("on", [True, False])
+def test_the_validators_send_requests_to_the_judge_where_that_stage_is_on(on: bool) -> None:
+    document = asyncapi(suites=HOUSE, env={"CLINICAL_JUDGE_REQUESTS": str(on).lower()})
+    sent = {name: part for name, part in document["operations"].items() if part["action"] == "send" and part["channel"]["$ref"] == "#/channels/judge"}
+    assert [[one["$ref"] for one in part["messages"]] for part in sent.values()] == ([["#/channels/judge/messages/event.judge_request"]] if on else [])
+    assert set(sent) == ({"hand-on.clinical.judge"} if on else set())
+    assert of_specification(document) == []
+
+
 def of_specification(document: Any) -> list[str]:
     """What the specification's own schema finds at fault."""
     specification = json.loads(SPECIFICATION.read_text(encoding="utf-8"))

@@ -15,8 +15,10 @@ from typing import Any
 import pytest
 
 from tests.ops.commands import Commands, Ran
+from tests.ops.contracts.fitting import faults
 from tests.ops.selftest import systems
 from tests.ops.selftest.systems import HttpServer, TaskService
+from touchstone.ops.contracts import schemas
 from touchstone.ops.selftest.config_file import packaged, parse
 from touchstone.ops.verify.judges import Asked, Fault, JudgeServer, Kind, Reply
 
@@ -111,7 +113,10 @@ def run(capfdbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPat
 
 
 def reports(here: Path) -> list[dict[str, Any]]:
-    return [json.loads(path.read_text()) for path in sorted((here / "reports" / "selftest").glob("*.json"))]
+    """The reports that were written, each as programs are told to expect it."""
+    found = [json.loads(path.read_text()) for path in sorted((here / "reports" / "selftest").glob("*.json"))]
+    assert [fault for one in found for fault in faults(one, schemas([])["selftest"])] == []
+    return found
 
 
 def report(here: Path) -> dict[str, Any]:
