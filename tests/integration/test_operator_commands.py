@@ -427,25 +427,27 @@ def test_the_demo_adds_up_in_a_dumb_terminal(tmp_path: Path) -> None:
     assert ran.returncode == 0, said + ran.stderr.decode()
     assert "44 consumed = 44 scored" in said
     assert "5 consumed = 5 scored" in said
+    assert "clinical_judge over 4 partitions: 4 consumed = 4 scored" in said
     assert "it closes" in said
     assert "19 scored + 44 skipped" in said
     assert said.count("safe:v0:result") == 5
     assert said.count("summary_loss:v3:result") == 2
-    assert said.count("(final)") == 8
-    assert said.count("equal to the live ones") == 3
-    assert "\nShown: 68 events in" in said
-    assert sorted(path.suffix for path in (tmp_path / "reports").iterdir()) == [".json", ".json", ".json", ".md", ".md", ".md"]
+    assert said.count("(final)") == 9
+    assert said.count("equal to the live ones") == 4
+    assert "\nShown: 72 events in" in said
+    assert sorted(path.suffix for path in (tmp_path / "reports").iterdir()) == [".json"] * 4 + [".md"] * 4
     assert not ran.stderr
 
 
 @pytest.mark.slow
 def test_the_demo_leaves_out_what_cannot_run_here_and_says_nothing_wrong(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("touchstone.ops.suites.find_spec", lambda name: None if name in {"ucumvert", "onnxruntime", "torch"} else name)
+    monkeypatch.setattr("touchstone.ops.suites.find_spec", lambda name: None if name in {"ucumvert", "onnxruntime", "torch", "openai"} else name)
     said: list[str] = []
     assert asyncio.run(run_demo(Settings(), "direct", None, said.append)) == []
     told = "\n".join(said)
     assert "Left out: clinical: its libraries are missing; install touchstone-stream[clinical]." in told
+    assert "Left out: clinical_judge: its libraries are missing; install touchstone-stream[judge]." in told
     assert "Left out: summary_loss: its libraries are missing; install touchstone-stream[nli-onnx]." in told
     assert "44 consumed = 44 scored" in told
     assert "\nShown: 44 events in" in told
@@ -455,7 +457,7 @@ def test_the_demo_leaves_out_what_cannot_run_here_and_says_nothing_wrong(tmp_pat
 @pytest.mark.slow
 def test_a_demo_that_is_kept_serves_its_results_until_a_signal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("touchstone.ops.suites.find_spec", lambda name: None if name in {"ucumvert", "onnxruntime", "torch"} else name)
+    monkeypatch.setattr("touchstone.ops.suites.find_spec", lambda name: None if name in {"ucumvert", "onnxruntime", "torch", "openai"} else name)
     said: list[str] = []
     shown: list[int] = []
     before = own_children()
@@ -487,7 +489,7 @@ def test_a_demo_that_is_kept_serves_its_results_until_a_signal(tmp_path: Path, m
 @pytest.mark.slow
 def test_the_demo_says_where_live_and_files_differ(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("touchstone.ops.suites.find_spec", lambda name: None if name in {"ucumvert", "onnxruntime", "torch"} else name)
+    monkeypatch.setattr("touchstone.ops.suites.find_spec", lambda name: None if name in {"ucumvert", "onnxruntime", "torch", "openai"} else name)
     # The worker is told by a variable, this process by a file: the two score with other thresholds.
     monkeypatch.setenv("SAFE_V0_CR_PASS", "0.9")
     real = demo_parts.suite_settings
