@@ -6,9 +6,11 @@ import signal
 import sys
 from pathlib import Path
 
+from touchstone.ops.verify.judges.careful_reader import CarefulReader
 from touchstone.ops.verify.judges.faults import Fault, Kind
-from touchstone.ops.verify.judges.script import Script, ScriptFile, read_script
+from touchstone.ops.verify.judges.script import Answering, Script, ScriptFile, read_script
 from touchstone.ops.verify.judges.server import JudgeServer, Limit
+from touchstone.ops.verify.losses.truth import truths
 from touchstone.scorers.base import ConfigError
 from touchstone.streams.process.parent import end_with_parent
 
@@ -46,6 +48,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--latency-ms", type=float, default=200.0, help="from a request to its answer (default 200)")
     parser.add_argument("--script", type=Path, help="script file; default: answers made from the request's schema")
     parser.add_argument(
+        "--truth", type=Path, action="append", default=[], help="folder of a truth set, whose variants are read as a careful person would; may be repeated"
+    )
+    parser.add_argument(
         "--fault", type=fault, action="append", default=[], help="KIND, or KIND=SHARE of the requests; may be repeated, stands before the script's"
     )
     parser.add_argument("--limit-per-s", type=float, help="requests a second; the others get a 429 with Retry-After")
@@ -55,9 +60,10 @@ def main(arguments: list[str] | None = None) -> int:
         end_with_parent()
     try:
         script = read_script(options.script) if options.script else ScriptFile()
+        answer: Answering = CarefulReader([truth for folder in options.truth for truth in truths(folder)]) if options.truth else Script(*script.rules)
         limit = Limit(options.limit_per_s, max(1, int(options.limit_per_s))) if options.limit_per_s else None
         server = JudgeServer(
-            Script(*script.rules),
+            answer,
             faults=[*options.fault, *script.faults],
             latency_s=options.latency_ms / 1000,
             seed=script.seed,

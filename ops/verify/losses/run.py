@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from touchstone.ops.verify.losses import recall, truth
 from touchstone.ops.verify.models.sets import SUFFIXES
 from touchstone.scorers.base import ConfigError
+from touchstone.scorers.judges.tally import JudgeTally
 
 if TYPE_CHECKING:
     from touchstone.schemas.result import Scorecard
@@ -52,11 +54,29 @@ async def measured(scorer: SummaryLossScorer, sets: Sets, *, documents_max: int 
         given = list(truth.cases(sets.known))
         cards = await _scored(scorer, [case for *_, case in given], step)
         told["truth"] = truth.figures([truth.Scored(gold, variant, card) for (gold, variant, _), card in zip(given, cards, strict=True)])
+        told |= _judged(cards)
     if sets.judged:
         summaries = list(recall.cases(sets.judged, sets.documents, documents_max))
         cards = await _scored(scorer, [case for *_, case in summaries], step)
         told["realsumm"] = recall.figures([(document, human, card) for (document, human, _), card in zip(summaries, cards, strict=True)])
     return told
+
+
+def _judged(cards: Sequence[Scorecard]) -> dict[str, Any]:
+    """What a judge was asked about a case, how often it says otherwise than the models, and what that cost; nothing where none is asked."""
+    tally, said = JudgeTally(), Counter[str]()
+    for card in cards:
+        tally.add(card.details)
+        for kind in ("asked", "differ"):
+            said.update({f"{name}_{kind}": count for name, count in card.details.get("judge", {}).get(kind, {}).items()})
+    if not tally.states:
+        return {}
+    counts = said | Counter(requests=tally.spent["calls"], tokens_in=tally.spent["tokens_in"], tokens_out=tally.spent["tokens_out"])
+    figures = {f"{name}_a_case": counts[name] / len(cards) for name in (*_ASKED, "requests", "tokens_in", "tokens_out")}
+    return {"judge": {"cases_judged": tally.states["answered"], **figures, "cost_usd": tally.cost_usd}}
+
+
+_ASKED = ("facts_asked", "sentences_asked", "facts_differ", "sentences_differ")
 
 
 def _files(folder: Path, prefix: str) -> list[Path]:
