@@ -12,14 +12,14 @@ from typing import Annotated, Any
 
 import typer
 
+from touchstone.ops.cli.common.groups import Group
 from touchstone.ops.cli.common.shared import EXIT_ERROR, EXIT_STOPPED, one_line, until_read_no_more
 
-app = typer.Typer(
+app = Group(
     name="touchstone",
     help="Score what language models generate: live on Kafka, in batch, and in CI.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
 )
 
 # Typer carries its own copy of click and exports only the leaf exceptions; their common base is found from there.
@@ -75,6 +75,8 @@ def _code_of_run() -> int:
             if sys.stdout is not None:
                 sys.stdout.flush()
     except _ClickException as error:
+        # Pydantic, which reads options for Typer, puts this before what a check of Typer's own says.
+        error.message = error.message.removeprefix("Value error, ")
         error.show()
         return 0 if type(error).__name__ == "NoArgsIsHelpError" else EXIT_ERROR
     except (typer.Abort, KeyboardInterrupt):

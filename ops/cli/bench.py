@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from touchstone.ops.cli import app
+from touchstone.ops.cli.common.groups import Group
 from touchstone.ops.cli.common.shared import JsonOption, fail, one_line_errors, until_read_no_more
 
 if TYPE_CHECKING:
     from touchstone.ops.verify.agreement.sources import Source
 
-bench_app = typer.Typer(name="bench", help="Measure how good the checks are, against labels and against other validators.", no_args_is_help=True)
+bench_app = Group(name="bench", help="Measure how good the checks are, against labels and against other validators.", no_args_is_help=True)
 app.add_typer(bench_app)
 
 DataOption = Annotated[Path | None, typer.Option("--data", help="Folder of labelled files: fhir/, hl7v2/, packages/ (docs/agreement.md).", show_default=False)]

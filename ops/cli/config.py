@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from touchstone.ops.cli import app
+from touchstone.ops.cli.common.groups import Group
 from touchstone.ops.cli.common.shared import BootstrapOption, ConfigOption, JsonOption, one_line_errors, settings_from
 
 if TYPE_CHECKING:
     from touchstone.schemas.settings.house import Settings
 
-config_app = typer.Typer(name="config", help="Show the settings.", no_args_is_help=True)
+config_app = Group(name="config", help="Show the settings.", no_args_is_help=True)
 app.add_typer(config_app)
 
 HIDDEN = "(set, not shown)"

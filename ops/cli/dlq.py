@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from touchstone.ops.cli import app
+from touchstone.ops.cli.common.groups import Group
 from touchstone.ops.cli.common.shared import EXIT_ERROR, BootstrapOption, ConfigOption, JsonOption, fail, one_line_errors, settings_from, until_read_no_more
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from touchstone.streams.topics.dlq import DeadLetter, Filter, Letterbox, Resolution, Step
     from touchstone.streams.wire.codec import Record
 
-dlq_app = typer.Typer(name="dlq", help="Dead letters: list them, show one, send events back, or discard letters.", no_args_is_help=True)
+dlq_app = Group(name="dlq", help="Dead letters: list them, show one, send events back, or discard letters.", no_args_is_help=True)
 app.add_typer(dlq_app)
 
 CodeOption = Annotated[str | None, typer.Option("--code", help="Only letters with this code.", show_default=False)]

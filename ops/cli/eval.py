@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from touchstone.ops.cli import app
+from touchstone.ops.cli.common.groups import Group
 from touchstone.ops.cli.common.options import FORMAT_HELP, AgainstOption, Format, MaxDropOption
 from touchstone.ops.cli.common.shared import fail, one_line, one_line_errors
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from touchstone.scorers.clinical.settings import ClinicalSettings
     from touchstone.scorers.scoring import Scoring
 
-eval_app = typer.Typer(name="eval", no_args_is_help=True)
+eval_app = Group(name="eval", no_args_is_help=True)
 app.add_typer(eval_app)
 
 FilesArgument = Annotated[list[str], typer.Argument(metavar="FILE|DIR", help="Files, directories of them, or - for standard input.")]

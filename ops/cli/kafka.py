@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from touchstone.ops.cli import app
+from touchstone.ops.cli.common.groups import Group
 from touchstone.ops.cli.common.shared import EXIT_ERROR, JsonOption, fail, one_line_errors
 
 if TYPE_CHECKING:
     from touchstone.ops.local.kafka.cluster import KafkaCluster
 
-kafka_app = typer.Typer(
+kafka_app = Group(
     name="kafka",
     help="Run Apache Kafka on this machine, on loopback, without Docker (needs Java 17 or newer; Maven the first time).",
     no_args_is_help=True,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from touchstone.ops.cli import app
+from touchstone.ops.cli.common.groups import Group
 from touchstone.ops.cli.common.options import FORMAT_HELP, AgainstOption, Format, MaxDropOption
 from touchstone.ops.cli.common.shared import JsonOption, one_line_errors
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from touchstone.scorers.summary.scorer import SummaryLossScorer
     from touchstone.scorers.summary.settings import SummarySettings
 
-loss_app = typer.Typer(name="loss", help="Loss V3: score generated summaries against their gold standards.", no_args_is_help=True)
+loss_app = Group(name="loss", help="Loss V3: score generated summaries against their gold standards.", no_args_is_help=True)
 app.add_typer(loss_app)
 
 

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from touchstone.ops.cli import app
+from touchstone.ops.cli.common.groups import Group
 from touchstone.ops.cli.common.shared import JsonOption, fail, one_line_errors
 
 if TYPE_CHECKING:
     from touchstone.schemas.settings.engines import EngineSettings
 
-models_app = typer.Typer(name="models", help="The models of the NLI stage: what is configured, and how good it is.", invoke_without_command=True)
+models_app = Group(name="models", help="The models of the NLI stage: what is configured, and how good it is.", invoke_without_command=True)
 app.add_typer(models_app)
 
 #: Runtime → its name for people.

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from touchstone.ops.cli import app
+from touchstone.ops.cli.common.groups import Group
 from touchstone.ops.cli.common.options import AgainstOption, MaxDropOption
 from touchstone.ops.cli.common.shared import fail, one_line_errors
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from touchstone.ops.batch.sources import Source
     from touchstone.scorers.safe.settings import SafeSettings
 
-safe_app = typer.Typer(name="safe", help="SAFE v0: score batches of cases against their own expectations.", no_args_is_help=True)
+safe_app = Group(name="safe", help="SAFE v0: score batches of cases against their own expectations.", no_args_is_help=True)
 app.add_typer(safe_app)
 
 _ALL = ("console", "json", "markdown", "junit")

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 import typer
 
 from touchstone.ops.cli import app
+from touchstone.ops.cli.common.groups import Group
 from touchstone.ops.cli.common.shared import BootstrapOption, ConfigOption, JsonOption, fail, settings_from
 
 if TYPE_CHECKING:
     from touchstone.streams.topics.provision import TopicFacts
 
-topics_app = typer.Typer(name="topics", help="Create and describe the topics named in the settings.", no_args_is_help=True)
+topics_app = Group(name="topics", help="Create and describe the topics named in the settings.", no_args_is_help=True)
 app.add_typer(topics_app)
 
 

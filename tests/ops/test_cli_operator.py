@@ -57,6 +57,35 @@ def test_help_has_an_example_that_names_options_the_command_has(run: Commands, c
     assert {word for example in examples for word in re.findall(r"(?<=\s)--[a-z][\w-]*", example)} <= known
 
 
+@pytest.mark.parametrize("command", every_command())
+def test_help_cuts_nothing_on_a_narrow_terminal(run: Commands, command: str) -> None:
+    told = run(*command.split(), "--help", env={"COLUMNS": "60"}).out
+    known: Any = typer.main.get_command(app)
+    for name in command.split():
+        known = known.commands[name]
+    shown = "".join(told.split())
+    for option in known.params:
+        assert set(option.opts if option.param_type_name == "option" else ()) <= set(re.findall(r"-[\w-]+", told))
+        assert "".join((option.help or "").split()) in shown
+    # An example is copied as one line.
+    assert re.search(rf"^ *Example: touchstone {command}", told, re.MULTILINE)
+    assert all(len(line) <= 60 for line in told.splitlines() if "Example: " not in line and "--" not in line[:4] and "<" not in line)
+
+
+def test_a_list_of_commands_has_the_whole_first_sentence_of_each(run: Commands) -> None:
+    told = " ".join(run("--help", env={"COLUMNS": "60"}).out.split())
+    commands: Any = typer.main.get_command(app)
+    for command in commands.commands.values():
+        assert command.get_short_help_str(limit=1_000) in told
+        assert command.help
+
+
+def test_an_option_that_has_no_such_value_is_told_in_plain_words(run: Commands) -> None:
+    ran = run("score", "safe_v0", "x", "--format", "nope")
+    assert ran.code == 3
+    assert "Error: Invalid value for '--format' / '-f': 'nope' is not one of 'console', 'json', 'markdown', 'junit', 'html'." in ran.err
+
+
 def test_help_imports_nothing_heavy() -> None:
     heavy = ["aiokafka", "faust", "sqlalchemy", "pydantic", "orjson", "structlog", "prometheus_client", "uvloop"]
     program = f"import sys, touchstone.ops.cli; print([name for name in {heavy!r} if name in sys.modules])"

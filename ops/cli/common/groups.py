@@ -1,0 +1,50 @@
+"""Groups of commands, and how their help is laid out: plain lines without boxes, broken between words and never cut off, however narrow the terminal is."""
+
+import re
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+#: Help is as wide as the terminal, but no wider than text is read with ease.
+HELP_WIDTH_MAX = 100
+#: What stands before a paragraph that is not to be filled: an example is copied as one line.
+_AS_IT_IS = "\b\n"
+
+
+def _with_whole_examples(help: str | None) -> str | None:
+    return help and re.sub(r"^(?=Example: )", _AS_IT_IS, help, flags=re.MULTILINE)
+
+
+class _Command(TyperCommand):
+    def __init__(self, *given: Any, help: str | None = None, **more: Any) -> None:
+        super().__init__(*given, help=_with_whole_examples(help), **more)
+
+
+class _Listing(TyperGroup):
+    """Lists its commands with the whole first sentence of each."""
+
+    def __init__(self, *given: Any, help: str | None = None, **more: Any) -> None:
+        super().__init__(*given, help=_with_whole_examples(help), **more)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write the section of the commands."""
+        commands = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
+        rows = [(name, command.get_short_help_str(limit=1_000)) for name, command in commands if command is not None and not command.hidden]
+        if rows:
+            with formatter.section("Commands"):
+                formatter.write_dl(rows)
+
+
+class Group(typer.Typer):
+    """A group of commands."""
+
+    def __init__(self, name: str, **more: Any) -> None:
+        settings = {"help_option_names": ["-h", "--help"], "max_content_width": HELP_WIDTH_MAX}
+        super().__init__(name=name, cls=_Listing, rich_markup_mode=None, context_settings=settings, **more)
+
+    def command(self, *given: Any, **more: Any) -> Callable[[Function], Function]:
+        """Register a command."""
+        return super().command(*given, **{"cls": _Command, **more})
