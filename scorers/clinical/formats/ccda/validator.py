@@ -5,12 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from touchstone.scorers.clinical.formats.ccda.body import check_body
+from touchstone.scorers.clinical.formats.ccda.codes import check_terminology, check_value_sets
+from touchstone.scorers.clinical.formats.ccda.conformance import check_cda, check_templates
 from touchstone.scorers.clinical.formats.ccda.document import Document, OutOfTime
+from touchstone.scorers.clinical.formats.ccda.identifiers import check_identifiers
+from touchstone.scorers.clinical.formats.ccda.measures import check_measures
+from touchstone.scorers.clinical.formats.ccda.narrative import check_narrative
+from touchstone.scorers.clinical.formats.ccda.nulls import check_nulls
 from touchstone.scorers.clinical.formats.ccda.options import Options
 from touchstone.scorers.clinical.formats.ccda.reading import read
 from touchstone.scorers.clinical.formats.ccda.releases import NONE, R11, release_of
 from touchstone.scorers.clinical.formats.ccda.rules import check_rules
 from touchstone.scorers.clinical.formats.ccda.schema import check_schema
+from touchstone.scorers.clinical.formats.ccda.times import check_times
+from touchstone.scorers.clinical.formats.ccda.watermarks import check_marks
 from touchstone.scorers.clinical.report import Context, Report
 
 #: Groups of rules that are of C-CDA's templates; where none of them fired, a document was not validated as C-CDA, whatever else was checked.
@@ -52,10 +61,24 @@ def _check(document: Document) -> None:
     elif document.release == R11:
         document.skip("ccda", "a document of C-CDA R1.1: rules of R2.1 and 3.0 do not apply to it")
     fired_on: set[Any] = set()
+    schema: list[bool] = []
     rules: dict[str, Callable[[], object]] = {
         "rules": lambda: fired_on.update(check_rules(document)),
-        "schema": lambda: check_schema(document),
+        "schema": lambda: schema.append(check_schema(document)),
+        "structure": lambda: check_cda(document, by_schema=any(schema)),
+        "templates": lambda: check_templates(document, fired_on),
+        "nulls": lambda: check_nulls(document),
+        "valuesets": lambda: check_value_sets(document),
+        "narrative": lambda: check_narrative(document),
+        "attachments": lambda: check_body(document),
     }
+    if document.options.clinical:
+        rules["identifiers"] = lambda: check_identifiers(document)
+        rules["datetimes"] = lambda: check_times(document)
+        rules["units and values"] = lambda: check_measures(document)
+        rules["terminology"] = lambda: check_terminology(document)
+    if document.options.marks:
+        rules["watermarks"] = lambda: check_marks(document)
     for name, rule in rules.items():
         document.check_time()
         try:

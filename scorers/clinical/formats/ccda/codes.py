@@ -1,0 +1,129 @@
+"""Coded values: form and membership by their code systems, and the value sets that the specification names (Priority 3)."""
+
+from __future__ import annotations
+
+import re
+import time
+from typing import Any, Final, NamedTuple
+
+from touchstone.schemas.result import Severity
+from touchstone.scorers.clinical.checks.terminology import CodeCheck, check_code, code_system
+from touchstone.scorers.clinical.checks.valuesets import codes_of
+from touchstone.scorers.clinical.formats.ccda.document import Document
+from touchstone.scorers.clinical.formats.ccda.options import SOURCE_CODES_MAX, SOURCE_S_MAX
+from touchstone.scorers.clinical.formats.ccda.tree import carries, child, is_null, local, tag
+
+#: Code systems of which the lists below are.
+_GENDER: Final = "2.16.840.1.113883.5.1"
+_MARITAL: Final = "2.16.840.1.113883.5.2"
+_ACT: Final = "2.16.840.1.113883.5.4"
+_STATUS: Final = "2.16.840.1.113883.5.14"
+_CONFIDENTIALITY: Final = "2.16.840.1.113883.5.25"
+_INTERPRETATION: Final = "2.16.840.1.113883.5.83"
+_RACE: Final = "2.16.840.1.113883.6.238"
+_SNOMED: Final = "2.16.840.1.113883.6.96"
+_SEVERITY: Final = "2.16.840.1.113883.10.20.22.4.8"
+#: Value set Reaction Severity (2.16.840.1.113883.3.88.12.3221.6.8) and those of its system that later versions list.
+_SEVERITIES: Final = frozenset({"255604002", "6736007", "24484000", "371923003", "371924009", "399166001", "442452003"})
+_CONFIDENTIALITIES: Final = frozenset({"N", "R", "V", "L", "M", "U", "B", "D", "I", "ETH", "HIV", "PSY", "SDV", "C", "S", "T"})
+#: BCP-47 as far as its form goes: a language, then what narrows it.
+_LANGUAGE: Final = re.compile(r"[A-Za-z]{2,3}(?:-[A-Za-z0-9]{1,8}){0,6}|x(?:-[A-Za-z0-9]{1,8}){1,6}|i-[A-Za-z0-9]{1,8}")
+
+
+class _Bound(NamedTuple):
+    """A value set that an element is bound to: judged only where its own code system, or none, is named."""
+
+    name: str
+    title: str
+    system: str
+    severity: Severity
+
+
+_BOUND: Final = {
+    "administrativeGenderCode": _Bound("v3-AdministrativeGender", "Administrative gender", _GENDER, "major"),
+    "maritalStatusCode": _Bound("marital-status", "Marital status", _MARITAL, "minor"),
+    "statusCode": _Bound("v3-ActStatus", "Act status", _STATUS, "major"),
+    "interpretationCode": _Bound("observation-interpretation", "Observation interpretation", _INTERPRETATION, "minor"),
+}
+
+
+def check_value_sets(document: Document) -> None:
+    """Codes of the elements that the specification binds."""
+    report = document.report
+    for element in document.elements:
+        name = local(element)
+        code = element.get("code")
+        if code is None or is_null(element):
+            continue
+        bound = _BOUND.get(name)
+        if bound is not None:
+            codes = codes_of(bound.name)
+            if element.get("codeSystem") in {None, bound.system} and codes is not None:
+                report.fired("valuesets")
+                if code not in codes:
+                    _not_in(document, element, bound.title, codes, bound.severity)
+        elif name in {"languageCode", "confidentialityCode", "raceCode", "ethnicGroupCode", "code"}:
+            _check_other(document, element, name, code)
+    for observation in document.root.iter(tag("observation")):
+        value = child(observation, "value")
+        if value is not None and value.get("code") and value.get("codeSystem") == _SNOMED and carries(observation, _SEVERITY):
+            report.fired("valuesets")
+            if value.get("code") not in _SEVERITIES:
+                _not_in(document, value, "Reaction severity", _SEVERITIES, "minor")
+
+
+def _check_other(document: Document, element: Any, name: str, code: str) -> None:
+    report, system = document.report, element.get("codeSystem")
+    if name == "languageCode":
+        report.fired("valuesets")
+        if _LANGUAGE.fullmatch(code) is None:
+            document.say("minor", "ccda.valuesets.language", element, "not of the form of a language tag (BCP-47)", suggestion="Write en-US", value=code)
+    elif name == "confidentialityCode" and system in {None, _CONFIDENTIALITY}:
+        report.fired("valuesets")
+        if code not in _CONFIDENTIALITIES:
+            _not_in(document, element, "Confidentiality", frozenset({"N", "R", "V"}), "minor")
+    elif name == "raceCode" and system == _RACE and element.getparent().find(tag("raceCode")) is element and "sdtc" not in element.tag:
+        codes = codes_of("omb-race-category") or frozenset()
+        report.fired("valuesets")
+        if code not in codes:
+            _not_in(document, element, "OMB race category", codes, "minor")
+    elif name == "ethnicGroupCode" and system == _RACE and "sdtc" not in element.tag:
+        codes = codes_of("omb-ethnicity-category") or frozenset()
+        report.fired("valuesets")
+        if code not in codes:
+            _not_in(document, element, "OMB ethnicity category", codes, "minor")
+    elif name == "code" and system == _ACT and local(element.getparent()) in {"encounter", "encompassingEncounter"}:
+        codes = codes_of("v3-ActEncounterCode") or frozenset()
+        report.fired("valuesets")
+        if code not in codes:
+            _not_in(document, element, "Encounter class", codes, "minor")
+
+
+def _not_in(document: Document, element: Any, title: str, codes: frozenset[str], severity: Severity) -> None:
+    listed = ", ".join(sorted(codes)[:12])
+    document.say(severity, "ccda.valuesets.code", element, f"code is not one of {title}: {listed}", value=element.get("code"), at="code")
+
+
+def check_terminology(document: Document) -> None:
+    """Every code of a system that we can say something of: its form, and membership where a table or server knows it."""
+    source, report = document.options.source, document.report
+    known: dict[tuple[str, str], CodeCheck] = {}
+    asked, begun = 0, time.monotonic()
+    for element in document.elements:
+        code, system = element.get("code"), element.get("codeSystem")
+        if code is None or system is None or is_null(element):
+            continue
+        if code_system(system) is None and source is None:
+            continue
+        report.fired("terminology")
+        found = known.get((system, code))
+        if found is None:
+            may_ask = source is not None and asked < SOURCE_CODES_MAX and time.monotonic() - begun < SOURCE_S_MAX
+            asked += may_ask
+            document.check_time()
+            found = known[system, code] = check_code(system, code, "", document.context, source=source if may_ask else None)
+        if found.reason is not None:
+            document.skip("terminology", found.reason)
+        if found.findings:
+            path = f"{document.path(element)}/@code"
+            document.take([one.model_copy(update={"path": path}) for one in found.findings])

@@ -1,0 +1,162 @@
+"""Header, sections and entries against the main requirements of their templates, and what every CDA document must have.
+
+Where a rule file fired on an element, its rules say all of this and more, and the same fault is not told twice.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from touchstone.scorers.clinical.formats.ccda.document import Document
+from touchstone.scorers.clinical.formats.ccda.names import CDA, NAMES
+from touchstone.scorers.clinical.formats.ccda.releases import HEADER, NONE, R11
+from touchstone.scorers.clinical.formats.ccda.templates import DOCUMENTS, ENTRIES, SECTIONS, Entry
+from touchstone.scorers.clinical.formats.ccda.tree import below, carries, child, children, is_null, local, tag
+
+#: What every CDA document must have, by CDA R2's schema.
+_CDA_HEADER: Final = ("typeId", "id", "code", "effectiveTime", "confidentialityCode", "recordTarget", "author", "custodian", "component")
+#: What the US Realm Header asks beyond that, below the element that is named first.
+_US_HEADER: Final = (
+    ((), ("realmCode", "title", "languageCode")),
+    (("recordTarget", "patientRole"), ("id", "addr", "telecom", "patient")),
+    (("recordTarget", "patientRole", "patient"), ("name", "administrativeGenderCode", "birthTime", "raceCode", "ethnicGroupCode")),
+    (("author",), ("time", "assignedAuthor")),
+    (("author", "assignedAuthor"), ("id", "addr", "telecom")),
+    (("custodian", "assignedCustodian", "representedCustodianOrganization"), ("id", "name", "telecom", "addr")),
+)
+_TYPE_ID: Final = ("2.16.840.1.113883.1.3", "POCD_HD000040")
+_UNSTRUCTURED: Final = "2.16.840.1.113883.10.20.22.1.10"
+_PROGRESS: Final = frozenset({"2.16.840.1.113883.10.20.22.1.3", "2.16.840.1.113883.10.20.22.1.4", "2.16.840.1.113883.10.20.22.1.9"})
+_ASSESSMENT: Final = "2.16.840.1.113883.10.20.22.2.8"
+_PLAN: Final = "2.16.840.1.113883.10.20.22.2.10"
+_BOTH: Final = "2.16.840.1.113883.10.20.22.2.9"
+_CLINICAL_STATEMENTS: Final = ("act", "encounter", "observation", "organizer", "procedure", "substanceAdministration", "supply", "observationMedia")
+
+
+def check_cda(document: Document, *, by_schema: bool) -> None:
+    """What every CDA document must have, whatever guide it follows; `by_schema`: an XSD has said so already."""
+    report, root = document.report, document.root
+    report.fired("structure", len(document.elements))
+    if not by_schema:
+        for name in _CDA_HEADER:
+            if child(root, name) is None:
+                document.say("major", "ccda.structure.header", root, f"CDA requires {name} in the header")
+        for one in document.elements:
+            if one.tag[:1] == "{" and one.tag.startswith(f"{{{CDA}}}") and one.tag[len(CDA) + 2 :] not in NAMES:
+                message = "an element of CDA's namespace that CDA R2 does not define; extensions have a namespace of their own"
+                document.say("minor", "ccda.structure.element", one, message, value=local(one))
+    type_id = child(root, "typeId")
+    if type_id is not None and (type_id.get("root"), type_id.get("extension")) != _TYPE_ID:
+        document.say("major", "ccda.structure.type-id", type_id, f'typeId is root="{_TYPE_ID[0]}" extension="{_TYPE_ID[1]}" in every CDA document')
+    body = child(root, "component")
+    if body is not None and child(body, "structuredBody") is None and child(body, "nonXMLBody") is None:
+        document.say("major", "ccda.structure.body", body, "a document has a structuredBody or a nonXMLBody")
+
+
+def check_templates(document: Document, fired_on: set[Any]) -> None:
+    """The main requirements of the document's templates; none of a document of R1.1, or of no C-CDA document."""
+    if document.release in {NONE, R11}:
+        return
+    root = document.root
+    if root not in fired_on:
+        if carries(root, HEADER):
+            _check_header(document)
+        else:
+            document.report.fired("templates")
+            # HL7's own examples of R2.0 lack it, and no rule of the Schematron asks for it.
+            document.say("minor", "ccda.templates.header", root, f"no template id {HEADER} (US Realm Header), whose rules all C-CDA documents keep")
+        for number, (name, wanted) in DOCUMENTS.items():
+            if carries(root, number):
+                _check_document(document, number, name, wanted)
+    for number, (title, code, element, entries) in SECTIONS.items():
+        for section, _ in document.templates.get(number, ()):
+            if section.tag == tag("section") and section not in fired_on:
+                _check_section(document, section, title, code, element, entries)
+    for number, entry in ENTRIES.items():
+        for carrier in dict.fromkeys(carrier for carrier, _ in document.templates.get(number, ())):
+            if carrier not in fired_on:
+                _check_entry(document, carrier, entry)
+    _check_sections(document, fired_on)
+
+
+def _check_header(document: Document) -> None:
+    for path, names in _US_HEADER:
+        places = [document.root] if not path else document.root.findall("/".join(tag(step) for step in path))
+        for place in places:
+            document.report.fired("templates", len(names))
+            if is_null(place):
+                continue
+            for name in names:
+                if child(place, name) is None:
+                    document.say("major", "ccda.templates.header", place, f"the US Realm Header requires {name} here")
+
+
+def _check_document(document: Document, number: str, name: str, wanted: tuple[tuple[str, ...], ...]) -> None:
+    report = document.report
+    body = child(document.root, "component", "structuredBody")
+    if number == _UNSTRUCTURED:
+        report.fired("templates")
+        if child(document.root, "component", "nonXMLBody") is None:
+            document.say("major", "ccda.templates.body", document.root, f"the document type {name} has a nonXMLBody")
+        return
+    report.fired("templates", len(wanted) + 1)
+    if body is None:
+        document.say("major", "ccda.templates.body", document.root, f"the document type {name} has a structuredBody")
+        return
+    there = {one.get("root") for section in below(body, "section") for one in children(section, "templateId")}
+    for title, *roots in wanted:
+        if there.isdisjoint(roots):
+            message = f"the document type {name} requires the section {title} (template {' or '.join(roots)})"
+            document.say("major", "ccda.sections.required", body, message, suggestion='Add it; without entries it has nullFlavor="NI"')
+    if number in _PROGRESS and _BOTH not in there and not {_ASSESSMENT, _PLAN} <= there:
+        message = f"the document type {name} requires the section Assessment and Plan, or both Assessment and Plan of Treatment"
+        document.say("major", "ccda.sections.required", body, message)
+
+
+def _check_section(document: Document, section: Any, title: str, code: str, element: str, entries: tuple[str, ...]) -> None:
+    document.report.fired("templates", 2)
+    found = child(section, "code")
+    if found is None or found.get("code") != code:
+        document.say("major", "ccda.sections.code", section, f"the section {title} has the code {code} of LOINC")
+    if is_null(section):
+        return
+    statements = [one for entry in children(section, "entry") for one in entry.iterchildren("*")]
+    if not any(carries(one, number) for one in statements for number in entries):
+        what = element or "clinical statement"
+        message = f"the section {title} (entries required) has at least one entry with an {what} of template {' or '.join(entries)}"
+        document.say("major", "ccda.entries.required", section, message, suggestion='Without information, write nullFlavor="NI" on the section')
+
+
+def _check_sections(document: Document, fired_on: set[Any]) -> None:
+    """What every section has: a code, a title and a narrative."""
+    for section in below(document.root, "section"):
+        if section in fired_on:
+            continue
+        document.report.fired("templates")
+        if child(section, "templateId") is None:
+            continue  # not one of C-CDA's; of others nothing is known
+        missing = [name for name in ("code", "title", "text") if child(section, name) is None]
+        for name in missing:
+            document.say("minor" if name == "title" else "major", f"ccda.sections.{name}", section, f"a section of C-CDA has {name}")
+
+
+def _check_entry(document: Document, carrier: Any, entry: Entry) -> None:
+    report = document.report
+    report.fired("templates", len(entry.children) + 1)
+    if carrier.tag != tag(entry.element):
+        document.say("major", "ccda.entries.element", carrier, f"the template {entry.title} belongs on {entry.element}")
+        return
+    for name in entry.children:
+        if child(carrier, name) is None:
+            document.say("major", f"ccda.entries.{name}", carrier, f"{entry.title} requires {name}")
+    status = child(carrier, "statusCode")
+    if entry.statuses and status is not None and not is_null(status):
+        code = status.get("code")
+        if code not in entry.statuses:
+            listed = ", ".join(sorted(entry.statuses))
+            document.say("major", "ccda.entries.status", status, f"{entry.title} has a status of {listed}", value=code)
+    if entry.holds and not is_null(carrier) and not any(carries(one, entry.holds) for held in carrier.iterchildren("*") for one in held.iterchildren("*")):
+        document.say("major", "ccda.entries.holds", carrier, f"{entry.title} holds at least one {ENTRIES[entry.holds].title} (template {entry.holds})")
+
+
+__all__ = ["check_cda", "check_templates"]

@@ -1,0 +1,159 @@
+"""Physical quantities: units by UCUM, values by what a living patient can have (specification, Priorities 8 and 9)."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from touchstone.scorers.clinical.checks.moments import Moment, read_compact
+from touchstone.scorers.clinical.checks.parameters import Sex, sex_of
+from touchstone.scorers.clinical.checks.plausibility import DIASTOLIC, SYSTOLIC, check_blood_pressure, check_reference_range, judge_value
+from touchstone.scorers.clinical.checks.scalars import number_of
+from touchstone.scorers.clinical.checks.ucum import NOT_INSTALLED, UCUM_SYSTEM, check_unit
+from touchstone.scorers.clinical.checks.units import reader_installed
+from touchstone.scorers.clinical.formats.ccda.document import Document
+from touchstone.scorers.clinical.formats.ccda.tree import below, child, children, is_null, kind, local
+
+_LOINC: Final = "2.16.840.1.113883.6.1"
+_DAYS_PER_YEAR: Final = 365.25
+_QUANTITIES: Final = frozenset({"doseQuantity", "rateQuantity", "maxDoseQuantity", "quantity", "low", "high", "width", "period", "center"})
+#: Elements between a quantity and the observation that it is of.
+_ABOVE_MAX: Final = 5
+
+
+def check_measures(document: Document) -> None:
+    """Every quantity, and every value of an observation."""
+    report = document.report
+    if not reader_installed():
+        document.skip("units", NOT_INSTALLED)
+    fine: dict[tuple[str, str | None], bool] = {}
+    for element in document.elements:
+        unit = element.get("unit")
+        if unit is not None:
+            report.fired("units")
+            loinc = _loinc_above(element)
+            if not fine.get((unit, loinc)):
+                found = check_unit(unit, f"{document.path(element)}/@unit", document.context, loinc=loinc, system=UCUM_SYSTEM)
+                fine[unit, loinc] = not found
+                document.take(found)
+        value = element.get("value")
+        if value is not None and (kind(element) == "PQ" or (unit is not None and local(element) in _QUANTITIES)) and not is_null(element):
+            report.fired("observations")
+            if number_of(value) is None:
+                document.say("major", "ccda.observations.number", element, "the value of a physical quantity is a number", value=value, at="value")
+    born, sex = _patient(document)
+    for observation in below(document.root, "observation"):
+        document.check_time()
+        _check_observation(document, observation, born, sex)
+    for organizer in below(document.root, "organizer"):
+        _check_pressures(document, organizer)
+
+
+def loinc_of(observation: Any) -> str | None:
+    """The LOINC code of an observation, from its code or a translation of it."""
+    code = child(observation, "code")
+    if code is None:
+        return None
+    for one in (code, *children(code, "translation")):
+        if one.get("codeSystem") == _LOINC and one.get("code"):
+            return str(one.get("code"))
+    return None
+
+
+def _loinc_above(element: Any) -> str | None:
+    """The LOINC code of the observation whose value an element is part of."""
+    above = element.getparent()
+    for _ in range(_ABOVE_MAX):
+        if above is None or local(above) not in {"value", "referenceRange", "observationRange", "observation"}:
+            return None
+        if local(above) == "observation":
+            return loinc_of(above) if local(element) in {"value", "low", "high"} else None
+        above = above.getparent()
+    return None
+
+
+def _patient(document: Document) -> tuple[Moment | None, Sex | None]:
+    patient = child(document.root, "recordTarget", "patientRole", "patient")
+    if patient is None:
+        return None, None
+    birth, gender = child(patient, "birthTime"), child(patient, "administrativeGenderCode")
+    born = read_compact(birth.get("value")) if birth is not None else None
+    return (born if isinstance(born, Moment) else None), (sex_of(gender.get("code")) if gender is not None else None)
+
+
+def _age_years(document: Document, observation: Any, born: Moment | None) -> float | None:
+    """The age at an observation; None where either is not known to the day."""
+    at = child(observation, "effectiveTime")
+    if at is None:
+        at = child(document.root, "effectiveTime")
+    written = None if at is None else at.get("value")
+    if at is not None and written is None:
+        low = child(at, "low")
+        written = None if low is None else low.get("value")
+    then = read_compact(written)
+    if born is None or not isinstance(then, Moment) or born.day is None or then.day is None:
+        return None
+    years = (then.bounds()[0] - born.bounds()[0]).days / _DAYS_PER_YEAR
+    return years if years >= 0 else None
+
+
+def _check_observation(document: Document, observation: Any, born: Moment | None, sex: Sex | None) -> None:
+    """The value of one observation that was made."""
+    if observation.get("moodCode") != "EVN" or observation.get("negationInd") == "true":
+        return
+    loinc = loinc_of(observation)
+    for value in children(observation, "value"):
+        if loinc is None or is_null(value) or kind(value) not in {"PQ", "IVL_PQ", "INT", "REAL"}:
+            continue
+        number, unit, comparator = _number(value)
+        if number is None:
+            continue
+        path = document.path(value)
+        age = _age_years(document, observation, born)
+        judged = judge_value(number, path, document.context, unit=unit, loinc=loinc, age_years=age, sex=sex, comparator=comparator)
+        if judged.judged:
+            document.report.fired("plausibility")
+        elif judged.reason:
+            document.skip("plausibility", judged.reason)
+        document.take(list(judged.findings))
+    for given in children(observation, "referenceRange"):
+        span = child(given, "observationRange", "value")
+        low, high = (None, None) if span is None else (child(span, "low"), child(span, "high"))
+        if low is not None and high is not None:
+            document.report.fired("observations")
+            ends = low.get("value"), high.get("value")
+            path = document.path(given)
+            document.take(check_reference_range(*ends, path, document.context, low_unit=low.get("unit"), high_unit=high.get("unit")))
+
+
+def _number(value: Any) -> tuple[str | None, str | None, str | None]:
+    """The number of a value, its unit, and a comparator where it is only a bound."""
+    if kind(value) != "IVL_PQ":
+        return value.get("value"), value.get("unit"), None
+    low, high = child(value, "low"), child(value, "high")
+    if low is not None and high is None:
+        return low.get("value"), low.get("unit"), ">="
+    if high is not None and low is None:
+        return high.get("value"), high.get("unit"), "<="
+    return None, None, None
+
+
+def _check_pressures(document: Document, organizer: Any) -> None:
+    """Systolic and diastolic pressure of one set of vital signs."""
+    pressures: dict[str, Any] = {}
+    for component in children(organizer, "component"):
+        observation = child(component, "observation")
+        value = None if observation is None else child(observation, "value")
+        if value is not None and kind(value) == "PQ" and (loinc := loinc_of(observation)) in {SYSTOLIC, DIASTOLIC}:
+            pressures.setdefault(str(loinc), value)
+    if len(pressures) == 2:
+        document.report.fired("plausibility")
+        above, under = pressures[SYSTOLIC], pressures[DIASTOLIC]
+        found = check_blood_pressure(
+            above.get("value"),
+            under.get("value"),
+            document.path(organizer),
+            document.context,
+            systolic_unit=above.get("unit"),
+            diastolic_unit=under.get("unit"),
+        )
+        document.take(found)

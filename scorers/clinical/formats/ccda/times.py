@@ -1,0 +1,90 @@
+"""Dates and times: form, precision, timezone, order, future (specification, Priority 6)."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from touchstone.schemas.result import Severity
+from touchstone.scorers.clinical.checks.datetimes import Zone, check_ccda, check_period
+from touchstone.scorers.clinical.checks.moments import Malformed, Moment, Precision, read_compact
+from touchstone.scorers.clinical.formats.ccda.document import Document
+from touchstone.scorers.clinical.formats.ccda.names import SDTC
+from touchstone.scorers.clinical.formats.ccda.tree import child, is_null, kind, local
+
+#: Elements that hold a time, or a period of them.
+_TIMES: Final = frozenset({"effectiveTime", "time", "birthTime", "deceasedTime", "expectedUseTime", "useablePeriod", "validTime"})
+_TYPES: Final = frozenset({"TS", "IVL_TS"})
+_ENDS: Final = ("low", "high", "center")
+#: Moods in which nothing has happened yet.
+_PLANNED: Final = frozenset({"INT", "RQO", "PRMS", "PRP", "GOL", "ARQ", "APT", "EVN.CRT", "OPT", "DEF"})
+#: Participations and periods that lie ahead as a rule: a prescription runs, an insurance holds, a visit ends.
+_AHEAD: Final = frozenset({"participant", "useablePeriod", "expectedUseTime", "validTime", "encompassingEncounter", "serviceEvent", "supply"})
+
+
+def check_times(document: Document) -> None:
+    """Every time of the document."""
+    report = document.report
+    for element in document.elements:
+        name = local(element)
+        if name in _TIMES or (name == "value" and kind(element) in _TYPES):
+            report.fired("datetimes")
+            _check_time(document, element, name)
+    _check_life(document)
+
+
+def _check_time(document: Document, element: Any, name: str) -> None:
+    parent = element.getparent()
+    owner = local(parent) if parent is not None else ""
+    of_document = parent is document.root and name == "effectiveTime"
+    is_birth = name == "birthTime"
+    # The whole document is placed in time by one moment, which SHALL have its offset where it is finer than a day; of events it is a SHOULD.
+    zone: Zone = "required" if of_document else "none" if is_birth else "recommended"
+    precision: Precision | None = "day" if of_document or (name == "time" and owner in {"author", "authenticator", "legalAuthenticator"}) else None
+    ahead = name in _AHEAD or owner in _AHEAD or _is_planned(element)
+    if not is_null(element) and element.get("value") is not None:
+        _one(document, element, zone, precision, None if ahead else "minor", is_birth=is_birth)
+    ends: dict[str, Moment | Malformed] = {}
+    for end in _ENDS:
+        for one in element.iterchildren(f"{{*}}{end}"):
+            value = one.get("value")
+            if value is None or is_null(one) or kind(element) in {"IVL_PQ", "PIVL_TS"}:
+                continue
+            # What is under way may end ahead.
+            _one(document, one, zone, precision, None if ahead or end == "high" else "minor", is_birth=is_birth)
+            ends.setdefault(end, read_compact(value))
+    if "low" in ends and "high" in ends:
+        document.take(check_period(ends["low"], ends["high"], document.path(element), document.context))
+
+
+def _one(document: Document, element: Any, zone: Zone, precision: Precision | None, future: Severity | None, *, is_birth: bool) -> None:
+    value = element.get("value")
+    known = read_compact(value)
+    # Most times are of a past year, whole and with an offset; paths cost.
+    if isinstance(known, Moment) and not is_birth and precision is None and known.year > 1900 and (not known.has_time or known.offset_min is not None):
+        now = document.context.now()
+        if known.year < now.year - 1:
+            return
+    path = f"{document.path(element)}/@value"
+    document.take(check_ccda(value, path, document.context, zone=zone, precision_min=precision, future=future))
+
+
+def _is_planned(element: Any) -> bool:
+    """Whether a time is of something that is planned, ordered or a goal."""
+    above = element.getparent()
+    while above is not None:
+        mood = above.get("moodCode")
+        if mood is not None:
+            return mood in _PLANNED
+        above = above.getparent()
+    return False
+
+
+def _check_life(document: Document) -> None:
+    """A death before the birth."""
+    for role in document.root.iterfind("{*}recordTarget/{*}patientRole/{*}patient"):
+        birth, death = child(role, "birthTime"), role.find(f"{{{SDTC}}}deceasedTime")
+        if birth is None or death is None:
+            continue
+        born, died = read_compact(birth.get("value")), read_compact(death.get("value"))
+        if isinstance(born, Moment) and isinstance(died, Moment) and born.certainly_after(died):
+            document.say("major", "datetimes.period-order", death, "The patient died before birth")
