@@ -170,11 +170,14 @@ def _described(error: ValidationError, origin: Mapping[Key, str], model: type[Ba
 
 
 def _from_file(name: str, path: str, read_file: Callable[[str], str]) -> str:
-    """The value that a file holds; the newline that editors add at its end is not part of it."""
+    """The value that a file holds; the newline that editors add at its end is not part of it. An empty file is one that nobody has written yet."""
     try:
-        return read_file(path).rstrip("\r\n")
+        text = read_file(path).rstrip("\r\n")
     except (OSError, ValueError) as error:
         raise ConfigError(f"{name}: the file it names cannot be read ({type(error).__name__})") from None
+    if not text.strip():
+        raise ConfigError(f"{name}: the file it names is empty; write the value into it, or unset the variable")
+    return text
 
 
 def _known_variables(name: str, known: Mapping[str, Key], prefix: str) -> str:

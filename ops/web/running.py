@@ -1,13 +1,17 @@
 """Composes the live service: reader, hub and application in one process."""
 
 import asyncio
+import difflib
+from collections.abc import Collection, Iterator
 from contextlib import suppress
+
+import structlog
 
 from touchstone.ops.web.app import make_app
 from touchstone.ops.web.server import WebServer
 from touchstone.ops.web.service import Service
-from touchstone.schemas.settings.house import Settings
-from touchstone.scorers.registry import usable_suites
+from touchstone.schemas.settings.house import ServeSettings, Settings
+from touchstone.scorers.registry import suite_entry_points, usable_suites
 from touchstone.streams.subscription.events import EventReader
 from touchstone.streams.subscription.hub import Hub
 from touchstone.streams.subscription.lag import SuiteLag
@@ -18,6 +22,18 @@ from touchstone.streams.telemetry.serve_counts import ServeCounts
 
 #: Streams are told that it is over, and given this long to pass it on.
 FAREWELL_S = 2.0
+
+
+def strangers(serve: ServeSettings, installed: Collection[str]) -> Iterator[str]:
+    """A line for each suite that a token names and that is not installed here: most likely a typing mistake, though it may run elsewhere.
+
+    What was written is not quoted: where somebody has put a token in the place of the suite, that would tell it.
+    """
+    for place, (_, suites) in enumerate(serve.grants(), 1):
+        for name in sorted((suites or frozenset()) - set(installed)):
+            near = difflib.get_close_matches(name, installed, n=1)
+            hint = f"did you mean {near[0]}?" if near else f"installed are {', '.join(sorted(installed)) or 'none'}"
+            yield f"serve.tokens: token {place} names a suite that is not installed here; {hint}"
 
 
 class Live:
@@ -36,6 +52,8 @@ class Live:
 
     async def start(self) -> str:
         """Answer requests; return the address. Raises `ConfigError` where the port cannot be had."""
+        for message in strangers(self.service.settings.serve, suite_entry_points()):
+            structlog.get_logger("touchstone.serve").warning("token_for_unknown_suite", message=message)
         address = self._server.listen()
         await self._server.start(make_app(self.service))
         return address

@@ -210,7 +210,9 @@ class ServeSettings(Section):
         """Refuse a token that a header cannot carry, or that can be guessed."""
         for place, secret in enumerate(value, 1):
             if not re.fullmatch(r"[A-Za-z0-9_.-]+(\+[A-Za-z0-9_.-]+)*:[!-~]{16,256}", secret.get_secret_value()):
-                raise ValueError(f"token {place}: write all:TOKEN or suite+suite:TOKEN, with a token of 16 to 256 ASCII characters without blanks")
+                raise ValueError(
+                    f"token {place}: write all:TOKEN or suite+suite:TOKEN, several separated by commas, each token of 16 to 256 ASCII characters without blanks"
+                )
         tokens = [secret.get_secret_value().partition(":")[2] for secret in value]
         if len(set(tokens)) < len(tokens):
             raise ValueError("two entries have the same token; give each its own")

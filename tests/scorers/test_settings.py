@@ -82,6 +82,13 @@ def test_an_empty_variable_counts_as_not_set() -> None:
     assert resolve({"MINE_SIZES": " ", "MINE_ENGINE_DEVICE": "", "MINE_ENGINE_KEY_FILE": ""}, None) == Mine()
 
 
+@pytest.mark.parametrize("text", ["", "\n", " \n"])
+def test_an_empty_file_is_no_value(tmp_path: Path, text: str) -> None:
+    (tmp_path / "key").write_text(text)
+    with pytest.raises(ConfigError, match=r"^MINE_ENGINE_KEY_FILE: the file it names is empty; write the value into it, or unset the variable$"):
+        resolve({"MINE_ENGINE_KEY_FILE": str(tmp_path / "key")}, None)
+
+
 def test_a_value_may_stand_in_a_file(tmp_path: Path) -> None:
     (tmp_path / "key").write_text(SECRET + "\n")
     key = resolve({"MINE_ENGINE_KEY": "", "MINE_ENGINE_KEY_FILE": str(tmp_path / "key")}, None).engine.key
