@@ -8,7 +8,7 @@ import typer
 
 from touchstone.ops.cli import app
 from touchstone.ops.cli.common.groups import Group
-from touchstone.ops.cli.common.options import FORMAT_HELP, AgainstOption, Format, MaxDropOption
+from touchstone.ops.cli.common.options import FORMAT_HELP, AgainstOption, FailOnOption, Format, MaxDropOption
 from touchstone.ops.cli.common.shared import fail, one_line, one_line_errors
 
 if TYPE_CHECKING:
@@ -181,6 +181,7 @@ def validate(
     profile: ProfileOption = None,
     package: PackageOption = None,
     min_pass_rate: MinPassRateOption = None,
+    fail_on: FailOnOption = None,
     against: AgainstOption = None,
     max_drop: MaxDropOption = None,
     config: ClinicalConfigOption = None,
@@ -207,7 +208,7 @@ def validate(
         earlier = earlier_report(SUITE, against, max_drop)
         report, _ = run_files(Run(SUITE, settings, jobs), lambda: find_sources(paths, any_file=True, missing_is_error=False), "files validated")
         comparison = compared(SUITE, report, earlier)
-        verdict = judged(SUITE, report, Gate(min_pass_rate), comparison, max_drop)
+        verdict = judged(SUITE, report, Gate(min_pass_rate, fail_on=fail_on.value if fail_on else None), comparison, max_drop)
         write_in(SUITE, report, [(format.value, output)], verdict, verbose=verbose, comparison=comparison)
     _complain(report)
     end_with(SUITE, verdict)

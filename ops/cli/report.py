@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from touchstone.ops.cli import app
-from touchstone.ops.cli.common.options import FORMAT_HELP, AgainstBatchOption, Format, MaxDropOption
+from touchstone.ops.cli.common.options import FORMAT_HELP, AgainstBatchOption, FailOnOption, Format, MaxDropOption
 from touchstone.ops.cli.common.shared import ConfigOption, one_line, one_line_errors, settings_from
 from touchstone.ops.cli.common.stored import StoreOption, store_errors
 
@@ -32,6 +32,7 @@ def report(
     min_pass_rate: Annotated[float | None, typer.Option(min=0.0, max=1.0, help="Gate: exit 0 if this share (0-1) passes, else 1.", show_default=False)] = None,
     suite_version: Annotated[str | None, typer.Option(help="Results of this suite version. Default: the newest.", show_default=False)] = None,
     config_digest: Annotated[str | None, typer.Option(help="Results of this configuration. Default: the newest.", show_default=False)] = None,
+    fail_on: FailOnOption = None,
     against: AgainstBatchOption = None,
     max_drop: MaxDropOption = None,
     config: ConfigOption = None,
@@ -63,7 +64,7 @@ def report(
                     built: Any = loaded.report(entries, facts)
                     comparison = compared(loaded, built, _earlier(opened, loaded, chosen, against, max_drop))
                     trend = trend_of(opened, loaded, chosen)
-                verdict = judged(loaded, built, Gate(min_pass_rate), comparison, max_drop)
+                verdict = judged(loaded, built, Gate(min_pass_rate, fail_on=fail_on.value if fail_on else None), comparison, max_drop)
                 write_in(loaded, built, [(format.value, output)], verdict, verbose=verbose, comparison=comparison, trend=trend)
         finally:
             opened.close()

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from touchstone.ops.cli import app
-from touchstone.ops.cli.common.options import FORMAT_HELP, AgainstOption, Format, MaxDropOption
+from touchstone.ops.cli.common.options import FORMAT_HELP, AgainstOption, FailOnOption, Format, MaxDropOption
 from touchstone.ops.cli.common.shared import one_line_errors
 
 OutputOption = Annotated[Path | None, typer.Option("--output", "-o", help="File for the report. Default: standard output.", show_default=False)]
@@ -30,6 +30,7 @@ def score(
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Console: list every finding of every case.")] = False,
     concern: Annotated[str | None, typer.Option("--concern", help="Score only the cases of this concern.", show_default=False)] = None,
     batch: Annotated[str, typer.Option("--batch", help="Score only these batches: a name, or a pattern such as 'I25_batch_*' (quote it).")] = "*",
+    fail_on: FailOnOption = None,
     against: AgainstOption = None,
     max_drop: MaxDropOption = None,
     config: SuiteConfigOption = None,
@@ -75,7 +76,7 @@ def score(
                 f"no case to score: the files hold none{' of that concern and batch; check --concern and --batch' if chosen else '; check the paths'}"
             )
         comparison = compared(loaded, report, earlier)
-        verdict = judged(loaded, report, Gate(min_pass_rate, allow_unscored=allow_unscored), comparison, max_drop)
+        verdict = judged(loaded, report, Gate(min_pass_rate, allow_unscored=allow_unscored, fail_on=fail_on.value if fail_on else None), comparison, max_drop)
         write_in(loaded, report, [(format.value, output)], verdict, verbose=verbose, comparison=comparison)
     tell_problems(run)
     end_with(loaded, verdict)

@@ -5,7 +5,8 @@ from typing import Final
 
 from touchstone.schemas.reports.evaluation import EvaluatedCase, EvaluationReport
 from touchstone.schemas.result import Finding, Label
-from touchstone.scorers.reporting.findings import BOLD, GREEN, RED, YELLOW, gravest_first, lines_by_severity, painted
+from touchstone.scorers.reporting.findings import BOLD, GREEN, RED, YELLOW, painted
+from touchstone.scorers.reporting.folding import chosen, count_of, folded, lines_by_severity
 from touchstone.scorers.reporting.view import LayoutOptions
 from touchstone.scorers.reporting.words import counted, of_scored, percent, score_text, visible
 
@@ -113,11 +114,11 @@ class _Console:
 
     def _findings(self, findings: Sequence[Finding]) -> Iterator[str]:
         """By severity; without `verbose` the most severe ones."""
-        told = gravest_first(findings, with_info=self._verbose)
-        shown = told if self._verbose else told[:FINDINGS_SHOWN_MAX]
+        told = folded(findings, with_info=self._verbose)
+        shown = told if self._verbose else chosen(told, FINDINGS_SHOWN_MAX)
         if shown:
             yield from ("", "Findings:", *lines_by_severity(shown, self._paint))
-        if rest := len(told) - len(shown):
+        if rest := count_of(told) - count_of(shown):
             yield f"  and {rest} more; --verbose and the JSON report show them"
 
     def _conformance(self, case: EvaluatedCase) -> Iterator[str]:

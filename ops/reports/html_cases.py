@@ -7,8 +7,8 @@ from typing import Final
 
 from touchstone.ops.reports.html_words import shown
 from touchstone.ops.reports.listing import cells_of, columns_of, grave, needs_attention
-from touchstone.schemas.result import Finding
 from touchstone.scorers.reporting.findings import SEVERITIES
+from touchstone.scorers.reporting.folding import Folded, counts_of, folded_case
 from touchstone.scorers.reporting.view import CaseView, View
 from touchstone.scorers.reporting.words import counted
 
@@ -33,12 +33,13 @@ _SEVERITY_TONES: Final = {"critical": "fail", "major": "review", "minor": "other
 
 @dataclass(slots=True)
 class Code:
-    """A code: how many cases have it, its gravest severity, and the first places.
+    """A code: how many cases have it and how often, its gravest severity, and the first places.
 
     A place: the case's number among all and among those that did not pass (None where it did), its name, and the finding's path and message.
     """
 
     cases: int = 0
+    findings: int = 0
     rank: int = len(SEVERITIES) - 1
     places: list[tuple[int, int | None, str, str, str]] = field(default_factory=list)
 
@@ -71,6 +72,7 @@ def survey(view: View, only: frozenset[str]) -> Survey:
         found.wanted += 1
         found.striking += needs_attention(case)
         met: set[str] = set()
+        counts = counts_of(case)
         for finding in grave(case):
             if finding.code not in found.codes and len(found.codes) >= _CODES_COUNTED_MAX:
                 found.other_codes = True
@@ -80,6 +82,7 @@ def survey(view: View, only: frozenset[str]) -> Survey:
             if finding.code not in met:
                 met.add(finding.code)
                 code.cases += 1
+                code.findings += sum(times for severity, times in counts[finding.code].items() if severity != "info")
             if len(code.places) < PLACES_MAX and places < _PLACES_ALL_MAX:
                 code.places.append((number, among_striking, case.name, finding.path, finding.message))
                 places += 1
@@ -106,8 +109,9 @@ def code_groups(view: View, found: Survey) -> Iterator[str]:
 def _code(view: View, found: Survey, name: str, code: Code) -> Iterator[str]:
     """One code, and the places where it was found."""
     severity = SEVERITIES[code.rank]
+    often = f", {code.findings:,} times" if code.findings > code.cases else ""
     chip = f'<span class="chip tone-{_SEVERITY_TONES[severity]}">{severity}</span>'
-    yield f'<details><summary><span class="code">{shown(name)}</span>{chip}<b>{counted(code.cases, shown(view.noun))}</b></summary>\n<ul class="list">\n'
+    yield f'<details><summary><span class="code">{shown(name)}</span>{chip}<b>{counted(code.cases, shown(view.noun))}{often}</b></summary>\n<ul class="list">\n'
     for number, among_striking, case, path, message in code.places:
         row = number if found.wanted <= CASES_MAX else among_striking
         link = f'<a href="#case-{row}">{shown(case)}</a>' if row is not None and row < CASES_MAX else shown(case)
@@ -126,9 +130,9 @@ def case_rows(view: View, only: frozenset[str], found: Survey) -> Iterator[str]:
         listed = chain((case for case in listed if needs_attention(case)), (case for case in _listed(view, only) if not needs_attention(case)))
     left = FINDINGS_ALL_MAX
     for number, case in zip(range(CASES_MAX), listed, strict=False):
-        findings = grave(case)[: min(FINDINGS_MAX, left)]
-        left -= len(findings)
-        yield _case(view, case, number, findings)
+        lines, rest = folded_case(case, min(FINDINGS_MAX, left))
+        left -= len(lines)
+        yield _case(view, case, number, lines, rest)
 
 
 def _listed(view: View, only: frozenset[str]) -> Iterator[CaseView]:
@@ -136,10 +140,10 @@ def _listed(view: View, only: frozenset[str]) -> Iterator[CaseView]:
     return (case for case in view.cases if (case.status in only if only else case.status != "passed_over"))
 
 
-def _case(view: View, case: CaseView, number: int, findings: list[Finding]) -> str:
+def _case(view: View, case: CaseView, number: int, findings: list[Folded], rest: int) -> str:
     """One case."""
     label = case.status.replace("_", " ") if case.status in {"error", "passed_over"} else case.label
-    more = _more(view, case, findings)
+    more = _more(view, case, findings, rest)
     cells = []
     is_labelled = False
     for place, cell in enumerate(cells_of(view, case)):
@@ -157,17 +161,18 @@ def _case(view: View, case: CaseView, number: int, findings: list[Finding]) -> s
     return f"{head}{unfolded}</tbody>\n"
 
 
-def _more(view: View, case: CaseView, findings: list[Finding]) -> str:
-    """The details that unfold under a row; empty where there are none."""
+def _more(view: View, case: CaseView, findings: list[Folded], rest: int) -> str:
+    """The details that unfold under a row; empty where there are none. `rest`: findings that are not shown."""
     lines = [f"<li>{shown(line)}</li>" for line in case.details[:FINDINGS_MAX]]
-    for finding in findings:
+    for one in findings:
+        finding = one.finding
         chip = f'<span class="chip tone-{_SEVERITY_TONES[finding.severity]}">{finding.severity}</span>'
-        place = f' <span class="code">{shown(finding.path)}</span>' if finding.path else ""
+        place = f' <span class="code">{shown(one.where)}</span>' if one.places else ""
         hint = f" <em>{shown(finding.suggestion)}</em>" if finding.suggestion else ""
-        lines.append(f'<li>{chip} <span class="code">{shown(finding.code)}</span>{place} {shown(finding.message)}{hint}</li>')
+        lines.append(f'<li>{chip} <span class="code">{shown(finding.code)}</span>{place} {shown(one.what)}{hint}</li>')
     if not lines:
         return ""
-    if rest := len(grave(case)) + case.findings_dropped - len(findings):
+    if rest:
         lines.append(f"<li>and {rest:,} more; all are in the JSON report</li>")
     group = f"<p>{shown(case.group)}</p>" if case.group and case.group not in cells_of(view, case) else ""
     return f'{group}<ul class="list">{"".join(lines)}</ul>'

@@ -6,6 +6,7 @@ from typing import Final, Generic, TypeVar
 
 from touchstone.schemas.result import Finding
 from touchstone.scorers.reporting.findings import gravest_first
+from touchstone.scorers.reporting.folding import folded_case
 from touchstone.scorers.reporting.view import CaseView, Figure, View
 from touchstone.scorers.reporting.words import counted, number_span, percent, percent_span, visible
 
@@ -36,19 +37,13 @@ def grave(case: CaseView) -> list[Finding]:
     return gravest_first(case.findings)
 
 
-def told(finding: Finding) -> str:
-    """Where, what, and what to do, in one line without control characters."""
-    place = f"{visible(finding.path)}: " if finding.path else ""
-    hint = f" ({visible(finding.suggestion)})" if finding.suggestion else ""
-    return f"{place}{visible(finding.message) or visible(finding.code)}{hint}"
-
-
 def finding_lines(case: CaseView, most: int, *, with_info: bool = False) -> Iterator[str]:
-    """A line for each of the gravest findings, and one for the rest."""
-    findings = gravest_first(case.findings, with_info=with_info)
-    for finding in findings[:most]:
-        yield f"[{finding.severity}] {told(finding)}"
-    if rest := len(findings) + case.findings_dropped - len(findings[:most]):
+    """A line for each of the gravest findings, equal ones as one, and one for the rest."""
+    lines, rest = folded_case(case, most, with_info=with_info)
+    for one in lines:
+        hint = f" ({visible(one.finding.suggestion)})" if one.finding.suggestion else ""
+        yield f"[{one.finding.severity}] {one.line}{hint}"
+    if rest:
         yield f"and {rest} more"
 
 

@@ -6,7 +6,7 @@ from typing import Final
 
 from touchstone.ops.reports.changes import comparison_tables, headline, remarks, trend_table
 from touchstone.ops.reports.listing import cells_of, choose, columns_of, grave, needs_attention, not_read, origin, passed_over, rate_of, span_of
-from touchstone.schemas.result import Finding
+from touchstone.scorers.reporting.folding import folded_case
 from touchstone.scorers.reporting.view import CaseView, LayoutOptions, View
 from touchstone.scorers.reporting.words import counted, visible
 
@@ -95,9 +95,9 @@ def _cases(view: View, options: LayoutOptions) -> Iterator[str]:
 
     def row(case: CaseView) -> Sequence[str]:
         nonlocal more
-        if needs_attention(case) and (found := grave(case)):
+        if needs_attention(case) and grave(case):
             if len(details) < CASES_DETAILED_MAX:
-                details.append(_details(case, found))
+                details.append(_details(case))
             else:
                 more += 1
         return cells_of(view, case)
@@ -114,14 +114,15 @@ def _cases(view: View, options: LayoutOptions) -> Iterator[str]:
     yield from _section(f"Passed over: {total}", ("What", "Why"), rows)
 
 
-def _details(case: CaseView, found: Sequence[Finding]) -> str:
-    """The findings of one case, the gravest first."""
+def _details(case: CaseView) -> str:
+    """The findings of one case, the gravest first, equal ones as one."""
     lines = ["", f"### {escaped(case.name)}", ""]
-    for finding in found[:FINDINGS_MAX]:
-        place = f" {escaped(finding.path)}:" if finding.path else ""
-        hint = f" *{escaped(finding.suggestion)}*" if finding.suggestion else ""
-        lines.append(f"- **{finding.severity}**{place} {escaped(finding.message or finding.code)}{hint}")
-    if rest := len(found) + case.findings_dropped - len(found[:FINDINGS_MAX]):
+    told, rest = folded_case(case, FINDINGS_MAX)
+    for one in told:
+        place = f" {escaped(one.where)}:" if one.places else ""
+        hint = f" *{escaped(one.finding.suggestion)}*" if one.finding.suggestion else ""
+        lines.append(f"- **{one.finding.severity}**{place} {escaped(one.what)}{hint}")
+    if rest:
         lines.append(f"- and {rest} more")
     return "\n".join(lines) + "\n"
 

@@ -10,7 +10,7 @@ from touchstone.schemas.base import Outbound
 from touchstone.schemas.reports.changes import Comparison, Trend
 from touchstone.schemas.reports.fields import Count, Ratio
 from touchstone.schemas.reports.intervals import Interval, Intervals
-from touchstone.schemas.result import Finding, Label, Problem, ScoreResult
+from touchstone.schemas.result import Finding, Label, Problem, ScoreResult, Severity
 
 #: A moment that is written as it is, in UTC.
 Moment = Annotated[str, WithJsonSchema({"type": "string", "format": "date-time"})]
@@ -131,7 +131,10 @@ class TableDocument(Outbound):
 
 
 class CaseDocument(Outbound):
-    """One case as it is shown. `ids`: by which reports recognise it, the lasting one first. `values`: component → number."""
+    """One case as it is shown. `ids`: by which reports recognise it, the lasting one first. `values`: component → number.
+
+    `valid`: whether it keeps every rule of its standard, null where there is none. `finding_counts`: code → severity → findings, those that are not told too.
+    """
 
     name: str
     label: Label
@@ -147,6 +150,8 @@ class CaseDocument(Outbound):
     ids: tuple[str, ...] = ()
     values: dict[str, FiniteFloat] = Field(default_factory=dict)
     codes: tuple[str, ...] = ()
+    valid: bool | None = None
+    finding_counts: dict[str, dict[Severity, Count]] = Field(default_factory=dict)
 
 
 class ViewDocument(Outbound):

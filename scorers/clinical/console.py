@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from touchstone.schemas.reports.clinical import ClinicalEntry, ClinicalSummary, JudgedFile
 from touchstone.schemas.result import Finding, Label
 from touchstone.schemas.trace import CLINICAL_FORMATS
-from touchstone.scorers.clinical.words import DIMENSIONS, FORMAT_NAMES, format_text, reason_text
+from touchstone.scorers.clinical.words import DIMENSIONS, FORMAT_NAMES, format_text, reason_text, validity_text
 from touchstone.scorers.reporting.findings import (
     BOLD,
     DIM,
@@ -15,14 +15,13 @@ from touchstone.scorers.reporting.findings import (
     RED,
     SEVERITY_COLOURS,
     YELLOW,
-    gravest_first,
-    lines_by_severity,
     painted,
     place_and_message,
 )
+from touchstone.scorers.reporting.folding import chosen, count_of, folded, lines_by_severity
 from touchstone.scorers.reporting.intervals import wilson
-from touchstone.scorers.reporting.view import LayoutOptions
-from touchstone.scorers.reporting.words import number_span, of_scored, percent, percent_span, score_text, visible
+from touchstone.scorers.reporting.view import LayoutOptions, Table
+from touchstone.scorers.reporting.words import counted, number_span, of_scored, percent, percent_span, score_text, visible
 
 if TYPE_CHECKING:
     from touchstone.scorers.clinical.reporting import ClinicalReport
@@ -30,6 +29,10 @@ if TYPE_CHECKING:
 RULE_CELLS: Final = 60
 #: Findings of one file that are shown without --verbose.
 FINDINGS_SHOWN_MAX: Final = 20
+#: Files that pass and are shown one by one; more of them are one line.
+PASSED_SHOWN_MAX: Final = 10
+#: Codes of all files that are listed.
+CODES_SHOWN_MAX: Final = 20
 _MARKS: Final[dict[Label, str]] = {"Pass": "✓", "Warn": "!", "Review": "!", "Fail": "✗", "unscored": "-"}
 #: Unavailable profiles (claimed or asked for) that are named without --verbose.
 _PROFILES_SHOWN_MAX: Final = 5
@@ -40,10 +43,17 @@ _LABEL_COLOURS: Final[dict[Label, str]] = {"Pass": GREEN, "Warn": YELLOW, "Revie
 
 
 def console_pieces(report: "ClinicalReport", options: LayoutOptions) -> Iterator[str]:
-    """A block per file, and the summary."""
+    """A block per file, and the summary. Many files that pass are one line: those that did not are what people look for."""
     console = _Console(options)
+    passed = report.summary.passed
+    fold = passed > PASSED_SHOWN_MAX and not options.verbose
     for judged in report.files:
-        yield console.block(judged)
+        if not (fold and judged.outcome == "validated" and judged.entry.label == "Pass"):
+            yield console.block(judged)
+    if fold:
+        yield console.passed(counted(passed, report.noun))
+    if report.summary.total > 1:
+        yield console.codes(report.codes(CODES_SHOWN_MAX))
     yield console.end(report.summary)
 
 
@@ -64,6 +74,19 @@ class _Console:
             return self._joined([*lines, f"  {visible(reason_text(entry))}", "", ""])
         lines += self._scores(entry)
         lines += self._details(entry) if self._verbose else self._findings(entry)
+        return self._joined([*lines, "", ""])
+
+    def passed(self, files: str) -> str:
+        """One line for all files that pass."""
+        return f"{self._paint('✓ PASS', GREEN)}  {self._paint(files, BOLD)}; --verbose lists each\n\n"
+
+    def codes(self, table: Table | None) -> str:
+        """How many findings there are of each code in all files."""
+        if table is None:
+            return ""
+        lines = ["Findings by code, and in how many files:"]
+        for severity, code, findings, files in table.rows:
+            lines.append(f"  {findings:>7} {severity:<8} {code}{f' ({files})' if files else ''}")
         return self._joined([*lines, "", ""])
 
     def end(self, summary: ClinicalSummary) -> str:
@@ -101,6 +124,8 @@ class _Console:
 
     def _scores(self, entry: ClinicalEntry) -> Iterator[str]:
         overall = entry.scores.get("overall")
+        if entry.valid is not None or entry.findings:
+            yield self._paint(validity_text(entry), YELLOW if entry.valid is False else "")
         yield f"Overall: {score_text(overall)}{' (not validated)' if overall is None else ''}"
         for name, heading in DIMENSIONS:
             if name in entry.scores:
@@ -108,18 +133,16 @@ class _Console:
         for form in CLINICAL_FORMATS:
             if (score := entry.scores.get(f"{form}_overall")) is not None:
                 yield f"  {FORMAT_NAMES[form]}: {score_text(score)}"
-        if entry.valid is False:
-            yield self._paint("  Valid: no, a rule of the standard is broken", YELLOW)
         if self._verbose and entry.components_missing:
             yield f"  Without: {', '.join(entry.components_missing)}"
 
     def _findings(self, entry: ClinicalEntry) -> Iterator[str]:
-        """Findings by severity; the most severe ones only."""
-        grave = gravest_first(entry.findings)
-        shown = grave[:FINDINGS_SHOWN_MAX]
+        """Findings by severity, equal ones as one; the most severe ones only, and at least one of each code."""
+        lines = folded(entry.findings, entry.finding_counts)
+        shown = chosen(lines, FINDINGS_SHOWN_MAX)
         if shown:
             yield from ("", "Findings:", *lines_by_severity(shown, self._paint))
-        if rest := len(grave) + entry.findings_dropped - len(shown):
+        if rest := count_of(lines) - count_of(shown) + (0 if entry.finding_counts else entry.findings_dropped):
             yield f"  and {rest} more; --verbose and the JSON report show them, up to the bound of one file"
         # A gate must show a profile that could not be checked.
         profiles = [skipped for skipped in entry.not_checked if skipped.check.startswith("profile ")]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
@@ -132,20 +132,3 @@ class Report:
         skipped = NotChecked(check=check, reason=reason)
         if skipped not in self.not_checked:
             self.not_checked.append(skipped)
-
-
-def bounded(findings: Sequence[Finding], most: int) -> list[Finding]:
-    """The gravest `most` of some findings in their order, at least one of each code where that many codes fit."""
-    if len(findings) <= most:
-        return list(findings)
-    ranks = {"critical": 0, "major": 1, "minor": 2, "info": 3}
-    ordered = sorted(range(len(findings)), key=lambda place: ranks[findings[place].severity])
-    first: dict[str, int] = {}
-    for place in ordered:
-        first.setdefault(findings[place].code, place)
-    chosen = set(list(first.values())[:most])
-    for place in ordered:
-        if len(chosen) == most:
-            break
-        chosen.add(place)
-    return [findings[place] for place in sorted(chosen)]

@@ -14,7 +14,7 @@ from touchstone.schemas.result import ScoreResult, SourceRef
 from touchstone.scorers.clinical.console import console_pieces
 from touchstone.scorers.clinical.entries import Entry, judged_files
 from touchstone.scorers.clinical.settings import ClinicalSettings
-from touchstone.scorers.clinical.words import counts_text, format_text, reason_text, scores_text
+from touchstone.scorers.clinical.words import counts_of_entry, counts_text, format_text, reason_text, scores_text
 from touchstone.scorers.reporting import (
     EXIT_ERROR,
     EXIT_FAIL,
@@ -31,6 +31,7 @@ from touchstone.scorers.reporting import (
     LayoutOptions,
     Rate,
     RunFacts,
+    Table,
     Verdict,
     View,
     counted,
@@ -38,12 +39,15 @@ from touchstone.scorers.reporting import (
     mean_intervals,
     percent,
 )
+from touchstone.scorers.reporting.folding import CodeCounts
 from touchstone.scorers.reporting.report import Tally
 from touchstone.scorers.reporting.words import score_text
 
 COLUMNS = (Column("overall", "Overall", places=1), Column("format", "Format", places=1), Column("terminology", "Terminology", places=1))
 #: Files that count and were not validated, as far as the report names them one by one.
 NOT_VALIDATED_MAX: Final = 20
+#: Codes that the table of findings has.
+CODES_MAX: Final = 50
 _BINS: Final = 20
 _SCORE_MAX: Final = 100.0
 _STATUS: Mapping[str, Any] = {"Pass": "pass", "Warn": "review", "Review": "review", "Fail": "fail", "unscored": "review"}
@@ -71,6 +75,11 @@ class ClinicalReport:
     batch_id: str
     entries: Iterable[Entry]
     mean_intervals: Mapping[str, Interval] = field(default_factory=dict)
+    code_counts: CodeCounts = field(default_factory=CodeCounts)
+
+    def codes(self, most: int) -> Table | None:
+        """How many findings there are of each code, and in how many files; None without any."""
+        return self.code_counts.table(self.noun, most)
 
     @property
     def files(self) -> Iterator[JudgedFile]:
@@ -97,6 +106,7 @@ def report(entries: Iterable[Entry], facts: RunFacts) -> ClinicalReport:
         batch_id=_only(tally.batches, facts.asked.get("batch_id")),
         entries=entries,
         mean_intervals=tally.mean_intervals(facts.suite.metrics),
+        code_counts=tally.codes,
     )
 
 
@@ -126,6 +136,7 @@ class FileCounts:
         self.from_topic = False
         self.not_validated: list[str] = []
         self.not_validated_more = 0
+        self.codes = CodeCounts()
 
     def watched(self, entries: Iterable[Entry], facts: RunFacts) -> Iterator[Entry]:
         """The same entries, each counted as it goes by."""
@@ -152,6 +163,7 @@ class FileCounts:
             self._outcomes[judged.outcome] += 1
             self._complain(judged)
         self._invalid += entry.valid is False
+        self.codes.add(counts_of_entry(entry))
         if (overall := entry.scores.get("overall")) is not None:
             self._overall.append(overall)
         for name in ("overall", "format", "terminology"):
@@ -262,6 +274,7 @@ def view(report: ClinicalReport) -> View:
     counts += f", {summary.unvalidated} not validated" if summary.unvalidated else ""
     counts += f", {summary.problems} not read" if summary.problems else ""
     counts += f", {summary.invalid} not valid by the standard" if summary.invalid else ""
+    codes = report.codes(CODES_MAX)
     labels = {"Pass": summary.passed, "Warn": summary.warned, "Fail": summary.failed, "unscored": summary.unvalidated + summary.problems}
     return View(
         title="Clinical validation",
@@ -278,9 +291,10 @@ def view(report: ClinicalReport) -> View:
             Figure(column.heading, score_text(report.means.get(column.value)), interval=report.mean_intervals.get(column.value), places=column.places)
             for column in COLUMNS
         ),
+        tables=() if codes is None else (codes,),
         distributions=report.distributions,
-        case_columns=(report.noun.capitalize(), "Type", "Label", "Valid", "Overall", "Format", "Terminology", "Findings"),
-        numeric_columns=frozenset({4, 5, 6}),
+        case_columns=(report.noun.capitalize(), "Type", "Label", "Valid", "Findings", "Overall", "Format", "Terminology"),
+        numeric_columns=frozenset({5, 6, 7}),
         cases=_Cases(report),
     )
 
@@ -308,13 +322,15 @@ def _case(judged: JudgedFile) -> CaseView:
         status=outcomes.get(judged.outcome, _STATUS[entry.label]),
         group=format_text(entry),
         class_name=f"clinical.{entry.format or 'unrecognised'}",
-        cells=(entry.file, format_text(entry), entry.label, valid, *scores, why),
+        cells=(entry.file, format_text(entry), entry.label, valid, why, *scores),
         summary=scores_text(entry),
         why=why,
         ids=(entry.file,),
         values=entry.scores,
         findings=entry.findings,
         findings_dropped=entry.findings_dropped,
+        valid=entry.valid,
+        finding_counts=counts_of_entry(entry),
         duration_s=judged.duration_s,
     )
 

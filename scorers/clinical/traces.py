@@ -12,8 +12,8 @@ from touchstone.schemas.trace import CLINICAL_FORMATS, ClinicalFormat, Productio
 from touchstone.scorers.clinical.checks.scores import Dimension, has_critical, label_of, overall_score
 from touchstone.scorers.clinical.documents import DocumentValidator, Validated, as_bytes, sniff
 from touchstone.scorers.clinical.entries import FINDING_COUNTS, by_code, finding_at, in_order
-from touchstone.scorers.clinical.report import bounded
 from touchstone.scorers.clinical.settings import ClinicalSettings, Limits
+from touchstone.scorers.reporting.findings import bounded
 
 _GRAVEST_FIRST: Final = {"critical": 0, "major": 1, "minor": 2, "info": 3}
 #: A trace may hold a thousand documents, and its result must fit one event: these bound the findings, documents and rules in it.
@@ -119,7 +119,7 @@ def worst(*labels: Label) -> Label:
 def _label_max(validated: Sequence[Validated]) -> Label:
     """The best label that the documents allow: one that could not be read fails its trace, and one that is not valid keeps it from passing."""
     # A document without a score is not in the mean, and neither are verdicts.
-    labels: set[Label] = {one.scores.label for one in validated if one.scores.overall is None and one.format != "ccda"}
+    labels: set[Label] = {one.scores.label for one in validated if one.scores.overall is None}
     if not all(one.readable for one in validated):
         labels.add("Fail")
     if any(one.valid is False or has_critical(one.report) for one in validated):
@@ -132,8 +132,12 @@ def _findings(every: Iterable[tuple[str, Validated]], limits: Limits) -> tuple[F
     told: list[Finding] = []
     for place, one in every:
         gravest_first = sorted(one.report.findings, key=lambda finding: _GRAVEST_FIRST[finding.severity])
-        told += [finding_at(finding, f"{place}/{finding.path}".removesuffix("/")) for finding in bounded(gravest_first, limits.findings_max)]
-    return tuple(bounded(told, FINDINGS_MAX))
+        told += [finding_at(finding, f"{place}/{finding.path}".removesuffix("/")) for finding in bounded(gravest_first, limits.findings_max, _itself)]
+    return tuple(bounded(told, FINDINGS_MAX, _itself))
+
+
+def _itself(finding: Finding) -> Finding:
+    return finding
 
 
 def _counts(validated: Iterable[Validated]) -> dict[str, dict[Severity, int]]:

@@ -1,12 +1,11 @@
 """Words and numbers of clinical reports, for every format that people read."""
 
-from collections import Counter
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
 from touchstone.schemas.reports.clinical import ClinicalEntry, FileFormat
-from touchstone.scorers.reporting.findings import SEVERITIES
+from touchstone.scorers.reporting.folding import Counts, counts_by_code, severities_text
 from touchstone.scorers.reporting.words import score_text
 
 FORMAT_NAMES: Final[Mapping[FileFormat, str]] = MappingProxyType({"fhir": "FHIR R4", "hl7v2": "HL7 v2", "ccda": "C-CDA", "trace": "trace"})
@@ -20,9 +19,19 @@ def format_text(entry: ClinicalEntry) -> str:
 
 
 def counts_text(entry: ClinicalEntry) -> str:
-    """`1 critical, 2 major`; info findings are not counted."""
-    counts = Counter(finding.severity for finding in entry.findings)
-    return ", ".join(f"{counts[severity]} {severity}" for severity in SEVERITIES if severity != "info" and counts[severity])
+    """`1 critical, 2 major`, those beyond the bound too; info findings are not counted."""
+    return severities_text(counts_of_entry(entry))
+
+
+def counts_of_entry(entry: ClinicalEntry) -> Counts:
+    """Code → severity → findings; of an entry that was written before it had them, those that it lists."""
+    return entry.finding_counts or counts_by_code(entry.findings)
+
+
+def validity_text(entry: ClinicalEntry) -> str:
+    """`Valid: no; 1 critical, 2 major`: what stands before the score, which a few faults among many values hardly move."""
+    valid = {True: "yes", False: "no, a rule of the standard is broken", None: "not checked"}[entry.valid]
+    return f"Valid: {valid}; {counts_text(entry) or 'no findings'}"
 
 
 def scores_text(entry: ClinicalEntry) -> str:

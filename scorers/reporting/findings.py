@@ -1,11 +1,12 @@
 """Findings as consoles list them: by severity, each with where it is, what it is, and what to do."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Final
+from collections.abc import Callable, Iterable, Sequence
+from typing import Final, TypeVar
 
 from touchstone.schemas.result import Finding, Severity
 from touchstone.scorers.reporting.words import visible
 
+Item = TypeVar("Item")
 #: The gravest first.
 SEVERITIES: Final[tuple[Severity, ...]] = ("critical", "major", "minor", "info")
 RED, YELLOW, GREEN, DIM, BOLD = "31", "33", "32", "2", "1"
@@ -28,13 +29,18 @@ def place_and_message(finding: Finding) -> str:
     return f"{visible(finding.path)}: {visible(finding.message)}" if finding.path else visible(finding.message)
 
 
-def lines_by_severity(findings: Sequence[Finding], paint: Callable[[str, str], str]) -> Iterator[str]:
-    """A heading for each severity that there is, and below it its findings with their suggestions. `paint(text, colour)` colours a heading."""
-    for severity in SEVERITIES:
-        of_severity = [finding for finding in findings if finding.severity == severity]
-        if of_severity:
-            yield paint(f"  {severity.capitalize()}:", SEVERITY_COLOURS[severity])
-        for finding in of_severity:
-            yield f"    • {place_and_message(finding)}"
-            if finding.suggestion:
-                yield f"      Suggestion: {visible(finding.suggestion)}"
+def bounded(items: Sequence[Item], most: int, finding_of: Callable[[Item], Finding]) -> list[Item]:
+    """The gravest `most` of some items in their order, at least one of each code where that many codes fit."""
+    if len(items) <= most:
+        return list(items)
+    findings = [finding_of(item) for item in items]
+    ordered = sorted(range(len(items)), key=lambda place: SEVERITIES.index(findings[place].severity))
+    first: dict[str, int] = {}
+    for place in ordered:
+        first.setdefault(findings[place].code, place)
+    chosen = set(list(first.values())[:most])
+    for place in ordered:
+        if len(chosen) >= most:
+            break
+        chosen.add(place)
+    return [items[place] for place in sorted(chosen)]

@@ -1,12 +1,15 @@
 """The verdict on many results: the printed word and the exit code are one object (SAFE v0 §7.3 gives the codes)."""
 
 from dataclasses import dataclass
+from typing import Literal
 
 from touchstone.schemas.reports.changes import Comparison
 from touchstone.scorers.reporting.words import counted, percent
 
 #: A difference of shares is rounded: below this it still meets the gate.
 _ROUNDING = 1e-9
+#: What may fail a batch beside the label Fail, the gravest first; each includes the ones of severity before it.
+FailOn = Literal["invalid", "critical", "major", "warn"]
 EXIT_PASS, EXIT_FAIL, EXIT_REVIEW, EXIT_ERROR = 0, 1, 2, 3
 
 
@@ -15,12 +18,18 @@ class Gate:
     """Requirements on a batch beyond its labels.
 
     `min_pass_rate`: least share of Pass labels, a ratio. `max_mean`: value → greatest mean that passes.
-    `allow_unscored`: a case that could not be scored is reported and is not an error.
+    `allow_unscored`: a case that could not be scored is reported and is not an error. `fail_on`: what fails beside the label Fail; what is milder passes.
     """
 
     min_pass_rate: float | None = None
     max_mean: tuple[tuple[str, float], ...] = ()
     allow_unscored: bool = False
+    fail_on: FailOn | None = None
+
+    @property
+    def is_set(self) -> bool:
+        """Whether it asks for anything that a verdict by labels does not."""
+        return self.min_pass_rate is not None or bool(self.max_mean) or self.fail_on is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,5 +93,4 @@ def with_drop(verdict: Verdict, gate: Gate | None, comparison: Comparison, max_d
     told = f"pass rate {change} the earlier batch, a drop of at most {100 * max_drop:g} asked"
     if comparison.drop > max_drop + _ROUNDING:
         return Verdict("FAIL", told, EXIT_FAIL)
-    has_gate = gate is not None and (gate.min_pass_rate is not None or bool(gate.max_mean))
-    return Verdict(verdict.word, f"{verdict.reason}; {told}", verdict.exit_code) if has_gate else Verdict("PASS", told, EXIT_PASS)
+    return Verdict(verdict.word, f"{verdict.reason}; {told}", verdict.exit_code) if gate is not None and gate.is_set else Verdict("PASS", told, EXIT_PASS)

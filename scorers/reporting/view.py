@@ -10,7 +10,7 @@ from typing import Literal
 
 from touchstone.schemas.reports.changes import Comparison, Trend
 from touchstone.schemas.reports.intervals import Interval
-from touchstone.schemas.result import Finding, Label, Problem
+from touchstone.schemas.result import Finding, Label, Problem, Severity
 from touchstone.scorers.reporting.intervals import Rate
 from touchstone.scorers.reporting.verdict import Verdict
 
@@ -97,7 +97,8 @@ class CaseView:
     `cells`: texts of the view's `case_columns`. `summary`: its scores in one line. `why`: why it does not pass, in short.
     `status`: how it counts; `passed_over` is listed and not counted.
     `ids`: what it is recognised by in another report, the most lasting first. `values`: component → number. `codes`: of what was found in it; where
-    they are not given, those of its findings.
+    they are not given, those of its findings. `valid`: whether it keeps every rule of its standard; None where there is none. `finding_counts`: code →
+    severity → findings, those that are not told too; where it is not given, `findings` are all but `findings_dropped`.
     """
 
     name: str
@@ -115,6 +116,8 @@ class CaseView:
     ids: Sequence[str] = ()
     values: Mapping[str, float] = field(default_factory=dict)
     codes: Sequence[str] = ()
+    valid: bool | None = None
+    finding_counts: Mapping[str, Mapping[Severity, int]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

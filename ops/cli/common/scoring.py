@@ -39,7 +39,7 @@ def run_files(run: "Run", sources: "Callable[[], Iterator[Source]]", what: str) 
     done = list(accumulate(source.size() + _BYTES_PER_FILE for source in sources())) if is_watched else []
     total = done[-1] if len(done) > 1 else None
     begun = 0
-    with Progress(what, total=total, every=1 if run.suite.execution != "inline" else 64) as progress:
+    with Progress(what, total=total, every=1 if run.suite.execution_with(run.settings) != "inline" else 64) as progress:
 
         def source_begun(number: int) -> None:
             nonlocal begun
@@ -140,10 +140,14 @@ def end_with(suite: "Suite", verdict: "Verdict") -> NoReturn:
 
 def judged(suite: "Suite", report: Any, gate: "Gate | None" = None, comparison: "Comparison | None" = None, max_drop: float | None = None) -> "Verdict":
     """The suite's verdict on its report; with `max_drop`, what the pass rate lost since the earlier batch is a gate beside the others."""
+    from touchstone.scorers.reporting.gating import with_fail_on
     from touchstone.scorers.reporting.verdict import with_drop
 
     with suite_step(suite, "verdict"):
         verdict = suite.verdict(report, gate)
+    if gate is not None and gate.fail_on is not None:
+        with suite_step(suite, "view"):
+            verdict = with_fail_on(verdict, gate, suite.view(report))
     return verdict if comparison is None or max_drop is None else with_drop(verdict, gate, comparison, max_drop)
 
 

@@ -117,7 +117,7 @@ def test_findings_are_grouped_by_code_and_lead_to_their_case() -> None:
     page = Page(laid_out([result("a"), result("b", "Fail", number=1, findings=twice), result("c", "Fail", number=2, findings=(finding("x.rare"),))], "html"))
     places = page.texts[page.texts.index("x.often") :]
 
-    assert places[:7] == ["x.often", "major", "1 case", "b", "one", "is small", "b"]
+    assert places[:7] == ["x.often", "major", "1 case, 2 times", "b", "one", "is small", "b"]
     assert [one["href"] for one in page.all("a") if one["href"].startswith("#case-")] == ["#case-1", "#case-1", "#case-2"]
     assert "x.hint" not in page.texts
 

@@ -7,9 +7,8 @@ from hypothesis import strategies as st
 
 from touchstone.schemas.result import Finding, Severity
 from touchstone.scorers.clinical import validate_document
-from touchstone.scorers.clinical.report import FINDINGS_MAX, Report, bounded
+from touchstone.scorers.clinical.report import FINDINGS_MAX, Report
 
-BOUNDED: list[tuple[Severity, str]] = [("minor", "a"), ("major", "a"), ("info", "b"), ("minor", "a"), ("major", "c")]
 HEADER = (
     "MSH|^~\\&|A^1.2.3^ISO|B|C|D|20240101120000+0000||ORU^R01^ORU_R01|1|T|2.5.1\rPID|1||1^^^A&1.2.3&ISO^MR||Doe^Jo^^^^^L||19800229|F\r"
     "OBR|1||1^LAB|24323-8^Panel^LN|||20240101120000+0000|||||||||||||||20240101120000+0000|||F\r"
@@ -80,9 +79,3 @@ def test_a_bound_never_hides_the_only_finding_of_a_check() -> None:
 def test_the_rarest_code_of_a_message_is_told_beyond_the_bound_in_hl7v2() -> None:
     validated = validate_document(HEADER + "".join(observation(number) for number in range(1, 700)) + "ZZZ|1\rOBX|700|XX|1^a^LN|1|1||||||F\r")
     assert {code for code, _ in validated.report.counts()} == {finding.code for finding in validated.report.findings}
-
-
-def test_a_choice_of_findings_keeps_each_code_and_then_the_gravest() -> None:
-    found = [Finding(severity=severity, code=code, path=str(place), message="m") for place, (severity, code) in enumerate(BOUNDED)]
-    assert [finding.path for finding in bounded(found, 3)] == ["1", "2", "4"]
-    assert bounded(found, 9) == found

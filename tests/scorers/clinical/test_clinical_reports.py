@@ -58,7 +58,7 @@ def report_of(files: Iterable[JudgedFile], duration_s: float = 57.06) -> Clinica
         counts.add(one)
     facts = RunFacts(SUITE, ClinicalSettings(), "d1", datetime(2026, 1, 2, tzinfo=UTC))
     entries: Any = listed
-    return Made(facts, "file", counts.summary(duration_s), LabelCounts(), {}, (), (), 0, None, "", "", entries)
+    return Made(facts, "file", counts.summary(duration_s), LabelCounts(), {}, (), (), 0, None, "", "", entries, code_counts=counts.codes)
 
 
 def report(format: str, files: Iterable[JudgedFile], **options: Any) -> str:
@@ -139,6 +139,7 @@ def test_the_console_draws_a_file_as_the_specification_does() -> None:
     text = report("console", [judged(findings=found)])
     assert text.startswith(
         "✓ PASS  a.hl7 (HL7 v2)\n"
+        "Valid: yes; 1 critical, 1 major\n"
         "Overall: 82\n  Format: 100\n  Terminology: 64\n\n"
         "Findings:\n"
         "  Critical:\n    • Observation: No lab tests listed\n"
@@ -170,11 +171,35 @@ def test_a_check_of_a_document_that_was_not_read_has_not_passed() -> None:
 
 
 def test_the_console_shows_the_gravest_findings_and_counts_the_rest() -> None:
-    found = (*(finding("minor", f"PID-{number}") for number in range(30)), finding("critical", "MSH"))
+    found = (*(finding("minor", f"PID-{number}", f"is wrong {number}") for number in range(30)), finding("critical", "MSH"))
     text = report("console", [judged(findings=found, findings_dropped=5)])
     assert text.count("•") == FINDINGS_SHOWN_MAX
     assert "• MSH" in text
     assert f"  and {31 + 5 - FINDINGS_SHOWN_MAX} more" in text
+
+
+def test_equal_findings_of_a_file_are_one_line_with_a_count() -> None:
+    text = report("console", [judged(findings=tuple(finding("minor", f"PID-{number}") for number in range(30)))])
+    assert "    • PID-0, PID-1, PID-2 and 27 more: is wrong (30 times)\n" in text
+    assert "more; --verbose" not in text
+
+
+def test_many_files_that_pass_are_one_line_and_their_findings_are_counted() -> None:
+    text = report("console", [*[judged(findings=(finding("minor"),))] * 400, judged("bad.hl7", "Warn", findings=(finding("major"),))])
+    assert "✓ PASS  400 files; --verbose lists each\n" in text
+    assert text.count("a.hl7") == 0
+    assert "  bad.hl7 " in text
+    assert "      400 minor    data_types.x (400)\n" in text
+    assert report("console", [judged()] * 400, verbose=True).count("a.hl7") == 400
+
+
+def test_true_totals_by_code_are_in_every_format() -> None:
+    one = judged(label="Warn", findings=(finding("major"),), findings_dropped=2_999, finding_counts={"data_types.x": {"major": 3_000}})
+    assert "Valid: yes; 3000 major" in report("console", [one])
+    assert "| major | data\\_types.x | 3,000 | 1 |" in report("markdown", [one]) or "| major | data_types.x | 3,000 | 1 |" in report("markdown", [one])
+    assert "3,000 times" in report("html", [one])
+    assert "3000 major" in report("junit", [one])
+    assert json.loads(report("json", [one]))[0]["finding_counts"] == {"data_types.x": {"major": 3_000}}
 
 
 def test_colour_is_only_where_it_was_asked_for() -> None:
@@ -204,8 +229,8 @@ def test_json_leaves_out_a_suggestion_that_is_not_there_and_keeps_other_nulls() 
 def test_markdown_begins_with_the_verdict_and_has_a_row_per_file() -> None:
     text = report("markdown", MIXED)
     assert text.startswith("# Clinical validation\n\n**ERROR**: 1 of 5 files could not be read; 1 file of no known or wanted format passed over.\n")
-    assert "| warn.json | FHIR R4 | Warn | no | 70 | – | – | 1 major |" in text
-    assert "| cda.xml | C-CDA | unscored |  | – | – | – | some reason |" in text
+    assert "| warn.json | FHIR R4 | Warn | no | 1 major | 70 | – | – |" in text
+    assert "| cda.xml | C-CDA | unscored |  | some reason | – | – | – |" in text
     assert "- **major** PID-3: is wrong *Mend it*" in text
     assert "## Passed over: 1\n\n| What | Why |\n| --- | --- |\n| LICENSE | some reason |" in text
 
@@ -218,7 +243,7 @@ def test_markdown_escapes_what_a_file_name_would_do() -> None:
 
 
 def test_markdown_is_bounded() -> None:
-    bad = judged("b.json", "Warn", findings=tuple(finding("major", f"PID-{number}") for number in range(500)))
+    bad = judged("b.json", "Warn", findings=tuple(finding("major", f"PID-{number}", f"is wrong {number}") for number in range(500)))
     text = report("markdown", [*[judged()] * CASES_MAX, *[bad] * (CASES_MAX + 10), *[judged(outcome="passed_over")] * 500])
     assert text.count("| b.json |") == CASES_MAX
     assert text.count("| a.hl7 |") == PASSED_OVER_MAX

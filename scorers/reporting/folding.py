@@ -1,0 +1,144 @@
+"""Equal findings as one line with a count, and how many there are of each code in many cases."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from touchstone.schemas.result import Finding, Severity
+from touchstone.scorers.reporting.findings import SEVERITIES, SEVERITY_COLOURS, bounded
+from touchstone.scorers.reporting.view import CaseView, Table
+from touchstone.scorers.reporting.words import counted, visible
+
+#: Places that one line names; the rest is counted.
+PLACES_MAX: Final = 3
+#: Codes that are counted of one run; a suite has some hundreds at most.
+CODES_MAX: Final = 5_000
+Counts = Mapping[str, Mapping[Severity, int]]
+
+
+@dataclass(slots=True)
+class Folded:
+    """Findings that say the same. `times`: how many there are. `places`: of the first ones. `untold`: how many more of the code are not told one by one."""
+
+    finding: Finding
+    times: int = 0
+    places: list[str] = field(default_factory=list)
+    untold: int = 0
+
+    @property
+    def where(self) -> str:
+        """The first places, and how many more there are; empty for what is about the whole."""
+        more = f" and {self.times - len(self.places)} more" if self.places and self.times > len(self.places) else ""
+        return f"{', '.join(visible(place) for place in self.places)}{more}"
+
+    @property
+    def what(self) -> str:
+        """What was found, and how often where the places do not say it."""
+        told = visible(self.finding.message) or visible(self.finding.code)
+        times = f" ({self.times} times)" if self.times > max(1, len(self.places)) else ""
+        return f"{told}{times}{f' (and {self.untold} more of this code)' if self.untold else ''}"
+
+    @property
+    def line(self) -> str:
+        """Where and what, in one line without control characters."""
+        return f"{self.where}: {self.what}" if self.places else self.what
+
+
+def folded(findings: Iterable[Finding], counts: Counts | None = None, *, with_info: bool = False) -> list[Folded]:
+    """The findings, the gravest first; those of one code that say the same as one. `counts`: how many there are of each code, told or not."""
+    told: dict[tuple[str, str, str, str | None], Folded] = {}
+    of_code: Counter[tuple[str, Severity]] = Counter()
+    for finding in findings:
+        if finding.severity == "info" and not with_info:
+            continue
+        of_code[finding.code, finding.severity] += 1
+        one = told.setdefault((finding.severity, finding.code, finding.message, finding.suggestion), Folded(finding))
+        one.times += 1
+        if len(one.places) < PLACES_MAX and finding.path:
+            one.places.append(finding.path)
+    lines = sorted(told.values(), key=lambda one: SEVERITIES.index(one.finding.severity))
+    # What is not told stands at the last line of its code.
+    for one in reversed(lines):
+        key = (one.finding.code, one.finding.severity)
+        if (known := of_code.pop(key, None)) is not None:
+            one.untold = max(0, (counts or {}).get(key[0], {}).get(key[1], 0) - known)
+    return lines
+
+
+def folded_case(case: CaseView, most: int, *, with_info: bool = False) -> tuple[list[Folded], int]:
+    """The findings of a case in at most so many lines, of each code at least one, and how many findings these do not stand for."""
+    lines = folded(case.findings, case.finding_counts, with_info=with_info)
+    shown = chosen(lines, most)
+    untold = 0 if case.finding_counts else case.findings_dropped
+    return shown, count_of(lines) - count_of(shown) + untold
+
+
+def chosen(lines: Sequence[Folded], most: int) -> list[Folded]:
+    """The gravest of some lines, of each code at least one."""
+    return bounded(lines, most, lambda one: one.finding)
+
+
+def lines_by_severity(lines: Sequence[Folded], paint: Callable[[str, str], str]) -> Iterator[str]:
+    """A heading for each severity that there is, and below it its findings with their suggestions. `paint(text, colour)` colours a heading."""
+    for severity in SEVERITIES:
+        of_severity = [one for one in lines if one.finding.severity == severity]
+        if of_severity:
+            yield paint(f"  {severity.capitalize()}:", SEVERITY_COLOURS[severity])
+        for one in of_severity:
+            yield f"    • {one.line}"
+            if one.finding.suggestion:
+                yield f"      Suggestion: {visible(one.finding.suggestion)}"
+
+
+def count_of(lines: Sequence[Folded]) -> int:
+    """How many findings some lines stand for."""
+    return sum(one.times + one.untold for one in lines)
+
+
+def counts_of(case: CaseView) -> Counts:
+    """Code → severity → findings of a case."""
+    return case.finding_counts or counts_by_code(case.findings)
+
+
+def counts_by_code(findings: Iterable[Finding]) -> dict[str, dict[Severity, int]]:
+    """Code → severity → how many of these findings."""
+    counts: dict[str, dict[Severity, int]] = {}
+    for finding in findings:
+        of_code = counts.setdefault(finding.code, {})
+        of_code[finding.severity] = of_code.get(finding.severity, 0) + 1
+    return counts
+
+
+def severities_text(counts: Counts, *, with_info: bool = False) -> str:
+    """`1 critical, 2 major`; empty where there is none."""
+    totals: Counter[Severity] = Counter()
+    for told in counts.values():
+        totals.update(told)
+    return ", ".join(f"{totals[severity]} {severity}" for severity in SEVERITIES if totals[severity] and (with_info or severity != "info"))
+
+
+class CodeCounts:
+    """Counts the findings of many cases by code, in bounded memory."""
+
+    def __init__(self) -> None:
+        self._findings: Counter[tuple[str, Severity]] = Counter()
+        self._cases: Counter[tuple[str, Severity]] = Counter()
+
+    def add(self, counts: Counts) -> None:
+        """Count one case."""
+        for code, told in counts.items():
+            for severity, times in told.items():
+                if severity != "info" and times and ((code, severity) in self._cases or len(self._cases) < CODES_MAX):
+                    self._findings[code, severity] += times
+                    self._cases[code, severity] += 1
+
+    def table(self, noun: str, most: int) -> Table | None:
+        """The codes, the gravest and then the most frequent first; None without a finding."""
+        if not self._cases:
+            return None
+        ordered = sorted(self._cases, key=lambda key: (SEVERITIES.index(key[1]), -self._cases[key], -self._findings[key], key[0]))
+        rows = [(severity, code, f"{self._findings[code, severity]:,}", f"{self._cases[code, severity]:,}") for code, severity in ordered[:most]]
+        if rest := len(ordered) - len(rows):
+            rows.append(("", f"and {counted(rest, 'more code')}", f"{sum(self._findings[key] for key in ordered[most:]):,}", ""))
+        return Table("Findings by code", ("Severity", "Code", "Findings", f"{noun.capitalize()}s"), rows, frozenset({2, 3}))

@@ -1,0 +1,58 @@
+"""A gate on what was found: `--fail-on`, the same for every suite, read from the view of its report."""
+
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from touchstone.schemas.result import Severity
+from touchstone.scorers.reporting.verdict import EXIT_ERROR, EXIT_FAIL, EXIT_PASS, EXIT_REVIEW, FailOn, Gate, Verdict
+from touchstone.scorers.reporting.view import CaseView, View
+from touchstone.scorers.reporting.words import counted
+
+_SEVERITIES: Final[Mapping[str, frozenset[Severity]]] = {"critical": frozenset({"critical"}), "major": frozenset({"critical", "major"})}
+_WHAT: Final[Mapping[FailOn, str]] = {
+    "invalid": "not valid by their standard",
+    "critical": "with a critical finding",
+    "major": "with a critical or major finding",
+    "warn": "that did not pass",
+}
+
+
+def with_fail_on(verdict: Verdict, gate: Gate, view: View) -> Verdict:
+    """The verdict where `gate.fail_on` says what fails beside the label Fail; whatever is milder passes.
+
+    An error stays one, a gate that was not reached too, and a case without a score keeps the whole from passing.
+    """
+    fail_on = gate.fail_on
+    missed = verdict.exit_code == EXIT_FAIL and (gate.min_pass_rate is not None or bool(gate.max_mean))
+    if fail_on is None or missed or verdict.exit_code == EXIT_ERROR:
+        return verdict
+    failed = found = unscored = total = known = 0
+    for case in _counting(view.cases):
+        total += 1
+        known += case.valid is not None
+        unscored += case.label == "unscored"
+        failed += case.status == "fail"
+        found += is_hit(case, fail_on)
+    cases = counted(total, view.noun)
+    if fail_on == "invalid" and total > unscored and not known:
+        return Verdict("ERROR", f"no {view.noun} says whether it is valid; give --fail-on critical, major or warn", EXIT_ERROR)
+    if failed or found:
+        parts = [f"{found} {_WHAT[fail_on]}"] if found else []
+        parts += [f"{failed} failed"] if failed else []
+        return Verdict("FAIL", f"{', '.join(parts)}, of {cases}", EXIT_FAIL)
+    if unscored and not gate.allow_unscored:
+        return Verdict("WARN", f"{unscored} of {cases} not scored, none {_WHAT[fail_on]}", EXIT_REVIEW)
+    return Verdict("PASS", f"none of {cases} {_WHAT[fail_on]}", EXIT_PASS)
+
+
+def is_hit(case: CaseView, fail_on: FailOn) -> bool:
+    """Whether a case is what fails, whatever its label."""
+    if fail_on == "invalid":
+        return case.valid is False
+    if fail_on == "warn":
+        return case.status in {"fail", "review", "unscored", "error"}
+    return any(finding.severity in _SEVERITIES[fail_on] for finding in case.findings)
+
+
+def _counting(cases: Iterable[CaseView]) -> Iterable[CaseView]:
+    return (case for case in cases if case.status != "passed_over")
