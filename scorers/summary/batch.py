@@ -275,8 +275,8 @@ def name_of(event_id: str, case_id: str | None) -> str:
 
 
 def _why(case: LossCase) -> str:
-    """The rule of a hard fail, the code of a case that was not scored, else what its findings are called."""
-    codes = case.rules or case.codes or case.conflicts
+    """The rule of a hard fail; else the codes of what failed, which is all there is of a case that was not scored, and what its findings are called."""
+    codes = case.rules or (*case.codes, *case.conflicts)
     rest = len(codes) - REASONS_SHOWN_MAX
     return ", ".join(codes[:REASONS_SHOWN_MAX]) + (f" and {rest} more" if rest > 0 else "")
 
