@@ -118,7 +118,7 @@ class Component(Answer):
 
 
 class Suite(Answer):
-    """What a suite says of itself. `concerns`: those of its latest results."""
+    """What a suite says of itself. `named_by`: the id that people call a case by. `concerns`: those of its latest results."""
 
     name: str
     version: str
@@ -126,6 +126,7 @@ class Suite(Answer):
     installed: bool
     kinds: list[str]
     report_type: str
+    named_by: str | None
     components: list[Component]
     concerns: list[str]
 

@@ -1,6 +1,7 @@
 """What each suite says of itself, for a page that has never heard of it."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 from touchstone.scorers.base import Suite, unknown_suite
@@ -33,6 +34,13 @@ def components(suite: Suite, seen: Mapping[str, Any] | None = None) -> list[dict
     return found
 
 
+def named_by(suite: Suite) -> str | None:
+    """Which id of a case people call it by; None where its name is made of them in another way."""
+    with suppress(Exception):
+        return {"event": "event_id", "case": "case_id"}.get(suite.call("event", "case"))
+    return None
+
+
 def told(suite: Suite, concerns: list[str], *, installed: bool = True) -> dict[str, Any]:
     """What `/v1/suites` says of one suite."""
     return {
@@ -42,6 +50,7 @@ def told(suite: Suite, concerns: list[str], *, installed: bool = True) -> dict[s
         "installed": installed,
         "kinds": sorted(suite.cases),
         "report_type": suite.report_type,
+        "named_by": named_by(suite),
         "components": components(suite),
         "concerns": concerns,
     }

@@ -306,6 +306,12 @@ async def test_a_batch_is_shown_among_those_of_its_concern_with_what_its_pass_ra
     await tab.page.evaluate("location.hash = '#batch=p-wednesday'")
     await tab.until("document.querySelector('#panel h2')?.textContent === 'wednesday' && document.querySelector('#panel .trend')")
     assert "→ −2 points (95\u202f% interval −11 to +7): no clear change since tuesday" in await tab.text("#panel")
+    empty = {"total_cases": 0, "pass": 0, "review": 0, "fail": 0, "unscored": 3, "overall_pass_rate": 0.0}
+    report = record(P0, 4, report_bytes("unscored", concern_id="c", summary=empty), "one:v1:result", ce_source="/touchstone/projector/one")
+    publish(web.hub, cast("Event", read(report)))
+    await tab.page.evaluate("location.hash = '#batch=p-unscored'")
+    await tab.until("document.querySelector('#panel h2')?.textContent === 'unscored' && document.querySelector('#panel .big')")
+    assert (await tab.text("#panel .big")).split()[0] == "–"
     await tab.page.evaluate("location.hash = '#batch=p-elsewhere'")
     await tab.until("document.querySelector('#panel h2')?.textContent === 'elsewhere' && document.querySelector('#panel .big')")
     assert await tab.page.locator("#panel svg.rates").count() == 0

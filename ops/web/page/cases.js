@@ -14,12 +14,15 @@ const state = {
 /** The service's clock, as far as it is known. */
 const clockNow = () => Date.now() + state.skewMs;
 
+/** What people call a case: as its suite says, else by its case. */
+const nameOf = (data) => String(data.name ?? data[state.suites.get(data.suite)?.named_by] ?? data.case_id ?? data.event_id);
+
 /** What a row shows of a result event; the event itself is not kept. */
 function rowOf(data) {
   const rank = Object.keys(SEVERITIES);
   const findings = [...(data.findings ?? [])].sort((one, other) => rank.indexOf(one.severity) - rank.indexOf(other.severity));
   return {
-    id: String(data.result_id), at: data.at ?? data.scored_at, label: data.label, suite: data.suite, name: String(data.name ?? data.case_id ?? data.event_id),
+    id: String(data.result_id), at: data.at ?? data.scored_at, label: data.label, suite: data.suite, name: nameOf(data),
     values: Object.entries(data.values ?? {}).slice(0, 50), total: data.findings_total ?? findings.length,
     findings: findings.filter((finding) => finding.severity !== "info").slice(0, FINDINGS_IN_ROW).map(({severity: how, code, path}) => ({how, code, path})),
     failures: (data.failures ?? []).slice(0, FINDINGS_IN_ROW).map(({component, code}) => ({component, code})),
@@ -122,12 +125,19 @@ function countsOf(report) {
   return Object.fromEntries(Object.entries(report.summary ?? {}).filter(([name, count]) => !skip.has(name) && Number.isInteger(count) && count >= 0));
 }
 
+/** The pass rate of a report; null where no case was scored, for that is not a rate of 0. */
+function passRateOf(report) {
+  const counts = Object.entries(countsOf(report));
+  const scored = counts.reduce((sum, [label, count]) => sum + (label === "unscored" ? 0 : count), 0);
+  return counts.length && !scored ? null : report.summary?.overall_pass_rate;
+}
+
 function showBatches(batches) {
   $("batches-part").hidden = !batches.length;
   keep($("batches"), batches.slice(0, BATCHES_SHOWN), (batch) => `${batch.report_id} ${batch.at}`, (batch) => {
     const {report} = batch, counts = countsOf(report);
     return h("li", {}, h("button.batch", {type: "button", "data-batch": batch.report_id, click: () => openBatch(batch.report_id)},
-      h("span.first", {}, h("span.name", {}, batch.batch_id), h("b", {}, percent(report.summary?.overall_pass_rate))),
+      h("span.first", {}, h("span.name", {}, batch.batch_id), h("b", {}, percent(passRateOf(report)))),
       h("span.second", {}, h("span.suite-name", {}, batch.suite ?? batch.type), h("span", {}, batch.concern_id), h("span", {}, report.final ? "final" : "so far")),
       shareBar(counts),
       h("span.second", {}, h("span", {}, words(counts)))));

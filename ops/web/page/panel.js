@@ -158,7 +158,7 @@ function batchParts(found, batches) {
   return [
     head(h("span.name", {}, found.batch_id)),
     h("p.rest", {}, `${suite?.title ?? found.suite ?? found.type} · ${found.concern_id} · ${report.final ? "final" : "so far"} · ${moment(full, found.at)}`),
-    h("p.big", {}, h("b", {}, percent(report.summary?.overall_pass_rate)), h("span.unit", {}, `pass of ${counted(report.summary?.total_cases ?? 0, "case")}`)),
+    h("p.big", {}, h("b", {}, percent(passRateOf(report))), h("span.unit", {}, `pass of ${counted(report.summary?.total_cases ?? 0, "case")}`)),
     rate && h("p.rest", {}, spanWords(rate)),
     shareBar(counts),
     h("p", {}, words(counts)),
@@ -167,7 +167,7 @@ function batchParts(found, batches) {
     plain ? part("Its whole report", copyable(asked, "Copy the command")) : null,
     part("Share", copyable(location.href, "Copy the link")),
     part("Reports of this batch", h("ul.findings", {}, found.reports.slice(0, 20).map((one) =>
-      h("li", {}, h("span", {}, moment(clock, one.at)), h("b", {}, percent(one.report.summary?.overall_pass_rate)), h("span.rest", {}, `${counted(one.report.summary?.total_cases ?? 0, "case")}, ${one.report.final ? "final" : "so far"}`))))),
+      h("li", {}, h("span", {}, moment(clock, one.at)), h("b", {}, percent(passRateOf(one.report))), h("span.rest", {}, `${counted(one.report.summary?.total_cases ?? 0, "case")}, ${one.report.final ? "final" : "so far"}`))))),
     h("details", {}, h("summary", {}, "The report event, as on its topic"), h("pre", {tabindex: 0}, JSON.stringify(report, null, 1))),
   ].filter(Boolean);
 }

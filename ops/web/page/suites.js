@@ -41,6 +41,8 @@ function updateSuite(card, suite) {
   setText(part("h2 small"), ` ${suite.suite} ${suite.version}`);
   card.className = "card suite";
   setText(part(".big b"), percent(suite.pass_rate));
+  // Beside cases without a score, a rate says of how many it is.
+  setText(part(".big .unit"), suite.labels.unscored ? `pass of ${grouped.format(suite.total - suite.labels.unscored)} scored` : "pass");
   const trend = trendOf(suite), shown = part(".trend");
   setText(shown, trend ? `${trend.sign} ${trend.text}` : "");
   shown.className = `trend tone-${trend?.tone ?? "other"}`;

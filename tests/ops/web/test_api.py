@@ -8,10 +8,11 @@ from urllib.parse import quote
 import pytest
 from pydantic import SecretStr
 
-from tests.ops.web.served import ALL, NOW, ONE, TOKENS, TWO, Served, served
+from tests.ops.web.served import ALL, NOW, ONE, TOKENS, TWO, Served, served, toy_suite
 from tests.streams.subscription.made import P0, R0, R1, event, publish, read, record, report_bytes
 from touchstone.ops.web import answers
 from touchstone.ops.web.openapi import ADDRESSES
+from touchstone.ops.web.suites import named_by
 from touchstone.schemas.settings.house import HttpSettings, Settings, TopicSettings, WorkerSettings
 from touchstone.streams.subscription.events import Event, Outcomes
 
@@ -139,12 +140,20 @@ async def test_suites_say_what_they_are() -> None:
             ("not_installed", False, ["c"]), ("one", True, ["c"]), ("two", True, ["secret"]),
         ]  # fmt: skip
         one = answer["suites"][1]
-        assert one["title"] == "Suite one"
+        assert (one["title"], one["named_by"]) == ("Suite one", "case_id")
         assert [(part["name"], part["better"], part["places"]) for part in one["components"]] == [
             ("score", "higher", 2),
             ("loss", "lower", 3),
             ("third", "higher", 2),
         ]
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [(lambda event_id, _: event_id, "event_id"), (lambda event_id, case_id: f"{event_id}/{case_id}", None), (lambda *_: 1 / 0, None)],
+)
+def test_a_suite_says_by_which_id_its_cases_are_called(call: Any, said: str | None) -> None:
+    assert named_by(replace(toy_suite("one"), call=call)) == said
 
 
 @pytest.mark.parametrize("address", NEEDING_A_TOKEN, ids=lambda address: address.path)
