@@ -157,7 +157,7 @@ def _compare_presence(comparing: Comparing, kind: Kind, group: Group, matched: M
 def _lacks_all(comparing: Comparing, source: Record, target: Record, kind: Kind, group: Group, every: Sequence[Item]) -> None:
     """One finding where a side has no entry of a group that the other has."""
     if target.unnamed.get(kind):
-        comparing.skip(kind, "entries without a code or name")
+        comparing.skip(kind, "entries that are named elsewhere")
         return
     severity: Severity = "major" if source.source == "persona" and target.source == "fhir" else "minor"
     what = f"This {_WORDS[group]}" if len(every) == 1 else f"None of {len(every)} entries ({_WORDS[group]}), of which this is the first,"
@@ -168,7 +168,7 @@ def _lacks_some(comparing: Comparing, target: Record, kind: Kind, alone: Sequenc
     """One finding for each entry that the other side does not have among its own."""
     unnamed = target.unnamed.get(kind, 0)
     for item in alone:
-        if unnamed or any(may_be_same(item, other) for other in other_left):
+        if unnamed or any(other.is_claimed and may_be_same(item, other) for other in other_left):
             comparing.skip(kind, "entries whose codes and names do not compare, such as those of two code systems")
             continue
         alike = [other for other in target.items.get(kind, ()) if is_about_same(item, other)]

@@ -36,6 +36,7 @@ _SEVERITY_CODES: Final = frozenset({"SEV", "82606-5"})
 _ANY_SUBSTANCE: Final = frozenset({"410942007", "71181003"})
 _NULL: Final = "nullFlavor"
 _DEPTH_MAX: Final = 6
+_REFERENCE_LENGTH_MAX: Final = 200
 
 
 def read_ccda(root: Any, place: str) -> Record | None:
@@ -107,9 +108,24 @@ def _coded(element: Any) -> tuple[tuple[Code, ...], list[object]]:
         return (), []
     every = [element, *_children(element, "translation")]
     codes = tuple(code for one in every if (code := code_of(_attribute(one, "codeSystem"), _attribute(one, "code"))) is not None)
-    original = _child(element, "originalText")
     texts: list[object] = [_attribute(one, "displayName") for one in every]
-    return codes, [*texts, "" if original is None else (original.text or "").strip()]
+    return codes, [*texts, _original(element)]
+
+
+def _original(element: Any) -> str:
+    """The original text of a code: written out, or where its reference leads in the narrative."""
+    original = _child(element, "originalText")
+    if original is None:
+        return ""
+    if text := "".join(original.itertext()).strip():
+        return text
+    target = _attribute(_child(original, "reference"), "value")
+    if not target.startswith("#") or len(target) > _REFERENCE_LENGTH_MAX:
+        return ""
+    section = next(element.iterancestors(f"{HL7V3}section"), None)
+    narrative = None if section is None else _child(section, "text")
+    found = None if narrative is None else next((one for one in narrative.iter() if one.get("ID") == target[1:]), None)
+    return "" if found is None else " ".join("".join(found.itertext()).split())
 
 
 def _identifiers(element: Any) -> tuple[Identifier, ...]:
@@ -129,7 +145,9 @@ def _patient(role: Any) -> Patient:
     person = _child(role, "patient")
     for one in _children(person, "name"):
         given = ["".join(part.itertext()) for part in _children(one, "given") if _attribute(part, "qualifier") != "CL"]
-        family = " ".join("".join(part.itertext()) for part in _children(one, "family") if _attribute(part, "qualifier") != "BR")
+        families = list(_children(one, "family"))
+        current = [part for part in families if _attribute(part, "qualifier") != "BR"] or families
+        family = " ".join("".join(part.itertext()) for part in current)
         use = "" if not _attribute(one, "use") else "l" if "L" in _attribute(one, "use").split() else _attribute(one, "use")
         if (found := names.name(family, given, use, _path(one))) is not None:
             patient.names.append(found)

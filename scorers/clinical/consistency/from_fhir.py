@@ -65,8 +65,9 @@ def read_fhir(content: str | bytes | Mapping[str, Any], place: str) -> Record | 
     groups: tuple[Group, ...] = ("condition", "medication", "allergy", "immunization", "lab", "vital")
     if whole == "whole":
         present = {item.group for item in record.every()}
-        # A Bundle of a patient alone tells nothing of the groups; one that tells of some may lack the others.
-        record.tells({group: "whole" if group in present else "able" for group in groups if present})
+        # A Bundle of a patient and a visit tells nothing of the groups; one that tells of some may lack the others.
+        tells = bool(present - {"encounter"}) or any(resource.get("resourceType") == "DiagnosticReport" for _, resource in resources.placed)
+        record.tells({group: "whole" if group in present else "able" for group in groups if tells})
     else:
         record.tells({})
     return record
@@ -152,6 +153,9 @@ def _read(resource: Mapping[str, Any], path: str, record: Record, resources: _Re
         return
     if kind == "observation":
         _observations(resource, path, record, codes, texts)
+        return
+    if kind == "medication" and not codes and not texts_of(texts) and resource.get("medicationReference"):
+        record.unnamed[kind] = record.unnamed.get(kind, 0) + 1
         return
     is_claimed = True
     if kind == "condition":
@@ -267,7 +271,7 @@ def _observations(resource: Mapping[str, Any], path: str, record: Record, codes:
     """An observation and its components, each an entry; a panel without a value is none."""
     times = tuple(_times(resource, path))
     identifiers = tuple(_identifiers(resource.get("identifier"), path))
-    category = "vital" if _has_code(resource.get("category"), "vital-signs") else "lab" if _has_code(resource.get("category"), "laboratory") else None
+    category = _category(resource.get("category"))
     parts = [(path, resource, codes, texts)]
     parts += [(f"{path}.component[{number}]", one, *_concept(one.get("code"))) for number, one in _objects(resource.get("component"))]
     for where, part, of_part, names_of_part in parts:
@@ -283,6 +287,13 @@ def _observations(resource: Mapping[str, Any], path: str, record: Record, codes:
         item.answers = answers
         item.is_claimed = bool(item.amounts)
         record.add(item)
+
+
+def _category(categories: Any) -> Group:
+    """The group that an observation's categories name; one without any is a result."""
+    if _has_code(categories, "vital-signs"):
+        return "vital"
+    return "lab" if _has_code(categories, "laboratory") or not _list(categories) else "other"
 
 
 def _identifiers(value: Any, path: str) -> Iterator[Identifier]:

@@ -39,6 +39,8 @@ _HELD_BY: Final[dict[Group, tuple[frozenset[str], Scope]]] = {
 _MEDICATIONS: Final[dict[str, tuple[int, int, int]]] = {"RXO": (1, 2, 4), "RXE": (2, 3, 5), "RXD": (2, 4, 5), "RXG": (4, 5, 7)}
 #: Messages whose absent entries of a group say that the patient has none: admissions and updates tell allergies and diagnoses.
 _STATE_EVENTS: Final = ("ADT", "REF", "BAR")
+#: What a message is sent for.
+_PURPOSES: Final[tuple[tuple[str, Group], ...]] = (("ORU", "lab"), ("VXU", "immunization"))
 
 
 def read_hl7v2(data: bytes, place: str) -> Record | None:
@@ -59,8 +61,9 @@ def read_hl7v2(data: bytes, place: str) -> Record | None:
             if segments & held_by and (of_state or group not in {"condition", "allergy"} or any(one.name in held_by for one in message.segments)):
                 scopes[group] = scope
     present = {item.group for item in record.every()}
-    # Orders and results hold what was ordered or observed: what they do not hold is not missing from them.
-    record.tells({group: scope if group in present else "able" for group, scope in scopes.items() if group in present or group in {"condition", "allergy"}})
+    # Orders and results hold what was ordered or observed: of other groups, what they do not hold is not missing from them.
+    able = {"condition", "allergy"} | {group for structure in structures for event, group in _PURPOSES if structure.startswith(event)}
+    record.tells({group: scope if group in present else "able" for group, scope in scopes.items() if group in present or group in able})
     record.title = f"HL7 v2 {', '.join(dict.fromkeys(structures))}"[:TITLE_LENGTH_MAX]
     return record
 

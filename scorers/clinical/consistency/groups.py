@@ -40,9 +40,8 @@ def group_of(codes: Iterable[Code], told: Group | None = None) -> Group:
     loincs = [code.code for code in codes if code.system == LOINC.key]
     if any(code in VITALS for code in loincs):
         return "vital"
-    if told is not None:
-        return told
-    return "lab" if any(property_of(code) is not None for code in loincs) else "other"
+    known = any(property_of(code) is not None for code in loincs)
+    return told if told is not None and not (known and told == "other") else "lab" if known else "other"
 
 
 def loinc_of(codes: Iterable[Code]) -> str | None:

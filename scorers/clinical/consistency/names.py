@@ -59,9 +59,21 @@ def is_same_name(one: Name, other: Name) -> bool:
 
 
 def _within(ours: tuple[str, ...], theirs: tuple[str, ...]) -> bool:
-    """Whether all words of the shorter stand in the longer, in full or as initials; an absent part fits everything."""
+    """Whether all words of the shorter stand in the longer, each once, in full or as initials; an absent part fits everything."""
     shorter, longer = sorted((ours, theirs), key=len)
-    return all(any(word == other or (1 in (len(word), len(other)) and word[0] == other[0]) for other in longer) for word in shorter)
+    left = list(longer)
+    initials = []
+    for word in shorter:
+        if word in left:
+            left.remove(word)
+        else:
+            initials.append(word)
+    for word in initials:
+        found = next((other for other in left if 1 in (len(word), len(other)) and word[0] == other[0]), None)
+        if found is None:
+            return False
+        left.remove(found)
+    return True
 
 
 def identifier(system: object, kind: object, value: object, path: str) -> Identifier | None:
@@ -96,6 +108,16 @@ def authority_of(system: object) -> tuple[str, bool]:
     if "://" in text:
         return text.rstrip("/").casefold(), True
     return f"local:{_NOT_ALNUM.sub('', text).casefold()}", False
+
+
+def is_one_authority(one: Identifier, other: Identifier) -> bool:
+    """Whether two identifiers name one authority: in the same words, or as a namespace with which the other's URL ends."""
+    if not one.authority or not other.authority:
+        return False
+    if one.authority == other.authority:
+        return True
+    local, public = (one, other) if other.is_public else (other, one)
+    return not local.is_public and public.is_public and local.authority == f"local:{_NOT_ALNUM.sub('', public.authority.rpartition('/')[2])}"
 
 
 def may_be_one_authority(one: Identifier, other: Identifier) -> bool:

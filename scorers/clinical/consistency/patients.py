@@ -7,7 +7,7 @@ from typing import Final
 
 from touchstone.scorers.clinical.checks.moments import Moment
 from touchstone.scorers.clinical.consistency.comparing import Comparing
-from touchstone.scorers.clinical.consistency.names import is_same_name, may_be_one_authority
+from touchstone.scorers.clinical.consistency.names import is_one_authority, is_same_name, may_be_one_authority
 from touchstone.scorers.clinical.consistency.record import Identifier, Name, Patient, Record
 from touchstone.scorers.clinical.consistency.times import is_same_day
 from touchstone.scorers.clinical.curated.facts import DAYS_PER_YEAR
@@ -15,7 +15,7 @@ from touchstone.scorers.clinical.curated.facts import DAYS_PER_YEAR
 #: An age may be told a birthday early or late.
 _AGE_TOLERANCE_YEARS: Final = 1.1
 #: Types of table 0203 of which a person has one everywhere: social security, driver's licence, passport, and the medical record's in one record.
-_ONE_OF_A_KIND: Final = frozenset({"MR", "SS", "DL", "PPN", "PI"})
+_ONE_OF_A_KIND: Final = frozenset({"MR", "MRN", "SS", "DL", "PPN", "PI"})
 
 
 def same_patient(records: Sequence[Record]) -> Patient | None:
@@ -112,13 +112,14 @@ def _compare_identifiers(comparing: Comparing, ours: Patient, theirs: Patient) -
     comparing.fired()
     left_ours = [one for one in ours.identifiers if not any(_is_same(one, other) for other in theirs.identifiers)]
     left_theirs = [other for other in theirs.identifiers if not any(_is_same(one, other) for one in ours.identifiers)]
+    # Where one side writes an identifier twice (PID-2 and PID-3), and the other has it once, the second is left over too.
+    pairs = [(one, other) for one in left_ours for other in _surplus(theirs.identifiers, ours.identifiers)]
+    pairs += [(one, other) for other in left_theirs for one in _surplus(ours.identifiers, theirs.identifiers)]
     told: set[int] = set()
-    for one in left_ours:
-        for other in left_theirs:
-            if id(other) not in told and _must_be_same(one, other):
-                told.add(id(other))
-                comparing.differs("major", "patient.identifier", "The patient's identifier", _at(ours, one.path), _at(theirs, other.path))
-                break
+    for one, other in pairs:
+        if not {id(one), id(other)} & told and _must_be_same(one, other):
+            told |= {id(one), id(other)}
+            comparing.differs("major", "patient.identifier", "The patient's identifier", _at(ours, one.path), _at(theirs, other.path))
     if told or len(left_ours) < len(ours.identifiers) or len(left_theirs) < len(theirs.identifiers):
         return
     if any(may_be_one_authority(one, other) and _may_be_one_kind(one, other) for one in left_ours for other in left_theirs):
@@ -126,10 +127,22 @@ def _compare_identifiers(comparing: Comparing, ours: Patient, theirs: Patient) -
         comparing.differs("minor", "patient.identifier", what, _at(ours, left_ours[0].path), _at(theirs, left_theirs[0].path))
 
 
+def _surplus(identifiers: Sequence[Identifier], others: Sequence[Identifier]) -> list[Identifier]:
+    """The identifiers that are left when each of the others has taken an equal one."""
+    left = list(identifiers)
+    for other in others:
+        taken = next((one for one in left if _is_same(one, other)), None)
+        if taken is not None:
+            left.remove(taken)
+    return left
+
+
 def _must_be_same(one: Identifier, other: Identifier) -> bool:
     """Whether two identifiers are of one authority and type, or of a type that a person has once."""
-    if one.authority and one.authority == other.authority:
+    if is_one_authority(one, other):
         return _may_be_one_kind(one, other)
+    if not (one.authority or other.authority or one.kind or other.kind):
+        return True
     return one.kind == other.kind and one.kind in _ONE_OF_A_KIND and may_be_one_authority(one, other)
 
 

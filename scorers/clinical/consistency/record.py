@@ -128,7 +128,7 @@ class Record:
     """What one document, or all documents of one format, say.
 
     `scopes`: what it tells of each group; a group that is absent cannot be in such a document. `denied`: kind → place where it says that there is
-    none. `unnamed`: entries that name nothing to compare by, per kind. `title`: the format, and what the document is (`ADT_A01`).
+    none. `unnamed`: entries, per kind, that are named where it cannot be read here. `title`: the format, and what the document is (`ADT_A01`).
     """
 
     source: Source
@@ -151,12 +151,12 @@ class Record:
         self.denied.setdefault(kind, f"{self.place}/{path}")
 
     def add(self, item: Item) -> None:
-        """Keep an entry, within the bound; one without a name is counted."""
+        """Keep an entry that names something, within the bound."""
         item.place = self.place
         kept = self.items.setdefault(item.kind, [])
         if not item.is_named and item.kind != "encounter":
-            self.unnamed[item.kind] = self.unnamed.get(item.kind, 0) + 1
-        elif len(kept) < ITEMS_MAX:
+            return
+        if len(kept) < ITEMS_MAX:
             kept.append(item)
         else:
             self.cut.add(item.kind)

@@ -26,7 +26,6 @@ def compact_stamp(role: str, value: object, path: str) -> Stamp | None:
     moment = read_compact(text)
     if isinstance(moment, Malformed):
         return None
-    # 0000 is how some systems write that they know the day alone.
     return Stamp(role, moment, path)
 
 
@@ -51,9 +50,10 @@ def is_same_day(one: Moment, other: Moment) -> bool:
 
 
 def _days(moment: Moment, precision: int) -> set[tuple[int, ...]]:
-    """The day as written, and, of a time with its zone, the day in UTC: systems write either where they write a day alone."""
+    """The day as written, and, of a time with its zone, the day in UTC: systems write either where they write a day alone. Midnight stands for a day."""
     days = {_wall(moment).date()}
-    if moment.has_time and moment.offset_min is not None:
+    is_midnight = not (moment.hour or moment.minute or moment.second)
+    if moment.has_time and moment.offset_min is not None and not is_midnight:
         days.add(_utc(moment).date())
     return {_parts(day)[: precision + 1] for day in days}
 
