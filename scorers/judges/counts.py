@@ -42,10 +42,10 @@ class Counts:
         """The server answers again."""
         self.down.discard(code)
 
-    def readings(self, *, is_up: bool, in_flight: int, limit: int, paused_s: float, left_usd: float | None) -> Iterable[Reading]:
+    def readings(self, *, is_up: bool, in_flight: int, limit: int, paused_s: float, left_usd: float | None, budget_usd: float | None) -> Iterable[Reading]:
         """All current readings. `is_up`: it was not given up; `limit`: requests that may be in flight now.
 
-        `paused_s`: how long none is sent; `left_usd`: of the budget.
+        `paused_s`: how long none is sent; `left_usd`: of the budget; `budget_usd`: all of it.
         """
         yield self._histogram(
             "gen_ai_client_operation_duration_seconds", "one request to the judge's server, from its start to the end of its answer", self.call_s
@@ -69,6 +69,8 @@ class Counts:
         yield self._gauge("judge_pause_left_seconds", "how long nothing is sent because the server asked for it", paused_s)
         if left_usd is not None:
             yield self._gauge("judge_budget_left_usd", "what is left of the budget in this period, reservations taken off", left_usd)
+        if budget_usd is not None:
+            yield self._gauge("judge_budget_usd", "the most that may be spent in a period", budget_usd)
 
     def _counter(self, name: str, text: str, value: float, *labels: tuple[str, str]) -> Reading:
         return Reading(name, "counter", text, value, (self._model, *labels))

@@ -71,7 +71,12 @@ class ServedJudge:
         limits, line = self._line.limits, self._line
         is_up = line.known.lost() is None
         return line.counts.readings(
-            is_up=is_up, in_flight=limits.places.used, limit=limits.places.limit, paused_s=limits.pause_left_s, left_usd=line.purse.left_usd()
+            is_up=is_up,
+            in_flight=limits.places.used,
+            limit=limits.places.limit,
+            paused_s=limits.pause_left_s,
+            left_usd=line.purse.left_usd(),
+            budget_usd=self._settings.budget_usd,
         )
 
     async def close(self) -> None:

@@ -27,6 +27,7 @@ from touchstone.ops.batch.outgoing import Outgoings, Way, event_files
 from touchstone.ops.local.demo_parts import Part, choose_parts
 from touchstone.ops.local.up import Live, Plan
 from touchstone.ops.settings import load_settings
+from touchstone.ops.verify.judges import Fault, JudgeServer, Kind
 from touchstone.scorers.registry import usable_suites
 from touchstone.streams.topics.produce import Outgoing, send_events
 
@@ -42,6 +43,8 @@ RATE_INTERVAL = ("[1m]", "[15m]")
 SCRAPE_S = 3
 #: Rounds of samples that come quickly, for load; then they come seldom, so that models which are slower than that are not buried.
 QUICK_ROUNDS = 10
+#: One of each that a judge counts by its code; more of them would raise alerts.
+JUDGE_FAULTS = tuple(Fault(kind, requests=frozenset({number})) for number, kind in enumerate((Kind.REFUSAL, Kind.ERROR_500, Kind.WRONG_FORM), 2))
 #: Loopback is asked directly, whatever proxy the environment names.
 DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
@@ -196,22 +199,35 @@ def _own_environment(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name)
 
 
+def with_judge(base_url: str) -> dict[str, str]:
+    """Settings of a judge for every suite that asks one. It is asked about a sample whenever that comes round: nothing is remembered here, either."""
+    given = {"base_url": base_url, "model": "scripted", "cache": "off", "budget_usd": "1000", "budget_period": "run"}
+    given |= {"price_input_usd": "1", "price_output_usd": "2", "retry_backoff_min_s": "0.05"}
+    return {f"TOUCHSTONE_JUDGE_{name.upper()}": value for name, value in given.items()}
+
+
 @pytest.mark.usefixtures("_own_environment")
 async def test_every_query_of_every_page_and_rule_has_an_answer_in_a_real_run(tmp_path: Path) -> None:
     parts, left_out = choose_parts(os.environ)
-    # A suite without samples has nothing to be sent here; its metrics have the names of the others'.
-    if cannot := [told for told in left_out if "brings no samples" not in told]:
-        pytest.skip(f"not every suite can run here: {cannot}")
+    if left_out:
+        pytest.skip(f"not every suite can run here: {left_out}")
     names = [part.suite.name for part in parts]
     # The samples come round again and again: were their texts remembered, nothing would be tokenized after the first scrape.
     env = {"TOUCHSTONE_PROJECTOR_QUIET_S": "3", "SUMMARY_LOSS_ENGINES_TEXT_CACHE_ITEMS": "1"}
     for part in parts:
-        env |= part.samples.env
+        # Samples are tried without a judge elsewhere; here there is one.
+        env |= {name: value for name, value in part.samples.env.items() if not name.endswith("JUDGE_ENABLED")}
     (tmp_path / "empty.toml").touch()
     settings = load_settings(env={}, document=tmp_path / "empty.toml")
     notes: list[str] = []
-    plan = Plan(names, page_port=0, env=env, config=tmp_path / "empty.toml")
-    async with Live(settings, plan, lambda line: notes.append(f"[{line.child}] {line.text}")) as live:
+    async with (
+        JudgeServer(faults=JUDGE_FAULTS) as judge,
+        Live(
+            settings,
+            Plan(names, page_port=0, env=env | with_judge(judge.base_url), config=tmp_path / "empty.toml"),
+            lambda line: notes.append(f"[{line.child}] {line.text}"),
+        ) as live,
+    ):
         targets = [str(child.address).removeprefix("http://").partition("/")[0] for child in live.children]
         assert len(targets) == len(names) + 2  # the projector and the live service
         async with prometheus(tmp_path, targets, names) as found:

@@ -20,8 +20,8 @@ EVERY_ALERT = rules(ALERTS)
 NAMES = sorted({alert["alert"] for alert in EVERY_ALERT})
 #: promtool takes seconds of a processor, on a very busy machine minutes.
 PATIENCE_S = 900
-#: Labels that may stand in an alert's text: names of processes, suites and engines, never what was scored.
-TELLABLE = {"job", "instance", "suite", "engine", "dependency"}
+#: Labels that may stand in an alert's text: names of processes, suites, engines and models, never what was scored.
+TELLABLE = {"job", "instance", "suite", "engine", "dependency", "model"}
 
 
 def run(tool: str, *arguments: str) -> str:

@@ -6,6 +6,7 @@ from pathlib import Path
 from touchstone.scorers.base import Reading
 from touchstone.scorers.engines.counts import Counts
 from touchstone.scorers.engines.tokens import Tokenizer, Words
+from touchstone.scorers.judges.counts import Counts as JudgeCounts
 from touchstone.streams.telemetry.metric_list import METRICS
 from touchstone.streams.telemetry.readings import families
 
@@ -14,7 +15,11 @@ NAMES = Path(__file__).with_name("names.txt")
 
 
 def engine_readings() -> Iterator[Reading]:
-    """What an engine exposes, without a model."""
+    """What an engine exposes, without a model; and a judge, without a server."""
+    judge = JudgeCounts("a-model")
+    judge.unanswered["refused"] += 1
+    judge.faults["judge_5xx"] += 1
+    yield from judge.readings(is_up=True, in_flight=0, limit=1, paused_s=0.0, left_usd=1.0, budget_usd=1.0)
     yield from Counts("nli").readings(depth=0, limit=1, budget=1, up=True)
     yield from Tokenizer(Words(None, 0, False, 1), 1).readings("nli")
     # Of the embedder alone, which cannot be made without a model.
