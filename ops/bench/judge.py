@@ -1,7 +1,7 @@
-"""`make bench-judge`: judged cases per second, over a raw HTTP client on the same server in the same run.
+"""`make bench-judge`: judged cases per second, over a raw HTTP client on the same server in the same run; and what suites ask with their cascade and without.
 
-`python -m touchstone.ops.bench.judge --seconds 5 --repeats 3 --concurrency 20 100 400 --latency-ms 200`. The server is a process of its own. Also writes
-`reports/bench-judge.md`.
+`python -m touchstone.ops.bench.judge --seconds 5 --repeats 3 --concurrency 20 100 400 --latency-ms 200`. The server is a process of its own. `--only cascade`
+leaves the first part out, `--only speed` the second. Also writes `reports/bench-judge.md`.
 """
 
 import argparse
@@ -19,6 +19,7 @@ from typing import Literal
 import uvloop
 from pydantic import BaseModel, Field
 
+from touchstone.ops.bench.judge_cascade import measure as measure_cascades
 from touchstone.ops.bench.judge_raw import RawClient
 from touchstone.ops.verify.judges import JudgeProcess, JudgeServer
 from touchstone.ops.verify.machine import machine
@@ -164,30 +165,40 @@ def main() -> int:
     parser.add_argument("--repeats", type=int, default=3, help="runs of each contender at each level (default 3)")
     parser.add_argument("--concurrency", type=int, nargs="+", default=[20, 100, 400], help="cases in flight (default 20 100 400)")
     parser.add_argument("--latency-ms", type=float, default=200.0, help="of the server (default 200)")
+    parser.add_argument("--only", choices=("speed", "cascade"), help="measure this alone")
     parser.add_argument("--output", type=Path, default=Path("reports/bench-judge.md"))
     asked = parser.parse_args()
     calm_collector()
+    lines = [f"# Judge, {datetime.now(UTC):%Y-%m-%d %H:%M} UTC", ""]
+    wrong: dict[str, int] = {}
+    if asked.only != "cascade":
+        speed, wrong = measure_speed(asked)
+        lines += [*speed, ""]
+    if asked.only != "speed":
+        lines += uvloop.run(measure_cascades())
+    text = "\n".join(lines)
+    asked.output.parent.mkdir(parents=True, exist_ok=True)
+    asked.output.write_text(text, encoding="utf-8")
+    print(text)
+    return 1 if wrong else 0
+
+
+def measure_speed(asked: argparse.Namespace) -> tuple[list[str], dict[str, int]]:
+    """The first part, and how many requests the server did not answer, by kind."""
     load = os.getloadavg()[0]
     with JudgeProcess(latency_ms=asked.latency_ms) as server:
         runs = uvloop.run(measure(server.base_url, asked.concurrency, asked.seconds, asked.repeats))
         wrong = {kind: count for kind, count in server.seen()["kinds"].items() if kind != "answered"}
     lines = [
-        f"# Judge, {datetime.now(UTC):%Y-%m-%d %H:%M} UTC",
+        "## Cases per second",
         "",
         f"Machine: {machine()}. The server answers after {asked.latency_ms:g} ms, in a process of its own on the same machine.",
         f"Load of the machine before the first run: {load:.1f}. Neighbours take most from who needs most of a processor: the ratio then says little.",
         f"Medians of {asked.repeats} runs of {asked.seconds:g} s in turn. Aim at 400 in flight: the judge does at least {AIM} of what the raw client does.",
         "",
         *table(runs, asked.concurrency, asked.latency_ms),
-        "",
     ]
-    if wrong:
-        lines.append(f"The server did not answer all of it: {wrong}")
-    text = "\n".join(lines)
-    asked.output.parent.mkdir(parents=True, exist_ok=True)
-    asked.output.write_text(text, encoding="utf-8")
-    print(text)
-    return 1 if wrong else 0
+    return [*lines, "", f"The server did not answer all of it: {wrong}"] if wrong else lines, wrong
 
 
 if __name__ == "__main__":

@@ -103,8 +103,10 @@ class JudgeRequestSettings(Section):
     sample_rate: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] = Field(
         1.0, description="share of the traces that are judged, chosen by a hash of the event's id: always the same ones"
     )
-    stop_at: Literal["unreadable", "fail", "invalid"] = Field(
-        "fail", description="not judged: a trace with a document that cannot be read; or also one that failed; or also one with a document that is not valid"
+    stop_at: Literal["nothing", "unreadable", "fail", "invalid"] = Field(
+        "fail",
+        description="nothing: every trace is judged. Else not judged: a trace with a document that cannot be read; or also one that failed; "
+        "or also one with a document that is not valid",
     )
     prompt_chars_max: Chars = Field(4_000, description="characters of the prompt that the judge is shown")
     persona_chars_max: Chars = Field(12_000, description="characters of the persona")

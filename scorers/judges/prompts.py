@@ -111,6 +111,13 @@ def render(prompt: Prompt, fields: Mapping[str, str], *, chars_max: int = 200_00
     return message
 
 
+def blocks_of(user: str) -> dict[str, str]:
+    """Name → what stands in its block of the user's part, read as the guard tells the judge to. Empty for what is none of ours."""
+    first, _, rest = user.partition("\n")
+    key = first.removeprefix("KEY ")
+    return dict(re.findall(rf"^<<{key} (\w+)>>\n(.*?)\n<</{key} \1>>$", rest, re.DOTALL | re.MULTILINE)) if re.fullmatch(r"[0-9a-f]{20}", key) else {}
+
+
 def visible(text: str) -> str:
     """A text in which every character can be seen and nothing is a mark of a chat format; line ends become one kind, for HL7's are lone returns."""
     text = text.replace("\r\n", "\n").replace("\r", "\n")

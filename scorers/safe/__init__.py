@@ -35,8 +35,8 @@ def complete(record: dict[str, Any], place: Place) -> dict[str, Any]:
 
 
 def samples() -> Samples:
-    """Batches laid out as `--data` wants them: `<concern_id>/<batch_id>.json|jsonl`. They are invented, so a report may quote them."""
-    return Samples((Path(__file__).parent / "samples",), env={f"{ENV_PREFIX}QUOTE": "true"})
+    """Batches laid out as `--data` wants them: `<concern_id>/<batch_id>.json|jsonl`. They are invented, so a report may quote them; no judge is asked."""
+    return Samples((Path(__file__).parent / "samples",), env={f"{ENV_PREFIX}QUOTE": "true", f"{ENV_PREFIX}AH_JUDGE": "off"})
 
 
 SUITE = Suite(

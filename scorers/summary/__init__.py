@@ -6,13 +6,13 @@ Importing this package loads no model library; building a scorer does.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from touchstone.schemas.reports.summary import LossReport
 from touchstone.schemas.summary import SummaryCase
-from touchstone.scorers.base import ConfigError, Place, Samples, Suite
-from touchstone.scorers.judges.settings import NO_KEY
+from touchstone.scorers.base import AsksJudge, ConfigError, Place, Samples, Suite
 from touchstone.scorers.summary import batch
 from touchstone.scorers.summary.settings import DOCUMENT_NAME, ENV_PREFIX, SummarySettings, fingerprint, resolve
 
@@ -82,7 +82,7 @@ def notes(settings: SummarySettings) -> list[str]:
 
     told = [f"nli_model {settings.engines.nli_model}: {choose(settings.engines).why}"] if settings.engines.nli_model in DEFAULT else []
     if settings.asks_judge:
-        told.append(f"judge: {settings.judge.model}" if settings.judge.is_usable else f"what is uncertain stays with the models: {NO_KEY}")
+        told.append(f"judge: {settings.judge.model}" if settings.judge.is_usable else f"what is uncertain stays with the models: {settings.judge.why_unusable}")
     return told
 
 
@@ -91,6 +91,13 @@ def complete(record: dict[str, Any], _: Place) -> dict[str, Any]:
     if record.get("kind") is None and not SummaryCase.signature <= record.keys():
         raise ValueError("is not a summary; leave it out, or write kind `summary` and `generated`")
     return record
+
+
+def careful_answer(said: str) -> Mapping[str, Any]:
+    """What a person who has read the samples answers to a request about one of them."""
+    from touchstone.scorers.summary.judging.trying import careful_answer as of_package
+
+    return of_package(said)
 
 
 def samples() -> Samples:
@@ -121,6 +128,15 @@ SUITE = Suite(
     },
     notes=notes,
     execution="window",
+    judged=AsksJudge(
+        is_on=lambda settings: settings.asks_judge and settings.judge.is_usable,
+        env={f"{ENV_PREFIX}SUPPORT": "judge"},
+        env_of_all={
+            f"{ENV_PREFIX}JUDGE_{name}": value for name, value in (("BAND_LOW", "0"), ("BAND_HIGH", "1"), ("FACTS_MAX", "100"), ("SENTENCES_MAX", "600"))
+        },
+        samples=samples,
+        answer=careful_answer,
+    ),
     window_cases=64,
     complete=complete,
     columns=batch.COLUMNS,

@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING
 from touchstone.schemas.judging import JudgeRequest
 from touchstone.schemas.reports.clinical import ClinicalEvent
 from touchstone.schemas.trace import ProductionTrace
-from touchstone.scorers.base import Suite
+from touchstone.scorers.base import AsksJudge, Suite
 from touchstone.scorers.clinical import reporting as of_validators
 from touchstone.scorers.clinical.judging import reading, reporting, samples
 from touchstone.scorers.clinical.judging.settings import DOCUMENT_NAME, ENV_PREFIX, CoherenceSettings, fingerprint, resolve
+from touchstone.scorers.clinical.judging.trying import careful_answer
 from touchstone.scorers.clinical.judging.verdicts import DIMENSIONS
+from touchstone.scorers.clinical.samples import samples as traces
 
 if TYPE_CHECKING:
     from touchstone.scorers.clinical.judging.scorer import CoherenceScorer
@@ -59,6 +61,13 @@ SUITE = Suite(
     requires={"openai": "judge", "aiolimiter": "judge"},
     notes=notes,
     execution="window",
+    judged=AsksJudge(
+        is_on=lambda settings: settings.judge.is_usable,
+        env={"COHERENCE_JUDGE_ENABLED": "true"},
+        env_of_all={"CLINICAL_JUDGE_STOP_AT": "nothing", "CLINICAL_JUDGE_SAMPLE_RATE": "1"},
+        samples=traces,
+        answer=careful_answer,
+    ),
     window_cases=200,  # the last of them waits for the others' answers, and must have its own within worker.score_timeout_s
     read=reading.read,
     columns=reporting.COLUMNS,

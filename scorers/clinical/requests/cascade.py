@@ -26,6 +26,8 @@ SAMPLED: Final = "clinical_judge"
 
 def stopped(validated: Validated, event_id: str, settings: JudgeRequestSettings) -> Reason | None:
     """Why a trace is not judged; None where it is."""
+    if settings.stop_at == "nothing":
+        return None if is_sampled(SAMPLED, event_id, settings.sample_rate) else "not_sampled"
     if "format" not in validated.values and "terminology" not in validated.values:
         return "unreadable" if validated.label == "Fail" else "not_validated"
     if validated.label_max == "Fail":

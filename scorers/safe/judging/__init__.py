@@ -7,7 +7,6 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 from touchstone.scorers.judges.prompts import load_prompt
-from touchstone.scorers.judges.settings import NO_KEY
 from touchstone.scorers.judges.settings import fingerprint as judge_fingerprint
 
 if TYPE_CHECKING:
@@ -40,4 +39,4 @@ def fingerprint(settings: SafeSettings) -> dict[str, Any]:
 def notes(settings: SafeSettings) -> Iterator[str]:
     """Whether there is a judge, and which."""
     if settings.ah_judge:
-        yield f"judge: {settings.judge.model}" if settings.judge.is_usable else f"no follow-up question is judged: {NO_KEY}"
+        yield f"judge: {settings.judge.model}" if settings.judge.is_usable else f"no follow-up question is judged: {settings.judge.why_unusable}"

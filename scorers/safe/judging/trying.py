@@ -11,6 +11,8 @@ from typing import Any, Final
 
 import orjson
 
+from touchstone.scorers.judges.prompts import blocks_of
+
 _BLAME: Final = re.compile(
     r"\b(at fault|to blame|whose fault|negligen\w*|careless\w*|failed to|should (?:not )?have|incompeten\w*|careless mistake|an error not to|violation)\b",
     re.IGNORECASE,
@@ -24,7 +26,7 @@ def careful_answer(said: str) -> Mapping[str, Any]:
 
 
 def _questions(said: str) -> Iterator[tuple[int, str]]:
-    for line in _NUMBERED.findall(said):
+    for line in _NUMBERED.findall(blocks_of(said)["questions"]):
         question = orjson.loads(line)
         yield question["number"], question["text"]
 

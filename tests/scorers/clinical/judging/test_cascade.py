@@ -21,6 +21,8 @@ EVERY = JudgeRequestSettings()
         ("Fail", "Fail", {"format": 90.0}, "unreadable", "unreadable"),
         ("Fail", "Fail", {}, "fail", "unreadable"),
         ("unscored", "Pass", {}, "unreadable", "not_validated"),
+        ("Fail", "Fail", {}, "nothing", None),
+        ("unscored", "Pass", {}, "nothing", None),
     ],
 )
 def test_a_trace_is_let_through_or_stopped(label: str, label_max: str, values: dict[str, float], stop_at: str, reason: str | None) -> None:

@@ -1,0 +1,33 @@
+"""What a physician says of the samples: for a scripted judge, so that the suite can be tried without a key."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from touchstone.scorers.clinical.judging.verdicts import DIMENSIONS
+from touchstone.scorers.judges.prompts import blocks_of
+
+#: Name in the persona → what is not as it should be: the dimension, its score, the severity and the fault.
+_FAULTS: Final[Mapping[str, Mapping[str, tuple[int, str, str]]]] = {
+    "Omar Sample": {
+        "lab_value_plausibility": (1, "critical", "No living patient has a heart rate of 350."),
+        "narrative_coherence": (3, "major", "The values have no consequence in the record."),
+    },
+    "Rosa Sample": {"temporal_consistency": (2, "major", "A date that does not exist.")},
+    "Lena Sample": {"narrative_coherence": (3, "major", "The record ends in the middle.")},
+}
+
+
+def careful_answer(said: str) -> Mapping[str, Any]:
+    """The answer to the user's part of a request about a sample, in the form of the verdict; a record that is no sample has no fault."""
+    persona = blocks_of(said)["persona"]
+    faults = next((found for name, found in _FAULTS.items() if name in persona), {})
+    return {name: _dimension(faults.get(name)) for name in DIMENSIONS}
+
+
+def _dimension(fault: tuple[int, str, str] | None) -> dict[str, Any]:
+    if fault is None:
+        return {"rationale": "What is recorded fits together.", "findings": [], "score": 5}
+    score, severity, what = fault
+    return {"rationale": what, "findings": [{"severity": severity, "what": what, "where": "outputs.fhir"}], "score": score}
