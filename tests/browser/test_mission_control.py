@@ -17,7 +17,7 @@ import pytest
 from tests.browser.conftest import Open, Tab
 from tests.integration.brokers import Broker, Namespace
 from tests.integration.workers import Worker, produce
-from tests.ops.web.served import ALL, NOW, ONE, TOKENS, Served, Stream, served
+from tests.ops.web.served import ALL, NOW, ONE, TOKENS, Served, Stream, served, toy_suite
 from tests.streams.fakes import safe_event
 from tests.streams.subscription.made import P0, event, publish, read, record, report_bytes, result_bytes, run_of
 from touchstone.ops.local.kafka.processes import free_ports
@@ -224,9 +224,12 @@ async def test_a_paused_list_stands_still_and_shows_the_rest_when_it_goes_on(web
 
 
 async def test_a_filter_hides_what_it_does_not_name_and_escape_clears_it(web: Served, look: Open) -> None:
-    publish(web.hub, event("plain", offset=0), event("wanted", offset=1, label="Fail", findings=[FINDING]))
+    web.service.suites = {"one": replace(toy_suite("one"), call=lambda event_id, _: event_id)}
+    publish(web.hub, event("plain", offset=0, case_id="c-1"), event("wanted", offset=1, label="Fail", findings=[FINDING], case_id="c-2"))
     tab = await look(web.address)
     await tab.until_rows(2)
+    # Its suite calls a case by its event.
+    await tab.until("[...document.querySelectorAll('#feed .name')].map((name) => name.textContent).join() === 'wanted,plain'")
     for words, shown in (("label:fail", ["r-wanted"]), ("ac_miss want", ["r-wanted"]), ("plai", ["r-plain"]), ("suite:two", [])):
         await tab.page.keyboard.press("/")
         await tab.page.keyboard.type(words)

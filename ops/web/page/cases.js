@@ -14,15 +14,18 @@ const state = {
 /** The service's clock, as far as it is known. */
 const clockNow = () => Date.now() + state.skewMs;
 
-/** What people call a case: as its suite says, else by its case. */
-const nameOf = (data) => String(data.name ?? data[state.suites.get(data.suite)?.named_by] ?? data.case_id ?? data.event_id);
+/** What people call a case: as its suite says, as soon as that is known; else by its case. */
+const nameOf = (one) => one.ids.name ?? one.ids[state.suites.get(one.suite)?.named_by] ?? one.ids.case_id ?? one.ids.event_id;
+
+/** What an event may be called by. */
+const idsOf = (data) => Object.fromEntries(["name", "event_id", "case_id"].filter((name) => data[name] !== null && data[name] !== undefined).map((name) => [name, String(data[name])]));
 
 /** What a row shows of a result event; the event itself is not kept. */
 function rowOf(data) {
   const rank = Object.keys(SEVERITIES);
   const findings = [...(data.findings ?? [])].sort((one, other) => rank.indexOf(one.severity) - rank.indexOf(other.severity));
   return {
-    id: String(data.result_id), at: data.at ?? data.scored_at, label: data.label, suite: data.suite, name: nameOf(data),
+    id: String(data.result_id), at: data.at ?? data.scored_at, label: data.label, suite: data.suite, ids: idsOf(data),
     values: Object.entries(data.values ?? {}).slice(0, 50), total: data.findings_total ?? findings.length,
     findings: findings.filter((finding) => finding.severity !== "info").slice(0, FINDINGS_IN_ROW).map(({severity: how, code, path}) => ({how, code, path})),
     failures: (data.failures ?? []).slice(0, FINDINGS_IN_ROW).map(({component, code}) => ({component, code})),
@@ -59,8 +62,13 @@ function drawFeed() {
   state.rows = state.feed.length;
   $("live").hidden = false;
   $("empty").hidden = true;
+  showFeed();
+}
+
+/** Draw the rows that are new, and those of suites that are known only now. */
+function showFeed() {
   const hadFocus = document.activeElement?.closest?.("#feed") ? document.activeElement.dataset.result : null;
-  keep($("feed"), state.feed, (one) => `${one.id} ${one.at}`, (one) => (one.mark ? h("li.mark", {}, `${moment(clock, one.at)} · ${one.mark}`) : makeRow(one)));
+  keep($("feed"), state.feed, (one) => `${one.id} ${one.at} ${state.suites.has(one.suite)}`, (one) => (one.mark ? h("li.mark", {}, `${moment(clock, one.at)} · ${one.mark}`) : makeRow(one)));
   if (hadFocus && !document.activeElement?.closest?.("#feed")) rowFor(hadFocus)?.focus({preventScroll: true});
   filterRows();
 }
@@ -84,9 +92,9 @@ function makeRow(one) {
     ...one.findings.map(({how, code, path}) => h("span.found", {}, severity(how), h("code", {}, code), h("span.path", {}, path))),
   ];
   const more = one.total - one.findings.length;
-  return h("li", {"data-text": [one.name, one.suite, one.label, ...one.findings.map((finding) => finding.code), ...one.failures.map((failure) => failure.code)].join(" ").toLowerCase(), "data-suite": one.suite, "data-label": one.label},
+  return h("li", {"data-text": [nameOf(one), one.suite, one.label, ...one.findings.map((finding) => finding.code), ...one.failures.map((failure) => failure.code)].join(" ").toLowerCase(), "data-suite": one.suite, "data-label": one.label},
     h(`button.row.tone-${tone(one.label)}`, {type: "button", "data-result": one.id, click: () => openResult(one.id)},
-      h("span.first", {}, chip(one.label), h("span.name", {}, one.name), h("time", {title: moment(full, one.at)}, moment(clock, one.at))),
+      h("span.first", {}, chip(one.label), h("span.name", {}, nameOf(one)), h("time", {title: moment(full, one.at)}, moment(clock, one.at))),
       h("span.second", {}, h("span.suite-name", {}, one.suite), values.map(([name, value]) => h("span.figure", {}, component(name)?.heading ?? name, h("b", {}, figure(value, component(name)?.places))))),
       found.length ? h("span.third", {}, found, more > 0 && h("span.rest", {}, `and ${grouped.format(more)} more`)) : null));
 }

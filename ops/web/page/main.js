@@ -105,6 +105,7 @@ async function refresh() {
     const found = await askJson("/v1/suites");
     state.suites = new Map((found?.suites ?? []).map((suite) => [suite.name, suite]));
     due.suites = false;
+    showFeed();
   }
   due.figures = false;
   try {
