@@ -85,7 +85,7 @@ bench-nli: $(READY) ## measure the NLI engine and the summary suite; the GPU par
 bench-clinical: $(READY) ## measure HL7 v2 and FHIR validation; BENCH_ARGS="--data DIR" for real documents
 	@$(BIN)/python -m touchstone.ops.bench.clinical $(BENCH_ARGS)
 
-bench-judge: $(READY) ## measure the judge against a raw HTTP client on a scripted server
+bench-judge: $(READY) ## measure the judge against a raw HTTP client on a scripted server, and what suites ask it with their cascade and without
 	@$(BIN)/python -m touchstone.ops.bench.judge $(BENCH_ARGS)
 
 chaos: $(READY) ## kill workers and brokers while 20,000 events flow; prints lost, doubled, dead, duplicates, lag
