@@ -247,10 +247,18 @@ class Engine:
         """Note that an assertion is never evaluated."""
         self.left_out.setdefault(why, (assertion.id or assertion.text[:60]) if assertion is not None else "")
 
+    def concerned(self, document: Document) -> list[int]:
+        """The rules whose templates occur in a document, and those that name none, in order."""
+        return sorted({place for root in document.templates for place in self._by_root.get(root, ())} | set(self._always))
+
+    def patterns(self, document: Document) -> frozenset[str]:
+        """The patterns of those rules; no rule of another can fire."""
+        return frozenset(self._rules[place].pattern.id for place in self.concerned(document))
+
     def fired(self, document: Document) -> Iterator[Fired]:
         """Every rule that fires, in the order of the ISO XSLT: by pattern, by element in document order. Raises `OutOfTime`."""
         lets = self._document_lets(document)
-        wanted = sorted({place for root in document.templates for place in self._by_root.get(root, ())} | set(self._always))
+        wanted = self.concerned(document)
         begun = 0
         while begun < len(wanted):
             number = self._rules[wanted[begun]].pattern_number
