@@ -76,9 +76,10 @@ def test_a_document_that_cannot_be_read_fails_its_trace() -> None:
     assert "fhir_overall" not in card.values
 
 
-def test_ccda_is_named_as_not_checked_and_changes_no_score() -> None:
+def test_cda_without_templates_is_not_validated_and_never_lets_its_trace_pass() -> None:
     card = scored(trace(fhir=PATIENT, ccda=CDA))
-    assert card.label == "Pass"
+    assert (card.label, card.details["valid"]) == ("unscored", None)
+    assert card.values == {name: value for name, value in card.values.items() if not name.startswith("ccda_")}
     assert any(skipped.check == "ccda" for skipped in card.not_checked)
     assert scored(trace(ccda=CDA)).label == "unscored"
 
