@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from touchstone.ops.verify.losses import recall, truth
 from touchstone.ops.verify.models.sets import SUFFIXES
-from touchstone.scorers.base import ConfigError
+from touchstone.scorers.base import ConfigError, Shed, Unavailable
 from touchstone.scorers.judges.tally import JudgeTally
 
 if TYPE_CHECKING:
@@ -92,7 +92,11 @@ async def _scored(scorer: SummaryLossScorer, cases: Sequence[SummaryCase], step:
     async def one(case: SummaryCase) -> Scorecard:
         nonlocal done
         async with turn:
-            card = await scorer.score(case)
+            try:
+                card = await scorer.score(case)
+            except (Unavailable, Shed) as error:
+                # Figures of a set that was judged in part would be those of neither way.
+                raise ConfigError(f"{error}: a case could not be scored; nothing is measured. Make what it names answer, and measure again") from None
         done += 1
         step(done, len(cases))
         return card

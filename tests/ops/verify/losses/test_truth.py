@@ -8,12 +8,14 @@ import pytest
 from typer.testing import CliRunner
 
 from tests.scorers.summary.fakes import FACTS, TableEngines, gold, same_words, scorer
+from tests.scorers.summary.judging.judges import TableJudge
+from tests.scorers.summary.judging.judges import scorer as judged
 from touchstone.ops.cli import app
 from touchstone.ops.verify.losses import recall
 from touchstone.ops.verify.losses.run import measured, sets_of
 from touchstone.ops.verify.losses.truth import Error, Scored, Variant, figures, truths
 from touchstone.schemas.result import Finding, Scorecard
-from touchstone.scorers.base import ConfigError
+from touchstone.scorers.base import ConfigError, Unavailable
 
 TRUTH = Path(__file__).parents[3] / "scorers" / "summary" / "truth"
 
@@ -141,3 +143,19 @@ def test_a_folder_without_a_set_is_one_line(tmp_path: Path) -> None:
     ran = CliRunner().invoke(app, ["loss", "evaluate", "--data", str(tmp_path)])
     assert ran.exit_code == 3
     assert "holds neither a truth set" in ran.stderr
+
+
+async def test_a_judge_that_is_away_ends_the_measuring_in_one_line(tmp_path: Path) -> None:
+    truth = {"name": "one", "kind": "news", "gold": gold().model_dump(mode="json"), "variants": [variant("copy", "gold", "faithful").model_dump()]}
+    truth["variants"][0]["text"] = FACTS[1]
+    (tmp_path / "one.json").write_text(json.dumps(truth))
+    with pytest.raises(ConfigError, match="judge_5xx: a case could not be scored"):
+        await measured(judged(TableJudge(Unavailable("judge_5xx"))), sets_of(tmp_path), documents_max=None, step=lambda *_: None)
+
+
+async def test_with_a_judge_the_figures_say_what_was_asked_of_a_case(tmp_path: Path) -> None:
+    truth = {"name": "one", "kind": "news", "gold": gold().model_dump(mode="json"), "variants": [variant("copy", "gold", "faithful").model_dump()]}
+    truth["variants"][0]["text"] = " ".join(FACTS)
+    (tmp_path / "one.json").write_text(json.dumps(truth))
+    told = (await measured(judged(TableJudge()), sets_of(tmp_path), documents_max=None, step=lambda *_: None))["judge"]
+    assert (told["cases_judged"], told["requests_a_case"], told["facts_asked_a_case"], told["facts_differ_a_case"]) == (1, 1, 5, 5)
