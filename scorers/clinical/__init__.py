@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from touchstone.scorers.clinical.scorer import ClinicalScorer
 
 NAME = "clinical"
-VERSION = "1.0"
+VERSION = "1.1"
 METRICS = ("overall", "format", "terminology", *(f"{form}_{name}" for form in ("fhir", "hl7v2", "ccda") for name in ("overall", "format", "terminology")))
 
 

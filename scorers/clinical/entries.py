@@ -21,6 +21,8 @@ from touchstone.scorers.clinical.settings import ClinicalSettings
 FINDINGS_MAX: Final = 1_000
 #: In the details: code → severity → how many findings there are, told or not.
 FINDING_COUNTS: Final = "finding_counts"
+#: In the details: the score of the comparison of formats and persona, and how much was compared; absent where nothing was.
+CONSISTENCY: Final = "consistency"
 NOTHING_SCORED: Final = ("format", "terminology", "clinical")
 _GRAVEST_FIRST: Final = {"critical": 0, "major": 1, "minor": 2, "info": 3}
 _WORST_FIRST: Final[tuple[Label, ...]] = ("Fail", "unscored", "Warn", "Review", "Pass")
@@ -68,9 +70,9 @@ def of_event(result: ScoreResult) -> JudgedFile:
         scores=dict(result.values),
         components_missing=result.components_missing,
         findings=_gravest_first(result.findings),
-        rules_fired={f"{one['path']}/{name}": times for one in documents for name, times in one["rules_fired"].items()},
+        rules_fired=_compared(result, "compared") | {f"{one['path']}/{name}": times for one in documents for name, times in one["rules_fired"].items()},
         not_checked=failures + in_order(result.not_checked),
-        checks={f"{one['path']}/{name}": score for one in documents for name, score in one["checks"].items()},
+        checks=_compared(result, "score") | {f"{one['path']}/{name}": score for one in documents for name, score in one["checks"].items()},
         findings_dropped=result.details.get("findings_dropped", 0),
         finding_counts=_counts_of(result),
     )
@@ -83,6 +85,12 @@ def by_code(counts: Mapping[tuple[str, Severity], int]) -> dict[str, dict[Severi
     for (code, severity), times in sorted(counts.items()):
         told.setdefault(code, {})[severity] = times
     return told
+
+
+def _compared(result: ScoreResult, name: str) -> dict[str, Any]:
+    """What the details tell of the comparison of formats and persona, by its name."""
+    told = result.details.get(CONSISTENCY)
+    return {} if told is None else {CONSISTENCY: told[name]}
 
 
 def _counts_of(result: ScoreResult) -> dict[str, dict[Severity, int]]:
@@ -213,6 +221,8 @@ class _Merged:
         self._valid.add(result.details.get("valid"))
         self._beyond += result.details.get("findings_dropped", 0)
         self._counts.update({(code, severity): times for code, told in _counts_of(result).items() for severity, times in told.items()})
+        _append(self._checks, _compared(result, "score"))
+        self._rules.update(_compared(result, "compared"))
         for one in result.details.get("documents", ()):
             _append(self._checks, {f"{one['path']}/{name}": score for name, score in one["checks"].items()})
             self._rules.update({f"{one['path']}/{name}": times for name, times in one["rules_fired"].items()})

@@ -114,7 +114,10 @@ class JudgeRequestSettings(Section):
 
 
 class ClinicalSettings(Section):
-    """Everything that can be set. `formats`: those of a trace that are validated. `quote`: findings may show the values they are about."""
+    """Everything that can be set. `formats`: those of a trace that are validated. `quote`: findings may show the values they are about.
+
+    `consistency`: the formats of a trace, and its persona, are compared with each other.
+    """
 
     formats: Annotated[tuple[ClinicalFormat, ...], BeforeValidator(_a_list)] = CLINICAL_FORMATS
     terminology: TerminologySettings = TerminologySettings()
@@ -123,6 +126,7 @@ class ClinicalSettings(Section):
     limits: Limits = Limits()
     judge: JudgeRequestSettings = JudgeRequestSettings()
     quote: bool = False
+    consistency: bool = Field(True, description="compare the formats of a trace, and its persona, with each other")
 
     @field_validator("formats")
     @classmethod
@@ -150,6 +154,7 @@ def fingerprint(settings: ClinicalSettings) -> dict[str, Any]:
     terminology, fhir, ccda = settings.terminology, settings.fhir, settings.ccda
     return {
         "formats": sorted(settings.formats),
+        "consistency": settings.consistency,
         # Without the reader of units, `units` is not checked.
         "unit_reader": find_spec("ucumvert") is not None,
         "terminology": {

@@ -9,9 +9,20 @@ from typing import Any, Final
 
 from touchstone.schemas.result import Failure, Finding, Label, NotChecked, Scorecard, Severity
 from touchstone.schemas.trace import CLINICAL_FORMATS, ClinicalFormat, ProductionTrace
-from touchstone.scorers.clinical.checks.scores import Dimension, has_critical, label_of, overall_score
+from touchstone.scorers.clinical.checks.scores import (
+    TERMINOLOGY_CHECKS,
+    CheckScore,
+    Dimension,
+    dimension_score,
+    has_critical,
+    label_of,
+    overall_score,
+    score_checks,
+)
+from touchstone.scorers.clinical.consistency import Given, check_consistency
 from touchstone.scorers.clinical.documents import DocumentValidator, Validated, as_bytes, sniff
-from touchstone.scorers.clinical.entries import FINDING_COUNTS, by_code, finding_at, in_order
+from touchstone.scorers.clinical.entries import CONSISTENCY, FINDING_COUNTS, by_code, finding_at, in_order
+from touchstone.scorers.clinical.report import GRAVE, Context, Report
 from touchstone.scorers.clinical.settings import ClinicalSettings, Limits
 from touchstone.scorers.reporting.findings import bounded
 
@@ -29,11 +40,13 @@ def judge_trace(trace: ProductionTrace, validator: DocumentValidator, settings: 
     """Validate every document of a trace and score the trace.
 
     `values`, each 0–100: `format` and `terminology` of the trace (means over the documents that have them), `overall` of these two,
-    weighted, and the same of each format: `<format>_overall`, `<format>_format`, `<format>_terminology`.
+    weighted, and the same of each format: `<format>_overall`, `<format>_format`, `<format>_terminology`. Whether the formats, and the persona, tell
+    the same of the patient is one check more of the trace's `format`, and none of a single document's.
     Paths begin with the document's place (`outputs.fhir/Patient.gender`). Dates in the future are judged from the trace's own
     time, so that a replay gives the same findings. Never raises for what a trace holds; blocks where a terminology server is configured.
     """
     found: dict[ClinicalFormat, list[tuple[str, Validated]]] = {}
+    given: list[Given] = []
     not_checked: list[NotChecked] = []
     for form in settings.formats:
         output = trace.outputs.of(form)
@@ -41,6 +54,7 @@ def judge_trace(trace: ProductionTrace, validator: DocumentValidator, settings: 
         for number, content in enumerate(documents):
             place = f"outputs.{form}" if len(documents) == 1 else f"outputs.{form}[{number}]"
             found.setdefault(form, []).append((place, _validated(content, form, validator, trace)))
+            given.append(Given(place, form, content))
         if output is not None and not documents:
             not_checked.append(NotChecked(check=form, reason=f'outputs.{form} has no content; the document goes under that key: {{"content": …}}'))
     unwanted = [form for form in CLINICAL_FORMATS if form not in settings.formats and trace.outputs.of(form) is not None]
@@ -56,26 +70,26 @@ def judge_trace(trace: ProductionTrace, validator: DocumentValidator, settings: 
             attributes=_attributes(trace),
         )
     validated = [one for _, one in every]
-    of_all, missing = _values(validated)
-    values = dict(of_all)
+    agreed = _agreed(given, trace, settings)
+    values, missing = _values(validated, _score_of(agreed))
     for form, of_one_format in found.items():
-        of_form = of_all if len(found) == 1 else _values([one for _, one in of_one_format])[0]
-        values |= {f"{form}_{name}": value for name, value in of_form.items()}
-    findings = _findings(every, settings.limits)
-    label_max = _label_max(validated)
+        values |= {f"{form}_{name}": value for name, value in _values([one for _, one in of_one_format])[0].items()}
+    findings = _findings(every, agreed, settings.limits)
+    label_max = _label_max(validated, agreed)
     return Scorecard(
         label=worst(label_of(values.get("overall")), label_max),
         values=values,
         findings=findings,
         components_missing=missing,
-        not_checked=tuple([*not_checked, *_not_checked(every, settings.limits)][:NOT_CHECKED_MAX]),
+        not_checked=tuple([*not_checked, *in_order(agreed.not_checked), *_not_checked(every, settings.limits)][:NOT_CHECKED_MAX]),
         details={
             "documents": [_told(place, one, settings.limits) for place, one in every[:DOCUMENTS_MAX]],
             "documents_total": len(every),
             "valid": _valid(validated),
             LABEL_MAX: label_max,
-            FINDING_COUNTS: _counts(validated),
-            "findings_dropped": sum(one.report.total for one in validated) - len(findings),
+            FINDING_COUNTS: _counts(validated, agreed),
+            "findings_dropped": sum(one.report.total for one in validated) + agreed.total - len(findings),
+            **_told_of(agreed),
         },
         attributes=_attributes(trace),
     )
@@ -91,19 +105,43 @@ def _validated(content: str | bytes | dict[str, Any], form: ClinicalFormat, vali
     return validated
 
 
+def _agreed(given: Sequence[Given], trace: ProductionTrace, settings: ClinicalSettings) -> Report:
+    """What the formats of a trace, and its persona, tell differently of the patient."""
+    if not settings.consistency or (len({one.form for one in given}) < 2 and not trace.persona):
+        return Report()
+    return check_consistency(given, trace.persona, Context(quote=settings.quote), at=_moment(trace))
+
+
+def _score_of(agreed: Report) -> CheckScore | None:
+    """The score of the comparison; None where nothing was compared."""
+    return next(iter(score_checks(agreed)), None)
+
+
+def _told_of(agreed: Report) -> dict[str, Any]:
+    """The details of the comparison; none where nothing was compared."""
+    score = _score_of(agreed)
+    return {} if score is None else {CONSISTENCY: {"score": score.score, "compared": score.rules_fired}}
+
+
 def _moment(trace: ProductionTrace) -> datetime | None:
     """The trace's own time; one without an offset is UTC, as the format of traces says."""
     moment = trace.timestamp
     return moment.replace(tzinfo=UTC) if moment is not None and moment.tzinfo is None else moment
 
 
-def _values(validated: Sequence[Validated]) -> tuple[dict[str, float], tuple[Dimension, ...]]:
-    """The dimensions' means over documents, their overall, and the dimensions that are missing."""
-    form = _mean(one.scores.format for one in validated)
+def _values(validated: Sequence[Validated], agreed: CheckScore | None = None) -> tuple[dict[str, float], tuple[Dimension, ...]]:
+    """The dimensions' means over documents, their overall, and the dimensions that are missing. `agreed`: one check more of each document's Format."""
+    form = _mean(_format_score(one, agreed) for one in validated)
     terminology = _mean(one.scores.terminology for one in validated)
     overall, missing = overall_score(form, terminology, None)
     named = {"overall": overall, "format": form, "terminology": terminology}
     return {name: value for name, value in named.items() if value is not None}, missing
+
+
+def _format_score(one: Validated, agreed: CheckScore | None) -> float | None:
+    if agreed is None or one.scores.format is None:
+        return one.scores.format
+    return dimension_score([*(check for check in one.scores.checks if check.name not in TERMINOLOGY_CHECKS), agreed])
 
 
 def _mean(values: Iterable[float | None]) -> float | None:
@@ -116,20 +154,22 @@ def worst(*labels: Label) -> Label:
     return next(label for label in _WORST_FIRST if label in labels)
 
 
-def _label_max(validated: Sequence[Validated]) -> Label:
-    """The best label that the documents allow: one that could not be read fails its trace, and one that is not valid keeps it from passing."""
+def _label_max(validated: Sequence[Validated], agreed: Report) -> Label:
+    """The best label that the documents allow: one that could not be read fails its trace; one that is not valid, or contradicts another, keeps it
+    from passing.
+    """
     # A document without a score is not in the mean, and neither are verdicts.
     labels: set[Label] = {one.scores.label for one in validated if one.scores.overall is None}
     if not all(one.readable for one in validated):
         labels.add("Fail")
-    if any(one.valid is False or has_critical(one.report) for one in validated):
+    if any(one.valid is False or has_critical(one.report) for one in validated) or any(severity in GRAVE for _, severity in agreed.counts()):
         labels.add("Warn")
     return worst("Pass", *labels)
 
 
-def _findings(every: Iterable[tuple[str, Validated]], limits: Limits) -> tuple[Finding, ...]:
-    """The gravest of each document, and of all; at least one of each code."""
-    told: list[Finding] = []
+def _findings(every: Iterable[tuple[str, Validated]], agreed: Report, limits: Limits) -> tuple[Finding, ...]:
+    """The gravest of each document, of the comparison, and of all; at least one of each code."""
+    told: list[Finding] = bounded(sorted(agreed.findings, key=lambda finding: _GRAVEST_FIRST[finding.severity]), limits.findings_max, _itself)
     for place, one in every:
         gravest_first = sorted(one.report.findings, key=lambda finding: _GRAVEST_FIRST[finding.severity])
         told += [finding_at(finding, f"{place}/{finding.path}".removesuffix("/")) for finding in bounded(gravest_first, limits.findings_max, _itself)]
@@ -140,9 +180,9 @@ def _itself(finding: Finding) -> Finding:
     return finding
 
 
-def _counts(validated: Iterable[Validated]) -> dict[str, dict[Severity, int]]:
+def _counts(validated: Iterable[Validated], agreed: Report) -> dict[str, dict[Severity, int]]:
     """How many findings there are of each code and severity, kept or not."""
-    counts: Counter[tuple[str, Severity]] = Counter()
+    counts: Counter[tuple[str, Severity]] = Counter(agreed.counts())
     for one in validated:
         counts.update(one.report.counts())
     return by_code(counts)

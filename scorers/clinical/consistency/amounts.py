@@ -66,7 +66,10 @@ def _may_convert(one: Amount, other: Amount) -> bool:
     ours, theirs = number_of(one.number), number_of(other.number)
     if not ours or not theirs or ours * theirs < 0:
         return False
-    power = math.log10(ours / theirs)
+    ratio = ours / theirs
+    if not 1e-12 < ratio < 1e12:
+        return False
+    power = math.log10(ratio)
     return abs(power) > 0.5 and abs(power - round(power)) < 1e-3
 
 

@@ -128,9 +128,9 @@ def canonical_system(name: object) -> tuple[str, bool]:
 
 def code_of(system: object, code: object) -> Code | None:
     """A coding as it compares; None where there is no code."""
-    if not isinstance(code, str | int) or isinstance(code, bool):
+    if not isinstance(code, str):
         return None
-    text = str(code).strip()
+    text = code.strip()
     if not text or len(text) > _CODE_LENGTH_MAX:
         return None
     name, is_public = canonical_system(system)

@@ -11,6 +11,11 @@ from touchstone.scorers.clinical.consistency.codes import class_of, code_of, is_
 from touchstone.scorers.clinical.consistency.groups import group_of
 from touchstone.scorers.clinical.consistency.record import Amount, Code, Group, Identifier, Item, Kind, Patient, Record, Stamp, Told
 from touchstone.scorers.clinical.consistency.times import compact_stamp
+from touchstone.scorers.clinical.formats.ccda.document import Document
+from touchstone.scorers.clinical.formats.ccda.names import name_of
+from touchstone.scorers.clinical.formats.ccda.options import Options
+from touchstone.scorers.clinical.formats.ccda.reading import read
+from touchstone.scorers.clinical.report import Context, Report
 
 HL7V3: Final = "{urn:hl7-org:v3}"
 XSI_TYPE: Final = "{http://www.w3.org/2001/XMLSchema-instance}type"
@@ -68,16 +73,9 @@ def read_ccda(root: Any, place: str) -> Record | None:
 
 
 def parse(data: bytes) -> Any | None:
-    """The root of a document, read with no entity, network or document type; None where it cannot be read so, or lxml is not installed."""
-    try:
-        from lxml import etree
-    except ModuleNotFoundError:
-        return None
-    try:
-        root = etree.fromstring(data, etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False, remove_comments=True))
-    except (etree.XMLSyntaxError, ValueError):
-        return None
-    return None if root.getroottree().docinfo.internalDTD is not None else root
+    """The root of a document, read within the bounds of C-CDA's own reader; None where it cannot be read."""
+    document = Document(Report(), Context(), Options())
+    return document.root if read(data, document) else None
 
 
 def _child(element: Any, *tags: str) -> Any | None:
@@ -98,8 +96,19 @@ def _attribute(element: Any, name: str) -> str:
 
 
 def _path(element: Any) -> str:
-    """Where an element stands, without namespaces."""
-    return str(element.getroottree().getelementpath(element)).replace(HL7V3, "").replace("{urn:hl7-org:sdtc}", "sdtc:")
+    """Where an element stands, as the findings of C-CDA say it: indices begin at 1 and stand where an element has siblings of its name."""
+    parts: list[str] = []
+    while element is not None:
+        before = sum(1 for _ in element.itersiblings(element.tag, preceding=True))
+        is_alone = before == 0 and next(element.itersiblings(element.tag), None) is None
+        parts.append(name_of(element) if is_alone else f"{name_of(element)}[{before + 1}]")
+        element = element.getparent()
+    return "/".join(reversed(parts))
+
+
+def _text(element: Any) -> str:
+    """An element's text, without its comments."""
+    return "" if element is None else " ".join(str(element.xpath("string()")).split())
 
 
 def _coded(element: Any) -> tuple[tuple[Code, ...], list[object]]:
@@ -117,7 +126,7 @@ def _original(element: Any) -> str:
     original = _child(element, "originalText")
     if original is None:
         return ""
-    if text := "".join(original.itertext()).strip():
+    if text := _text(original):
         return text
     target = _attribute(_child(original, "reference"), "value")
     if not target.startswith("#") or len(target) > _REFERENCE_LENGTH_MAX:
@@ -125,7 +134,7 @@ def _original(element: Any) -> str:
     section = next(element.iterancestors(f"{HL7V3}section"), None)
     narrative = None if section is None else _child(section, "text")
     found = None if narrative is None else next((one for one in narrative.iter() if one.get("ID") == target[1:]), None)
-    return "" if found is None else " ".join("".join(found.itertext()).split())
+    return _text(found)
 
 
 def _identifiers(element: Any) -> tuple[Identifier, ...]:
@@ -144,10 +153,10 @@ def _patient(role: Any) -> Patient:
     patient.identifiers += _identifiers(role)
     person = _child(role, "patient")
     for one in _children(person, "name"):
-        given = ["".join(part.itertext()) for part in _children(one, "given") if _attribute(part, "qualifier") != "CL"]
+        given = [_text(part) for part in _children(one, "given") if _attribute(part, "qualifier") != "CL"]
         families = list(_children(one, "family"))
         current = [part for part in families if _attribute(part, "qualifier") != "BR"] or families
-        family = " ".join("".join(part.itertext()) for part in current)
+        family = " ".join(_text(part) for part in current)
         use = "" if not _attribute(one, "use") else "l" if "L" in _attribute(one, "use").split() else _attribute(one, "use")
         if (found := names.name(family, given, use, _path(one))) is not None:
             patient.names.append(found)
@@ -164,8 +173,8 @@ def _patient(role: Any) -> Patient:
         patient.dead = Told("dead" if _attribute(deceased, "value") == "true" else "alive", _path(deceased))
     for address in _children(role, "addr"):
         code = _child(address, "postalCode")
-        if code is not None and (code.text or "").strip():
-            patient.postal_codes.append(Told(names.postal_code(code.text), _path(code)))
+        if postal := names.postal_code(_text(code)):
+            patient.postal_codes.append(Told(postal, _path(code)))
     return patient
 
 
@@ -216,7 +225,7 @@ def _allergy(one: Any, record: Record) -> None:
         entity = _child(participant, "participantRole", "playingEntity")
         named, told = _coded(_child(entity, "code"))
         label = _child(entity, "name")
-        codes, texts = codes + named, [*texts, *told, "" if label is None else (label.text or "").strip()]
+        codes, texts = codes + named, [*texts, *told, _text(label)]
     value_codes, value_texts = _coded(_child(one, "value"))
     if _is_negated(one) or is_none_known((*codes, *value_codes), (*texts, *value_texts)):
         # Without a code no allergy at all is known; with one, not that one.
@@ -240,7 +249,7 @@ def _substance(one: Any, kind: Kind, record: Record, *, is_claimed: bool) -> Non
     material = _child(one, "consumable", "manufacturedProduct", "manufacturedMaterial")
     codes, texts = _coded(_child(material, "code"))
     label = _child(material, "name")
-    texts.append("" if label is None else (label.text or "").strip())
+    texts.append(_text(label))
     if _is_negated(one) and not any(code.code in _ANY_SUBSTANCE for code in codes):
         return
     if _is_negated(one) or is_none_known(codes, texts):

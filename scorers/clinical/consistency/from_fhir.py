@@ -16,6 +16,7 @@ from touchstone.scorers.clinical.consistency.times import fhir_stamp
 
 ENTRIES_MAX: Final = 20_000
 LIST_MAX: Final = 200
+_NUMBER_MAX: Final = 1e15
 _NOT_SO: Final = frozenset({"entered-in-error", "cancelled", "not-done", "not-taken"})
 _MEDICATIONS: Final = frozenset({"MedicationRequest", "MedicationStatement", "MedicationAdministration", "MedicationDispense"})
 #: Type → kind.
@@ -245,11 +246,16 @@ def _amount(quantity: Any, path: str) -> Amount | None:
     """A Quantity."""
     inside = _object(quantity)
     number = inside.get("value")
-    if isinstance(number, bool) or not isinstance(number, int | float | str):
+    if not _is_number(number):
         return None
     system, code, unit = inside.get("system"), inside.get("code"), inside.get("unit")
     written = code if isinstance(code, str) and (system is None or "unitsofmeasure" in str(system) or not unit) else unit
     return Amount(str(number), written.strip() if isinstance(written, str) else "", comparator_of(inside.get("comparator")), path)
+
+
+def _is_number(value: Any) -> bool:
+    """Whether a value is a number that a document can hold."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < _NUMBER_MAX
 
 
 def _doses(resource: Mapping[str, Any], path: str) -> Iterator[Amount]:
@@ -276,7 +282,7 @@ def _observations(resource: Mapping[str, Any], path: str, record: Record, codes:
     parts += [(f"{path}.component[{number}]", one, *_concept(one.get("code"))) for number, one in _objects(resource.get("component"))]
     for where, part, of_part, names_of_part in parts:
         amount = _amount(part.get("valueQuantity"), f"{where}.valueQuantity")
-        if amount is None and isinstance(number := part.get("valueInteger"), int):
+        if amount is None and _is_number(number := part.get("valueInteger")):
             amount = Amount(str(number), "", "", f"{where}.valueInteger")
         answers, _ = _concept(part.get("valueCodeableConcept"))
         told = amount is not None or answers or any(name.startswith("value") for name in part)

@@ -118,7 +118,7 @@ def _read(message: Message, prefix: str, record: Record) -> None:
         elif name == "PV1":
             _encounter(segment, path, record)
         elif name in {"DG1", "PRB"}:
-            _condition(segment, path, record)
+            _condition(segment, path, record, _days_of_visit(message))
         elif name == "PDA":
             _cause_of_death(segment, path, record)
         elif name in {"AL1", "IAM"}:
@@ -198,13 +198,21 @@ def _patient(segment: Segment, path: str) -> Patient:
     return patient
 
 
-def _condition(segment: Segment, path: str, record: Record) -> None:
+def _days_of_visit(message: Message) -> frozenset[str]:
+    """The days on which the visit began and on which the message tells of it."""
+    places = (("PV1", 44), ("EVN", 2), ("MSH", 7))
+    return frozenset(day for name, position in places for segment in message.named(name) if len(day := _first(segment, position)[:8]) == 8)
+
+
+def _condition(segment: Segment, path: str, record: Record, visit: frozenset[str]) -> None:
     codes, texts = _coded(segment.field(3).split("~", 1)[0])
     if segment.name == "DG1":
         if _first(segment, 21) == "D":
             return
         texts.append(_first(segment, 4))
-        times = tuple(_stamps(segment, path, ((5, "onset"), (19, "recorded"))))
+        # v2-to-FHIR makes DG1-5 the onset. A diagnosis of the day of the visit was made then, and may have begun at any time.
+        role = "recorded" if _first(segment, 5)[:8] in visit else "onset"
+        times = tuple(_stamps(segment, path, ((5, role), (19, "recorded"))))
     else:
         if _first(segment, 1) in {"DE", "D"}:
             return
