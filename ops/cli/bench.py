@@ -28,6 +28,7 @@ PackagesOption = Annotated[
     typer.Option("--packages", help="Folder with the package hl7.fhir.r4.core. Default: ~/.fhir/packages, else made from npm's.", show_default=False),
 ]
 QuoteOption = Annotated[bool, typer.Option("--quote/--withhold", help="Show the messages' text, which may quote the documents.")]
+TellUnseenOption = Annotated[bool, typer.Option("--tell-unseen", help="With --data: also list which official cases that were never looked at differ.")]
 WarningsOption = Annotated[bool, typer.Option("--warnings", help="Also list warnings and hints, which do not count towards a verdict.")]
 
 
@@ -46,6 +47,7 @@ def agreement(
     packages: PackagesOption = None,
     quote: QuoteOption = False,
     warnings: WarningsOption = False,
+    tell_unseen: TellUnseenOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Compare Touchstone's verdicts with labelled files, or with the official FHIR validator.
@@ -69,7 +71,7 @@ def agreement(
             from touchstone.ops.verify.agreement.run import as_text, measured
 
             with working() as say:
-                found = measured(data, say)
+                found = measured(data, say, tell_unseen=tell_unseen)
         else:
             from touchstone.ops.verify.agreement.report import as_text
 

@@ -14,6 +14,8 @@ from touchstone.ops.verify.agreement import recorded as fhir_agreement
 from touchstone.scorers.base import ConfigError
 from touchstone.scorers.reporting.words import visible
 
+#: Tables that cases which were never looked at have, too.
+_UNSEEN = {"fhir: official, self-contained": "own", "fhir: official, all": "all", "fhir: official, against profiles": "profiles"}
 FHIR_PARTS = {
     "official cases": "fhir/fhir-test-cases/validator/manifest.json",
     "r4-examples": "fhir/r4-examples",
@@ -23,13 +25,16 @@ FHIR_PARTS = {
 }
 
 
-def measured(data: Path, say: Callable[[str], None] = lambda _: None) -> dict[str, Any]:
-    """Every table that the folder has data for, as JSON types. Raises `ConfigError` for a folder that has none, or whose files cannot be read."""
+def measured(data: Path, say: Callable[[str], None] = lambda _: None, *, tell_unseen: bool = False) -> dict[str, Any]:
+    """Every table that the folder has data for, as JSON types. `tell_unseen`: which cases that were never looked at differ.
+
+    Raises `ConfigError` for a folder that has none, or whose files cannot be read.
+    """
     if not data.is_dir():
         raise ConfigError(f"{data}: {'not a folder' if data.exists() else 'no such folder'}; --data wants one with fhir/ or hl7v2/ in it")
     found: dict[str, Any] = {}
     try:
-        if (data / "fhir").is_dir() and (fhir := fhir_agreement.measure(data / "fhir", say)):
+        if (data / "fhir").is_dir() and (fhir := fhir_agreement.measure(data / "fhir", say, tell_unseen=tell_unseen)):
             found["fhir"] = fhir
         if (data / "hl7v2").is_dir() and (hl7v2 := agreement_hl7v2.measure(data / "hl7v2", say)):
             found["hl7v2"] = hl7v2
@@ -67,14 +72,25 @@ def rows_of(found: dict[str, Any]) -> dict[str, dict[str, Any]]:
     return rows
 
 
+def _figures(one: dict[str, Any]) -> str:
+    """The cells of one tally."""
+    rate = "–" if one["agreement"] is None else f"{one['agreement']:.1%}"
+    alarms = f"{one['false_alarms']} of {one['valid']}"
+    return f"{one['cases']:>7}{one['agree']:>7}{rate:>9}{alarms:>16}{one['missed']:>8}"
+
+
 def as_text(found: dict[str, Any]) -> str:
     """The table, each disagreement, and what was absent."""
     rows = rows_of(found)
-    lines = [f"{'set':34}{'cases':>7}{'agree':>7}{'rate':>9}{'false alarms':>16}{'missed':>8}"]
+    unseen = found.get("fhir", {}).get("unseen", {})
+    head = f"{'cases':>7}{'agree':>7}{'rate':>9}{'false alarms':>16}{'missed':>8}"
+    lines = [f"{'':34}{'development':>47}   {'never looked at':>47}"] if unseen else []
+    lines.append(f"{'set':34}{head}{f'   {head}' if unseen else ''}")
     for name, one in rows.items():
-        rate = "–" if one["agreement"] is None else f"{one['agreement']:.1%}"
-        alarms = f"{one['false_alarms']} of {one['valid']}"
-        lines.append(f"{name:34}{one['cases']:>7}{one['agree']:>7}{rate:>9}{alarms:>16}{one['missed']:>8}")
+        other = unseen.get(_UNSEEN.get(name, ""))
+        lines.append(f"{name:34}{_figures(one)}{f'   {_figures(other)}' if other else ''}")
+    if left_out := found.get("fhir", {}).get("left_out"):
+        lines.append(f"official cases that are no FHIR R4 resource, left out: {len(left_out)}")
     npis = found.get("fhir", {}).get("synthea", {}).get("npis")
     if npis is not None:
         lines.append(f"Synthea's NPIs: {npis['malformed']} of {npis['identifiers']} malformed; flagged in {npis['flagged']} of {npis['files']} files")
@@ -83,9 +99,9 @@ def as_text(found: dict[str, Any]) -> str:
     if found["absent"]:
         lines.append(f"absent: {'; '.join(found['absent'])}")
     told: set[str] = set()
-    for name, one in rows.items():
+    for name, one in (*rows.items(), *((f"never looked at, {name}", one) for name, one in unseen.items())):
         heading = f"{name}:"
-        for each in one["disagreements"]:
+        for each in one.get("disagreements", ()):
             ours = ", ".join(each["ours"]) or "nothing grave"
             official = f"; official: {each['official'][:110]!r}" if each.get("official") else ""
             line = f"  {each['case']}: {each['expected']}; ours: {ours}{official}"

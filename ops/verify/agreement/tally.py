@@ -34,7 +34,11 @@ class Tally:
         self.disagreements.append({"case": name, "expected": "valid" if expected else "invalid", "ours": codes, "official": told})
 
     def as_json(self) -> dict[str, Any]:
-        """The tally with its rates."""
+        """The tally with its rates, and what disagrees."""
+        return {**self.counts(), "disagreements": self.disagreements}
+
+    def counts(self) -> dict[str, Any]:
+        """The tally with its rates alone."""
         return {
             "cases": self.cases,
             "agree": self.agree,
@@ -43,5 +47,4 @@ class Tally:
             "false_alarms": self.false_alarms,
             "false_alarm_rate": round(self.false_alarms / self.valid, 4) if self.valid else None,
             "missed": self.missed,
-            "disagreements": self.disagreements,
         }

@@ -131,15 +131,17 @@ def test_labelled_files_are_measured_and_absent_parts_named(run: Commands, tmp_p
     (folder / "good.json").write_text(json.dumps(PATIENT))
     (folder / "bad.json").write_text(json.dumps(PATIENT))
     valid, invalid = ({"resourceType": "OperationOutcome", "issue": [{"severity": level, "details": {"text": "no"}}]} for level in ("warning", "error"))
-    cases = [{"name": "good", "file": "good.json", "java": {"outcome": valid}}, {"name": "bad", "file": "bad.json", "java": {"outcome": invalid}}]
+    cases = [{"name": name, "file": f"{name}.json", "version": "4.0", "java": {"outcome": known}} for name, known in (("good", valid), ("bad", invalid))]
     (folder / "manifest.json").write_text(json.dumps({"test-cases": cases}))
-    ran = run("bench", "agreement", "--data", tmp_path, "--json")
+    assert "bad" not in run("bench", "agreement", "--data", tmp_path).out
+    ran = run("bench", "agreement", "--data", tmp_path, "--tell-unseen", "--json")
     found = json.loads(ran.out)
-    assert (found["fhir"]["cases"], found["fhir"]["agree"], found["fhir"]["missed"], found["fhir"]["all"]["cases"]) == (2, 1, 1, 2)
-    assert found["fhir"]["disagreements"] == [{"case": "bad", "expected": "invalid", "ours": [], "official": "no"}]
+    unseen = found["fhir"]["unseen"]
+    assert (unseen["own"]["cases"], unseen["own"]["agree"], unseen["own"]["missed"], unseen["all"]["cases"]) == (2, 1, 1, 2)
+    assert unseen["own"]["disagreements"] == [{"case": "bad", "expected": "invalid", "ours": [], "official": "no"}]
     assert found["absent"] == ["fhir: r4-examples", "fhir: synthea", "fhir: primitives", "fhir: us-core-invariants", "hl7v2"]
-    text = run("bench", "agreement", "--data", tmp_path).out
-    assert "fhir: official, self-contained          2      1    50.0%" in text
+    text = run("bench", "agreement", "--data", tmp_path, "--tell-unseen").out
+    assert "      2      1    50.0%" in next(line for line in text.splitlines() if line.startswith("fhir: official, self-contained"))
     assert "bad: invalid; ours: nothing grave; official: 'no'" in text
 
 

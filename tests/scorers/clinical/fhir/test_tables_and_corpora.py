@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import lzma
+import shutil
 from pathlib import Path
 
 from touchstone.ops.build.tables.fhir.__main__ import main, read_package
-from touchstone.ops.verify.agreement.official import options_of, verdict
+from touchstone.ops.verify.agreement.official import is_r4, official_cases, options_of, verdict
 from touchstone.ops.verify.agreement.recorded import measure
+from touchstone.ops.verify.agreement.run import as_text
 from touchstone.scorers.clinical.formats.fhir.tables import FOLDER, code_systems, definitions, own_profiles
 
 
@@ -28,6 +31,38 @@ def test_the_options_of_a_case_come_from_its_manifest() -> None:
     options = options_of(case, Path("folder"))
     assert (options.security, options.example_urls, options.comments, options.references) == (True, False, True, "exists")
     assert options.packages == (Path("folder/a.json"),)
+
+
+def test_what_is_no_resource_of_r4_is_no_case(tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text('{"resourceType": "Patient", "broken', "utf-8")
+    (tmp_path / "b.json").write_text('{"services": []}', "utf-8")
+    (tmp_path / "c.xml").write_text('<ClinicalDocument xmlns="urn:hl7-org:v3"/>', "utf-8")
+    (tmp_path / "d.xml").write_text('<Patient xmlns="http://hl7.org/fhir"/>', "utf-8")
+    assert [is_r4({"version": "4.0"}, tmp_path / name) for name in ("a.json", "b.json", "c.xml", "d.xml")] == [True, False, False, True]
+    assert not is_r4({"version": "5.0"}, tmp_path / "a.json")
+
+
+def test_cases_that_were_never_looked_at_are_counted_apart_and_not_told(tmp_path: Path) -> None:
+    (tmp_path / "p.json").write_text('{"resourceType": "Patient", "gender": "x"}', "utf-8")
+    outcome = {"resourceType": "OperationOutcome"}
+    cases = [{"name": name, "file": "p.json", "version": "4.0", "java": outcome} for name in ("ai2", "nobody-has-seen-this")]
+    (tmp_path / "manifest.json").write_text(json.dumps({"test-cases": cases}), "utf-8")
+    looked_at, unseen = official_cases(tmp_path, tmp_path)
+    assert [(one.own.cases, one.own.false_alarms) for one in (looked_at, unseen)] == [(1, 1), (1, 1)]
+    folder = tmp_path / "fhir" / "fhir-test-cases" / "validator"
+    folder.mkdir(parents=True)
+    for name in ("p.json", "manifest.json"):
+        shutil.copy(tmp_path / name, folder / name)
+    found = measure(tmp_path / "fhir")
+    assert (found["cases"], found["unseen"]["own"]["cases"]) == (1, 1)
+    assert "nobody-has-seen-this" not in json.dumps(found)
+    assert "never looked at" in as_text({"fhir": found, "absent": []})
+
+
+def test_the_profile_of_a_case_brings_its_packages(tmp_path: Path) -> None:
+    (tmp_path / "extra.tgz").write_bytes(b"")
+    options = options_of({"packages": ["a#1"], "package-map": {"a#1": "extra.tgz"}}, tmp_path)
+    assert options.packages == (tmp_path / "extra.tgz",)
 
 
 def test_a_recorded_outcome_is_valid_without_errors_and_unknown_where_absent() -> None:
