@@ -21,6 +21,14 @@ def read_package(source: Path) -> dict[str, list[dict[str, Any]]]:
     return {kind: sorted(resources, key=lambda one: str(one.get("url"))) for kind, resources in found.items()}
 
 
+def edition(source: Path) -> str:
+    """The package's version and the day on which it was made, as in `7.0.1 of 2025-12-11`."""
+    texts = dict(_from_archive(source)) if source.is_file() else {"package.json": (_root(source) / "package.json").read_bytes()}
+    about = json.loads(texts["package.json"])
+    day = str(about["date"])
+    return f"{about['version']} of {day[:4]}-{day[4:6]}-{day[6:8]}"
+
+
 def _root(folder: Path) -> Path:
     return folder / "package" if (folder / "package").is_dir() else folder
 

@@ -1,7 +1,8 @@
-"""Compile the FHIR R4 tables: `python -m touchstone.ops.build.tables.fhir PACKAGE [--extensions PACKAGE] [--out DIR]`.
+"""Compile the FHIR R4 tables: `python -m touchstone.ops.build.tables.fhir PACKAGE [--extensions PACKAGE] [--terminology PACKAGE] [--out DIR]`.
 
 The source is the package hl7.fhir.r4.core 4.0.1 (HL7, CC0-1.0), as a .tgz or an unpacked folder; `--extensions` adds the extension definitions of
-hl7.fhir.uv.extensions.r4 (HL7, CC0-1.0), which replaced those of the core package.
+hl7.fhir.uv.extensions.r4 (HL7, CC0-1.0), which replaced those of the core package, `--terminology` the code systems of hl7.terminology.r4. The tables keep
+the version and day of both, because what HL7 has published since cannot be in them.
 The output is deterministic: the same package gives the same bytes.
 """
 
@@ -15,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from touchstone.ops.build.tables.fhir.definitions import definitions_table, profiles_table
-from touchstone.ops.build.tables.fhir.terminology import codes_table, later_table, listed_table
-from touchstone.ops.verify.agreement.package import read_package
+from touchstone.ops.build.tables.fhir.terminology import codes_table, grown, later_table, listed_table
+from touchstone.ops.verify.agreement.package import edition, read_package
 
 OUT = Path(__file__).resolve().parents[4] / "scorers/clinical/formats/fhir/tables"
 NOTICE = (
@@ -47,10 +48,14 @@ def main(arguments: list[str] | None = None) -> int:
         parser.error(f"{options.package} holds too few StructureDefinitions to be hl7.fhir.r4.core")
     options.out.mkdir(parents=True, exist_ok=True)
     structures = definitions_table(package, read_package(options.extensions) if options.extensions else None)
+    if options.extensions:
+        structures["edition"] = edition(options.extensions)
     codes = codes_table(package)
     tables = {"definitions": structures, "codes": codes, "profiles": profiles_table(package), "valuesets": listed_table(package, structures["values"])}
     if options.terminology:
-        tables["terminology"] = later_table(read_package(options.terminology), codes)
+        later = later_table(read_package(options.terminology), codes)
+        structures["grown"] = grown(structures["values"], codes, later)
+        tables["terminology"] = later | {"edition": edition(options.terminology)}
     for name, table in tables.items():
         size = write_table(options.out / f"{name}.json.xz", table)
         sys.stdout.write(f"{name}: {size:,} bytes\n")

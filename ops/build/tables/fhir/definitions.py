@@ -45,10 +45,15 @@ def definitions_table(package: dict[str, list[Json]], extensions: dict[str, list
 
 
 def add_extensions(table: Json, package: dict[str, list[Json]], bound: set[str]) -> None:
-    """Add the extension definitions of another package; where both define one, the later package's holds."""
+    """Add the extension definitions of another package; where both define one, the later package's holds.
+
+    `r4` of each: what R4 itself says of it (true where that is the same, false where R4 does not have it), since only that is as old as R4.
+    """
     for definition in package["StructureDefinition"]:
         if definition["type"] == "Extension" and "snapshot" in definition:
-            table["extensions"][definition["url"]] = _extension(definition, bound)
+            old = table["extensions"].get(definition["url"])
+            facts = _extension(definition, bound)
+            table["extensions"][definition["url"]] = facts | {"r4": False if old is None else True if old == facts else old}
 
 
 def _extension(definition: Json, bound: set[str]) -> Json:

@@ -37,6 +37,18 @@ def later_table(package: dict[str, list[Json]], codes: Json) -> Json:
     return {"systems": {url: added for url, added in systems.items() if added}}
 
 
+def grown(values: dict[str, dict[str, list[str]] | None], codes: Json, later: Json) -> Json:
+    """Return value set → system → codes that were added since, for the sets that hold all of a system."""
+    found: Json = {}
+    for url, sets in values.items():
+        for system, listed in (sets or {}).items():
+            first = codes["systems"].get(system, {})
+            added = sorted(set(later["systems"].get(system, {})) - set(first))
+            if added and set(listed) == set(first):
+                found.setdefault(url, {})[system] = added
+    return found
+
+
 def _is_free(copyright_text: str) -> bool:
     """Return whether a code system is HL7's own or in the public domain; excerpts of other bodies' standards are left out."""
     return not copyright_text or any(words in copyright_text for words in ("HL7 Terminology", "Copyright HL7", "public domain"))

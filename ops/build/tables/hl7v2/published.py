@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import re
-import tarfile
 from collections import defaultdict
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,7 +15,7 @@ from typing import Any
 
 from touchstone.ops.build.tables.fhir.terminology import flatten
 from touchstone.ops.build.tables.hl7v2.codes import MISPRINTS, cleaned
-from touchstone.ops.verify.agreement.package import read_package
+from touchstone.ops.verify.agreement.package import edition, read_package
 
 FILE = Path(__file__).with_name("published.json")
 #: `v2-0203`, and `v2-2.4-0391` where a table was another one in an earlier version.
@@ -62,16 +61,7 @@ def second_source(core: Path, terminology: Path, tables: Mapping[str, Any]) -> d
             zeros[table] = lost
         if added:
             more[table] = added
-    return {"edition": _edition(terminology), "zeros": zeros, "codes": more}
-
-
-def _edition(package: Path) -> str:
-    """`HL7 Terminology 7.0.1 of 2025-12-11`, from the package's own words."""
-    with tarfile.open(package) as archive:
-        file = archive.extractfile("package/package.json")
-        about = json.load(file) if file is not None else {}
-    day = str(about["date"])
-    return f"HL7 Terminology {about['version']} of {day[:4]}-{day[4:6]}-{day[6:8]}"
+    return {"edition": f"HL7 Terminology {edition(terminology)}", "zeros": zeros, "codes": more}
 
 
 def read_published() -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -79,9 +79,10 @@ def _binding(value_set: str, element: str, bare: bool) -> Binding:
     return Binding(value_set, systems, rule[0], rule[1], codes if bare else None, named)
 
 
-def binding_to(value_set: str, *, bare: bool) -> Binding:
+def binding_to(value_set: str, *, bare: bool, severity: Severity = "major") -> Binding:
     """Return the required binding to a value set. `bare`: of a code by itself."""
-    return _binding(value_set, "", bare)
+    binding = _binding(value_set, "", bare)
+    return binding if severity == binding.severity else replace(binding, severity=severity)
 
 
 def binding_of(found: Field) -> Binding | None:

@@ -11,10 +11,8 @@ from touchstone.scorers.clinical.formats.fhir.document import Document, Place
 from touchstone.scorers.clinical.formats.fhir.maps import Membership, Systems, check_maps
 from touchstone.scorers.clinical.formats.fhir.profiles.values import system_facts
 from touchstone.scorers.clinical.formats.fhir.references import is_absolute, relative_type
-from touchstone.scorers.clinical.formats.fhir.tables import code_systems, definitions, later_codes
+from touchstone.scorers.clinical.formats.fhir.tables import OWN_SYSTEMS, code_systems, definitions, grows, later_codes, terminology_edition
 
-#: Code systems of the FHIR specification itself change only with FHIR.
-_OWN = "http://hl7.org/fhir/"
 _UCUM = "http://unitsofmeasure.org"
 _SPACES = re.compile(r"\s+")
 #: Codings that are kept as settled, and the characters of one: they outlive their document.
@@ -85,7 +83,7 @@ def _coding(document: Document, coding: dict[str, Any], place: Place, defined: S
         if not system.startswith("#"):
             document.say("major", "fhir.codings.system", (place, "system", None), "the system of a Coding must be an absolute URI")
         return False
-    if system in definitions().value_sets or system.startswith(_OWN + "ValueSet/"):
+    if system in definitions().value_sets or system.startswith(OWN_SYSTEMS + "ValueSet/"):
         document.say("major", "fhir.codings.value-set", (place, "system", None), "this is the URL of a value set, not of a code system")
         return False
     known = code_systems().get(system)
@@ -97,14 +95,21 @@ def _coding(document: Document, coding: dict[str, Any], place: Place, defined: S
         if code.lower() in _small(system):
             document.say("minor", "fhir.codings.case", (place, "code", None), "the code system writes this code with other capitals")
             return False
-        # Who states a version may mean one that is not in the tables.
-        level: Severity = "minor" if "version" in coding and not system.startswith(_OWN) else "major"
-        document.say(level, "fhir.codings.unknown", (place, "code", None), "the code system has no such code", value=code)
+        _unknown(document, system, code, (place, "code", None))
         return False
     later = later_codes().get(system, {}).get(code)
     if later is not None and isinstance(display, str) and _fold(display) == _fold(later):
         return True
     return _display(document, display, known[code], place)
+
+
+def _unknown(document: Document, system: str, code: str, place: Place) -> None:
+    """Report a code that the tables lack: a fault where the system changes only with FHIR, else perhaps published since."""
+    if grows(system):
+        message = f"the code system has no such code as of {terminology_edition()}; a later edition may have it"
+        document.say("minor", "fhir.codings.unknown", place, message, value=code)
+    else:
+        document.say("major", "fhir.codings.unknown", place, "the code system has no such code", value=code)
 
 
 def _elsewhere(document: Document, system: str, code: Any, place: Place, defined: Systems) -> bool:

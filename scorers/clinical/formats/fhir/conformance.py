@@ -9,11 +9,12 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from touchstone.schemas.result import Severity
 from touchstone.scorers.clinical.formats.fhir.document import Document, Frame, Place
 from touchstone.scorers.clinical.formats.fhir.fhirpath import FhirPathError, Node, parse
 from touchstone.scorers.clinical.formats.fhir.references import is_absolute
 from touchstone.scorers.clinical.formats.fhir.structures import check_structure, dicts
-from touchstone.scorers.clinical.formats.fhir.tables import code_systems, definitions
+from touchstone.scorers.clinical.formats.fhir.tables import code_systems, definitions, grows
 
 #: FHIRPath that the reader of invariants does not know: quantities and special variables.
 _BEYOND = re.compile(r"\d\s*['A-Za-z]|\$(index|total)")
@@ -161,7 +162,8 @@ def _value_set(document: Document, frame: Frame) -> None:
                 if known is None or not isinstance(value, str) or value in known:
                     continue
                 if condition.get("property") == "concept" and str(condition.get("op")) in _OF_CODES:
-                    document.say("major", "fhir.definitions.filter", (place, "filter", number), "the code system has no such code")
+                    level: Severity = "minor" if grows(system) else "major"
+                    document.say(level, "fhir.definitions.filter", (place, "filter", number), "the code system has no such code")
 
 
 def _questionnaire(document: Document, frame: Frame) -> None:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from touchstone.schemas.result import Severity
 from touchstone.scorers.clinical.formats.fhir.bindings import binding_to
 from touchstone.scorers.clinical.formats.fhir.contexts import by_values, in_context
 from touchstone.scorers.clinical.formats.fhir.document import Document, Frame, Place
@@ -73,39 +74,71 @@ def _check(
 def _unknown(document: Document, url: str, place: Place) -> bool:
     if _OPEN.match(url):
         return False
-    if _PUBLISHED.fullmatch(url):
-        document.say("major", "fhir.extensions.unknown", place, "HL7 publishes no extension of this name for R4")
-        return True
     if document.options.extensions == "known":
         document.say("major", "fhir.extensions.unknown", place, "no definition of this extension is at hand", value=url)
+        return True
+    if _PUBLISHED.fullmatch(url):
+        message = f"HL7 published no extension of this name for R4 as of {definitions().edition}; a later edition may have it"
+        document.say("minor", "fhir.extensions.unknown", place, message, value=url)
         return True
     document.skip("extensions without a definition", "their definitions are not at hand")
     return False
 
 
+#: What is wrong with an extension: code, place, words.
+_Problem = tuple[str, Place, str]
+
+
 def _defined(document: Document, value: dict[str, Any], known: dict[str, Any], place: Place, frame: Frame, names: tuple[str, ...]) -> bool:
-    said = False
+    problems = list(_problems(document, value, known, place, frame, names))
+    if problems:
+        grave = _grave(document, value, known, place, frame, names)
+        for code, at, message in problems:
+            if grave is None or code in grave:
+                document.say("major", code, at, message)
+            else:
+                document.say("minor", code, at, f"{message} (as of {definitions().edition}; a later edition may allow it)")
+    for part, value_set in known.get("bindings", {}).items():
+        level: Severity = "minor" if _is_newer(known, part) else "major"
+        for holder, at in _valued(value, place, part):
+            _bound(document, holder, value_set, at, level)
+    # With codes to look up and parts to count, names alone do not say that the next one is as good.
+    return bool(problems) or by_values(known) or bool(known.get("bindings")) or bool(known["parts"])
+
+
+def _grave(document: Document, value: dict[str, Any], known: dict[str, Any], place: Place, frame: Frame, names: tuple[str, ...]) -> set[str] | None:
+    """The codes of what R4 itself forbids of an extension; None for all, where its definition is a package's or is R4's own.
+
+    HL7 publishes its extensions in editions of their own, which allow more places, parts and types each time: only what R4, which is final, forbids
+    too is surely a fault.
+    """
+    r4 = known.get("r4", True)
+    if r4 is True:
+        return None
+    return set() if r4 is False else {code for code, _, _ in _problems(document, value, r4, place, frame, names)}
+
+
+def _is_newer(known: dict[str, Any], part: str) -> bool:
+    """Whether R4 itself does not bind the value of an extension, or of a part of it."""
+    r4 = known.get("r4", True)
+    return r4 is False or (r4 is not True and part not in r4.get("bindings", {}))
+
+
+def _problems(document: Document, value: dict[str, Any], known: dict[str, Any], place: Place, frame: Frame, names: tuple[str, ...]) -> Iterator[_Problem]:
+    """What is wrong with an extension by one definition of it."""
     if known["modifier"] != (names[-1] == "modifierExtension"):
         kind = "modifierExtension" if known["modifier"] else "extension"
-        document.say("major", "fhir.extensions.modifier", place, f"this extension must be used as {kind}")
-        said = True
+        yield "fhir.extensions.modifier", place, f"this extension must be used as {kind}"
     held = next((key for key in value if key.startswith("value")), None)
     if held is not None and known["values"] is not None and (not known["values"] or not any(held[5:].lower() == one.lower() for one in known["values"])):
         allowed = ", ".join(known["values"][:8]) or "none, only extensions"
-        document.say("major", "fhir.extensions.type", place, f"this extension does not hold a value of this type; allowed: {allowed}")
-        said = True
-    for part, value_set in known.get("bindings", {}).items():
-        for holder, at in _valued(value, place, part):
-            _bound(document, holder, value_set, at)
+        yield "fhir.extensions.type", place, f"this extension does not hold a value of this type; allowed: {allowed}"
     if known["parts"]:
         # What a package defines is held to its definition as a profile, which counts its slices.
-        said |= _parts(document, value.get("extension"), known["parts"], place, counted=value.get("url") in definitions().extensions)
+        yield from _parts(value.get("extension"), known["parts"], place, counted=value.get("url") in definitions().extensions)
     if not in_context(known, place, frame, names, document):
         allowed = ", ".join(one for _, one in known["contexts"][:6])
-        document.say("major", "fhir.extensions.context", place, f"this extension is not allowed here; allowed on: {allowed}")
-        said = True
-    # With codes to look up and parts to count, names alone do not say that the next one is as good.
-    return said or by_values(known) or bool(known.get("bindings")) or bool(known["parts"])
+        yield "fhir.extensions.context", place, f"this extension is not allowed here; allowed on: {allowed}"
 
 
 def _valued(value: dict[str, Any], place: Place, part: str) -> Iterator[tuple[dict[str, Any], Place]]:
@@ -119,19 +152,18 @@ def _valued(value: dict[str, Any], place: Place, part: str) -> Iterator[tuple[di
             yield one, (place, "extension", index)
 
 
-def _bound(document: Document, holder: dict[str, Any], value_set: str, place: Place) -> None:
+def _bound(document: Document, holder: dict[str, Any], value_set: str, place: Place, level: Severity) -> None:
     """The code of a value must be from the value set of the definition."""
     for key, value in holder.items():
         at: Place = (place, key, None)
         if key == "valueCode" and isinstance(value, str):
-            binding_to(value_set, bare=True).check_code(document, value, at)
+            binding_to(value_set, bare=True, severity=level).check_code(document, value, at)
         elif key in {"valueCoding", "valueCodeableConcept"} and isinstance(value, dict):
-            binding_to(value_set, bare=False).check(document, value, at)
+            binding_to(value_set, bare=False, severity=level).check(document, value, at)
 
 
-def _parts(document: Document, inner: Any, known: dict[str, Any], place: Place, *, counted: bool) -> bool:
-    """Check the parts of a complex extension: which there are, how many where that is `counted` here, and the types of their values."""
-    said = False
+def _parts(inner: Any, known: dict[str, Any], place: Place, *, counted: bool) -> Iterator[_Problem]:
+    """The parts of a complex extension: which there are, how many where that is `counted` here, and the types of their values."""
     counts = dict.fromkeys(known, 0)
     for index, part in enumerate(inner if isinstance(inner, list) else ()):
         name = part.get("url") if isinstance(part, dict) else None
@@ -139,18 +171,14 @@ def _parts(document: Document, inner: Any, known: dict[str, Any], place: Place, 
             continue
         at: Place = (place, "extension", index)
         if name not in known:
-            document.say("major", "fhir.extensions.part", place, "the definition of this extension has no such part")
-            said = True
+            yield "fhir.extensions.part", place, "the definition of this extension has no such part"
             continue
         counts[name] += 1
         held = next((key for key in part if key.startswith("value")), None)
         types = known[name][2]
         if held is not None and types and not any(held[5:].lower() == one.lower() for one in types):
-            document.say("major", "fhir.extensions.type", at, f"this part does not hold a value of this type; allowed: {', '.join(types[:8])}")
-            said = True
+            yield "fhir.extensions.type", at, f"this part does not hold a value of this type; allowed: {', '.join(types[:8])}"
     for name, count in counts.items() if counted else ():
         least, most = known[name][:2]
         if count < least or (most != "*" and count > int(most)):
-            document.say("major", "fhir.extensions.part-count", place, f"the definition of this extension allows {least} to {most} of one part; found {count}")
-            said = True
-    return said
+            yield "fhir.extensions.part-count", place, f"the definition of this extension allows {least} to {most} of one part; found {count}"

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
+from touchstone.schemas.result import Severity
 from touchstone.scorers.clinical.formats.fhir.document import Document, Place
-from touchstone.scorers.clinical.formats.fhir.tables import code_systems
+from touchstone.scorers.clinical.formats.fhir.tables import code_systems, grows, terminology_edition
 
 #: What is known of a code system by its URL: all its codes or None, and whether it is a supplement; None where nothing is known.
 Systems = Callable[[Any], tuple[frozenset[str] | None, bool] | None]
@@ -38,6 +39,7 @@ class _End:
         self._value_set = value_set
         self._codes = _codes_of(self._system, defined)
         self._member = member
+        self._grows = self._system in code_systems() and grows(self._system or "")
 
     def check(self, document: Document, holder: dict[str, Any], place: Place) -> None:
         """Check the code of an element or target."""
@@ -45,7 +47,9 @@ class _End:
         if not isinstance(code, str):
             return
         if self._codes is not None and code not in self._codes:
-            document.say("major", "fhir.codings.map", (place, "code", None), "the code system that is mapped has no such code", value=code)
+            level: Severity = "minor" if self._grows else "major"
+            since = f" as of {terminology_edition()}; a later edition may have it" if self._grows else ""
+            document.say(level, "fhir.codings.map", (place, "code", None), f"the code system that is mapped has no such code{since}", value=code)
         elif self._value_set and self._system is not None and self._member(self._value_set, self._system, code) is False:
             document.say("major", "fhir.codings.map", (place, "code", None), "not a code of the value set that is mapped", value=code)
 

@@ -1,6 +1,7 @@
 """The compiled FHIR R4 definitions, read once: types, fields, invariants, value sets, code systems, extensions.
 
-The tables are written by `python -m touchstone.ops.build.tables.fhir` from hl7.fhir.r4.core 4.0.1 (HL7, CC0-1.0).
+The tables are written by `python -m touchstone.ops.build.tables.fhir` from hl7.fhir.r4.core 4.0.1, hl7.fhir.uv.extensions.r4 and hl7.terminology.r4 (HL7,
+CC0-1.0). R4 itself is final; the other two have editions, and what a later one may say differently never makes a document invalid.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ from touchstone.scorers.clinical.formats.fhir.fhirpath.surroundings import Compi
 from touchstone.scorers.clinical.formats.fhir.invariant_shortcuts import HOT, HOT_EXPRESSIONS, Look
 
 FOLDER = Path(__file__).parent / "tables"
+#: Code systems of the FHIR specification itself change only with FHIR.
+OWN_SYSTEMS = "http://hl7.org/fhir/"
 #: Rules that are evaluated by code of their own, where the whole document is in view.
 OWN_RULES = frozenset({"dom-2", "dom-3", "dom-4", "dom-5", "dom-6", "ref-1", "txt-1", "txt-2", "bdl-1", "bdl-7"})
 
@@ -84,6 +87,7 @@ class Definitions:
     value_sets: frozenset[str]
     profiles: frozenset[str]
     uncompiled: tuple[str, ...]
+    edition: str
 
 
 def _read(name: str) -> dict[str, Any]:
@@ -106,6 +110,17 @@ def later_codes() -> dict[str, dict[str, str]]:
     """Return code system URL → {code: display} of what HL7 Terminology says otherwise than, or beyond, FHIR R4."""
     systems: dict[str, dict[str, str]] = _read("terminology")["systems"]
     return systems
+
+
+@lru_cache(maxsize=1)
+def terminology_edition() -> str:
+    """Return which edition of HL7 Terminology the code systems are from, and its day."""
+    return f"HL7 Terminology {_read('terminology')['edition']}"
+
+
+def grows(system: str) -> bool:
+    """Return whether a code system has editions of its own, so that a code that the tables lack may have been published since."""
+    return not system.startswith(OWN_SYSTEMS)
 
 
 @lru_cache(maxsize=1)
@@ -133,14 +148,24 @@ def definitions() -> Definitions:
         types=types,
         resources=resources,
         primitives=frozenset(table["primitives"]),
-        values={url: None if sets is None else {system: frozenset(codes) for system, codes in sets.items()} for url, sets in table["values"].items()},
+        values=_values(table),
         extensions=table["extensions"],
         searches={url: (one[0], one[1], tuple(one[2])) for url, one in table["searches"].items()},
         bases={name: facts["base"] for name, facts in table["types"].items()},
         value_sets=frozenset("http://hl7.org/fhir/" + tail for tail in table["known"]["ValueSet"]),
         profiles=frozenset(table["profiles"]),
         uncompiled=tuple(uncompiled),
+        edition=f"HL7's extensions {table['edition']}",
     )
+
+
+def _values(table: dict[str, Any]) -> dict[str, dict[str, frozenset[str]] | None]:
+    """Value set → system → codes: R4's, and what HL7 Terminology has added since to systems of which a set holds everything."""
+    grown = table.get("grown", {})
+    return {
+        url: None if sets is None else {system: frozenset(codes).union(grown.get(url, {}).get(system, ())) for system, codes in sets.items()}
+        for url, sets in table["values"].items()
+    }
 
 
 @lru_cache(maxsize=1)

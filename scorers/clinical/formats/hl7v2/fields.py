@@ -13,7 +13,7 @@ from touchstone.scorers.clinical.formats.hl7v2.lexer import FIELDS_MAX, PARTS_MA
 from touchstone.scorers.clinical.formats.hl7v2.notes import Notes, Problem, Recorder, Unlasting
 from touchstone.scorers.clinical.formats.hl7v2.patterns import LEVELS, UNSTRUCTURED, codes_accepted, compiled, component_accepts
 from touchstone.scorers.clinical.formats.hl7v2.primitives import LENGTHS_END, PRIMITIVES
-from touchstone.scorers.clinical.formats.hl7v2.tables import Element, Version, load
+from touchstone.scorers.clinical.formats.hl7v2.tables import Element, Version, edition, load
 from touchstone.scorers.clinical.formats.memory import remembering
 
 NULL = '""'
@@ -30,6 +30,8 @@ TOLD_BY_HEADER = frozenset({"HL70104", "HL70354"})
 GRAVE = frozenset({("OBX", 3), ("OBX", 5), ("OBR", 4)})
 #: Types with as many components as there are values or channels; the tables give the first few.
 ENDLESS = frozenset({"NA", "MA"})
+#: Tables of messages and events, in which Z begins a local one.
+LOCAL_Z = frozenset({"HL70003", "HL70076", "HL70354"})
 #: Types whose values are codes: few of them make up most fields, and what was said of one is remembered (memory.py).
 REMEMBERED = coded.CODED | {"ID", "IS"}
 
@@ -293,11 +295,15 @@ def check_primitive(version: Version, element: Element, value: str, path: str, n
 def note_code(version: Version, element: Element, value: str, path: str, notes: Notes) -> None:
     """Note a code outside of an HL7-defined table; only in passing where another version lists it."""
     table = element.table or ""
+    if table in LOCAL_Z and value[:1] == "Z":
+        return  # `header.py` says that local messages are not checked
     if coded.listed_later(table, unescape(value)):
         notes.add("info", "valuesets.code-version", path, f"Table {table[3:]} lists the code in another version than {version.name}", value=value)
         return
     suggestion = f"Codes of table {table[3:]}: {coded.examples(version, table)}"
-    notes.add(coded.severity_of(table), "valuesets.code", path, f"{element.title}: not a code of HL7 table {table[3:]}", suggestion=suggestion, value=value)
+    since = f" as of {edition()}" if coded.growing(table) else ""
+    message = f"{element.title}: not a code of HL7 table {table[3:]}{since}"
+    notes.add(coded.severity_of(table), "valuesets.code", path, message, suggestion=suggestion, value=value)
 
 
 def check_text(value: str, path: str, notes: Notes) -> None:

@@ -10,11 +10,13 @@ from touchstone.schemas.result import NotChecked, Severity
 from touchstone.scorers.clinical.formats.hl7v2.grammar import Structure, build
 from touchstone.scorers.clinical.formats.hl7v2.lexer import Segment
 from touchstone.scorers.clinical.formats.hl7v2.notes import Notes, Problem, Recorder
-from touchstone.scorers.clinical.formats.hl7v2.tables import VERSION_DEFAULT, VERSIONS, VERSIONS_MORE, Version, load, nearest, structures_of_events
+from touchstone.scorers.clinical.formats.hl7v2.tables import VERSION_DEFAULT, VERSIONS, VERSIONS_MORE, Version, edition, load, nearest, structures_of_events
 from touchstone.scorers.clinical.formats.memory import Memory
 
 #: What a guide calls its own variant of a version, as CDC's early laboratory reports with 2.3.z.
 LOCAL_VERSION = re.compile(r"2\.[\d.]{1,5}\.[A-Za-z]", re.ASCII)
+#: A version that HL7 may have published since.
+LATER = re.compile(r"2\.(?:9\.[1-9]\d?|[1-9]\d(?:\.\d{1,2})?)", re.ASCII)
 CODE = re.compile(r"[A-Z0-9]{3}")
 STRUCTURE = re.compile(r"[A-Z0-9]{3}(?:_[A-Z0-9]{2,3})?")
 #: MSH-9.3 is required from this version on.
@@ -27,6 +29,7 @@ _CONTROL_ID_UNBOUNDED = (2, 7)
 LAST_ASKED = 11
 #: The field that says what a message is.
 MESSAGE_TYPE = 9
+LOCAL_MESSAGES = NotChecked(check="hl7v2.local-messages", reason="local messages and trigger events (Z…) have no published structure")
 _structures: dict[tuple[str, str], Structure] = {}
 
 
@@ -43,6 +46,12 @@ def version_of(header: Segment, notes: Notes) -> Version:
         notes.add("major", "structure.version", "MSH-12", f"The version is missing; HL7 {VERSION_DEFAULT} was assumed", suggestion="Write for example 2.5.1")
     elif written in VERSIONS_MORE:
         notes.not_checked(_read_as(known))
+        notes.read_as = f"HL7 {known}"
+    elif LATER.fullmatch(written):
+        notes.not_checked(_read_as(known))
+        notes.read_as = f"HL7 {known}"
+        message = f"HL7 had published no such version when the tables were made ({edition()})"
+        notes.add("minor", "structure.version", "MSH-12", message, suggestion=f"HL7 has {', '.join(VERSIONS)}", value=written)
     elif written not in VERSIONS:
         message = f"The version is none of HL7's (table 0104); HL7 {known} was assumed"
         severity: Severity = "minor" if LOCAL_VERSION.fullmatch(written) and written[:-2] in VERSIONS else "major"
@@ -103,6 +112,9 @@ def _structure_of(header: Segment, version: Version, notes: Notes) -> Structure 
         return None
     if not CODE.fullmatch(kind) or (event and not CODE.fullmatch(event)):
         notes.add("major", "structure.message-type", "MSH-9", "The message code or trigger event is malformed", suggestion="Write for example ADT^A01^ADT_A01")
+    if "Z" in {kind[:1], event[:1]} and claimed not in version.messages:
+        notes.not_checked(LOCAL_MESSAGES)
+        return None
     expected = expected_structure(version, kind, event)
     if claimed and claimed not in version.messages:
         message = f"The message structure is none that HL7 {version.name} defines (table 0354)"
@@ -120,7 +132,7 @@ def _structure_of(header: Segment, version: Version, notes: Notes) -> Structure 
         if not event and is_known and version.number > EVENTLESS:
             notes.add("major", "structure.message-type", "MSH-9", "MSG.2 (Trigger Event) is required", suggestion="Write for example ADT^A01^ADT_A01")
         elif not claimed and (event or not is_known):
-            notes.add("major", "structure.message-type", "MSH-9", f"HL7 {version.name} defines no message of this type and event")
+            notes.add("major", "structure.message-structure", "MSH-9", f"HL7 {version.name} defines no message of this type and event")
         return None
     return structure(version, used)
 

@@ -8,6 +8,12 @@ from typing import NamedTuple
 from touchstone.schemas.result import Finding, NotChecked, Severity
 from touchstone.scorers.clinical.report import FINDINGS_MAX, Context, Report
 
+#: What the tables of a version say, and another version may say otherwise.
+BY_TABLES = frozenset({
+    "structure.cardinality", "structure.message-structure", "structure.misplaced-segment", "structure.missing-segment", "structure.required-field",
+    "structure.unexpected-segment", "structure.unknown-segment", "data_types.datatype", "valuesets.code",
+})  # fmt: skip
+
 
 class Problem(NamedTuple):
     """A finding in the making."""
@@ -27,18 +33,25 @@ def _finding(severity: Severity, code: str, path: str, message: str, suggestion:
 
 
 class Notes:
-    """Collects what is wrong in one message; `prefix` names the message where a document holds several."""
+    """Collects what is wrong in one message.
 
-    __slots__ = ("context", "prefix", "report")
+    `prefix` names the message where a document holds several. `read_as`: whose tables stand in where there are none of the declared version; what those
+    alone forbid the declared one may allow, so that it is minor.
+    """
+
+    __slots__ = ("context", "prefix", "read_as", "report")
 
     def __init__(self, context: Context, report: Report, prefix: str = "") -> None:
         self.context = context
         self.report = report
         self.prefix = prefix
+        self.read_as = ""
 
     def add(self, severity: Severity, code: str, path: str, message: str, *, suggestion: str | None = None, value: object = None) -> None:
         """Note one finding; beyond the bound it is only counted."""
         report = self.report
+        if self.read_as and severity == "major" and code in BY_TABLES and (code, path[:4]) != ("structure.required-field", "MSH-"):
+            severity, message = "minor", f"{message} (by the tables of {self.read_as}, because those of the declared version are not at hand)"
         if len(report.findings) >= FINDINGS_MAX:
             self._beyond(severity, code, path, message, suggestion, value)
         elif value is not None and self.context.quote:

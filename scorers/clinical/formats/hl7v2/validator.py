@@ -127,11 +127,18 @@ def check_message(message: Message, notes: Notes, terms: Terms) -> None:
         elif segment.name[0] == "Z":
             notes.not_checked(LOCAL_SEGMENTS)
         else:
-            notes.add("major", "structure.unknown-segment", _where(segment), f"HL7 {version.name} defines no such segment", value=segment.name)
+            _unknown_segment(segment, version, notes)
     report.fired("structure", len(message.segments))
     report.fired("data_types", fields_checked)
     _check_meaning(message, version, notes, is_strict=is_strict)
     check_marks(message, notes)
+
+
+def _unknown_segment(segment: Segment, version: Version, notes: Notes) -> None:
+    """Note a segment that the version does not define; one that senders took over from a later version is minor."""
+    severity: Severity = "minor" if segment.name in load(VERSIONS[-1]).segments else "major"
+    since = f"; HL7 {VERSIONS[-1]} does" if severity == "minor" else ""
+    notes.add(severity, "structure.unknown-segment", _where(segment), f"HL7 {version.name} defines no such segment{since}", value=segment.name)
 
 
 def _check_order_of_segments(message: Message, header: Segment, version: Version, notes: Notes) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -72,13 +73,26 @@ def test_codes_that_later_editions_of_hl7_terminology_added_are_known() -> None:
     added = [code for code in later_codes()[system] if code not in _read("codes")["systems"][system]]
     for code, expected in ((added[0], False), ("no-such-role", True)):
         made = patient(contact=[{"name": {"text": "a"}, "relationship": [{"coding": [{"system": system, "code": code}]}]}])
-        assert ("fhir.codings.unknown" in codes(made)) is expected
+        assert ("fhir.codings.unknown" in {one.code for one in report(made).findings}) is expected
 
 
-def test_a_code_of_a_stated_version_that_is_not_in_the_tables_is_minor() -> None:
-    coding = {"system": "http://terminology.hl7.org/CodeSystem/v3-RoleCode", "version": "9", "code": "no-such-role"}
+def test_a_code_that_hl7_terminology_may_have_added_since_is_minor_and_names_the_edition() -> None:
+    coding = {"system": "http://terminology.hl7.org/CodeSystem/v3-RoleCode", "code": "no-such-role"}
     made = patient(contact=[{"name": {"text": "a"}, "relationship": [{"coding": [coding]}]}])
-    assert found(made, "fhir.codings.unknown").severity == "minor"
+    told = found(made, "fhir.codings.unknown")
+    assert told.severity == "minor"
+    assert re.search(r"HL7 Terminology \d+\.\d+\.\d+ of 20\d\d-\d\d-\d\d; a later edition may have it", told.message)
+    assert is_valid(report(made))
+
+
+def test_a_code_that_fhirs_own_systems_lack_is_a_fault_since_r4_is_final() -> None:
+    made = patient(maritalStatus={"coding": [{"system": "http://hl7.org/fhir/publication-status", "code": "nope"}]})
+    assert found(made, "fhir.codings.unknown").severity == "major"
+
+
+def test_a_required_binding_to_all_of_a_system_takes_what_was_added_to_it_since_r4() -> None:
+    assert codes(condition("unknown")) == set()
+    assert is_valid(report(condition("unknown")))
 
 
 @pytest.mark.parametrize("system", ["units", "http://hl7.org/fhir/ValueSet/administrative-gender"])

@@ -176,3 +176,16 @@ def test_an_index_cannot_name_files_outside_its_package(tmp_path: Path) -> None:
     files = [{"filename": "../../outside.json", "resourceType": "StructureDefinition", "url": URL}]
     (inner / ".index.json").write_text(json.dumps({"files": files}))
     assert "fhir.profiles.missing" not in codes(patient(meta={"profile": [URL]}, name=None), replace(PLAIN, packages=(folder,)))
+
+
+def test_a_code_that_a_system_may_have_got_since_breaks_no_binding_of_a_profile(tmp_path: Path) -> None:
+    roles = "http://terminology.hl7.org/CodeSystem/v3-RoleCode"
+    profile = MEMBER | {"differential": {"element": [element("Patient.maritalStatus", binding={"strength": "required", "valueSet": SET})]}}
+    values = {"resourceType": "ValueSet", "url": SET, "compose": {"include": [{"system": roles}]}}
+    (tmp_path / "profile.json").write_text(json.dumps(profile))
+    (tmp_path / "values.json").write_text(json.dumps(values))
+    asked = replace(PLAIN, profiles=(URL,), packages=(tmp_path / "profile.json", tmp_path / "values.json"))
+    for system, code, said in ((roles, "FTH", set()), (roles, "no-such-role", set()), ("http://other.test/codes", "FTH", {"fhir.profiles.binding"})):
+        assert codes(patient(maritalStatus={"coding": [{"system": system, "code": code}]}), asked) == said
+    unknown = report(patient(maritalStatus={"coding": [{"system": roles, "code": "no-such-role"}]}), asked)
+    assert f"binding {SET}" in {one.check for one in unknown.not_checked}

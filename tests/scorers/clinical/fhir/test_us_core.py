@@ -166,3 +166,10 @@ def test_a_simple_extension_of_a_package_has_no_parts(clinical_data: Path) -> No
     package = (clinical_data / "packages" / "us_core_311.tgz",)
     made = {"resourceType": "Patient", "extension": [{"url": URL + "us-core-birthsex", "valueCode": "F"}]}
     assert is_valid(report(made, replace(PLAIN, packages=package)))
+
+
+@pytest.mark.parametrize(("version", "severity"), [("", "major"), ("|6.1.0", "major"), ("|8.0.0", "major"), ("|8.0.1", "minor"), ("|9.0.0-ballot", "minor")])
+def test_a_rule_that_a_version_unknown_here_may_have_dropped_is_minor(version: str, severity: str) -> None:
+    claimed = {"resourceType": "RelatedPerson", "meta": {"profile": [f"{URL}us-core-relatedperson{version}"]}, "patient": {"reference": "Patient/1"}}
+    (told,) = [one for one in report(claimed).findings if one.code == "fhir.invariants.us-core-14"]
+    assert told.severity == severity

@@ -78,7 +78,7 @@ def test_the_earliest_versions_may_leave_the_event_to_the_message() -> None:
         ("ADT^A04^ADT_A04", [("major", "structure.message-structure", "MSH-9.3")]),
         ("ADT^A04^ADT_A05", [("major", "structure.message-structure", "MSH-9.3")]),
         ("adt^a04", [("major", "structure.message-type", "MSH-9")]),
-        ("ADT^Q99", [("minor", "structure.message-structure", "MSH-9.3"), ("major", "structure.message-type", "MSH-9")]),
+        ("ADT^Q99", [("minor", "structure.message-structure", "MSH-9.3"), ("major", "structure.message-structure", "MSH-9")]),
     ],
 )
 def test_the_structure_must_be_the_events(kind: str, expected: list[tuple[str, str, str]]) -> None:

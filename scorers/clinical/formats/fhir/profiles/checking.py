@@ -14,7 +14,7 @@ from touchstone.scorers.clinical.formats.fhir.profiles.matching import equal, fi
 from touchstone.scorers.clinical.formats.fhir.profiles.slices import Slicing
 from touchstone.scorers.clinical.formats.fhir.profiles.statements import LEVELS
 from touchstone.scorers.clinical.formats.fhir.profiles.tree import BASE, Constraint, Profile, is_base, shown_text
-from touchstone.scorers.clinical.formats.fhir.profiles.us_core import rules_of
+from touchstone.scorers.clinical.formats.fhir.profiles.us_core import is_later, rules_of
 from touchstone.scorers.clinical.formats.fhir.references import Resolver
 from touchstone.scorers.clinical.formats.fhir.tables import definitions
 from touchstone.scorers.clinical.report import Report
@@ -123,7 +123,7 @@ class Checker(Slicing):
             if rule.type != self._frame.type or (profile is not None and rule.key in profile.keys):
                 continue
             self._fired += 1
-            level: Severity = "minor" if profile is not None else LEVELS[rule.severity]
+            level: Severity = "minor" if profile is not None or is_later(url) else LEVELS[rule.severity]
             for value, place in self._at(rule.at):
                 if not rule.where or (isinstance(value, dict) and value.get("system") == rule.where):
                     self._invariant(invariant, value, place, place[1].lstrip("_")[len(rule.at) :] or None if rule.at else None, level)

@@ -6,6 +6,7 @@ installed does not ask for it). Expressions are those of US Core 3.1.1 to 8.0.0 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -13,6 +14,8 @@ from functools import lru_cache
 from touchstone.scorers.clinical.formats.fhir.tables import Invariant, compile_invariant
 
 URL = "http://hl7.org/fhir/us/core/StructureDefinition/"
+#: The newest version that these rules are known of: a later one may have dropped some.
+VERSION_KNOWN = (8, 0, 0)
 _UCUM = "http://unitsofmeasure.org"
 _NPI = "http://hl7.org/fhir/sid/us-npi"
 _CLIA = "urn:oid:2.16.840.1.113883.4.7"
@@ -238,6 +241,12 @@ RULES = (
 def profiles_stating(key: str) -> tuple[tuple[str, str], ...]:
     """Return (type, profile URL) of every profile that states an invariant in some version."""
     return tuple((rule.type, url) for rule in RULES if rule.key == key for url in rule.urls)
+
+
+def is_later(canonical: str) -> bool:
+    """Return whether a canonical URL names a version of US Core that these rules were not read from."""
+    numbers = re.match(r"\d{1,6}(\.\d{1,6}){0,3}", canonical.partition("|")[2], re.ASCII)
+    return numbers is not None and tuple(int(part) for part in numbers[0].split(".")) > VERSION_KNOWN
 
 
 @lru_cache(maxsize=1)

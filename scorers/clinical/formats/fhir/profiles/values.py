@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from touchstone.scorers.clinical.formats.fhir.profiles.packages import KEPT_MAX, URL_CHARS_MAX, Json, Packages
-from touchstone.scorers.clinical.formats.fhir.tables import code_systems, definitions, listed_sets
+from touchstone.scorers.clinical.formats.fhir.tables import code_systems, definitions, grows, listed_sets
 from touchstone.scorers.clinical.formats.memory import Memory
 
 #: Value sets inside value sets.
 DEPTH_MAX = 8
 #: system → codes; None as codes means every code of the system.
 Members = dict[str, set[str] | None]
+
+
+class Growing(set[str]):
+    """All codes of a system that has editions of its own: a code that is not among them may have been published since."""
 
 
 class ValueSets:
@@ -35,7 +40,7 @@ class ValueSets:
             return {system: set(codes) for system, codes in known.items()}
         listed = listed_sets().get(canonical.partition("|")[0])
         if listed is not None:
-            return {system: set(codes) if codes is not None else set(code_systems().get(system, ())) for system, codes in listed.items()}
+            return {system: set(codes) if codes is not None else _whole(system, code_systems().get(system, ())) for system, codes in listed.items()}
         definition = self._packages.find("ValueSet", canonical)
         if definition is None or depth > DEPTH_MAX:
             return None
@@ -52,7 +57,7 @@ class ValueSets:
                 return _expansion(definition)
             for system, codes in part.items():
                 held = members.get(system, set())
-                members[system] = None if codes is None or held is None else held | codes
+                members[system] = None if codes is None or held is None else _joined(held, codes)
         return members
 
     def _include(self, include: Json, depth: int) -> Members | None:
@@ -77,7 +82,7 @@ class ValueSets:
     def _system(self, system: str) -> Members:
         known = code_systems().get(system)
         if known is not None:
-            return {system: set(known)}
+            return {system: _whole(system, known)}
         definition = self._packages.find("CodeSystem", system)
         codes = system_facts(definition)[0] if definition is not None else None
         if codes is not None and not isinstance(codes, Folded):
@@ -115,10 +120,18 @@ def system_facts(definition: Json) -> tuple[frozenset[str] | None, bool]:
 def _among(members: Members | None, system: str | None, code: str) -> bool | None:
     if members is None:
         return None
-    if system is None:
-        return any(codes is None or code in codes for codes in members.values())
-    codes = members.get(system, set())
-    return True if codes is None else code in codes
+    asked = list(members.values()) if system is None else [members.get(system, set())]
+    if any(codes is None or code in codes for codes in asked):
+        return True
+    return None if any(isinstance(codes, Growing) for codes in asked) else False
+
+
+def _whole(system: str, codes: Iterable[str]) -> set[str]:
+    return Growing(codes) if grows(system) else set(codes)
+
+
+def _joined(one: set[str], other: set[str]) -> set[str]:
+    return Growing(one | other) if isinstance(one, Growing) or isinstance(other, Growing) else one | other
 
 
 def _expansion(definition: Json) -> Members | None:
