@@ -18,6 +18,7 @@ from aiokafka.errors import (
     KafkaError,
     KafkaTimeoutError,
     MessageSizeTooLargeError,
+    ProducerClosed,
     RecordListTooLargeError,
 )
 
@@ -76,6 +77,7 @@ class Outbox:
         self._producer: AIOKafkaProducer | None = None
         self._rebuilding = asyncio.Lock()
         self._lanes: dict[tuple[str, int], _Lane] = {}
+        self._sending: dict[asyncio.Task[Any], AIOKafkaProducer] = {}
         self._closing: set[asyncio.Task[None]] = set()
         self._up = True
 
@@ -132,8 +134,7 @@ class Outbox:
                     return
                 batch, taken = self._pack(producer, lane)
                 try:
-                    acknowledged = await producer.send_batch(batch, lane.topic, partition=lane.partition)
-                    await acknowledged
+                    await self._send(producer, batch, lane)
                 except REFUSED_FOR_SIZE as error:
                     await self._rebuild(producer)  # the refused batch left a gap in the idempotent sequence
                     await self._send_singly(lane, taken, error)
@@ -159,6 +160,25 @@ class Outbox:
                 if not parcel.done.done():
                     parcel.done.set_exception(error)
             lane.parcels.clear()
+
+    async def _send(self, producer: AIOKafkaProducer, batch: Any, lane: _Lane) -> None:
+        """Send a batch and wait until the broker has acknowledged it. Raises `KafkaError`, and `ProducerClosed` where another lane had the producer replaced.
+
+        Trap: a closed producer wakes nobody. Who waits for the metadata of a topic that it has not sent to before, or for a batch
+        that it did not get rid of in time, would wait for ever, and everything for that partition behind it.
+        """
+        task = asyncio.current_task()
+        assert task is not None
+        self._sending[task] = producer
+        try:
+            acknowledged = await producer.send_batch(batch, lane.topic, partition=lane.partition)
+            await acknowledged
+        except asyncio.CancelledError:
+            if task in self._sending or task.uncancel() > 0:
+                raise
+            raise ProducerClosed from None
+        finally:
+            self._sending.pop(task, None)
 
     def _pack(self, producer: AIOKafkaProducer, lane: _Lane) -> tuple[Any, list[tuple[_Parcel, int]]]:
         """Fill one batch from the head of the lane. Returns it and how many messages of each parcel it holds."""
@@ -255,8 +275,13 @@ class Outbox:
         return Backoff(self._worker.retry_backoff_min_s, self._worker.retry_backoff_max_s)
 
     async def _close(self, producer: AIOKafkaProducer) -> None:
-        """Stop a producer within a bound: its own stop waits for batches that may never be acknowledged."""
-        await close_client(producer.stop)
+        """Stop a producer within a bound: its own stop waits for batches that may never be acknowledged. Lanes that still wait for it send again."""
+        try:
+            await close_client(producer.stop)
+        finally:
+            for task in [task for task, used in self._sending.items() if used is producer]:
+                del self._sending[task]  # so that it knows by whom it was cancelled
+                task.cancel()
 
     def _down(self, code: str) -> None:
         """Count a failed attempt; log the first of a row."""

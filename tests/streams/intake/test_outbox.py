@@ -85,6 +85,26 @@ async def test_a_publish_ends_only_when_acknowledged_whatever_the_produce_errors
     assert outbox.up
 
 
+async def test_a_lane_that_waits_for_a_producer_that_another_lane_had_replaced_sends_again(
+    outbox: Outbox, broker: EmbeddedBroker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broker.create_topic("dead", 1)
+    await outbox.publish("out", 0, messages(1))
+
+    async def never(*_: Any) -> bool:
+        return await asyncio.Event().wait()
+
+    assert outbox._producer is not None
+    monkeypatch.setattr(outbox._producer.client, "_metadata_update", never)  # as while a broker is slow to answer
+    behind = asyncio.create_task(outbox.publish("dead", 0, messages(1)))
+    await asyncio.sleep(0)
+    broker.inject_errors("Produce", [TOPIC_AUTHORIZATION_FAILED])
+    async with asyncio.timeout(20):
+        await outbox.publish("out", 0, messages(1, 1))
+        await behind
+    assert not outbox._sending
+
+
 async def test_a_broker_that_is_down_holds_the_publish_back_until_it_returns(outbox: Outbox, broker: EmbeddedBroker) -> None:
     broker.set_down()
     waiting = asyncio.create_task(outbox.publish("out", 0, messages(3)))
