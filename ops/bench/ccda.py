@@ -29,9 +29,9 @@ _SCH: Final = "{http://purl.oclc.org/dsdl/schematron}"
 _SVRL: Final = "{http://purl.oclc.org/dsdl/svrl}"
 _CDA: Final = "urn:hl7-org:v3"
 #: Templates of the generated rule file, those that a generated document carries, and how many times each.
-TEMPLATES: Final = 150
+TEMPLATES: Final = 200
 CARRIED: Final = 25
-TIMES: Final = 6
+TIMES: Final = 3
 ROUNDS: Final = 5
 
 #: One rule that fired: pattern, context, and what failed: test, place (an element, or @ and an attribute's name), text.
@@ -264,8 +264,8 @@ def _document(rng: random.Random) -> str:
             low = "<low value='2020'/>" if rng.random() < 0.8 else ""
             entries.append(
                 f'<entry><observation classCode="OBS" moodCode="EVN"><templateId root="2.16.840.1.113883.10.20.22.4.{1_000 + number}" extension="2015-08-01"/>'
-                f'<id root="1.2.3"/><code code="C{rng.randint(0, 60)}"/><text>{"Words of a narrative. " * 10}</text>'
-                f"<effectiveTime>{low}</effectiveTime></observation></entry>"
+                f'<id root="1.2.3"/><code code="C{rng.randint(0, 60)}"/><text>{"<content>Words of a narrative.</content>" * 5}</text>'
+                f"<effectiveTime>{low}</effectiveTime><author><time/><assignedAuthor><id/><addr/><telecom/></assignedAuthor></author></observation></entry>"
             )
     body = f"<component><section>{''.join(entries)}</section></component>"
     return f'<ClinicalDocument xmlns="{_CDA}"><component><structuredBody>{body}</structuredBody></component></ClinicalDocument>'

@@ -1,4 +1,4 @@
-"""`make bench-clinical`: HL7 v2 and FHIR validation over their baselines, the suite over its validators, memory on a 50 MB Bundle.
+"""`make bench-clinical`: HL7 v2, FHIR and C-CDA validation over their baselines, the suite over its validators, memory on a 50 MB Bundle.
 
 Workloads are built in: generated messages, and Bundles generated from the sample traces' resources; `--data DIR` (a folder with `hl7v2/` and
 `fhir/synthea/`) measures real documents instead. Ratios of CPU time, the contenders by turns in one process; memory in a process of its own.
@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from touchstone.ops.bench import fhir, hl7v2
+from touchstone.ops.bench import ccda, fhir, hl7v2
 from touchstone.ops.verify.machine import machine
 from touchstone.schemas.case import validate_case
 from touchstone.schemas.trace import CLINICAL_FORMATS, ProductionTrace
@@ -31,6 +31,8 @@ from touchstone.scorers.clinical.samples import paths
 MEMORY_BUNDLE_MB: Final = 50
 MESSAGES_MAX: Final = 400
 ROUNDS: Final = 5
+#: XSLT takes seconds for each.
+SCHEMATRON_DOCUMENTS: Final = 4
 BUNDLES: Final = 3
 ENTRIES: Final = 200
 #: Of the entries, those that are laboratory results; the others are drawn from all kinds.
@@ -110,12 +112,19 @@ def memory(bundles: list[bytes], megabytes: int) -> dict[str, Any]:
     return found
 
 
-def measure(data: Path | None, rounds: int, megabytes: int) -> tuple[list[Row], dict[str, Any]]:
+def schematron(data: Path | None, rules: Path | None) -> ccda.Measured:
+    """The native Schematron engine beside lxml's XSLT, on real documents where both a rule file and documents are given."""
+    return ccda.measure(rules, data / "ccda" if data else None, SCHEMATRON_DOCUMENTS) if data and rules else ccda.measure()
+
+
+def measure(data: Path | None, rounds: int, megabytes: int, rules: Path | None = None) -> tuple[list[Row], dict[str, Any]]:
     """Every row, and the raw figures."""
     messages = hl7v2.messages_of(data / "hl7v2" if data else None, MESSAGES_MAX)
     bundles = fhir.read([data / "fhir" / "synthea"]) if data else generated_bundles()
     raw: dict[str, Any] = {"hl7v2": hl7v2.measure(messages), "fhir": fhir.measure(bundles, rounds), "memory": memory(bundles, megabytes)}
     per_s, share = suite_over_validators(rounds)
+    rule_engine = schematron(data, rules)
+    raw["ccda"] = {"per_s": rule_engine.per_s, "over_xslt": rule_engine.over_xslt, "compared": rule_engine.compared, "different": rule_engine.different}
     raw["suite"] = {"traces_per_s": per_s, "over_bare_validators": share}
     rows = [
         Row("HL7 v2, full validation over hl7apy", raw["hl7v2"].get("over_hl7apy", 0.0), "×", 200),
@@ -130,6 +139,9 @@ def measure(data: Path | None, rounds: int, megabytes: int) -> tuple[list[Row], 
         Row("FHIR, with the shared clinical checks too", raw["fhir"]["ours_with_clinical_checks_calm"], "MB/s"),
         Row(f"FHIR, one Bundle of {raw['memory']['bundle_mb']:g} MB: peak memory", raw["memory"]["peak_mb"], "MiB"),
         Row(f"FHIR, one Bundle of {raw['memory']['bundle_mb']:g} MB: time", raw["memory"]["cpu_s"], "s CPU"),
+        Row("C-CDA, Schematron rules over lxml's XSLT route", rule_engine.over_xslt, "×", 500),
+        Row("C-CDA, Schematron rules", rule_engine.per_s, "documents/s"),
+        Row("C-CDA, documents whose results are those of the XSLT", rule_engine.compared - len(rule_engine.different), "", rule_engine.compared),
         Row("suite clinical, sample traces", per_s, "traces/s"),
         Row("suite clinical over its bare validators", share, "×"),
     ]
@@ -140,13 +152,14 @@ def main(arguments: list[str] | None = None) -> int:
     """Print the table, or JSON."""
     parser = argparse.ArgumentParser(prog="python -m touchstone.ops.bench.clinical", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--data", type=Path, help="a folder with hl7v2/ and fhir/synthea/")
+    parser.add_argument("--rules", type=Path, help="a Schematron file of C-CDA; with --data its folder ccda/ is measured, else generated documents")
     parser.add_argument("--rounds", type=int, default=ROUNDS)
     parser.add_argument("--memory", type=int, default=MEMORY_BUNDLE_MB, metavar="MB", help="size of the large Bundle")
     parser.add_argument("--json", action="store_true", help="print JSON")
     options = parser.parse_args(arguments)
     if options.data and not ((options.data / "hl7v2").is_dir() and (options.data / "fhir" / "synthea").is_dir()):
         parser.error(f"{options.data}: a folder with hl7v2/ and fhir/synthea/ is needed; leave --data out for generated documents")
-    rows, raw = measure(options.data, options.rounds, options.memory)
+    rows, raw = measure(options.data, options.rounds, options.memory, options.rules)
     if options.json:
         sys.stdout.write(json.dumps(raw, indent=2) + "\n")
         return 0

@@ -20,6 +20,9 @@ INLINE_CHARS: Final = 4_096
 #: Small documents that make the tables load before the first case.
 _FIRST_FHIR: Final = '{"resourceType":"Observation","status":"final","code":{"coding":[{"system":"http://loinc.org","code":"8867-4"}]},"valueQuantity":{"value":72,"unit":"/min","system":"http://unitsofmeasure.org","code":"/min"}}'
 _FIRST_HL7V2: Final = "MSH|^~\\&|A|B|C|D|20240101120000+0000||ADT^A01^ADT_A01|1|P|2.5.1\rEVN||20240101120000+0000\rPID|1||1^^^A&1.2.3&ISO||Doe^Jo\rPV1|1|I\r"
+_FIRST_CCDA: Final = (
+    '<ClinicalDocument xmlns="urn:hl7-org:v3"><effectiveTime value="20240101"/><code code="34133-9" codeSystem="2.16.840.1.113883.6.1"/></ClinicalDocument>'
+)
 
 
 class ClinicalScorer:
@@ -31,8 +34,8 @@ class ClinicalScorer:
         self._digest = ""
 
     def warm(self) -> None:
-        """Load the tables of both formats and the reader of units; it takes about a second, which a command on one file does not need."""
-        for content in (_FIRST_FHIR, _FIRST_HL7V2):
+        """Load the tables of all formats and the reader of units; it takes about a second, which a command on one file does not need."""
+        for content in (_FIRST_FHIR, _FIRST_HL7V2, _FIRST_CCDA):
             self._validator.validate(content)
 
     @property
