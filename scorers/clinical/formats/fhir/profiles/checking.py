@@ -13,6 +13,7 @@ from touchstone.scorers.clinical.formats.fhir.profiles.library import Library
 from touchstone.scorers.clinical.formats.fhir.profiles.matching import equal, fits, occurrences
 from touchstone.scorers.clinical.formats.fhir.profiles.slices import Slicing
 from touchstone.scorers.clinical.formats.fhir.profiles.statements import LEVELS
+from touchstone.scorers.clinical.formats.fhir.profiles.telling import expected_text, found_text, named
 from touchstone.scorers.clinical.formats.fhir.profiles.tree import BASE, Constraint, Profile, is_base, shown_text
 from touchstone.scorers.clinical.formats.fhir.profiles.us_core import is_later, rules_of
 from touchstone.scorers.clinical.formats.fhir.references import Resolver
@@ -79,7 +80,6 @@ class Checker(Slicing):
         self._supported: dict[int, tuple[str, str, bool]] = {}
         self._nested = 0
         self._extensions: set[tuple[int, str]] = set()
-        self._profile: Profile
 
     def check(self, frame: Frame, url: str, asked: bool) -> None:
         """Check one resource against one profile, if it is at hand and for that type."""
@@ -87,15 +87,17 @@ class Checker(Slicing):
         self._frame = frame
         if profile is None:
             known = self._us_core(url, None)
-            named = url.partition("|")[0].removeprefix(BASE)
-            if not asked and named in definitions().resources and named != frame.type:
-                self._document.say("major", "fhir.profiles.type", frame.place, "the type it claims to be is another than its own")
+            claimed = url.partition("|")[0].removeprefix(BASE)
+            if not asked and claimed in definitions().resources and claimed != frame.type:
+                told = f"it claims to be a {claimed}, and is a {frame.type}"
+                self._document.say("major", "fhir.profiles.type", frame.place, told, suggestion="Take the claim out of meta.profile")
             if not is_base(url):
                 self._document.skip(f"profile {self._claim(url)}", "no installed package has it" + ("; its invariants were checked" if known else ""))
             return
         if profile.type != frame.type:
             if not asked:
-                self._document.say("major", "fhir.profiles.type", frame.place, "the profile it claims is for another type of resource")
+                told = f"the profile {named(profile.url)} that it claims is for {profile.type}, and this is a {frame.type}"
+                self._document.say("major", "fhir.profiles.type", frame.place, told, suggestion="Take the claim out of meta.profile")
             return
         self._fired += 1
         self._against(profile, frame.resource, frame.place, 0)
@@ -112,8 +114,8 @@ class Checker(Slicing):
 
     def _claim(self, url: str) -> str:
         """A claimed profile, as it may be shown: HL7's own by their URL, and those that the options name; any other may be anything."""
-        named = url in self._document.options.profiles or _PUBLISHED.fullmatch(url) is not None
-        return shown_text(url) if named or self._document.context.quote else "of another publisher (its URL is shown with quote)"
+        is_known = url in self._document.options.profiles or _PUBLISHED.fullmatch(url) is not None
+        return shown_text(url) if is_known or self._document.context.quote else "of another publisher (its URL is shown with quote)"
 
     def _us_core(self, url: str, profile: Profile | None) -> bool:
         """Check what US Core states on a profile and the package at hand, if any, does not; return whether there is something."""
@@ -158,9 +160,11 @@ class Checker(Slicing):
         if rule.silent:
             return
         if rule.fixed is not None and not equal(value, rule.fixed):
-            self._document.say("major", "fhir.profiles.fixed", place, "not the value that the profile fixes")
+            asked = expected_text(rule.fixed)
+            self._told("fhir.profiles.fixed", place, f"fixes this to {asked}{found_text(value)}", remedy=f"Write {asked}", value=value)
         if rule.pattern is not None and not fits(value, rule.pattern):
-            self._document.say("major", "fhir.profiles.pattern", place, "does not hold the pattern that the profile demands")
+            asked = expected_text(rule.pattern)
+            self._told("fhir.profiles.pattern", place, f"asks for {asked} here{found_text(value)}", remedy=f"Give {asked}", value=value)
         if rule.bound and rule.binding is not None:
             self._binding(rule.binding, value, place)
         if rule.ceiling is not None:
@@ -182,34 +186,37 @@ class Checker(Slicing):
 
     def _child(self, rule: Constraint, owner: dict[str, Any], place: Place, depth: int) -> None:
         name = rule.short
-        found = occurrences(owner, name, place) if rule.choice or name in owner or rule.beside in owner else []
-        count = len(found)
+        held = occurrences(owner, name, place) if rule.choice or name in owner or rule.beside in owner else []
+        count = len(held)
         if count < rule.least:
-            self._document.say("major", "fhir.profiles.missing", (place, name, None), f"the profile asks for at least {rule.least}; found {count}")
+            self._told("fhir.profiles.missing", (place, name, None), f"asks for at least {rule.least} {name}; found {count}", remedy=f"Add {name}")
         elif rule.most is not None and count > rule.most:
-            self._document.say("major", "fhir.profiles.too-many", (place, name, None), f"the profile allows at most {rule.most}; found {count}")
+            remedy = f"Leave out {name}" if rule.most == 0 else f"Keep at most {rule.most} {name}"
+            self._told("fhir.profiles.too-many", (place, name, None), f"allows at most {rule.most} {name}; found {count}", remedy=remedy)
         if rule.must_support:
-            self._support(rule, place, bool(found))
+            self._support(rule, place, bool(held))
         if rule.silent:
             self._fired += count
         else:
-            for value, at in found:
+            for value, at in held:
                 self._constraint(rule, value, at, depth)
         if rule.slices:
-            self._slices(rule, found, place, depth)
+            self._slices(rule, held, place, depth)
 
     def _type(self, rule: Constraint, value: Any, place: Place, depth: int) -> None:
         """Check which type a choice has, what a reference points to, and profiles on the type."""
         key = place[1].lstrip("_")
         name = rule.short
         if rule.choice and key != name and key[len(name) :] not in rule.type_names:
-            self._document.say("major", "fhir.profiles.type", place, f"the profile does not allow this type here; allowed: {rule.allowed}")
+            self._told(
+                "fhir.profiles.type", place, f"does not allow {shown_text(key[len(name) :])} here; allowed: {rule.allowed}", remedy=f"Use {rule.allowed}"
+            )
             return
         inner = value.beside if value.__class__ is Extended else value
         if not isinstance(inner, dict):
             return
         if rule.resources is not None and isinstance(inner.get("resourceType"), str) and inner["resourceType"] not in rule.resources:
-            self._document.say("major", "fhir.profiles.type", place, f"the profile asks for {' or '.join(sorted(rule.resources))} here")
+            self._told("fhir.profiles.type", place, f"asks for {' or '.join(sorted(rule.resources))} here")
             return
         for code, profiles, targets in rule.types:
             if code == "Reference" and targets:
@@ -227,7 +234,13 @@ class Checker(Slicing):
             self._against(nested, value, place, depth + 1)
             self._extensions.add((id(value), nested.url))
         elif not any(one is not None and self._silently(one, value, place, self._frame) for one in found):
-            self._document.say("major", "fhir.profiles.choice", place, "conforms to none of the profiles of which one is asked for here")
+            allows = ", ".join(named(one) for one in profiles)
+            self._told(
+                "fhir.profiles.choice",
+                place,
+                f"asks for a value that conforms to one of {allows}, and it conforms to none",
+                remedy=f"See the profiles {allows}",
+            )
 
     def _conforms(self, frame: Frame, url: str) -> bool:
         """Return whether a resource conforms to a profile; true also for a base type of its own, and where it cannot be decided."""

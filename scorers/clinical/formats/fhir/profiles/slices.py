@@ -10,6 +10,7 @@ from touchstone.scorers.clinical.formats.fhir.document import Place
 from touchstone.scorers.clinical.formats.fhir.fhirpath.values import CHOICE_TYPES, children
 from touchstone.scorers.clinical.formats.fhir.profiles.matching import choice_key, codes_of, equal, fits
 from touchstone.scorers.clinical.formats.fhir.profiles.statements import Statements
+from touchstone.scorers.clinical.formats.fhir.profiles.telling import CODES_MAX
 from touchstone.scorers.clinical.formats.fhir.profiles.tree import BASE, Constraint, capital, is_base, shown_text
 from touchstone.scorers.clinical.formats.fhir.references import relative_type
 from touchstone.scorers.clinical.formats.fhir.tables import definitions
@@ -47,7 +48,8 @@ class Slicing(Statements):
             if hit is None:
                 loose += 1
                 if rule.closed:
-                    self._document.say("major", "fhir.profiles.slice", at, "matches no slice, and the profile allows no others")
+                    slices = ", ".join(shown_text(name) for name in list(rule.slices)[:CODES_MAX])
+                    self._told("fhir.profiles.slice", at, f"allows only these slices of {rule.short}, and this is none: {slices}")
                 continue
             counts[hit] += 1
             self._constraint(rule.slices[hit], value, at, depth)
@@ -56,9 +58,10 @@ class Slicing(Statements):
                 self._support(cut, place, counts[name] > 0)
             at = (place, rule.short, None)
             if counts[name] < cut.least:
-                self._document.say("major", "fhir.profiles.slice-missing", at, f"the profile asks for at least {cut.least} of the slice {shown_text(name)}")
+                asked = f"asks for at least {cut.least} {rule.short} of the slice {shown_text(name)}; found {counts[name]}"
+                self._told("fhir.profiles.slice-missing", at, asked, remedy=f"Add {rule.short} of the slice {shown_text(name)}")
             elif cut.most is not None and counts[name] > cut.most:
-                self._document.say("major", "fhir.profiles.slice-too-many", at, f"the profile allows at most {cut.most} of the slice {shown_text(name)}")
+                self._told("fhir.profiles.slice-too-many", at, f"allows at most {cut.most} {rule.short} of the slice {shown_text(name)}; found {counts[name]}")
 
     def _matches(self, cut: Constraint, value: Any, at: Place, marks: tuple[tuple[str, str], ...]) -> bool | None:
         """Return whether an occurrence belongs to a slice; None where the discriminator is beyond this implementation."""

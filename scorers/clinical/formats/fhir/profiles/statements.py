@@ -12,10 +12,12 @@ from touchstone.scorers.clinical.formats.fhir.fhirpath.values import CHOICE_TYPE
 from touchstone.scorers.clinical.formats.fhir.member_plans import may_be_kept
 from touchstone.scorers.clinical.formats.fhir.profiles.library import Library
 from touchstone.scorers.clinical.formats.fhir.profiles.matching import absent, codes_of, is_amount, ordered
-from touchstone.scorers.clinical.formats.fhir.profiles.tree import BASE, Constraint, shown_text
+from touchstone.scorers.clinical.formats.fhir.profiles.telling import expected_text, found_text, members_text, named
+from touchstone.scorers.clinical.formats.fhir.profiles.tree import BASE, Constraint, Profile, shown_text
 from touchstone.scorers.clinical.formats.fhir.references import Resolver, rest_parts
 from touchstone.scorers.clinical.formats.fhir.tables import Invariant, definitions
 
+_REMEDY: Final = "Change the document, or do not claim the profile"
 LEVELS: Final[dict[str, Severity]] = {"error": "major", "warning": "minor"}
 #: Sets of names for which a constraint keeps which of its invariants hold, and members that an object may have for that.
 _SHAPES_MAX: Final = 1_000
@@ -31,6 +33,12 @@ class Statements(ABC):
         self.find = definitions_at_hand.profile
         self._allowed: dict[tuple[str, ...], frozenset[str] | None] = {}
         self._frame: Frame
+        self._profile: Profile
+
+    def _told(self, code: str, place: Place, message: str, *, remedy: str | None = None, value: object = None, level: Severity = "major") -> None:
+        """Report what a profile asks for and the document does not have, by the profile's name."""
+        suggestion = remedy or _REMEDY
+        self._document.say(level, code, place, f"profile {named(self._profile.url)} {message}", suggestion=suggestion, value=value)
 
     @abstractmethod
     def _conforms(self, frame: Frame, url: str) -> bool:
@@ -39,13 +47,14 @@ class Statements(ABC):
     def _bounds(self, rule: Constraint, value: Any, place: Place) -> None:
         held = plain(value)
         if rule.length is not None and isinstance(held, str) and len(held) > rule.length:
-            self._document.say("major", "fhir.profiles.length", place, f"longer than the {rule.length} characters that the profile allows")
-        for bound, wrong, told in ((rule.low, -1, "below the least"), (rule.high, 1, "above the greatest")):
+            asked = f"allows {rule.length} characters here; found {len(held)}"
+            self._told("fhir.profiles.length", place, asked, remedy=f"Shorten it to {rule.length} characters")
+        for bound, wrong, told in ((rule.low, -1, "at least"), (rule.high, 1, "at most")):
             order = ordered(held, bound) if bound is not None and held is not None else 0
             if order is None:
                 self._document.skip("bounds of a profile", "a value and its bound cannot be ordered")
             elif order == wrong:
-                self._document.say("major", "fhir.profiles.range", place, f"{told} value that the profile allows")
+                self._told("fhir.profiles.range", place, f"asks for {told} {expected_text(bound)} here", value=value)
 
     def _invariants(self, rule: Constraint, value: Any, place: Place) -> None:
         kind = place[1].lstrip("_")[len(rule.short) :] or None if rule.choice else None
@@ -80,16 +89,22 @@ class Statements(ABC):
         allowed = self._allowed[targets]
         if allowed is None:
             return
-        found = self._resolver.anywhere(self._frame, reference)
-        parts = None if found is not None else rest_parts(reference) or rest_parts("http://server/" + reference)
-        actual = found.type if found is not None else parts[1] if parts is not None else None
+        target = self._resolver.anywhere(self._frame, reference)
+        parts = None if target is not None else rest_parts(reference) or rest_parts("http://server/" + reference)
+        actual = target.type if target is not None else parts[1] if parts is not None else None
         if actual is not None and "Resource" not in allowed and actual not in allowed:
             told = ", ".join(sorted(allowed))
             # Of a resource that is not in the document only the name of its type is known: reported, but not counted against it.
-            level: Severity = "major" if found is not None or self._document.options.rest_references else "minor"
-            self._document.say(level, "fhir.profiles.target", place, f"the profile does not allow a reference to {actual}; allowed: {told}")
-        elif found is not None and reference.startswith("#") and not any(self._conforms(found, target) for target in targets):
-            self._document.say("major", "fhir.profiles.target", place, "the contained resource conforms to none of the profiles that the profile allows here")
+            level: Severity = "major" if target is not None or self._document.options.rest_references else "minor"
+            self._told("fhir.profiles.target", place, f"does not allow a reference to {actual} here; allowed: {told}", level=level, remedy=f"Refer to {told}")
+        elif target is not None and reference.startswith("#") and not any(self._conforms(target, one) for one in targets):
+            allows = ", ".join(named(one) for one in targets)
+            self._told(
+                "fhir.profiles.target",
+                place,
+                f"asks for a resource that conforms to {allows}, and the contained one does not",
+                remedy=f"See the profile {allows}",
+            )
 
     def _types_of(self, targets: tuple[str, ...]) -> frozenset[str] | None:
         """The types that some profiles are for; None where one of them is not at hand."""
@@ -111,9 +126,13 @@ class Statements(ABC):
         if None in verdicts:
             self._document.skip(f"binding {shown_text(value_set)}", "the value set cannot be expanded from what is installed")
         elif strength == "required" and (codes or (isinstance(value, dict) and not is_amount(value))) and not absent(value):
-            self._document.say("major", "fhir.profiles.binding", place, "no code of the value set that the profile requires")
+            asked = f"requires a code of the value set {named(value_set)}{members_text(value_set)}{found_text(value)}"
+            self._told("fhir.profiles.binding", place, asked, remedy=f"Use a code of {shown_text(value_set.partition('|')[0])}", value=value)
         elif strength == "extensible" and codes:
-            self._document.say("info", "fhir.profiles.binding-extensible", place, "not a code of the extensible value set of the profile")
+            asked = f"asks for a code of the value set {named(value_set)} where one fits{found_text(value)}"
+            self._told(
+                "fhir.profiles.binding-extensible", place, asked, remedy=f"Use a code of {shown_text(value_set.partition('|')[0])} where one fits", level="info"
+            )
 
 
 def _left(rule: Constraint, keys: tuple[str, ...]) -> tuple[Invariant, ...]:

@@ -1,0 +1,71 @@
+"""What findings about profiles say: which profile, what it asks for, and what was found, as far as that is a published code and no text of the payload."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterator
+from functools import lru_cache
+from typing import Any, Final
+
+from touchstone.scorers.clinical.formats.fhir.fhirpath.values import Extended, plain
+from touchstone.scorers.clinical.formats.fhir.profiles.tree import shown_text
+from touchstone.scorers.clinical.formats.fhir.tables import code_systems, listed_sets
+
+#: Codes of a value set, or of an expected value, that one message lists.
+CODES_MAX: Final = 8
+_HL7: Final = ("http://hl7.org/fhir/", "http://terminology.hl7.org/")
+
+
+def named(url: str) -> str:
+    """The last part of a canonical URL, as people call a profile or a value set."""
+    return shown_text(url.partition("|")[0].rsplit("/", 1)[-1])
+
+
+def expected_text(stated: Any) -> str:
+    """A fixed or pattern value of a profile in short: its codes, or its plain value."""
+    if isinstance(stated, dict):
+        codes = [f"{shown_text(system)}#{shown_text(code)}" if system else shown_text(code) for system, code in _codes(stated)]
+        if codes:
+            return ", ".join(codes[:CODES_MAX])
+        return f"an object with {', '.join(shown_text(name) for name in list(stated)[:CODES_MAX])}"
+    if isinstance(stated, list):
+        return "; ".join(expected_text(one) for one in stated[:CODES_MAX])
+    if isinstance(stated, bool):
+        return str(stated).lower()
+    return shown_text(str(plain(stated)))
+
+
+def found_text(value: Any) -> str:
+    """`; found final`: the published codes among what was found; empty where there is none, because anything else may be text of a patient."""
+    inner = value.beside if isinstance(value, Extended) else value
+    if isinstance(inner, dict):
+        codes = [code for system, code in _codes(inner) if code in _published(system)]
+    else:
+        bare = plain(value)
+        codes = [bare] if isinstance(bare, str) and bare in _published(None) else []
+    return f"; found {', '.join(map(shown_text, codes[:CODES_MAX]))}" if codes else ""
+
+
+def members_text(value_set: str) -> str:
+    """`; its codes: a, b`, where the tables list few; empty otherwise."""
+    listed = listed_sets().get(value_set.partition("|")[0])
+    codes = sorted(code for some in listed.values() for code in some or ()) if listed and all(some is not None for some in listed.values()) else []
+    return f"; its codes: {', '.join(codes)}" if 0 < len(codes) <= CODES_MAX else ""
+
+
+def _codes(value: dict[str, Any]) -> Iterator[tuple[str | None, str]]:
+    """System and code of a Coding, Quantity or CodeableConcept."""
+    codings = value.get("coding")
+    for one in codings if isinstance(codings, list) else (value,):
+        if isinstance(one, dict) and isinstance(one.get("code"), str):
+            system = one.get("system")
+            yield system if isinstance(system, str) else None, one["code"]
+
+
+def _published(system: str | None) -> Container[str]:
+    """The codes of a system that the tables hold; without a system, of all systems of HL7's own."""
+    return _hl7_codes() if system is None else code_systems().get(system, ())
+
+
+@lru_cache(maxsize=1)
+def _hl7_codes() -> frozenset[str]:
+    return frozenset(code for name, codes in code_systems().items() if name.startswith(_HL7) for code in codes)
