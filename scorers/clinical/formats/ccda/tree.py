@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Final
 
 from touchstone.scorers.clinical.formats.ccda.names import CDA, XSI_TYPE
+from touchstone.scorers.clinical.formats.memory import Memory
+
+#: Full name → name without its namespace: a document has thousands of elements, and few names.
+_LOCAL: Final[Memory[str]] = Memory(lambda name: name.rpartition("}")[2])
 
 
 def tag(name: str) -> str:
@@ -36,7 +40,8 @@ def below(element: Any, *names: str) -> Iterator[Any]:
 
 def local(element: Any) -> str:
     """An element's name without its namespace; empty for what is no element."""
-    return str(element.tag).rpartition("}")[2] if isinstance(element.tag, str) else ""
+    name = element.tag
+    return _LOCAL[name] if isinstance(name, str) else ""
 
 
 def kind(element: Any) -> str:

@@ -15,6 +15,7 @@ from touchstone.scorers.base import ConfigError
 from touchstone.scorers.clinical.formats.ccda.options import RULES_BYTES_MAX
 
 _NAMESPACES: Final = ("http://purl.oclc.org/dsdl/schematron", "http://www.ascc.net/xml/schematron")
+_KINDS: Final[dict[str, Literal["assert", "report"]]] = {"assert": "assert", "report": "report"}
 #: Rules that extend rules that extend rules.
 _EXTENDS_MAX: Final = 16
 _SPACE: Final = re.compile(r"\s+")
@@ -144,8 +145,8 @@ class _Reader:
             elif kind == "extends" and depth < _EXTENDS_MAX:
                 for extended in self._abstract.get(child.get("rule", ""), ()):
                     self._content(extended, lets, assertions, depth + 1)
-            elif kind == "assert" or kind == "report":  # noqa: PLR1714  # so that the type is a literal
-                assertions.append(Assertion(kind, child.get("test", ""), child.get("id", ""), tuple(self._words(child))))
+            elif kind in _KINDS:
+                assertions.append(Assertion(_KINDS[kind], child.get("test", ""), child.get("id", ""), tuple(self._words(child))))
 
     def _words(self, element: Any) -> list[str | Quoted]:
         """The text of an assertion."""
