@@ -100,6 +100,12 @@ class Intake:
         return self._records
 
     @property
+    def oldest(self) -> tuple[TopicPartition, Slice] | None:
+        """Some partition's oldest slice that is not done; None where all are."""
+        pieces = ((partition, piece) for partition, progress in self._partitions.items() for piece in progress.in_flight if not piece.done)
+        return next(pieces, None)
+
+    @property
     def available(self) -> bool:
         """False while a stage that scoring needs is unavailable."""
         return self._slices.available
@@ -275,11 +281,14 @@ class Intake:
             if not self._dead_limit.admits(piece.records, Counter(step.code for _, step in scored.rejected)):
                 await self._hold(piece)
             if scored.rejected:
+                piece.stage = "dead"
                 await self._publish_dead(scored.rejected)
             if scored.handed:
+                piece.stage = "hand_on"
                 # Before the results: who sees one can rely on the next stage's event.
                 await self._hand_on(scored.handed, records[0].partition)
             if scored.messages:
+                piece.stage = "produce"
                 started = time.perf_counter()
                 too_large = await self._publish_results(scored)
                 self._metrics.stage("produce", time.perf_counter() - started)

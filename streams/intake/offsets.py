@@ -17,6 +17,7 @@ class Slice:
 
     `after`: the offset that follows the last record. Offsets between `first` and `after` that hold no record
     (transaction markers, compacted records) belong to the slice and need no outcome. `held`: it will not be done in this process.
+    `stage`: what it waits for.
     """
 
     first: int
@@ -26,6 +27,7 @@ class Slice:
     spans: list[Span] = field(default_factory=list)
     done: bool = False
     held: bool = False
+    stage: str = "score"
 
 
 class PartitionProgress:

@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import Callable
+from typing import Any
 
 import structlog
 from aiokafka import AIOKafkaConsumer, TopicPartition
@@ -39,6 +40,8 @@ class Watchdog:
         self._since = time.monotonic()
         self._seen: dict[TopicPartition, int] = {}
         self._began: dict[TopicPartition, int] = {}
+        self._joined_at: float | None = None
+        self._told_at = float("-inf")
 
     @property
     def _rebalance_max_s(self) -> float:
@@ -112,6 +115,10 @@ class Watchdog:
     async def _positions(self, consumer: AIOKafkaConsumer, partitions: list[TopicPartition]) -> dict[TopicPartition, int]:
         """Next offset to settle of each partition: what this process has settled, else where it began."""
         job, known = self._job, self._began
+        if self._joined_at != job.joined_at:
+            # A partition that stays through a rebalance begins anew, at what was committed until then.
+            self._joined_at = job.joined_at
+            known.clear()
         for tp in [tp for tp in known if tp not in partitions]:
             del known[tp]
         unknown = [tp for tp in partitions if tp not in known]
@@ -182,11 +189,37 @@ class Watchdog:
         idle_s = now - job.intake.progress_at
         job.metrics.lag({(tp.topic, tp.partition): (max(end - at, 0), idle_s if end > at else 0.0) for tp, (at, end) in tails.items()})
         waiting = any(end > at for at, end in tails.values())
+        self._say_if_stuck(now)
         blocked = job.intake.in_flight > 0 or not job.intake.available or bool(job.intake.flood)
         if moved or blocked or not waiting:
             self._since = now
         elif now - self._since > job.settings.worker.stall_timeout_s:
             if await self._records_wait(consumer, tails):
-                log.error("stalled", seconds=round(now - self._since), lag=sum(max(end - at, 0) for at, end in tails.values()))
+                log.error("stalled", seconds=round(now - self._since), lag=sum(max(end - at, 0) for at, end in tails.values()), **self._state(now))
                 raise Stalled
             self._since = now
+
+    def _say_if_stuck(self, now: float) -> None:
+        """One line for work in flight that does not move, though every stage is there: at once when that is noticed, and again after as long."""
+        job, limit_s = self._job, self._job.settings.worker.stall_timeout_s
+        idle_s = now - job.intake.progress_at
+        if job.intake.in_flight and job.intake.available and not job.intake.flood and min(idle_s, now - self._told_at) > limit_s:
+            self._told_at = now
+            log.warning("in_flight_stuck", seconds=round(idle_s), **self._state(now))
+
+    def _state(self, now: float) -> dict[str, Any]:
+        """What tells one standstill from another: what is held and where it is, whether the runner still polls, and after which rebalance."""
+        job, worker = self._job, self._job.settings.worker
+        held: dict[str, Any] = {}
+        if (oldest := job.intake.oldest) is not None:
+            (topic, partition), piece = oldest
+            held = {"topic": topic, "partition": partition, "offset": piece.first, "stage": piece.stage}
+        polled = {} if job.polled_at is None else {"polled_s": round(now - job.polled_at, 1)}
+        return {
+            "in_flight": job.intake.in_flight,
+            "window": worker.window_records,
+            "partitions": len(job.assigned),
+            "rebalances": job.rebalances,
+            **polled,
+            **held,
+        }

@@ -36,7 +36,8 @@ class Job:
 
     `positions`: partition → next offset to settle, as far as this process knows; read by the watchdog.
     `owed`: settled offsets that are not committed, though a commit was made: to be committed once more. `unassigned_since`: monotonic time since which no
-    rebalance has given this member an assignment (an empty one counts as one); None while it has one.
+    rebalance has given this member an assignment (an empty one counts as one); None while it has one. `polled_at`: monotonic time of the latest poll, where the
+    runner polls itself. `rebalances`: assignments so far.
     """
 
     settings: Settings
@@ -50,6 +51,8 @@ class Job:
     owed: dict[TopicPartition, int] = field(default_factory=dict)
     unassigned_since: float | None = field(default_factory=time.monotonic)
     joined_at: float | None = None
+    rebalances: int = 0
+    polled_at: float | None = None
 
     def on_assigned(self, partitions: set[TopicPartition]) -> None:
         """A rebalance has ended: everything known of the partitions before is void."""
@@ -59,6 +62,7 @@ class Job:
         self.owed.clear()
         self.unassigned_since = None
         self.joined_at = time.monotonic()
+        self.rebalances += 1
         self.metrics.count("rebalances")
         self.metrics.gauge("assigned_partitions", len(partitions))
 

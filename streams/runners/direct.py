@@ -197,6 +197,7 @@ async def _poll(job: Job, consumer: AIOKafkaConsumer, listener: _Listener) -> No
         return
     size = job.settings.worker.slice_records
     fetched = await consumer.getmany(timeout_ms=int(POLL_S * 1000), max_records=size * 8)
+    job.polled_at = time.monotonic()
     # Between the fetch returning and here nothing else has run, so this epoch is the one that the records belong to.
     epoch = listener.epoch
     for tp, records in fetched.items():

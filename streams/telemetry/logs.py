@@ -21,7 +21,7 @@ FIELDS = frozenset(
         "event", "level", "timestamp", "logger", "suite", "version", "runner", "topic", "topics", "partition", "partitions",
         "offset", "count", "code", "path", "group", "bootstrap", "address", "in_flight", "lag", "seconds", "event_id",
         "case_id", "batch_id", "concern_id", "report_id", "label", "status", "pid", "signal", "file", "records", "exception",
-        "message", "stage", "final", "where",
+        "message", "stage", "final", "where", "window", "rebalances", "polled_s",
     }
 )  # fmt: skip
 #: Where a library's text takes an argument.

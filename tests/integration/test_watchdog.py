@@ -6,14 +6,16 @@ import time
 from typing import Any
 
 import pytest
+import structlog
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 
 from tests.integration.brokers import Broker, Namespace
 from tests.integration.workers import produce
-from tests.streams.fakes import GatedPublisher, make_intake, safe_event
+from tests.streams.fakes import GatedPublisher, make_intake, safe_event, safe_record
 from touchstone.schemas.settings.house import KafkaSettings, Settings, WorkerSettings
 from touchstone.streams.process.watchdog import Watchdog
 from touchstone.streams.runners.base import Job, Stalled
+from touchstone.streams.telemetry.logs import FIELDS
 
 RECORD = json.dumps(safe_event("e")).encode()
 #: Long enough for a look at a busy machine, and no longer.
@@ -90,6 +92,52 @@ async def test_records_settled_by_this_worker_are_no_lag(broker: Broker, job: Jo
     assert not await stalls(job)
 
 
+async def test_a_finished_partition_that_stays_through_a_rebalance_is_no_lag(broker: Broker, job: Job) -> None:
+    await produce(broker, job.topics[0], [(0, RECORD, [])] * 3)
+    watchdog, place = Watchdog(job), (job.topics[0], 0)
+    consumer = await watchdog._connect()
+    try:
+        await watchdog._look(consumer)
+        assert watchdog._seen == {TopicPartition(*place): 0}
+        await commit(broker, job, 3)
+        job.on_assigned({place})
+        await watchdog._look(consumer)
+        assert watchdog._seen == {TopicPartition(*place): 3}
+    finally:
+        await consumer.stop()
+
+
+async def test_a_stall_says_what_is_held_and_whether_the_runner_polls(broker: Broker, job: Job) -> None:
+    await produce(broker, job.topics[0], [(0, RECORD, [])])
+    job.polled_at = time.monotonic() - 7
+    with structlog.testing.capture_logs() as logs:
+        assert await stalls(job)
+    (line,) = [line for line in logs if line["event"] == "stalled"]
+    assert {name: line[name] for name in ("lag", "in_flight", "partitions", "rebalances")} == {"lag": 1, "in_flight": 0, "partitions": 1, "rebalances": 1}
+    assert line["polled_s"] >= 7
+    assert line.keys() <= FIELDS | {"log_level"}
+
+
+async def test_work_in_flight_that_does_not_move_is_told_with_its_place_and_stage(broker: Broker, job: Job) -> None:
+    held = asyncio.Event()
+
+    async def wait(*_: Any) -> None:
+        await held.wait()
+
+    job.intake._publisher = GatedPublisher(wait)
+    job.intake.start((job.topics[0], 0), [safe_record(0)])
+    with structlog.testing.capture_logs() as logs:
+        assert not await stalls(job)
+    held.set()
+    stuck = [line for line in logs if line["event"] == "in_flight_stuck"]
+    assert stuck
+    assert len(stuck) < LOOKS
+    assert {name: stuck[0][name] for name in ("topic", "partition", "offset", "stage", "in_flight")} == {
+        "topic": job.topics[0], "partition": 0, "offset": 0, "stage": "produce", "in_flight": 1,
+    }  # fmt: skip
+    assert stuck[0].keys() <= FIELDS | {"log_level"}
+
+
 async def test_work_in_flight_is_not_a_stall(broker: Broker, job: Job) -> None:
     await produce(broker, job.topics[0], [(0, RECORD, [])])
     held = asyncio.Event()
@@ -98,8 +146,6 @@ async def test_work_in_flight_is_not_a_stall(broker: Broker, job: Job) -> None:
         await held.wait()
 
     job.intake._publisher = GatedPublisher(wait)
-    from tests.streams.fakes import safe_record
-
     job.intake.start((job.topics[0], 0), [safe_record(0)])
     assert not await stalls(job)
     held.set()
