@@ -1,4 +1,4 @@
-"""`touchstone bench`: measures the checks on labelled files, or against the official validator."""
+"""`touchstone bench`: measures the checks on labelled files, against the official validator, or on changes of our own."""
 
 import sys
 from pathlib import Path
@@ -22,7 +22,7 @@ OracleOption = Annotated[
 ]
 FilesArgument = Annotated[list[Path] | None, typer.Argument(help="With --oracle: FHIR files, traces, or folders of them.", show_default=False)]
 MutationsOption = Annotated[int, typer.Option("--mutations", min=0, max=100_000, help="With --oracle: also this many seeded mutations of the resources.")]
-SeedOption = Annotated[int, typer.Option("--seed", min=0, help="Seed of the mutations: the same seed gives the same mutations.")]
+SeedOption = Annotated[int, typer.Option("--seed", min=0, help="Seed of what is changed: the same seed gives the same changes.")]
 PackagesOption = Annotated[
     list[Path] | None,
     typer.Option("--packages", help="Folder with the package hl7.fhir.r4.core. Default: ~/.fhir/packages, else made from npm's.", show_default=False),
@@ -34,7 +34,7 @@ WarningsOption = Annotated[bool, typer.Option("--warnings", help="Also list warn
 
 @bench_app.callback()
 def bench() -> None:
-    """Measure how good the checks are, against labels and against other validators."""  # keeps `agreement` a subcommand while it is the only one
+    """Measure how good the checks are, against labels and against other validators."""
 
 
 @bench_app.command()
@@ -76,6 +76,27 @@ def agreement(
             from touchstone.ops.verify.agreement.report import as_text
 
             found = _beside_the_oracle(files or [], packages or [], mutations, seed, quote=quote, warnings=warnings)
+    with until_read_no_more():
+        typer.echo(_json(found) if as_json else as_text(found), nl=False)
+
+
+@bench_app.command()
+def consistency(
+    data: Annotated[Path, typer.Option("--data", help="Folder with crossformat/, hl7v2/ and ccda/ (docs/consistency.md).")],
+    seed: SeedOption = 1,
+    as_json: JsonOption = False,
+) -> None:
+    """Measure the cross-format check: contradictions put into pairs of documents, and rewritings that say the same.
+
+    Exit codes: 0 measured, whatever the result; 3 an error, such as a folder without pairs.
+
+    Example: touchstone bench consistency --data DIR
+    """
+    from touchstone.ops.cli.common.progress import working
+    from touchstone.ops.verify.consistency.run import as_text, measured
+
+    with one_line_errors(), working() as say:
+        found = measured(data, seed, say)
     with until_read_no_more():
         typer.echo(_json(found) if as_json else as_text(found), nl=False)
 

@@ -148,7 +148,8 @@ def relation(ours: Iterable[Code], theirs: Iterable[Code]) -> Relation:
     shared = False
     for one in mine:
         for other in yours:
-            is_same_system = one.system == other.system and bool(one.system)
+            # Two codes without a system are taken for codes of one.
+            is_same_system = one.system == other.system
             if one.code == other.code and (is_same_system or not (one.is_public and other.is_public)):
                 return "same"
             shared = shared or is_same_system

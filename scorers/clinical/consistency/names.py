@@ -24,6 +24,8 @@ _AUTHORITIES: Final = {
 _OFFICIAL: Final = frozenset({"", "official", "usual", "l", "d", "r"})
 #: Kinds of identifiers that are one and the same: the social security number has two codes in use.
 _KINDS: Final = {"SB": "SS"}
+#: The use of a name that is one text.
+TEXT: Final = "text"
 _TITLES: Final = frozenset(["mr", "mrs", "ms", "miss", "dr", "prof", "sir", "jr", "sr", "ii", "iii", "iv", "md", "phd"])
 
 
@@ -43,16 +45,15 @@ def name(family: object, given: Iterable[object], use: object, path: str) -> Nam
 
 
 def name_of_text(text: str, path: str) -> Name | None:
-    """A name written as one text: its last word is the family's, unless a comma says otherwise."""
-    before, comma, after = text.partition(",")
-    if comma and words(after):
-        return name(before, [after], "", path)
-    parts = [word for word in words(text) if word not in _TITLES]
-    return name(parts[-1], parts[:-1], "", path) if parts else None
+    """A name written as one text, of which nobody knows which words are the family's."""
+    found = tuple(word for word in words(text) if word not in _TITLES)
+    return Name((), found, TEXT, path) if found else None
 
 
 def is_same_name(one: Name, other: Name) -> bool:
     """Whether two names may be the same: the family's words of one stand in the other, and so do the given names or their initials."""
+    if TEXT in (one.use, other.use):
+        return _within(one.family + one.given, other.family + other.given)
     if not _within(one.family, other.family) and not (one.family and other.family and "".join(one.family) == "".join(other.family)):
         return False
     return _within(one.given, other.given)

@@ -52,7 +52,7 @@ class Amount:
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """A name as folded words. `use`: `official` for legal and usual names, `other` for the rest."""
+    """A name as folded words. `use`: `official` for legal and usual names, `text` for one that is not in parts, `other` for the rest."""
 
     family: tuple[str, ...]
     given: tuple[str, ...]
