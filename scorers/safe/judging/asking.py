@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from touchstone.schemas.case import SafeCase
 from touchstone.schemas.result import Finding, NotChecked, Scorecard
@@ -16,7 +16,9 @@ from touchstone.scorers.judges.consulting import Unjudged, consult, settled, tol
 from touchstone.scorers.judges.sampling import cut, is_sampled, shares
 from touchstone.scorers.safe.judging import BLAME, CHECK, HARM, prompt
 from touchstone.scorers.safe.judging.verdicts import QUESTIONS_MAX, Harm, HarmVerdict, QuestionVerdict
-from touchstone.scorers.safe.settings import SafeSettings
+
+if TYPE_CHECKING:
+    from touchstone.scorers.safe.settings import SafeSettings
 
 #: Listed terms that the judge is shown, and how long they may be together: they help it and are not what it judges.
 TERMS_MAX: Final = 100
