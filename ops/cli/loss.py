@@ -105,7 +105,7 @@ def score(
         gate = Gate(max_mean=() if max_mean_loss is None else (("loss", max_mean_loss),), allow_unscored=allow_unscored)
         verdict = judged(SUITE, report, gate, comparison, max_drop)
         write_in(SUITE, report, [(format.value, output)], verdict, comparison=comparison)
-    tell_problems(run)
+    tell_problems(run, [(format.value, output)])
     end_with(SUITE, verdict)
 
 

@@ -112,7 +112,7 @@ def score(
         verdict = judged(SUITE, report, Gate(min_pass_rate), comparison, max_drop)
         places = destination.places(report.batch.concern_id, facts.generated_at)
         write_in(SUITE, report, places, verdict, verbose=verbose, only=ONLY.get(only or "", frozenset()), comparison=comparison)
-    tell_problems(run)
+    tell_problems(run, places)
     end_with(SUITE, verdict)
 
 

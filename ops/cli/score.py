@@ -78,5 +78,5 @@ def score(
         comparison = compared(loaded, report, earlier)
         verdict = judged(loaded, report, Gate(min_pass_rate, allow_unscored=allow_unscored, fail_on=fail_on.value if fail_on else None), comparison, max_drop)
         write_in(loaded, report, [(format.value, output)], verdict, verbose=verbose, comparison=comparison)
-    tell_problems(run)
+    tell_problems(run, [(format.value, output)])
     end_with(loaded, verdict)

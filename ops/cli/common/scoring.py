@@ -75,10 +75,12 @@ def suite_step(suite: "Suite", step: str) -> Iterator[None]:
         fail(f"suite {suite.name}: {step} failed ({told(error, getattr(suite, step))}); {debug}", EXIT_INTERNAL)
 
 
-def tell_problems(run: "Run") -> None:
-    """Print on standard error what was not scored and which events were repeated."""
+def tell_problems(run: "Run", formats: Sequence[tuple[str, Path | None]]) -> None:
+    """Print on standard error what was not scored and which events were repeated. `formats`: of the report, and where each was written."""
+    from touchstone.ops.cli.common.terminal import has_been_told
+
     shown = rest = 0
-    for entry in run.entries.problems():
+    for entry in () if any(has_been_told(*written) for written in formats) else run.entries.problems():
         if entry.kind == "passed_over":
             continue
         if shown < PROBLEMS_SHOWN_MAX:

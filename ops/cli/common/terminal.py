@@ -12,6 +12,11 @@ def is_read_by_a_person(output: Path | None) -> bool:
     return output in {None, STANDARD_OUTPUT} and sys.stdout is not None and sys.stdout.isatty()
 
 
+def has_been_told(form: str, output: Path | None) -> bool:
+    """Whether somebody has just read in the report what would follow it on the same terminal, such as what could not be read."""
+    return form in {"console", "markdown"} and is_read_by_a_person(output) and sys.stderr is not None and sys.stderr.isatty()
+
+
 def width_of(output: Path | None) -> int | None:
     """Width of that terminal in cells; None where lines must not be broken."""
     from shutil import get_terminal_size
