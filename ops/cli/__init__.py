@@ -62,9 +62,19 @@ def main() -> None:
     """Run the command line. Usage errors exit 3, because 2 means Review (SAFE v0 §7.3)."""
     _open_closed_streams()
     _outlive_readers()
-    # Without this handler, the standard library prints the client libraries' warnings beside the one-line error.
-    logging.getLogger().addHandler(logging.NullHandler())
+    # Without a handler, the standard library prints the client libraries' warnings beside the one-line error.
+    if not any(isinstance(handler, _OwnWords) for handler in logging.getLogger().handlers):
+        logging.getLogger().addHandler(_OwnWords(logging.WARNING))
     sys.exit(_code_of_run())
+
+
+class _OwnWords(logging.Handler):
+    """Shows what Touchstone itself logs, a line each, until a long-running command sets up its own log: what to set when a judge refuses its key."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write one line, or nothing of what a library says."""
+        if record.name.startswith("touchstone."):
+            typer.echo(one_line(record.getMessage()), err=True)
 
 
 def _code_of_run() -> int:

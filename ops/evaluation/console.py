@@ -32,6 +32,23 @@ _CODES: Final = {
     "redirected": "the system redirects; configure the address it redirects to",
     "too_deep": "the answer is nested too deep",
     "not_a_trace": "the answer is beyond what a trace may hold",
+    # Of a judge: docs/judges.md.
+    "judge_key": "the judge's server refused the key",
+    "judge_forbidden": "the judge's key may not use its model",
+    "judge_not_found": "the judge's server knows no such model or path",
+    "judge_timeout": "the judge did not answer in time",
+    "judge_connection": "there is no connection to the judge, or it broke off",
+    "judge_5xx": "the judge's server failed",
+    "judge_429": "the judge's server takes no more requests",
+    "judge_quota": "the account behind the judge's key is used up",
+    "budget": "the judge's budget is spent",
+    "refused": "the judge declined to answer",
+    "truncated": "the judge's answer was cut off; raise TOUCHSTONE_JUDGE_MAX_TOKENS",
+    **dict.fromkeys(("empty", "no_json", "wrong_tool", "wrong_form"), "the judge gave no usable verdict"),
+    "too_long": "the test is longer than the judge takes",
+    "rejected": "the judge's server took the request for a mistake",
+    "failing": "the judge's server fails at this test, while it answers others",
+    "no_dimension": "the judge scored none of its dimensions",
 }
 
 

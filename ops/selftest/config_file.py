@@ -67,7 +67,7 @@ def system_of(text: str) -> Any:
     try:
         return TypeAdapter(SystemSettings).validate_python(document)
     except ValidationError as error:
-        raise ConfigError("; ".join(f"--system: {'.'.join(map(str, item['loc'][1:]))}: {_told(item, ())}" for item in _errors(error))) from None
+        raise ConfigError("; ".join(f"--system: {'.'.join(map(str, item['loc'][1:]))}: {_told(item, item['loc'])}" for item in _errors(error))) from None
 
 
 def _read(text: str, name: str) -> tuple[Any, dict[Path_, int]]:
@@ -165,6 +165,8 @@ def _told(item: Mapping[str, Any], loc: Path_) -> str:
         return "is no topic of a self-test; one is called selftest, or has it as a part: selftest.requests, team.selftest.replies"
     if kind == "string_pattern_mismatch" and loc[-1:] == ("function",):
         return "is no function; write package.module:function"
+    if kind == "string_pattern_mismatch" and loc[-1:] == ("url",):
+        return "is no address; write http(s)://host[:port][/path], without query or fragment"
     text = str(item["msg"]).removeprefix("Value error, ")
     return text[:1].lower() + text[1:]
 

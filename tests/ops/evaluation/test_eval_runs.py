@@ -212,6 +212,17 @@ def test_a_judge_that_gives_no_verdict_is_missing_and_is_asked_again(commands: C
     assert (report()["cases"][0]["components_missing"], report()["resumed"]) == ([], 0)
 
 
+def test_a_judge_whose_server_refuses_the_key_is_told_with_what_to_set(commands: Commands, system: Generator) -> None:
+    system.faults["/v1/chat/completions"] = ("401", 99)
+    env = {"TOUCHSTONE_JUDGE_BASE_URL": f"{system.url}/v1", "TOUCHSTONE_JUDGE_API_KEY": "key-of-a-test"}
+    ran = commands("eval", "-c", "diabetes_management", "--system", SAMPLE_OUTPUTS, "-f", "hl7v2", env=env)
+    assert [case["failures"][0]["code"] for case in report()["cases"]] == ["judge_key"] * 2
+    assert ran.out.count("clinical: the judge's server refused the key\n") == 2
+    assert ran.err.count("touchstone: judge: the server refused the key (401); set TOUCHSTONE_JUDGE_API_KEY") == 1
+    assert "key-of-a-test" not in ran.out + ran.err
+    assert "Canarybird" not in ran.out + ran.err
+
+
 def test_conformance_that_cannot_be_checked_says_why(commands: Commands, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(artifacts, "missing", lambda: "no Java on the PATH")
     ran = commands("eval", "-c", "mental_health", "--system", SAMPLE_OUTPUTS, "--no-judge", "--conformance")
