@@ -153,3 +153,28 @@ def test_a_tag_that_was_seen_to_be_good_is_not_good_without_its_bracket() -> Non
     assert not look(good).problems
     for bad in (good[:-1], good.replace("</b>", "</b"), good.replace("<b>", "<b")):
         assert look(bad).problems
+
+
+def messages(div: str) -> str:
+    return "; ".join(finding.message for finding in report(patient(text={"status": "generated", "div": div})).findings)
+
+
+@pytest.mark.parametrize(
+    ("inside", "told"),
+    [
+        ("<script>x</script>", "the narrative holds <script>"),
+        ("<p onclick='x'>a</p>", "<p> holds the attribute onclick"),
+        ("<ul>x</ul>", "text directly in <ul>"),
+        ("<p><b>x</p></b>", "the closing tag of <p> does not match the open one, <b>"),
+        ("<p><table><tr><td>x</td></tr></table></p>", "<table> where XHTML has no place for it in <p>"),
+        ("<a href='javascript:x'>a</a>", "<a> has a link that runs code"),
+    ],
+)
+def test_a_finding_names_the_element(inside: str, told: str) -> None:
+    assert told in messages(f"<div {NS}>{inside}</div>")
+
+
+def test_a_name_that_html_does_not_have_is_not_shown() -> None:
+    text = messages(f"<div {NS}><JaneDoe>x</JaneDoe><p JaneDoe='x'>a</p></div>")
+    assert "the narrative holds an element, which" in text
+    assert "JaneDoe" not in text

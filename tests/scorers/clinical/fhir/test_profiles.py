@@ -123,6 +123,30 @@ def test_a_breach_of_the_profile_is_told(asked: Options, changes: dict[str, Any]
     assert code in codes(member(**changes), asked)
 
 
+@pytest.mark.parametrize(
+    ("changes", "message", "suggestion"),
+    [
+        ({"name": None}, "profile member asks for at least 1 name; found 0", "Add name"),
+        ({"photo": [{"url": "http://a.example/x"}]}, "profile member allows at most 0 photo; found 1", "Leave out photo"),
+        ({"active": False}, "profile member fixes this to true", "Write true"),
+        ({"deceasedDateTime": "2020"}, "profile member does not allow DateTime here; allowed: boolean", "Use boolean"),
+        (
+            {"maritalStatus": {"coding": [{"system": "http://terminology.hl7.org/CodeSystem/v3-MaritalStatus", "code": "D"}]}},
+            "profile member requires a code of the value set marital; found D",
+            "Use a code of http://profiles.test/ValueSet/marital",
+        ),
+    ],
+)
+def test_a_breach_names_the_profile_what_it_asks_for_and_the_remedy(asked: Options, changes: dict[str, Any], message: str, suggestion: str) -> None:
+    assert (message, suggestion) in {(one.message, one.suggestion) for one in report(member(**changes), asked).findings}
+
+
+def test_a_code_that_nobody_published_is_not_shown(asked: Options) -> None:
+    told = report(member(maritalStatus={"coding": [{"system": "http://a.example", "code": "JaneDoe"}]}), asked).findings
+    assert "profile member requires a code of the value set marital" in {one.message for one in told}
+    assert not any("JaneDoe" in one.message for one in told)
+
+
 def test_must_support_elements_that_appear_nowhere_are_told_for_information(asked: Options) -> None:
     told = [one for one in report(member(), asked).findings if one.code == "fhir.profiles.must-support"]
     assert [(one.severity, one.path) for one in told] == [("info", "Patient.managingOrganization")]
