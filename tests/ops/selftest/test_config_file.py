@@ -179,7 +179,11 @@ def test_a_word_that_names_no_system_is_refused(text: str) -> None:
 
 @pytest.mark.parametrize(
     ("text", "told"),
-    [("kafka:requests,selftest.replies", "request_topic: is no topic of a self-test"), ("http://", "url: is no address"), ("python:x", "function: is no function")],
+    [
+        ("kafka:requests,selftest.replies", "request_topic: is no topic of a self-test"),
+        ("http://", "url: is no address"),
+        ("python:x", "function: is no function"),
+    ],
 )
 def test_a_system_that_is_none_is_told_in_words(text: str, told: str) -> None:
     with pytest.raises(ConfigError, match=f"^--system: {told}; "):
