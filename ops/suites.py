@@ -32,11 +32,16 @@ def read_suite_document(suite: Suite, directory: Path | None = None) -> dict[str
     return read_document_if_present((directory or Path()) / suite.document_name)
 
 
-def suite_settings_for_files(suite: Suite, config: Path | None = None) -> BaseModel:
-    """The settings of a command on files: from the file named, else the suite's own document. Raises `ConfigError`."""
-    if config is None:
-        return suite_settings(suite)
-    return suite.resolve(os.environ, read_document(config))
+def suite_settings_for_files(suite: Suite, config: Path | None = None, switches: Mapping[str, bool] | None = None) -> BaseModel:
+    """The settings of a command on files: from the file named, else the suite's own document. Raises `ConfigError`.
+
+    `switches`: settings that many suites have under the same name, as the command line gives them.
+    """
+    settings = suite_settings(suite) if config is None else suite.resolve(os.environ, read_document(config))
+    for name in switches or {}:
+        if not isinstance(getattr(settings, name, None), bool):
+            raise ConfigError(f"--{name}: the suite {suite.name} has no setting {name}; leave the option out")
+    return settings.model_copy(update=dict(switches or {}))
 
 
 def why_not_here(name: str) -> str | None:

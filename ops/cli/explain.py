@@ -141,7 +141,7 @@ def _read(file: Path) -> bytes:
             with file.open("rb") as stream:
                 data = stream.read(BYTES_MAX + 1)
     except OSError as error:
-        fail(f"{file}: cannot be read ({error.strerror})")
+        fail(f"{file}: cannot be read ({error.strerror}); check the path")
     if len(data) > BYTES_MAX:
         fail(f"{file}: larger than {BYTES_MAX} bytes; explain a part of it")
     return data

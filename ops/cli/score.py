@@ -31,6 +31,9 @@ def score(
     concern: Annotated[str | None, typer.Option("--concern", help="Score only the cases of this concern.", show_default=False)] = None,
     batch: Annotated[str, typer.Option("--batch", help="Score only these batches: a name, or a pattern such as 'I25_batch_*' (quote it).")] = "*",
     fail_on: FailOnOption = None,
+    quote: Annotated[
+        bool | None, typer.Option("--quote/--withhold", help="Quote texts of the cases in the report. Default: the suite's setting.", show_default=False)
+    ] = None,
     against: AgainstOption = None,
     max_drop: MaxDropOption = None,
     config: SuiteConfigOption = None,
@@ -54,7 +57,7 @@ def score(
 
     with one_line_errors():
         loaded = load_suite(suite)
-        settings = suite_settings_for_files(loaded, config)
+        settings = suite_settings_for_files(loaded, config, {} if quote is None else {"quote": quote})
         check_output(output)
         earlier = earlier_report(loaded, against, max_drop)
         left_out: list[Path] = []

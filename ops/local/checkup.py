@@ -73,7 +73,7 @@ async def check_kafka(settings: Settings, suites: list[Suite]) -> list[Check]:
     for suite, group in facts.groups.items():
         if not group.committed:
             what = f"{group.group} has not committed yet; {group.lag:,} records wait"
-            checks.append(Check("groups", "note", what, f"start one: touchstone worker --suite {suite}"))
+            checks.append(Check("groups", "note", what, f"unless one runs that has had nothing to do, start it: touchstone worker --suite {suite}"))
         else:
             checks.append(Check("groups", "note" if group.lag else "good", f"{group.group}: lag {group.lag:,}"))
     return checks

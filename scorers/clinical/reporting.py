@@ -285,7 +285,8 @@ def view(report: ClinicalReport) -> View:
         noun=report.noun,
         total=summary.total,
         labels={label: count for label, count in labels.items() if count or label != "unscored"},
-        counts=f"{counts}, {summary.duration_s:.1f} s",
+        # Of results that were scored earlier there is no run to time.
+        counts=f"{counts}, {summary.duration_s:.1f} s" if summary.duration_s else counts,
         rate=Rate(summary.passed, summary.total),
         figures=tuple(
             Figure(column.heading, score_text(report.means.get(column.value)), interval=report.mean_intervals.get(column.value), places=column.places)

@@ -8,7 +8,10 @@ import pytest
 
 from touchstone.ops import suites
 from touchstone.schemas.settings.house import Settings
-from touchstone.scorers.registry import load_suite
+from touchstone.scorers.base import ConfigError, unknown_suite
+from touchstone.scorers.registry import load_suite, suite_entry_points
+
+HOUSE = tuple(load_suite(name) for name, point in sorted(suite_entry_points().items()) if point.module.startswith("touchstone."))
 
 
 def without(monkeypatch: pytest.MonkeyPatch, *missing: str) -> None:
@@ -52,3 +55,16 @@ def test_a_suite_hands_cases_on_where_its_settings_say_so(monkeypatch: pytest.Mo
     for name, value in env.items():
         monkeypatch.setenv(name, value)
     assert suites.planned_suite("clinical", Settings()).hands_on == topics
+
+
+@pytest.mark.parametrize("quote", [True, False])
+def test_every_suite_of_the_house_can_be_told_for_one_run_whether_to_quote(quote: bool) -> None:
+    for suite in HOUSE:
+        settings: Any = suites.suite_settings_for_files(suite, None, {"quote": quote})
+        assert settings.quote is quote
+    assert suites.suite_settings_for_files(HOUSE[0]) == suites.suite_settings(HOUSE[0])
+
+
+def test_a_suite_that_cannot_quote_says_so() -> None:
+    with pytest.raises(ConfigError, match=r"^--quote: the suite toy has no setting quote; leave the option out$"):
+        suites.suite_settings_for_files(unknown_suite("toy", "1"), None, {"quote": True})

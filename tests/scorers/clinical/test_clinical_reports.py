@@ -66,6 +66,14 @@ def report(format: str, files: Iterable[JudgedFile], **options: Any) -> str:
     return "".join(lay_out(SUITE, built, format, LayoutOptions(verdict(built), **options)))
 
 
+def test_stored_results_have_no_duration_to_tell() -> None:
+    def counts(duration_s: float) -> str | None:
+        return SUITE.view(report_of(MIXED, duration_s)).counts
+
+    assert (counts(2.04) or "").endswith(", 2.0 s")
+    assert not (counts(0.0) or "").endswith(" s")
+
+
 def summary_of(files: Iterable[JudgedFile]) -> Any:
     return report_of(files).summary
 
