@@ -1,6 +1,7 @@
 """Cases that a scorer hands on to a slower stage, or puts aside: what is sent, when it is acknowledged, and what a replay repeats."""
 
 import asyncio
+import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -155,3 +156,19 @@ async def test_a_case_that_is_put_aside_has_its_outcome_in_the_ledger_and_no_res
     assert ledger["entries"] == [{"outcome": "shed", "reason": "budget", "ranges": [[0, 0], [2, 3]]}]
     totals = metrics.totals()
     assert (totals["scored"], totals["shed"], totals["in_flight"]) == (1, 3, 0)
+
+
+@BOTH
+async def test_the_intake_tells_when_what_was_put_aside_can_be_scored(inline: bool) -> None:
+    async def score(case: SafeCase) -> Scorecard:
+        raise Shed("budget", 60.0 if case.id == "e0" else None)
+
+    intake, _ = handing(GatedPublisher(), StepScorer(score), inline, hands_on=())
+    assert intake.again_at is None
+    before = time.time()
+    intake.start(TP, [safe_record(0)])
+    assert await intake.drain(5)
+    assert before + 60 <= (intake.again_at or 0) <= time.time() + 60
+    intake.start(TP, [safe_record(1)])
+    assert await intake.drain(5)
+    assert intake.again_at is None

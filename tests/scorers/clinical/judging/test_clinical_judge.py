@@ -100,8 +100,9 @@ async def test_a_request_waits_for_the_next_period_of_the_budget() -> None:
 
 
 async def test_a_request_is_shed_without_budget_where_the_settings_say_so() -> None:
-    with pytest.raises(Shed, match="budget"):
+    with pytest.raises(Shed, match="budget") as told:
         await scorer(FakeJudge(OverBudget(60.0)), on_budget="shed").score(request(format=100.0))
+    assert told.value.again_in_s == 60.0
 
 
 async def test_without_a_key_every_result_names_what_is_missing_and_the_worker_is_told_once() -> None:
