@@ -83,7 +83,7 @@ class CcdaSettings(Section):
     bytes_max: Annotated[int, Field(ge=1_024, le=104_857_600)] = Field(50_331_648, description="bytes of one document")
     elements_max: Annotated[int, Field(ge=100, le=2_000_000)] = Field(300_000, description="elements of one document")
     depth_max: Annotated[int, Field(ge=10, le=250)] = Field(150, description="elements nested in elements")
-    time_max_s: Annotated[float, Field(gt=0, le=600, allow_inf_nan=False)] = Field(20.0, description="seconds that one document may take")
+    time_max_s: Annotated[float, Field(gt=0, le=600, allow_inf_nan=False)] = Field(20.0, description="seconds of the processor that one document may take")
 
 
 class Limits(Section):

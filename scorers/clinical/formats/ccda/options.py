@@ -18,7 +18,7 @@ DEPTH_MAX = 150
 ATTRIBUTE_CHARS_MAX = 65_536
 #: Attributes of one element; CDA's own have at most 20.
 ATTRIBUTES_MAX = 64
-#: Seconds that one document may take; what is left then is not checked.
+#: Seconds of the processor that one document may take; what is left then is not checked.
 SECONDS_MAX = 20.0
 #: Findings of one code that are reported; the rest is counted.
 PER_CODE_MAX = 40

@@ -35,9 +35,16 @@ def rule_files(options: Options) -> list[Path]:
         if not inside:
             raise ConfigError(f"{path} holds no Schematron file (.sch)")
         found += inside
-    if options.installed_rules and (folder := home()).is_dir():
-        found += sorted([*folder.glob("*ccda*/*.sch"), *folder.glob("*ccda*/package/*.sch"), *folder.glob("*ccda*/package/*/*.sch")])
+    if options.installed_rules:
+        found += _installed(home())
     return list(dict.fromkeys(found))[:FILES_MAX]
+
+
+@lru_cache(maxsize=4)
+def _installed(folder: Path) -> tuple[Path, ...]:
+    """The Schematron files of the package cache, looked for once: what is put there later is seen by the next process."""
+    places = ("*ccda*/*.sch", "*ccda*/package/*.sch", "*ccda*/package/*/*.sch")
+    return tuple(sorted(path for place in places for path in folder.glob(place))) if folder.is_dir() else ()
 
 
 def engine_of(path: Path) -> Engine:

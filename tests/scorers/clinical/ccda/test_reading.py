@@ -148,3 +148,23 @@ def test_no_text_of_a_document_is_seen_unless_asked_for() -> None:
 
 def vital_with(text: str) -> str:
     return vitals(vital("8480-6", text, text), f"<{text}/>", vital(text, "1", "mm[Hg]", 2))
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        '<id root="wrong"/>' * 15_000,
+        '<effectiveTime value="wrong"/>' * 15_000,
+        '<value unit="wrong" value="wrong"/>' * 15_000,
+        "<item ID='same'/>" * 15_000,
+        "<observation classCode='OBS' moodCode='EVN'>" * 100 + "</observation>" * 100,
+        '<templateId root="2.16.840.1.113883.10.20.22.4.4"/>' * 15_000,
+        "<reference value='#nowhere'/>" * 15_000,
+    ],
+    ids=["identifiers", "times", "units", "ids", "nested", "templates", "references"],
+)
+def test_no_document_costs_more_than_its_size(part: str) -> None:
+    begun = time.process_time()
+    report = validated(ccd(extra=f"<component><section><text>{part}</text><entry>{part}</entry></section></component>"))
+    assert time.process_time() - begun < 20
+    assert len(report.findings) <= 500

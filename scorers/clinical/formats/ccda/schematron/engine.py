@@ -10,7 +10,7 @@ import threading
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 from touchstone.scorers.clinical.formats.ccda.document import Document
 from touchstone.scorers.clinical.formats.ccda.names import CDA
@@ -25,9 +25,6 @@ from touchstone.scorers.clinical.formats.ccda.schematron.expressions import (
     variables,
 )
 from touchstone.scorers.clinical.formats.ccda.schematron.rulefile import Assertion, Pattern, Quoted, Rule, RuleFile, read_rule_file
-
-#: Nodes after which the time is looked at.
-_NODES_PER_LOOK: Final = 32
 
 
 class Fired(NamedTuple):
@@ -115,19 +112,29 @@ class _CompiledRule:
         return _Tests(self._engine, self.rule, self.attribute)
 
 
+class _Joined(NamedTuple):
+    """The tests of a rule as one expression: what it needs, and the assertions whose digits it answers with."""
+
+    expression: Any
+    kept: tuple[Assertion, ...]
+    sources: tuple[str, ...]
+    used: dict[str, Any]
+    open_lets: tuple[str, ...]
+    needs_current: bool
+
+
 class _Tests:
     """All tests of a rule as one expression, and each by itself."""
 
     def __init__(self, engine: Engine, rule: Rule, attribute: str) -> None:
-        self._engine, self._attribute = engine, attribute
-        self.kept: list[Assertion] = []
-        self._sources: list[str] = []
+        self._engine = engine
         self._constants: dict[str, Any] = {}
         #: Name, expression, and whether it is of the document.
         self._lets: list[tuple[str, Any, bool]] = []
         for of_document, lets in ((True, rule.pattern_lets), (False, rule.lets)):
             for name, value in lets:
                 self._lets.append((name, _compiled(self._translated(value), engine.namespaces), of_document))
+        kept, sources = [], []
         for one in rule.assertions:
             try:
                 test = self._translated(one.test)
@@ -137,53 +144,59 @@ class _Tests:
             except Unsupported as error:
                 engine.leave_out(one, str(error))
                 continue
-            self.kept.append(one)
-            self._sources.append(f"not({test})" if one.kind == "assert" else f"boolean({test})")
-        self._compile()
+            kept.append(one)
+            sources.append(f"not({test})" if one.kind == "assert" else f"boolean({test})")
+        #: Replaced as a whole, for other threads may be using it.
+        self._joined = self._join(kept, sources)
 
-    def _compile(self) -> None:
-        joined = " ".join(self._sources)
-        used = variables(joined)
-        self._needs_current = CURRENT in used
-        self._used = {name: value for name, value in {**self._engine.constants, **self._constants}.items() if name in used}
-        self._open = tuple(name for name in self._engine.open_lets if name in used)
-        digits = ",".join(f"number({one})" for one in self._sources)
-        self._all = _compiled(f"concat({digits},'')", self._engine.namespaces) if self._sources else None
+    def _join(self, kept: list[Assertion], sources: list[str]) -> _Joined:
+        named = variables(" ".join(sources))
+        digits = ",".join(f"number({one})" for one in sources)
+        return _Joined(
+            _compiled(f"concat({digits},'')", self._engine.namespaces) if sources else None,
+            tuple(kept),
+            tuple(sources),
+            {name: value for name, value in {**self._engine.constants, **self._constants}.items() if name in named},
+            tuple(name for name in self._engine.open_lets if name in named),
+            CURRENT in named,
+        )
 
     def _translated(self, expression: str) -> str:
         return translated(expression, self._engine.files.lookup, self._constants)
 
     def failed(self, element: Any, document_lets: dict[str, Any]) -> tuple[Assertion, ...]:
         """The assertions that an element fails."""
-        if self._all is None:
+        joined = self._joined
+        if joined.expression is None:
             return ()
-        given = self._given(element, document_lets)
+        given = self._given(joined, element, document_lets)
         try:
-            digits = self._all(element, **given) if given else self._all(element)
+            digits = joined.expression(element, **given) if given else joined.expression(element)
         except _xpath_error():
-            self._leave_out_what_fails(element, given)
+            self._leave_out_what_fails(joined, element, given)
             return self.failed(element, document_lets)
         if "1" not in digits:
             return ()
-        return tuple(one for digit, one in zip(digits, self.kept, strict=True) if digit == "1")
+        return tuple(one for digit, one in zip(digits, joined.kept, strict=True) if digit == "1")
 
-    def _given(self, element: Any, document_lets: dict[str, Any]) -> dict[str, Any]:
+    def _given(self, joined: _Joined, element: Any, document_lets: dict[str, Any]) -> dict[str, Any]:
         """The variables of the tests."""
-        if not self._used and not self._lets and not self._needs_current and not self._open:
+        if not joined.used and not self._lets and not joined.needs_current and not joined.open_lets:
             return {}
-        given = dict(self._used)
-        for name in self._open:
+        given = dict(joined.used)
+        for name in joined.open_lets:
             given[name] = document_lets[name]
-        if self._needs_current or self._lets:
+        if joined.needs_current or self._lets:
             given[CURRENT] = [element]
         for name, value, of_document in self._lets:
-            given[name] = _held(value(element.getroottree() if of_document else element, **(self._engine.constants | self._constants | document_lets | given)))
+            at = element.getroottree() if of_document else element
+            given[name] = _held(value(at, **(self._engine.constants | self._constants | document_lets | given)))
         return given
 
-    def _leave_out_what_fails(self, element: Any, given: dict[str, Any]) -> None:
+    def _leave_out_what_fails(self, joined: _Joined, element: Any, given: dict[str, Any]) -> None:
         """Leave out each test that cannot be evaluated, such as one with a function that is none of XPath's."""
         kept, sources = [], []
-        for one, source in zip(self.kept, self._sources, strict=True):
+        for one, source in zip(joined.kept, joined.sources, strict=True):
             try:
                 _compiled(source, self._engine.namespaces)(element, **given)
             except _xpath_error():
@@ -191,11 +204,11 @@ class _Tests:
                 continue
             kept.append(one)
             sources.append(source)
-        if len(kept) == len(self.kept):
+        if len(kept) == len(joined.kept):
+            # Each can be evaluated, and not all together: no list would be whole.
+            self._engine.leave_out(kept[0], "a rule that cannot be evaluated")
             kept, sources = [], []
-            self._engine.leave_out(None, "a rule that cannot be evaluated")
-        self.kept, self._sources = kept, sources
-        self._compile()
+        self._joined = self._join(kept, sources)
 
 
 class Engine:
@@ -243,9 +256,9 @@ class Engine:
         """The roots of the template ids that rules ask for."""
         return self._by_root.keys()
 
-    def leave_out(self, assertion: Assertion | None, why: str) -> None:
-        """Note that an assertion is never evaluated."""
-        self.left_out.setdefault(why, (assertion.id or assertion.text[:60]) if assertion is not None else "")
+    def leave_out(self, assertion: Assertion, why: str) -> None:
+        """Note that an assertion is never evaluated; one example of each reason is kept."""
+        self.left_out.setdefault(why, assertion.id or assertion.text[:60])
 
     def concerned(self, document: Document) -> list[int]:
         """The rules whose templates occur in a document, and those that name none, in order."""
@@ -288,9 +301,8 @@ class Engine:
         places = list(taken)
         if len(taken) > 1 and (sources > 1 or not _is_plain(rules)):
             places.sort(key=lambda place: (document.order[place[0]], place[0].keys().index(place[1]) + 1 if place[1] in place[0].keys() else 0))  # noqa: SIM118
-        for count, (element, attribute) in enumerate(places):
-            if not count % _NODES_PER_LOOK:
-                document.check_time()
+        for element, attribute in places:
+            document.check_time()
             rule = taken[element, attribute]
             with self._lock:
                 tests = rule.tests
