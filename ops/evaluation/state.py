@@ -1,6 +1,5 @@
 """The state of a run on disk: which tests are finished, so that a run that was stopped goes on where it was."""
 
-import fcntl
 import hashlib
 import json
 import os
@@ -106,22 +105,16 @@ class RunState:
         self._write(self.run)
 
     def _hold(self) -> None:
-        """Keep other processes out. Raises `ConfigError` where one is in; a file system without locks keeps nobody out."""
+        """Keep other processes out. Raises `ConfigError` where one is in; a system without such locks keeps nobody out."""
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
             lock = os.open(self._folder / _LOCK, os.O_CREAT | os.O_RDWR, 0o644)
         except OSError as error:
             raise ConfigError(f"{self._folder}: cannot be made ({error.strerror}); set --output to a directory that can be written") from None
         self._release = weakref.finalize(self, os.close, lock)
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+        if _is_anothers(lock):
             self.release()
-            raise ConfigError(
-                f"{self._folder}: another process is at this run; wait until it has ended, or leave --resume out, which begins a new one"
-            ) from None
-        except OSError:
-            return
+            raise ConfigError(f"{self._folder}: another process is at this run; wait until it has ended, or leave --resume out, which begins a new one")
 
     def _write(self, run: RunFile) -> None:
         write_whole(self._folder / _RUN, run.model_dump_json(indent=2) + "\n")
@@ -133,3 +126,18 @@ def _read(path: Path, model: type[Any]) -> Any:
             return model.model_validate_json(stream.read(_STATE_BYTES_MAX))
     except (OSError, ValidationError):
         return None
+
+
+def _is_anothers(lock: int) -> bool:
+    """Take the lock of an open file, until it is closed or the process ends; True where another has it. Where there are no such locks, nobody has."""
+    try:
+        import fcntl
+    except ImportError:  # Windows
+        return False
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:  # a file system without locks
+        return False
+    return False
