@@ -53,7 +53,7 @@ def _numbers(one: Amount, other: Amount, ours: float, theirs: float, loinc: str 
         same = _is_near(ours, theirs, _step(one.number), _step(other.number), 0.0)
         # A number without a unit may be of another unit than the one that was written.
         return "same" if same else "other" if bool(one.unit) == bool(other.unit) else "unknown" if _may_convert(one, other) else "other"
-    line = _line(one.unit, other.unit, loinc)
+    line = None if one.unit.isdecimal() or other.unit.isdecimal() else _line(one.unit, other.unit, loinc)
     if line is None:
         return "unknown"
     scale, offset = line

@@ -11,7 +11,7 @@ import unicodedata
 from collections.abc import Iterable
 from typing import Final, Literal
 
-from touchstone.scorers.clinical.checks.terminology import ICD10CM, NDC, code_system
+from touchstone.scorers.clinical.checks.terminology import CVX, ICD10CM, NDC, code_system
 from touchstone.scorers.clinical.consistency.record import Code
 
 TEXT_LENGTH_MAX: Final = 400
@@ -29,6 +29,7 @@ _MORE_SYSTEMS: Final = {
     "I10": "icd-10", "ICD10": "icd-10", "ICD-10": "icd-10", "2.16.840.1.113883.6.3": "icd-10", "HTTP://HL7.ORG/FHIR/SID/ICD-10": "icd-10",
     "C4": "cpt", "CPT": "cpt", "CPT4": "cpt", "CPT-4": "cpt", "2.16.840.1.113883.6.12": "cpt", "HTTP://WWW.AMA-ASSN.ORG/GO/CPT": "cpt",
     "UNII": "unii", "2.16.840.1.113883.4.9": "unii", "HTTP://FDASIS.NLM.NIH.GOV": "unii",
+    "2.16.840.1.113883.6.59": CVX.key,
     "NDFRT": "ndf-rt", "2.16.840.1.113883.3.26.1.5": "ndf-rt", "HTTP://HL7.ORG/FHIR/NDFRT": "ndf-rt",
 }  # fmt: skip
 #: One code in two editions of ICD-10 may stand in a message under either name.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
 from touchstone.schemas.result import Severity
@@ -11,6 +12,7 @@ from touchstone.scorers.clinical.consistency.codes import relation
 from touchstone.scorers.clinical.consistency.comparing import Comparing
 from touchstone.scorers.clinical.consistency.groups import loinc_of
 from touchstone.scorers.clinical.consistency.matching import Matched, is_about_same, match, match_encounters, may_be_same, same_time, same_value
+from touchstone.scorers.clinical.consistency.naming import name_terms
 from touchstone.scorers.clinical.consistency.record import KINDS, Group, Item, Kind, Record, Stamp
 from touchstone.scorers.clinical.consistency.times import is_same_time
 
@@ -20,9 +22,12 @@ _ROLES: Final[dict[str, frozenset[str]]] = {
     "recorded": frozenset({"recorded", "onset"}),
     "start": frozenset({"start"}),
     "authored": frozenset({"authored"}),
+    "dispensed": frozenset({"dispensed"}),
     "effective": frozenset({"effective"}),
     "end": frozenset({"end"}),
 }
+#: Medications of one side among which those that name the same are looked for.
+_ALIKE_MAX: Final = 200
 #: Kinds whose end is told alike; an order's end is reckoned differently by each format.
 _ENDING: Final[frozenset[Kind]] = frozenset({"condition", "encounter"})
 _WORDS: Final[dict[str, str]] = {
@@ -53,15 +58,28 @@ def compare_entries(comparing: Comparing) -> None:
         if kind in comparing.ours.cut | comparing.theirs.cut:
             comparing.skip(kind, "too many entries of this kind to compare them")
             continue
-        matched = match(ours, theirs, is_lenient="persona" in (comparing.ours.source, comparing.theirs.source))
-        for pair in matched.pairs:
-            _compare(comparing, *pair)
+        is_lenient = "persona" in (comparing.ours.source, comparing.theirs.source)
+        if is_lenient:
+            name_terms(ours)
+            name_terms(theirs)
+        matched = match(ours, theirs, is_lenient=is_lenient)
+        for mine, other in matched.pairs:
+            _compare(comparing, mine, _told_in_parts(other, theirs) if kind == "medication" else other)
         for mine, other in matched.recoded:
             comparing.fired()
             comparing.differs("major", f"{kind}.code", f"The code of this {_WORDS[kind]}", _at(mine), _at(other))
             _compare(comparing, mine, other)
         for group in _GROUPS[kind]:
             _compare_presence(comparing, kind, group, matched)
+
+
+def _told_in_parts(item: Item, others: Sequence[Item]) -> Item:
+    """An entry with the doses and times of those that name the same: a medication is ordered, encoded and dispensed, each with its own."""
+    alike = [other for other in others if other is not item and is_about_same(item, other)] if len(others) <= _ALIKE_MAX else []
+    if not alike:
+        return item
+    amounts_of_all = (*item.amounts, *(one for other in alike for one in other.amounts))
+    return replace(item, amounts=amounts_of_all, times=(*item.times, *(one for other in alike for one in other.times)))
 
 
 def _at(item: Item, path: str | None = None) -> str:
@@ -113,7 +131,7 @@ def _compare_times(comparing: Comparing, ours: Item, theirs: Item, word: str) ->
         accepted = [stamp for stamp in theirs.times if stamp.role in _ROLES[role]]
         back = [stamp for stamp in ours.times if stamp.role in _ROLES[role]]
         if not _meet(mine, accepted) and not _meet(back, yours):
-            severity: Severity = "minor" if role == "authored" else "major"
+            severity: Severity = "minor" if role in {"authored", "recorded"} else "major"
             comparing.differs(severity, f"{ours.kind}.time", f"The {role} time of this {word}", _at(ours, mine[0].path), _at(theirs, yours[0].path))
 
 

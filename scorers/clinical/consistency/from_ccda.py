@@ -35,6 +35,13 @@ _SECTIONS: Final[dict[str, tuple[Kind, Group, bool]]] = {
     "8716-3": ("observation", "vital", True),
     "46240-8": ("encounter", "encounter", False),
 }
+#: Template of a problem observation, a medication or immunization activity → the kind of entry that it is in any section.
+_TEMPLATES: Final[dict[str, Kind]] = {
+    "2.16.840.1.113883.10.20.22.4.4": "condition",
+    "2.16.840.1.113883.10.20.22.4.19": "condition",
+    "2.16.840.1.113883.10.20.22.4.16": "medication",
+    "2.16.840.1.113883.10.20.22.4.52": "immunization",
+}
 #: Observations inside an entry that say something of it, and are none of their own: status, severity, reaction, criticality, age, comment.
 _SEVERITY_CODES: Final = frozenset({"SEV", "82606-5"})
 #: Drug or medicament, vaccine: negated, they say that there is none at all.
@@ -59,6 +66,7 @@ def read_ccda(root: Any, place: str) -> Record | None:
     for section in root.iter(f"{HL7V3}section"):
         known = _SECTIONS.get(_attribute(_child(section, "code"), "code"))
         if known is None:
+            _elsewhere(section, record)
             continue
         kind, group, is_whole = known
         before = len(record.items.get(kind, ()))
@@ -70,6 +78,18 @@ def read_ccda(root: Any, place: str) -> Record | None:
             scopes[group] = "whole" if has_some else scopes.get(group, "able")
     record.tells(scopes)
     return record
+
+
+def _elsewhere(section: Any, record: Record) -> None:
+    """What other sections hold by template, such as a discharge diagnosis: it may be what the other side tells, and its absence there says nothing."""
+    for entry in _children(section, "entry"):
+        for template in entry.iter(f"{HL7V3}templateId"):
+            one = template.getparent()
+            kind = _TEMPLATES.get(_attribute(template, "root"))
+            if kind == "condition":
+                _condition(one, record, is_claimed=False)
+            elif kind in {"medication", "immunization"} and kind is not None:
+                _substance(one, kind, record, is_claimed=False)
 
 
 def parse(data: bytes) -> Any | None:
@@ -212,7 +232,8 @@ def _is_negated(element: Any) -> bool:
 def _condition(one: Any, record: Record, *, is_claimed: bool) -> None:
     codes, texts = _coded(_child(one, "value"))
     if _is_negated(one) or is_none_known(codes, texts):
-        record.deny("condition", _path(one))
+        if is_claimed:
+            record.deny("condition", _path(one))
         return
     times = tuple(_stamps(_child(one, "effectiveTime"), "onset"))
     record.add(Item("condition", "condition", _path(one), codes, texts_of(texts), _identifiers(one), times, is_claimed=is_claimed))
@@ -232,10 +253,12 @@ def _allergy(one: Any, record: Record) -> None:
         if not codes or is_none_known((*codes, *value_codes), texts) or _is_any(texts):
             record.deny("allergy", _path(one))
         return
-    severity = tuple(
-        told for inner in one.iter(f"{HL7V3}observation") if _attribute(_child(inner, "code"), "code") in _SEVERITY_CODES
-        if (told := severity_of(_attribute(_child(inner, "value"), "code")))
-    )  # fmt: skip
+    written = [
+        _attribute(_child(inner, "value"), "code") for inner in one.iter(f"{HL7V3}observation") if _attribute(_child(inner, "code"), "code") in _SEVERITY_CODES
+    ]
+    severity = tuple(severity_of(code) for code in written)
+    # A severity between those of FHIR, such as moderate to severe, is one or the other there.
+    severity = severity if all(severity) else ()
     times = tuple(_stamps(_child(one, "effectiveTime"), "onset"))
     record.add(Item("allergy", "allergy", _path(one), codes, texts_of(texts), _identifiers(one), times, severity=severity))
 
@@ -253,7 +276,8 @@ def _substance(one: Any, kind: Kind, record: Record, *, is_claimed: bool) -> Non
     if _is_negated(one) and not any(code.code in _ANY_SUBSTANCE for code in codes):
         return
     if _is_negated(one) or is_none_known(codes, texts):
-        record.deny(kind, _path(one))
+        if is_claimed:
+            record.deny(kind, _path(one))
         return
     role = "effective" if kind == "immunization" else "start"
     # A medication's other effectiveTimes tell how often.

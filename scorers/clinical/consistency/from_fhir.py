@@ -18,6 +18,8 @@ ENTRIES_MAX: Final = 20_000
 LIST_MAX: Final = 200
 _NUMBER_MAX: Final = 1e15
 _NOT_SO: Final = frozenset({"entered-in-error", "cancelled", "not-done", "not-taken"})
+#: A visit that was cancelled is told by every format.
+_MISTAKEN: Final = frozenset({"entered-in-error"})
 _MEDICATIONS: Final = frozenset({"MedicationRequest", "MedicationStatement", "MedicationAdministration", "MedicationDispense"})
 #: Type → kind.
 _KINDS: Final[Mapping[str, Kind]] = {
@@ -37,7 +39,7 @@ _TIMES: Final[Mapping[str, tuple[tuple[str, str], ...]]] = {
     "MedicationRequest": (("authoredOn", "authored"),),
     "MedicationStatement": (("effectiveDateTime", "start"), ("dateAsserted", "authored")),
     "MedicationAdministration": (("effectiveDateTime", "start"),),
-    "MedicationDispense": (("whenHandedOver", "start"),),
+    "MedicationDispense": (("whenHandedOver", "dispensed"),),
 }
 _PERIODS: Final[Mapping[str, tuple[tuple[str, str], ...]]] = {
     "Condition": (("onsetPeriod", "onset"),),
@@ -176,6 +178,7 @@ def _read(resource: Mapping[str, Any], path: str, record: Record, resources: _Re
             severity=tuple(_severities(resource)) if kind == "allergy" else (),
             status=class_of(_object(resource.get("class")).get("code")) if kind == "encounter" else "",
             is_claimed=is_claimed,
+            labels=tuple(text for text in texts if isinstance(text, str)),
         )
     )
 
@@ -184,7 +187,7 @@ def _is_mistake(resource: Mapping[str, Any]) -> bool:
     """Whether a resource says that it does not hold."""
     status = resource.get("status")
     return (
-        (isinstance(status, str) and status in _NOT_SO)
+        (isinstance(status, str) and status in (_MISTAKEN if resource["resourceType"] == "Encounter" else _NOT_SO))
         or any(_has_code([resource.get("verificationStatus")], code) for code in ("refuted", "entered-in-error"))
         or resource.get("doNotPerform") is True
     )

@@ -257,7 +257,9 @@ def _amount(number: str, unit: str, path: str, comparator: str = "") -> tuple[Am
 
 
 def _unit(segment: Segment, position: int) -> str:
-    return _first(segment, position) or unescape(segment.component(position, 2)).strip()
+    """A unit's code; its name where the code is none of UCUM but a number."""
+    code = _first(segment, position)
+    return code if code and not code.isdecimal() else unescape(segment.component(position, 2)).strip()
 
 
 def _immunization(segment: Segment, path: str, record: Record) -> None:
@@ -275,6 +277,8 @@ def _medication(segment: Segment, path: str, record: Record, order: Segment | No
     position, at_amount, at_unit = _MEDICATIONS[segment.name]
     codes, texts = _coded(segment.field(position).split("~", 1)[0])
     times = [] if order is None else list(_stamps(order, prefix + order.path, ((9, "authored"),)))
+    if segment.name == "RXD":
+        times += _stamps(segment, path, ((3, "dispensed"),))
     if timing is not None:
         times += _stamps(timing, prefix + timing.path, ((7, "start"),))
     # Of a dispense the amount is what was handed over, and no dose.

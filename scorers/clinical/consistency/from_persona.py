@@ -36,7 +36,7 @@ def read_persona(persona: Mapping[str, Any]) -> Record:
             if is_none_known(codes, texts) or texts == ["none"]:
                 record.deny(kind, path)
             elif codes or texts:
-                record.add(Item(kind, _GROUPS[kind], path, codes, texts_of(texts)))
+                record.add(Item(kind, _GROUPS[kind], path, codes, texts_of(texts), labels=tuple(text for text in texts if isinstance(text, str))))
         if any(isinstance(persona.get(key), list) for key in keys):
             record.scopes[_GROUPS[kind]] = "whole" if record.items.get(kind) else "able"
     return record

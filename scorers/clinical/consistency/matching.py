@@ -73,8 +73,8 @@ def is_about_same(one: Item, other: Item) -> bool:
 
 
 def may_be_same(one: Item, other: Item) -> bool:
-    """Whether two entries cannot be told apart: their codes do not compare, and neither do their names."""
-    return relation(one.codes, other.codes) == "unknown"
+    """Whether two entries cannot be told apart: their codes do not compare, and no known terms that both name are others."""
+    return relation(one.codes, other.codes) == "unknown" and not (one.terms and other.terms and one.terms.isdisjoint(other.terms))
 
 
 def share_identifier(one: Item, other: Item) -> bool:
@@ -137,7 +137,7 @@ def _weight(one: Item, other: Item, related: Relation, *, is_lenient: bool) -> i
         weight = _CODE
     elif related == "unknown" and is_same_text(one.texts, other.texts):
         weight = _TEXT
-    elif is_lenient and related == "unknown" and is_alike_text(one.texts, other.texts):
+    elif is_lenient and (one.terms & other.terms or (related == "unknown" and is_alike_text(one.texts, other.texts))):
         weight = _ALIKE
     else:
         return 0

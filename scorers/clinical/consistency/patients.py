@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
 from touchstone.scorers.clinical.checks.moments import Moment
@@ -23,8 +24,15 @@ def same_patient(records: Sequence[Record]) -> Patient | None:
     every = [patient for record in records for patient in record.patients]
     if not every:
         return None
-    first = every[0]
-    return first if all(_is_one(first, other) for other in every[1:]) else None
+    first, *rest = every
+    if not all(_is_one(first, other) for other in rest):
+        return None
+    return replace(
+        first,
+        names=[name for patient in every for name in patient.names],
+        identifiers=[one for patient in every for one in patient.identifiers],
+        postal_codes=[one for patient in every for one in patient.postal_codes],
+    )
 
 
 def _is_one(one: Patient, other: Patient) -> bool:

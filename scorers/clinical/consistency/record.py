@@ -33,7 +33,7 @@ class Code:
 
 @dataclass(frozen=True, slots=True)
 class Stamp:
-    """A time with what it is the time of: `start`, `end`, `onset`, `recorded`, `effective`, `authored`."""
+    """A time with what it is the time of: `start`, `end`, `onset`, `recorded`, `effective`, `authored`, `dispensed`, `reaction`."""
 
     role: str
     moment: Moment
@@ -99,8 +99,8 @@ class Patient:
 class Item:
     """One entry. `is_claimed`: False where it takes part in matching, and its absence elsewhere says nothing.
 
-    `texts`: folded words of each name; `severity`, `status` (an encounter's class is in `status`): canonical codes, empty where none is told. `place`:
-    the document; paths lie in it.
+    `texts`: folded words of each name; `labels`: the names as written, and `terms`: the known terms among them, both for comparing personas;
+    `severity`, `status` (an encounter's class): canonical codes, empty where none is told. `place`: the document; paths lie in it.
     """
 
     kind: Kind
@@ -115,6 +115,8 @@ class Item:
     severity: tuple[str, ...] = ()
     status: str = ""
     is_claimed: bool = True
+    labels: tuple[str, ...] = ()
+    terms: frozenset[str] = frozenset()
     place: str = ""
 
     @property

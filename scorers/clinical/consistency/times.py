@@ -11,6 +11,8 @@ from touchstone.scorers.clinical.consistency.record import Stamp
 _DAY: Final = PRECISIONS.index("day")
 #: Zones are whole quarters of an hour, and lie within 26 hours of each other.
 _QUARTER: Final = timedelta(minutes=15)
+#: Fractions of a second are cut off by some systems and rounded by others.
+_ROUNDED: Final = timedelta(seconds=1)
 _ZONES_APART_MAX: Final = timedelta(hours=26)
 
 
@@ -35,7 +37,7 @@ def is_same_time(one: Moment, other: Moment) -> bool:
     if coarser <= _DAY:
         return not _days(one, coarser).isdisjoint(_days(other, coarser))
     if (one.offset_min is None) == (other.offset_min is None):
-        return _cut(_utc(one), coarser) == _cut(_utc(other), coarser)
+        return abs(_cut(_utc(one), coarser) - _cut(_utc(other), coarser)) <= _ROUNDED
     # One of them does not know its zone: the same wall clock, or apart by what zones are apart.
     if _cut(_wall(one), coarser) == _cut(_wall(other), coarser):
         return True

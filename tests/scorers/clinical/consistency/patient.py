@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable
 from typing import Any
 
@@ -99,29 +98,25 @@ def fhir() -> dict[str, Any]:
     return {"resourceType": "Bundle", "type": "collection", "entry": [{"resource": resource} for resource in resources]}
 
 
-ADT = "\r".join(
-    [
-        "MSH|^~\\&|APP|FAC|APP|FAC|20260302081500-0500||ADT^A01^ADT_A01|1|P|2.5.1",
-        "EVN|A01|20260302081500-0500",
-        "PID|1||MRN-4711^^^HOSP&2.16.840.1.113883.19.5&ISO^MR~999123456^^^SSA^SS||SAMPLE-ORTEGA^ZOE^M^^^^L||19610409|F|||1 Main St^^Springfield^IL^62701-1234|||||M",
-        "PV1|1|I|||||||||||||||||V-1^^^HOSP&2.16.840.1.113883.19.6&ISO|||||||||||||||||||||||||20260302140000+0100|20260304160000+0000",
-        "OBX|1|NM|29463-7^Body weight^LN||181.7|[lb_av]^pound^UCUM|||||F|||20260302093000-0500",
-        "OBX|2|NM|8480-6^Systolic^LN||138|mmHg|||||F|||20260302143000+0000",
-        "OBX|3|NM|8462-4^Diastolic^LN||86|mm[Hg]|||||F|||202603020930",
-        "AL1|1|DA|7980^penicillin G^RXNORM|SV|hives|20010203",
-        "DG1|1||E119^Type 2 diabetes^I10C||20150601|A",
-        "DG1|2||I10^Hypertension^I10C||20260302|A",
-    ]
-)
-ORU = "\r".join(
-    [
-        "MSH|^~\\&|LAB|FAC|APP|FAC|20260302120000-0500||ORU^R01^ORU_R01|2|P|2.5.1",
-        "PID|1||MRN-4711^^^HOSP&2.16.840.1.113883.19.5&ISO^MR||Sample-Ortega^Zoë||19610409|F",
-        "OBR|1|||4548-4^HbA1c^LN|||20260302093000-0500",
-        "OBX|1|NM|4548-4^HbA1c^LN||7.20|%|||||F",
-        "OBX|2|SN|2345-7^Glucose^LN||^9.0|mmol/L|||||F|||20260302143000Z",
-    ]
-).replace("20260302143000Z", "20260302143000+0000")
+ADT = r"""
+MSH|^~\&|APP|FAC|APP|FAC|20260302081500-0500||ADT^A01^ADT_A01|1|P|2.5.1
+EVN|A01|20260302081500-0500
+PID|1||MRN-4711^^^HOSP&2.16.840.1.113883.19.5&ISO^MR~999123456^^^SSA^SS||SAMPLE-ORTEGA^ZOE^M^^^^L||19610409|F|||^^Springfield^IL^62701-1234|||||M
+PV1|1|I|||||||||||||||||V-1^^^HOSP&2.16.840.1.113883.19.6&ISO|||||||||||||||||||||||||20260302140000+0100|20260304160000+0000
+OBX|1|NM|29463-7^Body weight^LN||181.7|[lb_av]^pound^UCUM|||||F|||20260302093000-0500
+OBX|2|NM|8480-6^Systolic^LN||138|mmHg|||||F|||20260302143000+0000
+OBX|3|NM|8462-4^Diastolic^LN||86|mm[Hg]|||||F|||202603020930
+AL1|1|DA|7980^penicillin G^RXNORM|SV|hives|20010203
+DG1|1||E119^Type 2 diabetes^I10C||20150601|A
+DG1|2||I10^Hypertension^I10C||20260302|A
+""".strip().replace("\n", "\r")
+ORU = r"""
+MSH|^~\&|LAB|FAC|APP|FAC|20260302120000-0500||ORU^R01^ORU_R01|2|P|2.5.1
+PID|1||MRN-4711^^^HOSP&2.16.840.1.113883.19.5&ISO^MR||Sample-Ortega^Zoë||19610409|F
+OBR|1|||4548-4^HbA1c^LN|||20260302093000-0500
+OBX|1|NM|4548-4^HbA1c^LN||7.20|%|||||F
+OBX|2|SN|2345-7^Glucose^LN||^9.0|mmol/L|||||F|||20260302143000+0000
+""".strip().replace("\n", "\r")
 
 CCDA = """<?xml version="1.0" encoding="UTF-8"?>
 <ClinicalDocument xmlns="urn:hl7-org:v3" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" xmlns:sdtc="urn:hl7-org:sdtc">
@@ -218,9 +213,9 @@ def only(report: Report) -> Finding:
 
 def changed(change: Callable[[list[dict[str, Any]]], Any]) -> dict[str, Any]:
     """The Bundle with its resources changed."""
-    bundle = copy.deepcopy(fhir())
-    change([entry["resource"] for entry in bundle["entry"]])
-    return bundle
+    resources = [entry["resource"] for entry in fhir()["entry"]]
+    change(resources)
+    return {"resourceType": "Bundle", "type": "collection", "entry": [{"resource": resource} for resource in resources]}
 
 
 def without(kind: str, number: int = 0) -> dict[str, Any]:
