@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import ConfigDict, Field, FiniteFloat
+from pydantic import Field, FiniteFloat
 
 from touchstone.schemas.base import Outbound
 
@@ -101,47 +101,12 @@ def place_of(source: Source) -> str:
     return f"{file}, {source.place}" if source.place else file
 
 
-RESULT_EXAMPLE: dict[str, Any] = {
-    "result_id": "f1fc7fac-53a6-529a-89b1-de88504aef13",
-    "event_id": "e-1",
-    "case_id": "I25-BATCH1-001",
-    "kind": "safe",
-    "suite": "safe_v0",
-    "suite_version": "0.1",
-    "config_digest": "db679b75c764251c",
-    "outcome": "scored",
-    "label": "Review",
-    "values": {"CR": 1.0, "AH": 1.0, "AC": 0.5, "composite": 0.8333333333333334},
-    "findings": [
-        {
-            "severity": "major",
-            "code": "ac_missing",
-            "path": "expectations.event_summary.must_contain_phrases[1]",
-            "message": "an expected phrase is not in the summary",
-            "suggestion": None,
-        }
-    ],
-    "failures": [],
-    "components_missing": [],
-    "not_checked": [],
-    "details": {"AC": {"found": ["withheld:3fbb018ba049"], "missing": ["withheld:b57a4da4ece1"]}},
-    "attributes": {"test_id": "I25-BATCH1-001", "archetype": "Process_Auditor", "concern_id": "I25", "batch_id": "I25_batch_1", "batch_size": 12},
-    "models": {},
-    "correlation": {"run": "42"},
-    "source": {"topic": "touchstone.generations", "partition": 2, "offset": 499},
-    "scored_at": "2026-01-15T10:30:01.250000+00:00",
-    "duration_ms": {"score": 0.015},
-}
-
-
 class ScoreResult(Outbound):
     """The result of one (event, suite, version, configuration), the same from every way of scoring: a result event, and the input of reports.
 
     `result_id` is UUIDv5 of exactly those four, so a replay overwrites and never double-counts.
     `attributes` holds what reports group and list by. `duration_ms`: stage → milliseconds. `source`: a place on a topic, or in a file.
     """
-
-    model_config = ConfigDict(json_schema_extra={"examples": [RESULT_EXAMPLE]})
 
     result_id: str
     event_id: str

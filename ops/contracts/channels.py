@@ -14,9 +14,10 @@ from pydantic.json_schema import models_json_schema
 
 from touchstone.ops.contracts import headers as head
 from touchstone.ops.contracts.documents import Mode, kinds, known_suites, opened, report_event
+from touchstone.ops.contracts.examples import BATCH, CONCERN, DIGEST, dead_letter_example, example_suite, ledger_example, result_example, values_of
 from touchstone.ops.suites import suite_settings
-from touchstone.schemas.ledger import LEDGER_EXAMPLE, LedgerRecord
-from touchstone.schemas.result import RESULT_EXAMPLE, ScoreResult
+from touchstone.schemas.ledger import LedgerRecord
+from touchstone.schemas.result import ScoreResult
 from touchstone.schemas.settings.house import Settings, TopicSettings
 from touchstone.scorers.base import Suite
 from touchstone.streams.account.batch_reports import BatchState, Summary, encode_report, payload
@@ -43,15 +44,16 @@ def asyncapi(settings: Settings | None = None, suites: Iterable[Suite] | None = 
     models: list[tuple[type[BaseModel], Mode]] = [(model, "validation") for model in kinds(known).values()]
     models += [(ScoreResult, "serialization"), (LedgerRecord, "serialization")]
     events = {suite.name: report_event(suite) for suite in known}
+    shown = example_suite(known)
     models += [(model, "serialization") for model in events.values()]
     references, defined = models_json_schema(models, ref_template="#/components/schemas/{model}")
     made = {model: reference for (model, _), reference in references.items()}
     messages = {
         **{f"event.{kind}": _event_in(kind, model, made[model], known) for kind, model in kinds(known).items()},
-        "result": _result(made[ScoreResult]),
-        "ledger": _ledger(made[LedgerRecord]),
+        "result": _result(made[ScoreResult], result_example(shown)),
+        "ledger": _ledger(made[LedgerRecord], ledger_example(shown)),
         **{f"report-event.{suite.name}": _report(suite, made[events[suite.name]]) for suite in known},
-        "dead-letter": _dead_letter(),
+        "dead-letter": _dead_letter(dead_letter_example(shown)),
         "resolution": _resolution(),
     }
     secured = own.kafka.security_protocol.startswith("SASL")
@@ -191,39 +193,38 @@ def _event_in(kind: str, model: type[BaseModel], reference: Any, suites: Iterabl
     return _message(kind, f"Event of kind {kind}", f"Scored by {readers}.", head.INPUT_HEADERS, reference, key, **named, **_examples(examples))
 
 
-def _result(reference: Any) -> Part:
+def _result(reference: Any, example: Part) -> Part:
     """A result event."""
     key = {**head.UUID, "description": "The result's id: a replay has the same."}
     given = {
         "content-type": JSON,
         "ce_specversion": "1.0",
         "ce_type": RESULT_TYPE,
-        "ce_source": f"/touchstone/{RESULT_EXAMPLE['suite']}",
-        "ce_id": RESULT_EXAMPLE["result_id"],
-        "ce_subject": RESULT_EXAMPLE["event_id"],
-        "ce_time": RESULT_EXAMPLE["scored_at"],
+        "ce_source": f"/touchstone/{example['suite']}",
+        "ce_id": example["result_id"],
+        "ce_subject": example["event_id"],
+        "ce_time": example["scored_at"],
     }
     named = {"correlationId": {"location": "$message.payload#/event_id", "description": "The event that was scored."}}
-    examples = [{"name": "result", "headers": given, "payload": RESULT_EXAMPLE}]
+    examples = [{"name": "result", "headers": given, "payload": example}]
     told = "The scores of one event by one suite."
     return _message("result", "Result", told, head.event_headers(RESULT_TYPE), reference, key, **named, **_examples(examples))
 
 
-def _ledger(reference: Any) -> Part:
+def _ledger(reference: Any, example: Part) -> Part:
     """A ledger record."""
     key = {"type": "string", "pattern": "^ledger/", "description": "ledger/SUITE/TOPIC/PARTITION"}
-    _, _, sent = encode_ledger(LedgerRecord.model_validate(LEDGER_EXAMPLE), _REPORTED_AT)
+    _, _, sent = encode_ledger(LedgerRecord.model_validate(example), _REPORTED_AT)
     given = _told(sent)
-    examples = [{"name": "ledger", "headers": given, "payload": LEDGER_EXAMPLE}]
+    examples = [{"name": "ledger", "headers": given, "payload": example}]
     told = "Outcomes that have no result event, as ranges of offsets of one partition."
     return _message("ledger", "Ledger record", told, head.event_headers(LEDGER_TYPE), reference, key, **_examples(examples))
 
 
 def _report(suite: Suite, reference: Any) -> Part:
     """A report event of one suite; the example is made by the code that makes the events."""
-    means = dict.fromkeys(suite.metrics, suite.value_max * 0.75)
-    summary = Summary(sum(_LABELS.values()), _LABELS, means, _REPORTED_AT, None)
-    batch = BatchKey(suite=suite.name, suite_version=suite.version, config_digest="db679b75c764251c", concern_id="I25", batch_id="I25_batch_1")
+    summary = Summary(sum(_LABELS.values()), _LABELS, values_of(suite), _REPORTED_AT, None)
+    batch = BatchKey(suite=suite.name, suite_version=suite.version, config_digest=DIGEST, concern_id=CONCERN, batch_id=BATCH)
     state = BatchState(batch.report_id, batch, 1, 0, emitted_final=False, changed_at=0.0, interval_s=1.0)
     document = payload(state, summary, True, suite)
     _, _, headers = encode_report(state, document, suite)
@@ -234,21 +235,10 @@ def _report(suite: Suite, reference: Any) -> Part:
     return _message(suite.report_type, f"Report of {suite.title or suite.name}", told, schema, reference, key, **_examples(examples))
 
 
-def _dead_letter() -> Part:
+def _dead_letter(given: Part) -> Part:
     """A dead letter."""
     anything: Part = {"description": "The event's own bytes, whatever they are."}
     key: Part = {"type": "string", "description": "The event's own key."}
-    given = {
-        "__streams.errors.exception": "not_utf8",
-        "__streams.errors.message": "not_utf8 at byte 12",
-        "__streams.errors.topic": "touchstone.generations",
-        "__streams.errors.partition": "3",
-        "__streams.errors.offset": "476",
-        "touchstone.suite": RESULT_EXAMPLE["suite"],
-        "touchstone.suite_version": RESULT_EXAMPLE["suite_version"],
-        "touchstone.failed_at": "2026-01-15T10:30:02+00:00",
-        "touchstone.source_timestamp_ms": "1768473000000",
-    }
     examples = [{"name": "dead-letter", "headers": given}]
     told = "An event that could not be read; the headers say why, without quoting it."
     made = _message("dead-letter", "Dead letter", told, head.DEAD_LETTER_HEADERS, anything, key, **_examples(examples))

@@ -11,6 +11,7 @@ from typing import Any, Final, Literal
 
 from pydantic import BaseModel, TypeAdapter, create_model
 
+from touchstone.ops.contracts.examples import example_suite, ledger_example, result_example
 from touchstone.ops.contracts.headers import DEAD_LETTER_HEADERS, RESOLUTION, event_headers
 from touchstone.schemas.ledger import LedgerRecord
 from touchstone.schemas.reports.evaluation import EvaluationReport
@@ -43,10 +44,11 @@ def schemas(suites: Iterable[Suite] | None = None) -> dict[str, dict[str, Any]]:
 def contracts(suites: Iterable[Suite] | None = None) -> list[Contract]:
     """The same with a line on each: events in, events out, reports."""
     known = known_suites(suites)
+    shown = example_suite(known)
     found = [_contract(f"event.{kind}", f"an event of kind {kind}, to score", model, "validation") for kind, model in kinds(known).items()]
     found += [
-        _contract("result", "a result event", ScoreResult),
-        _contract("ledger", "a ledger record: outcomes without a result", LedgerRecord),
+        _contract("result", "a result event", ScoreResult, example=result_example(shown)),
+        _contract("ledger", "a ledger record: outcomes without a result", LedgerRecord, example=ledger_example(shown)),
         *(_contract(f"report-event.{suite.name}", f"a report event of {suite.title or suite.name}", report_event(suite)) for suite in known),
         Contract("event-headers", "the headers of result events, ledger records and report events", _headed("event-headers", event_headers())),
         Contract("dead-letter-headers", "the headers of a dead letter", _headed("dead-letter-headers", DEAD_LETTER_HEADERS)),
@@ -93,9 +95,10 @@ def _camel(name: str) -> str:
     return "".join(part[:1].upper() + part[1:] for part in name.replace("-", "_").split("_"))
 
 
-def _contract(name: str, what: str, of: Any, mode: Mode = "serialization") -> Contract:
-    """The schema of a type."""
-    return Contract(name, what, _headed(name, TypeAdapter(of).json_schema(mode=mode)))
+def _contract(name: str, what: str, of: Any, mode: Mode = "serialization", *, example: Mapping[str, Any] | None = None) -> Contract:
+    """The schema of a type. `example`: where the type itself has none."""
+    schema = TypeAdapter(of).json_schema(mode=mode)
+    return Contract(name, what, _headed(name, schema if example is None else {**schema, "examples": [dict(example)]}))
 
 
 def _headed(name: str, schema: Mapping[str, Any]) -> dict[str, Any]:

@@ -144,6 +144,17 @@ def test_the_validators_send_requests_to_the_judge_where_that_stage_is_on(on: bo
     assert of_specification(document) == []
 
 
+def test_examples_are_of_a_suite_that_the_document_is_about() -> None:
+    others = {suite.name for suite in HOUSE}
+    told = json.dumps([asyncapi(suites=[SUITE]), schemas([SUITE])])
+    assert "/touchstone/toy" in told
+    assert [name for name in others if f'"{name}"' in told or f"/{name}" in told] == []
+    assert asyncapi(suites=[])["components"]["messages"]["result"]["examples"][0]["payload"]["suite"] == "your_suite"
+    # Its examples fit what it says of them.
+    of_toy = schemas([SUITE])
+    assert [fault for name in ("result", "ledger") for example in of_toy[name]["examples"] for fault in faults(example, of_toy[name])] == []
+
+
 def of_specification(document: Any) -> list[str]:
     """What the specification's own schema finds at fault."""
     specification = json.loads(SPECIFICATION.read_text(encoding="utf-8"))

@@ -1,0 +1,94 @@
+"""Made-up examples of what workers send, in the words of a suite that the document is about: none names a suite that its reader does not have."""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from touchstone.schemas.settings.house import TopicSettings
+from touchstone.scorers.base import Suite, unknown_suite
+from touchstone.scorers.identity import ResultIds
+
+CONCERN: Final = "I25"
+BATCH: Final = "I25_batch_1"
+DIGEST: Final = "db679b75c764251c"
+#: Of its scale, what every value of an example is.
+SHARE: Final = 0.75
+
+
+def example_suite(suites: Sequence[Suite]) -> Suite:
+    """The suite that examples are about: the first that scores; without any, one that is made up."""
+    return next((suite for suite in suites if suite.cases and suite.topics), None) or unknown_suite("your_suite", "1.0")
+
+
+def values_of(suite: Suite) -> dict[str, float]:
+    """A value for each of the suite's metrics."""
+    return dict.fromkeys(suite.metrics, suite.value_max * SHARE)
+
+
+def result_example(suite: Suite) -> dict[str, Any]:
+    """A result event."""
+    return {
+        "result_id": ResultIds(suite.name, suite.version, DIGEST).of("e-1"),
+        "event_id": "e-1",
+        "case_id": "case-1",
+        "kind": next(iter(suite.cases), "yours"),
+        "suite": suite.name,
+        "suite_version": suite.version,
+        "config_digest": DIGEST,
+        "outcome": "scored",
+        "label": "Fail",
+        "values": values_of(suite),
+        "findings": [
+            {
+                "severity": "major",
+                "code": "too_long",
+                "path": "output.questions[1]",
+                "message": "longer than was asked for",
+                "suggestion": "ask for one thing at a time",
+            }
+        ],
+        "failures": [],
+        "components_missing": [],
+        "not_checked": [],
+        "details": {},
+        "attributes": {"concern_id": CONCERN, "batch_id": BATCH, "batch_size": 12},
+        "models": {},
+        "correlation": {"run": "42"},
+        "source": {"topic": _topic(suite), "partition": 2, "offset": 499},
+        "scored_at": "2026-01-15T10:30:01.250000+00:00",
+        "duration_ms": {"score": 0.015},
+    }
+
+
+def ledger_example(suite: Suite) -> dict[str, Any]:
+    """A ledger record."""
+    return {
+        "suite": suite.name,
+        "suite_version": suite.version,
+        "config_digest": DIGEST,
+        "topic": _topic(suite),
+        "partition": 3,
+        "entries": [
+            {"outcome": "dead", "reason": "not_utf8", "ranges": [[476, 476]]},
+            {"outcome": "skipped", "reason": "other_kind", "ranges": [[477, 490]]},
+        ],
+    }
+
+
+def dead_letter_example(suite: Suite) -> dict[str, str]:
+    """The headers of a dead letter."""
+    return {
+        "__streams.errors.exception": "not_utf8",
+        "__streams.errors.message": "not_utf8 at byte 12",
+        "__streams.errors.topic": _topic(suite),
+        "__streams.errors.partition": "3",
+        "__streams.errors.offset": "476",
+        "touchstone.suite": suite.name,
+        "touchstone.suite_version": suite.version,
+        "touchstone.failed_at": "2026-01-15T10:30:02+00:00",
+        "touchstone.source_timestamp_ms": "1768473000000",
+    }
+
+
+def _topic(suite: Suite) -> str:
+    """The own name of the topic that the suite reads first."""
+    return str(getattr(TopicSettings(), next(iter(suite.topics), "generations")))
