@@ -13,6 +13,7 @@ Json = dict[str, Any]
 EVERYWHERE = frozenset({"ele-1", "ext-1"})
 #: Where the published expression contradicts its own text, the text holds, as in the official validator.
 CORRECTED = {"que-12": "enableWhen.count() > 1 implies enableBehavior.exists()"}
+LANGUAGES = "http://hl7.org/fhir/ValueSet/all-languages"
 _BASE = "http://hl7.org/fhir/StructureDefinition/"
 _REGEX = "http://hl7.org/fhir/StructureDefinition/regex"
 _FHIR_TYPE = "http://hl7.org/fhir/StructureDefinition/structuredefinition-fhir-type"
@@ -137,6 +138,8 @@ def _more(element: Json, bound: set[str], keys: list[str]) -> Json:
         url = binding["valueSet"].split("|")[0]
         bound.add(url)
         more["binding"] = url
+    elif binding is not None and any(one.get("valueCanonical") == LANGUAGES for one in binding.get("extension", ())):
+        more["binding"] = LANGUAGES  # the greatest value set, beside a preferred one
     if keys:
         more["invariants"] = keys
     return more

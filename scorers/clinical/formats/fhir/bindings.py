@@ -9,6 +9,7 @@ from typing import Any
 
 from touchstone.schemas.result import Severity
 from touchstone.scorers.clinical.formats.fhir.document import Document, Place
+from touchstone.scorers.clinical.formats.fhir.languages import VALUE_SET, language_problem
 from touchstone.scorers.clinical.formats.fhir.tables import Field, definitions
 
 #: Codes that a message names; of longer lists only the number is given.
@@ -39,11 +40,15 @@ class Binding:
     @property
     def decides(self) -> bool:
         """Whether there is something to check a code against: the codes, or their form."""
-        return self.codes is not None or self.systems is not None or self.value_set in _FORMS
+        return self.codes is not None or self.systems is not None or self.value_set in _FORMS or self.value_set == VALUE_SET
 
     def check_code(self, document: Document, value: Any, place: Place) -> None:
         """Check a bare code."""
-        if self.codes is None:
+        if self.value_set == VALUE_SET:
+            problem = language_problem(value)
+            if problem is not None:
+                document.say(problem[0], "fhir.bindings.language", place, problem[1], value=value)
+        elif self.codes is None:
             form = _FORMS.get(self.value_set)
             if form is None:
                 document.skip(f"binding {self.value_set}", "the code system is not in the tables")
@@ -54,6 +59,8 @@ class Binding:
 
     def check(self, document: Document, value: dict[str, Any], place: Place) -> None:
         """Check a Coding, CodeableConcept or Quantity."""
+        if self.value_set == VALUE_SET:
+            return  # `codings` looks at every tag that names its system
         if self.systems is None:
             document.skip(f"binding {self.value_set}", "the code system is not in the tables")
             return

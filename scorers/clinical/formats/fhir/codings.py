@@ -8,6 +8,8 @@ from typing import Any
 
 from touchstone.schemas.result import Severity
 from touchstone.scorers.clinical.formats.fhir.document import Document, Place
+from touchstone.scorers.clinical.formats.fhir.languages import SYSTEM as LANGUAGES
+from touchstone.scorers.clinical.formats.fhir.languages import language_problem
 from touchstone.scorers.clinical.formats.fhir.maps import Membership, Systems, check_maps
 from touchstone.scorers.clinical.formats.fhir.profiles.values import system_facts
 from touchstone.scorers.clinical.formats.fhir.references import is_absolute, relative_type
@@ -86,6 +88,11 @@ def _coding(document: Document, coding: dict[str, Any], place: Place, defined: S
     if system in definitions().value_sets or system.startswith(OWN_SYSTEMS + "ValueSet/"):
         document.say("major", "fhir.codings.value-set", (place, "system", None), "this is the URL of a value set, not of a code system")
         return False
+    if system == LANGUAGES and isinstance(code, str):
+        problem = language_problem(code)
+        if problem is not None:
+            document.say(problem[0], "fhir.bindings.language", (place, "code", None), problem[1], value=code)
+        return problem is None
     known = code_systems().get(system)
     if known is None:
         return not _elsewhere(document, system, code, place, defined)

@@ -44,7 +44,9 @@ class Leaves:
     def _value(self, step: Step, found: Field, value: Any, here: Place) -> None:
         problem = primitives.CHECKS[found.type](value)
         if problem is not None:
-            level: Severity = "minor" if problem[0] == primitives.BLANK and found.type in {"string", "markdown"} else "major"
+            # What R4 says strings SHOULD and SHOULD NOT hold breaks the form of other types.
+            should = problem[0] in {primitives.CONTROL, primitives.BLANK} and found.type in {"string", "markdown"}
+            level: Severity = "minor" if should else "major"
             self._say(level, problem[0], here, problem[1], value=value)
             return
         if step.binding is not None:

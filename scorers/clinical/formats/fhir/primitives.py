@@ -40,6 +40,8 @@ _INTEGER_MAX = 2_147_483_647
 
 #: R4: strings SHOULD hold something else than whitespace; in other types it breaks the form.
 BLANK = "fhir.primitives.blank"
+#: R4: strings SHOULD NOT hold control characters.
+CONTROL = "fhir.primitives.control"
 _WRONG_TYPE = "fhir.primitives.type"
 _FORM = "fhir.primitives.form"
 
@@ -54,7 +56,7 @@ def _text(value: Any) -> Problem | None:
     if len(value) > STRING_CHARS_MAX:
         return _FORM, "longer than the permitted 1 MB"
     if _CONTROL.search(value):
-        return _FORM, "holds a control character that a FHIR string must not hold"
+        return CONTROL, "holds a control character, which a FHIR string should not"
     return None
 
 

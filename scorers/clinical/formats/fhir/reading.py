@@ -66,6 +66,9 @@ def parse(data: bytes, document: Document) -> Sequence[Parsed] | None:
         return None
     if lines:
         return _readable(lines, document)
+    if data.count(b"\n") > LINES_MAX and data.lstrip().startswith(b"{"):
+        document.say("critical", "fhir.json.size", None, f"more than {LINES_MAX:,} lines: not read", suggestion="Split the NDJSON into several files")
+        return None
     _say_not_json(_Broken(data, error_at), None, document)
     return None
 

@@ -11,12 +11,14 @@ from touchstone.scorers.clinical.formats.fhir.bundles import check_bundles
 from touchstone.scorers.clinical.formats.fhir.codings import check_codings
 from touchstone.scorers.clinical.formats.fhir.conformance import check_definitions
 from touchstone.scorers.clinical.formats.fhir.document import Document, Place, breaking
+from touchstone.scorers.clinical.formats.fhir.doubles import fold
 from touchstone.scorers.clinical.formats.fhir.engine import Engine
 from touchstone.scorers.clinical.formats.fhir.extensions import check_extensions
 from touchstone.scorers.clinical.formats.fhir.narrative import check_narratives
 from touchstone.scorers.clinical.formats.fhir.options import Options
 from touchstone.scorers.clinical.formats.fhir.profiles.checking import check_profiles
 from touchstone.scorers.clinical.formats.fhir.profiles.library import library
+from touchstone.scorers.clinical.formats.fhir.profiles.us_core_codes import check_us_core_codes
 from touchstone.scorers.clinical.formats.fhir.reading import look_for_duplicates, parse
 from touchstone.scorers.clinical.formats.fhir.references import Resolver, check_identifiers, check_references
 from touchstone.scorers.clinical.formats.fhir.responses import check_responses
@@ -67,6 +69,7 @@ def _validate_value(value: Any, text: bytes | None, document: Document, number: 
     shown = name if isinstance(name, str) and name in definitions().resources else "Resource"
     outer: Place | None = None if number is None else (None, "Line", number)
     place: Place = (outer, shown, None)
+    since = len(document.report.findings)
     try:
         frame = Walk(engine(), document).run(value, place)
     except Exception as error:  # noqa: BLE001 - nothing that a document holds may cost the caller more than a verdict
@@ -76,6 +79,7 @@ def _validate_value(value: Any, text: bytes | None, document: Document, number: 
         look_for_duplicates(text, document.members, document)
     if frame is not None:
         _rules(document)
+        fold(document.report, since)
 
 
 def _rules(document: Document) -> None:
@@ -88,6 +92,7 @@ def _rules(document: Document) -> None:
         "bundle": lambda: check_bundles(document, resolver),
         "narrative": lambda: check_narratives(document),
         "extensions": lambda: check_extensions(document, at_hand.extension),
+        "US Core codes": lambda: check_us_core_codes(document),
         "codings": lambda: check_codings(document, at_hand.system, at_hand.values.holds),
         "definitions": lambda: check_definitions(document),
         "questionnaires": lambda: check_responses(document, at_hand),

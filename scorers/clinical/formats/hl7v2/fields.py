@@ -28,6 +28,8 @@ TOLD_ELSEWHERE = OWN_RULES | {("MSH", 9), ("MSH", 12)}
 TOLD_BY_HEADER = frozenset({"HL70104", "HL70354"})
 #: Where a code without its system cannot be understood at all: what was observed, and what was ordered.
 GRAVE = frozenset({("OBX", 3), ("OBX", 5), ("OBR", 4)})
+#: Components whose absence `identities.py` reports, more gravely: (segment, field) → components.
+TOLD_BY_IDENTITIES = {("PID", 3): frozenset({1})}
 #: Types with as many components as there are values or channels; the tables give the first few.
 ENDLESS = frozenset({"NA", "MA"})
 #: Tables of messages and events, in which Z begins a local one.
@@ -174,7 +176,8 @@ class Checker:
         for index, repetition in enumerate(repetitions, start=1):
             if repetition and repetition != NULL:
                 where = path if len(repetitions) == 1 else f"{path}[{index}]"
-                check_value(self.version, element, repetition, where, notes, coded_severity=coded_severity)
+                told = TOLD_BY_IDENTITIES.get((self.name, position), frozenset())
+                check_value(self.version, element, repetition, where, notes, coded_severity=coded_severity, told=told)
 
 
 @lru_cache(maxsize=8_192)
@@ -190,8 +193,20 @@ def required_of(version: str, datatype: str) -> tuple[Element, ...]:
     return tuple(component for component in load(version).datatypes[datatype] if component.least)
 
 
-def check_value(version: Version, element: Element, value: str, path: str, notes: Notes, level: int = 0, coded_severity: Severity = "minor") -> None:
-    """Note what is wrong with one value (a repetition, a component or a subcomponent) that is not empty."""
+def check_value(
+    version: Version,
+    element: Element,
+    value: str,
+    path: str,
+    notes: Notes,
+    level: int = 0,
+    coded_severity: Severity = "minor",
+    told: frozenset[int] = frozenset(),
+) -> None:
+    """Note what is wrong with one value (a repetition, a component or a subcomponent) that is not empty.
+
+    `told`: components of whose absence another rule tells.
+    """
     components = version.datatypes.get(element.datatype)
     if components is None:
         check_primitive(version, element, value, path, notes, level)
@@ -211,7 +226,7 @@ def check_value(version: Version, element: Element, value: str, path: str, notes
         else:
             check_value(version, component, part, where, notes, level + 1)
     for component in required_of(version.name, element.datatype):
-        if not (component.position <= len(parts) and parts[component.position - 1]):
+        if component.position not in told and not (component.position <= len(parts) and parts[component.position - 1]):
             where = f"{path}.{component.position}"
             notes.add(
                 "minor",

@@ -10,6 +10,7 @@ from typing import Literal
 from touchstone.scorers.clinical.formats.hl7v2 import shared
 from touchstone.scorers.clinical.formats.hl7v2.lexer import Segment, part
 from touchstone.scorers.clinical.formats.hl7v2.notes import Notes, Problem, Recorder
+from touchstone.scorers.clinical.formats.hl7v2.tables import VERSIONS, Version, load
 from touchstone.scorers.clinical.formats.memory import Memory
 from touchstone.scorers.clinical.report import Context
 
@@ -25,6 +26,9 @@ AUTHORITIES: Mapping[str, tuple[tuple[int, Kind], ...]] = {
 }
 #: Data type → components of the identifier, the authority and the identifier's type.
 PLACES: Mapping[Kind, tuple[int, int, int]] = {"CX": (1, 4, 5), "XCN": (1, 9, 13), "XON": (10, 6, 7)}
+#: PID field → the data type that it is looked at as.
+PATIENT_TYPES: Mapping[int, frozenset[str]] = {3: frozenset({"CX"}), 5: frozenset({"XPN", "PN"}), 11: frozenset({"XAD"}), 13: frozenset({"XTN"})}
+_IDENTIFIERS, _CX_TYPE = 3, 5
 #: Components of a value that are looked at.
 COMPONENTS_MAX = 24
 REPETITIONS_MAX = 50
@@ -124,19 +128,37 @@ def _organisation(kind: Kind) -> Memory[tuple[int, tuple[Problem, ...]]]:
 _ORGANISATIONS: Mapping[str, Memory[tuple[int, tuple[Problem, ...]]]] = {"HD": _organisation("HD"), "XON": _organisation("XON")}
 
 
-def check_patient(segment: Segment, notes: Notes) -> int:
+@lru_cache(maxsize=len(VERSIONS))
+def _typed(version: str) -> frozenset[int]:
+    """The fields of PID that are, in a version, of the type that is looked at here: CK, AD and TN of 2.1 and 2.2 have other parts."""
+    types = {element.position: element.datatype for element in load(version).segments["PID"]}
+    return frozenset(position for position, kinds in PATIENT_TYPES.items() if types.get(position) in kinds)
+
+
+@lru_cache(maxsize=len(VERSIONS))
+def _asks_type(version: str) -> bool:
+    """Whether the version itself requires CX.5, so that the tables' own check tells where it is missing."""
+    return any(part.position == _CX_TYPE and part.least for part in load(version).datatypes.get("CX", ()))
+
+
+def check_patient(segment: Segment, version: Version, notes: Notes) -> int:
     """Note what is missing from a patient's identifiers, names, addresses and telephones; how many values were looked at."""
     checked = 0
     fields = segment.fields
+    typed = _typed(version.name)
     for position, check, plain in PATIENT:
-        if position >= len(fields) or not fields[position]:
+        if position >= len(fields) or not fields[position] or position not in typed:
             continue
         if plain.fullmatch(fields[position]):
             checked += 1
             continue
         for path, text in repetitions(segment, position):
             checked += 1
-            check(path, text.split("^", COMPONENTS_MAX), notes)
+            parts = text.split("^", COMPONENTS_MAX)
+            check(path, parts, notes)
+            if position == _IDENTIFIERS and not _holds(parts, _CX_TYPE) and not _asks_type(version.name):
+                message = "CX.5 (Identifier Type Code) is recommended"
+                notes.add("minor", "data_types.cx-type", path, message, suggestion="Use table 0203, for example MR or PI")
     return checked
 
 
@@ -145,13 +167,11 @@ def _holds(parts: list[str], position: int) -> bool:
 
 
 def check_cx(path: str, parts: list[str], notes: Notes) -> None:
-    """A patient identifier: its number, who assigned it, and its type."""
+    """A patient identifier: its number, and who assigned it."""
     if not _holds(parts, 1):
         notes.add("major", "data_types.cx-id", path, "CX.1 (ID) is required")
     if not _holds(parts, 4) or not parts[3].strip("&"):
         notes.add("major", "data_types.cx-authority", path, "CX.4 (Assigning Authority) is required for patient matching", suggestion="Give NAMESPACE&OID&ISO")
-    if not _holds(parts, 5):
-        notes.add("minor", "data_types.cx-type", path, "CX.5 (Identifier Type Code) is recommended", suggestion="Use table 0203, for example MR or PI")
 
 
 def check_xpn(path: str, parts: list[str], notes: Notes) -> None:

@@ -148,8 +148,13 @@ def _check_order_of_segments(message: Message, header: Segment, version: Version
         return
     segments = [segment for segment in message.segments if segment.name != "?"]
     notes.report.fired("structure", len(segments))
-    for fault in structure.faults([segment.name for segment in segments]):
-        _note_fault(fault, segments, structure.name, version, notes)
+    faults = structure.faults([segment.name for segment in segments])
+    late = {fault.segment for fault in faults if fault.kind == "misplaced"}
+    for fault in faults:
+        if fault.kind == "missing" and fault.segment in late:
+            late.discard(fault.segment)  # it is there, and only too late: the finding of its place says so
+        else:
+            _note_fault(fault, segments, structure.name, version, notes)
 
 
 def _note_fault(fault: Fault, segments: list[Segment], structure: str, version: Version, notes: Notes) -> None:
@@ -203,7 +208,7 @@ def _check_meaning(message: Message, version: Version, notes: Notes, *, is_stric
             if position < size and fields[position]:
                 valuesets += check_bound(version, segment, position, table, severity, notes)
         if name == "PID":
-            data_types += check_patient(segment, notes)
+            data_types += check_patient(segment, version, notes)
             check_order(segment, 7, 29, "The patient died before birth", notes)
         elif name == "PV1":
             check_order(segment, 44, 45, "The patient was discharged before admission", notes)

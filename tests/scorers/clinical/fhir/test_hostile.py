@@ -33,7 +33,7 @@ CASES = {
     "half a document": json.dumps(bundle(patient())).encode()[:-40],
     "lone surrogate": b'{"resourceType":"Patient","id":"\\ud800"}',
     "not UTF-8": b'{"resourceType":"\xff"}',
-    "NUL in text": b'{"resourceType":"Patient","name":[{"family":"a\\u0000b"}]}',
+    "NUL in a code": b'{"resourceType":"Patient","gender":"a\\u0000b"}',
     "not a number": b'{"resourceType":NaN}',
     "a list": b"[]",
     "many members": json.dumps({"resourceType": "Patient", **{f"k{n}": n for n in range(50_000)}}).encode(),

@@ -1,0 +1,45 @@
+"""Language tags: the form of BCP 47 (RFC 5646), and languages that ISO 639-1 has. Three-letter languages, scripts and regions are checked by their form."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from touchstone.schemas.result import Severity
+
+SYSTEM = "urn:ietf:bcp:47"
+VALUE_SET = "http://hl7.org/fhir/ValueSet/all-languages"
+#: Longer ones are not tags.
+_TAG_CHARS_MAX = 64
+_PRIVATE = r"x(?:-[a-z0-9]{1,8})+"
+_TAG = re.compile(
+    r"(?P<language>[a-z]{2,3}(?:-[a-z]{3}){0,3}|[a-z]{4}|[a-z]{5,8})(?:-[a-z]{4})?(?:-(?P<region>[a-z]{2}|\d{3}))?"
+    rf"(?:-(?:[a-z0-9]{{5,8}}|\d[a-z0-9]{{3}}))*(?:-[0-9a-wy-z](?:-[a-z0-9]{{2,8}})+)*(?:-{_PRIVATE})?|{_PRIVATE}|i-[a-z]{{3,8}}",
+    re.ASCII | re.IGNORECASE,
+)
+#: Registered before RFC 4646, and not of its form.
+_IRREGULAR = frozenset({"en-gb-oed", "sgn-be-fr", "sgn-be-nl", "sgn-ch-de"})
+#: ISO 639-1, with what it has withdrawn: first letter → second letters. It is closed: new languages get three letters.
+_TWO_LETTERS = {
+    "a": "abefkmnrsvyz", "b": "aeghimnors", "c": "aehorsuvy", "d": "aevz", "e": "elnostu", "f": "afijory", "g": "adlnuv", "h": "aeiortuyz",
+    "i": "adegiknostuw", "j": "aivw", "k": "agijklmnorsuvwy", "l": "abginotuv", "m": "ghiklnorsty", "n": "abdeglnorvy", "o": "cjmrs",
+    "p": "ailst", "q": "u", "r": "mnouw", "s": "acdeghiklmnoqrstuvw", "t": "aeghiklnorstwy", "u": "gkrz", "v": "eio", "w": "ao", "x": "h",
+    "y": "io", "z": "ahu",
+}  # fmt: skip
+
+
+@lru_cache(maxsize=1_024)
+def language_problem(tag: str) -> tuple[Severity, str] | None:
+    """How severe and why a text is not a language tag; None where it is one.
+
+    The registered languages of more than three letters are none, so that `english` has the form of one and is none.
+    """
+    found = _TAG.fullmatch(tag) if len(tag) <= _TAG_CHARS_MAX else None
+    if found is None and tag.lower() not in _IRREGULAR:
+        return "major", "not a language tag of BCP 47, such as en or en-US"
+    language = found["language"].lower() if found is not None and found["language"] else ""
+    if len(language) > 3 and "-" not in language:
+        return "major", "not a language tag of BCP 47: no language has more than three letters"
+    if len(language) == 2 and language[1] not in _TWO_LETTERS.get(language[0], ""):
+        return "major", "no language has this two-letter code (ISO 639-1, which is closed)"
+    return None
