@@ -47,9 +47,10 @@ class Oracle:
         folder = Path(isoschematron.__file__).parent / "resources" / "xsl" / "iso-schematron-xslt1"
         schema = etree.parse(str(path))
         root = schema.getroot()
-        for pattern in list(root.findall(_SCH + "pattern")):
-            if keep is not None and pattern.get("id") not in keep:
-                root.remove(pattern)
+        if keep is not None:
+            for pattern in root.findall(_SCH + "pattern"):
+                if pattern.get("id") not in keep:
+                    self._empty(pattern)
         left = {pattern.get("id") for pattern in root.findall(_SCH + "pattern")}
         # The skeleton refuses phases that name patterns which are not there.
         for active in list(root.iter(_SCH + "active")):
@@ -60,6 +61,13 @@ class Oracle:
             made = etree.XSLT(etree.parse(str(folder / f"{name}.xsl")))(made)
         # document('voc.xml') is looked for beside the stylesheet.
         self._xslt = etree.XSLT(etree.fromstring(etree.tostring(made), base_url=str(path.parent / "compiled.xsl")))
+
+    @staticmethod
+    def _empty(pattern: Any) -> None:
+        """Leave nothing of a pattern but its abstract rules, which others may extend."""
+        for rule in list(pattern):
+            if rule.get("abstract") != "true":
+                pattern.remove(rule)
 
     def fired(self, root: Any) -> list[Fired]:
         """What fires on a document, in the order of the SVRL."""
