@@ -144,7 +144,7 @@ class SummarySettings(Section):
     )
     judge: JudgeSettings = JudgeSettings()
     judge_band_low: Share = Field(0.02, description="a judge is asked of facts and sentences whose support lies from here …")
-    judge_band_high: Share = Field(0.9, description="… to here, and of what is in a conflict or unsupported")
+    judge_band_high: Share = Field(0.95, description="… to here, and of what is in a conflict or unsupported")
     judge_facts_max: Annotated[int, Field(ge=0, le=100)] = Field(20, description="facts in one call, the most uncertain first")
     judge_sentences_max: Annotated[int, Field(ge=0, le=600)] = Field(40, description="sentences in one call, those in conflict and the most uncertain first")
     judge_source_chars_max: Annotated[int, Field(ge=0, le=1_000_000)] = Field(
