@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 from pydantic import Field, SecretStr, field_validator, model_validator
 
 from touchstone.schemas.settings.house import LOOPBACK, Section
+from touchstone.scorers.base import ConfigError
 from touchstone.scorers.settings import Resolver, text_of
 
 DOCUMENT_NAME = "eval.config.json"
@@ -76,6 +77,8 @@ resolve = Resolver(SystemSettings, ENV_PREFIX, DOCUMENT_NAME, read_file=text_of)
 
 
 def system_override(system: str) -> dict[str, Any]:
-    """What `--system` says: a URL, or else a directory; the other kind, set elsewhere, gives way."""
+    """What `--system` says: a URL, or else a directory; the other kind, set elsewhere, gives way. Raises `ConfigError` for no text."""
+    if not system.strip():
+        raise ConfigError("--system: is empty; give a URL, a directory of outputs, or samples")
     is_url = system.partition("://")[0].casefold() in {"http", "https"}
     return {"url": system, "directory": None} if is_url else {"directory": system, "url": None}

@@ -244,6 +244,7 @@ def test_conformance_that_cannot_be_checked_says_why(commands: Commands, monkeyp
         (["--category", "none"], "--category: give one of diabetes_management, pregnancy_care"),
         (["--prompt", " ", "--system", "."], "--prompt: the prompt is empty"),
         (["--batch"], "no system under test: give --system URL|DIR"),
+        (["--batch", "--system", ""], "--system: is empty; give a URL"),
         (["--batch", "--system", "nowhere"], "nowhere: is not a directory"),
         (["--batch", "--system", "http://host/?x"], "the command line: url: write http(s)://host"),
         (["--batch", "--formats", "pdf", "--system", "."], "--formats: give one or more of fhir, hl7v2, ccda"),
