@@ -158,6 +158,7 @@ async def catch_up(
     Closes the suite's scorer. Raises `ConfigError`.
     """
     work = Replay(suite, topics, settings, reason, stop)
+    log.info("replay_started", suite=suite.name, version=suite.version, topics=list(topics))
     try:
         await _until_stopped(again_and_again(work.once, stop, every_s, suite.name), stop, settings.worker.drain_timeout_s)
     finally:
