@@ -150,8 +150,8 @@ def data_folder() -> Path | None:
 def test_published_rules_give_the_same_on_a_real_document_and_mutants(rules: str) -> None:
     data = data_folder()
     assert data is not None
-    smallest = sorted(documents_of(data / "ccda", 1_000), key=lambda one: len(one[1].xpath("//*")))[10:12]
-    found = compare(data / "packages" / "ccda-schema" / rules, smallest, mutants_each=4, whole=False)
+    smallest = sorted(documents_of(data / "ccda", 1_000), key=lambda one: len(one[1].xpath("//*")))[10:11]
+    found = compare(data / "packages" / "ccda-schema" / rules, smallest, mutants_each=2, whole=False)
     assert (found.different, found.failed > 0) == ([], True)
 
 
