@@ -138,7 +138,9 @@ class CodeCounts:
         if not self._cases:
             return None
         ordered = sorted(self._cases, key=lambda key: (SEVERITIES.index(key[1]), -self._cases[key], -self._findings[key], key[0]))
-        rows = [(severity, code, f"{self._findings[code, severity]:,}", f"{self._cases[code, severity]:,}") for code, severity in ordered[:most]]
+        rows: list[Sequence[str]] = [
+            (severity, code, f"{self._findings[code, severity]:,}", f"{self._cases[code, severity]:,}") for code, severity in ordered[:most]
+        ]
         if rest := len(ordered) - len(rows):
             rows.append(("", f"and {counted(rest, 'more code')}", f"{sum(self._findings[key] for key in ordered[most:]):,}", ""))
         return Table("Findings by code", ("Severity", "Code", "Findings", f"{noun.capitalize()}s"), rows, frozenset({2, 3}))

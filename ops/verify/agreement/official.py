@@ -61,9 +61,9 @@ def _count(found: Agreement, case: Json, folder: Path, at_hand: Callable[[str], 
         if not any(key in case for key in OUTSIDE) and case.get("module") != "tx":
             found.own.count(case["name"], known[0], report, known[1])
     profile = case.get("profile")
-    known = verdict(profile, folder) if isinstance(profile, dict) else None
-    asking = _asking(options, profile, folder, at_hand) if known is not None else None
-    if known is not None and asking is not None:
+    if not isinstance(profile, dict) or (known := verdict(profile, folder)) is None:
+        return
+    if (asking := _asking(options, profile, folder, at_hand)) is not None:
         found.against.count(case["name"], known[0], validate(path.read_bytes(), options=asking), known[1])
 
 
