@@ -1,6 +1,7 @@
-"""The `touchstone doctor` checks of the clinical suite: FHIR packages and profiles, code tables, and whether terminology servers answer."""
+"""The `touchstone doctor` checks of the clinical suite: FHIR packages, rule files of C-CDA, code tables, and whether terminology servers answer."""
 
 from collections.abc import Iterator
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from touchstone.scorers.base import Check, ConfigError
@@ -30,6 +31,7 @@ def doctor(settings: ClinicalSettings) -> Iterator[Check]:
         yield Check("suites", "bad", f"clinical: {error}", f"correct it in {DOCUMENT_NAME} or its variable")
         return
     yield _packages(settings)
+    yield from _rules(settings)
     yield from _terminology(settings.terminology)
 
 
@@ -46,6 +48,22 @@ def _packages(settings: ClinicalSettings) -> Check:
         return Check("fhir packages", "note", "none: profiles that documents claim are reported as not checked", mend)
     rest = len(every) - _PACKAGES_SHOWN_MAX
     return Check("fhir packages", "good", ", ".join(every[:_PACKAGES_SHOWN_MAX]) + (f" and {rest} more" if rest > 0 else ""))
+
+
+def _rules(settings: ClinicalSettings) -> Iterator[Check]:
+    """Which Schematron files C-CDA documents are held against, and which release each is for; nothing where there are none."""
+    from touchstone.scorers.clinical.documents import ccda_options
+    from touchstone.scorers.clinical.formats.ccda.rules import engine_of, release_of_engine, rule_files
+
+    if find_spec("lxml") is None:
+        return
+    for path in rule_files(ccda_options(settings, None)):
+        try:
+            release = release_of_engine(engine_of(path))
+        except ConfigError as error:
+            yield Check("ccda rules", "bad", str(error), "replace the file, or take it out of the package cache")
+        else:
+            yield Check("ccda rules", "good", f"{path.name}, for {f'C-CDA {release}' if release else 'no release of C-CDA'}")
 
 
 def _terminology(settings: TerminologySettings) -> Iterator[Check]:

@@ -126,7 +126,7 @@ class DocumentValidator:
         self._source = membership_source(settings.terminology)
         self._options = _options(settings, self._source)
         _check_packages(self._options)
-        self._ccda = _ccda_options(settings, self._source)
+        self._ccda = ccda_options(settings, self._source)
         _check_rules(self._ccda)
         self._context = Context(now, quote=settings.quote)
 
@@ -258,7 +258,8 @@ def _check_packages(options: fhir.Options) -> None:
             raise ConfigError(f"fhir.profiles: no package here has {url[:200]}; check the URL, or name its package (fhir.packages, --package)")
 
 
-def _ccda_options(settings: ClinicalSettings, source: MembershipSource | None) -> ccda.Options:
+def ccda_options(settings: ClinicalSettings, source: MembershipSource | None) -> ccda.Options:
+    """The options of the C-CDA validator by the settings."""
     how = settings.ccda
     return ccda.Options(
         rules=tuple(path.expanduser() for path in how.rules),

@@ -12,6 +12,7 @@ from lxml import etree
 from tests.scorers.clinical.ccda.documents import CANARY, PROBLEM, ccd, codes, validated, vital, vitals
 from touchstone.ops.bench.ccda import Oracle, compare, documents_of, generated, mutants, ours
 from touchstone.scorers.base import ConfigError
+from touchstone.scorers.clinical.checkup import doctor
 from touchstone.scorers.clinical.documents import DocumentValidator
 from touchstone.scorers.clinical.formats import ccda
 from touchstone.scorers.clinical.formats.ccda.schematron.engine import load
@@ -242,6 +243,13 @@ def test_rule_files_of_the_package_cache_are_found(tmp_path: Path, monkeypatch: 
     monkeypatch.setenv("HOME", str(tmp_path))
     found = DocumentValidator(ClinicalSettings()).validate(ccd())
     assert "ccda.rules.cached" in codes(found.report)
+
+
+def test_doctor_names_each_rule_file_and_its_release(folder: Path) -> None:
+    context = f"cda:ClinicalDocument[cda:templateId[@root='{T}1.1' and @extension='2015-08-01']]"
+    path = written(folder, rule_file(rule(context, "one")))
+    told = [check for check in doctor(ClinicalSettings(ccda=CcdaSettings(rules=(path,), installed_rules=False))) if check.area == "ccda rules"]
+    assert [(check.state, check.what) for check in told] == [("good", "rules.sch, for C-CDA R2.1")]
 
 
 def test_a_rule_that_costs_more_than_the_document_s_time_is_stopped(folder: Path) -> None:
