@@ -26,6 +26,8 @@ _ROLES: Final[dict[str, frozenset[str]]] = {
     "effective": frozenset({"effective"}),
     "end": frozenset({"end"}),
 }
+#: Pairs that are looked at to tell what only one side has.
+LOOKED_AT_MAX: Final = 250_000
 #: Medications of one side among which those that name the same are looked for.
 _ALIKE_MAX: Final = 200
 #: Kinds whose end is told alike; an order's end is reckoned differently by each format.
@@ -185,6 +187,9 @@ def _lacks_all(comparing: Comparing, source: Record, target: Record, kind: Kind,
 def _lacks_some(comparing: Comparing, target: Record, kind: Kind, alone: Sequence[Item], other_left: Sequence[Item]) -> None:
     """One finding for each entry that the other side does not have among its own."""
     unnamed = target.unnamed.get(kind, 0)
+    if len(alone) * len(target.items.get(kind, ())) > LOOKED_AT_MAX:
+        comparing.skip(kind, "too many entries that only one side has")
+        return
     for item in alone:
         if unnamed or any(other.is_claimed and may_be_same(item, other) for other in other_left):
             comparing.skip(kind, "entries whose codes and names do not compare, such as those of two code systems")

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any, Final
 
 from touchstone.scorers.clinical.consistency import names
 from touchstone.scorers.clinical.consistency.amounts import is_number
 from touchstone.scorers.clinical.consistency.codes import class_of, code_of, is_none_known, marital_of, severity_of, sex_of, texts_of
 from touchstone.scorers.clinical.consistency.groups import group_of
-from touchstone.scorers.clinical.consistency.record import Amount, Code, Group, Identifier, Item, Kind, Patient, Record, Stamp, Told
+from touchstone.scorers.clinical.consistency.record import ITEMS_MAX, Amount, Code, Group, Identifier, Item, Kind, Patient, Record, Stamp, Told
 from touchstone.scorers.clinical.consistency.times import compact_stamp
 from touchstone.scorers.clinical.formats.ccda.document import Document
 from touchstone.scorers.clinical.formats.ccda.names import name_of
@@ -35,6 +36,8 @@ _SECTIONS: Final[dict[str, tuple[Kind, Group, bool]]] = {
     "8716-3": ("observation", "vital", True),
     "46240-8": ("encounter", "encounter", False),
 }
+#: Kind of a substance's entry → what its time is the time of, and its group.
+_SUBSTANCES: Final[dict[Kind, tuple[str, Group]]] = {"medication": ("start", "medication"), "immunization": ("effective", "immunization")}
 #: Template of a problem observation, a medication or immunization activity → the kind of entry that it is in any section.
 _TEMPLATES: Final[dict[str, Kind]] = {
     "2.16.840.1.113883.10.20.22.4.4": "condition",
@@ -49,6 +52,8 @@ _ANY_SUBSTANCE: Final = frozenset({"410942007", "71181003"})
 _NULL: Final = "nullFlavor"
 _DEPTH_MAX: Final = 6
 _REFERENCE_LENGTH_MAX: Final = 200
+#: Templates of one entry in a section that is not known.
+_TEMPLATES_MAX: Final = 100
 
 
 def read_ccda(root: Any, place: str) -> Record | None:
@@ -70,7 +75,11 @@ def read_ccda(root: Any, place: str) -> Record | None:
             continue
         kind, group, is_whole = known
         before = len(record.items.get(kind, ()))
-        for entry in _children(section, "entry"):
+        # Paths count siblings, so that what is beyond the bound must not be looked at.
+        for number, entry in enumerate(_children(section, "entry")):
+            if number > ITEMS_MAX:
+                record.cut.add(kind)
+                break
             _entry(entry, kind, group, record, is_claimed=is_whole)
         if is_whole:
             has_some = len(record.items.get(kind, ())) > before or scopes.get(group) == "whole"
@@ -82,8 +91,8 @@ def read_ccda(root: Any, place: str) -> Record | None:
 
 def _elsewhere(section: Any, record: Record) -> None:
     """What other sections hold by template, such as a discharge diagnosis: it may be what the other side tells, and its absence there says nothing."""
-    for entry in _children(section, "entry"):
-        for template in entry.iter(f"{HL7V3}templateId"):
+    for entry in islice(_children(section, "entry"), ITEMS_MAX):
+        for template in islice(entry.iter(f"{HL7V3}templateId"), _TEMPLATES_MAX):
             one = template.getparent()
             kind = _TEMPLATES.get(_attribute(template, "root"))
             if kind == "condition":
@@ -138,7 +147,8 @@ def _coded(element: Any) -> tuple[tuple[Code, ...], list[object]]:
     every = [element, *_children(element, "translation")]
     codes = tuple(code for one in every if (code := code_of(_attribute(one, "codeSystem"), _attribute(one, "code"))) is not None)
     texts: list[object] = [_attribute(one, "displayName") for one in every]
-    return codes, [*texts, _original(element)]
+    # The narrative is searched only for what is named nowhere else.
+    return codes, texts if any(texts) and codes else [*texts, _original(element)]
 
 
 def _original(element: Any) -> str:
@@ -153,8 +163,8 @@ def _original(element: Any) -> str:
         return ""
     section = next(element.iterancestors(f"{HL7V3}section"), None)
     narrative = None if section is None else _child(section, "text")
-    found = None if narrative is None else next((one for one in narrative.iter() if one.get("ID") == target[1:]), None)
-    return _text(found)
+    found = [] if narrative is None else narrative.xpath(".//*[@ID=$target]", target=target[1:])
+    return _text(found[0]) if found else ""
 
 
 def _identifiers(element: Any) -> tuple[Identifier, ...]:
@@ -201,13 +211,13 @@ def _patient(role: Any) -> Patient:
 def _entry(entry: Any, kind: Kind, group: Group, record: Record, *, is_claimed: bool) -> None:
     """Add what one entry of a section says."""
     if kind in {"medication", "immunization"}:
-        for act in _acts(entry, "substanceAdministration"):
+        for act in islice(_acts(entry, "substanceAdministration"), ITEMS_MAX):
             _substance(act, kind, record, is_claimed=is_claimed)
     elif kind == "encounter":
-        for one in _children(entry, "encounter"):
+        for one in islice(_children(entry, "encounter"), ITEMS_MAX):
             _encounter(one, record)
     else:
-        for one in _acts(entry, "observation"):
+        for one in islice(_acts(entry, "observation"), ITEMS_MAX):
             if kind == "condition":
                 _condition(one, record, is_claimed=is_claimed)
             elif kind == "allergy":
@@ -279,14 +289,14 @@ def _substance(one: Any, kind: Kind, record: Record, *, is_claimed: bool) -> Non
         if is_claimed:
             record.deny(kind, _path(one))
         return
-    role = "effective" if kind == "immunization" else "start"
+    role, group = _SUBSTANCES[kind]
     # A medication's other effectiveTimes tell how often.
     times = list(_stamps(_child(one, "effectiveTime"), role))
     author = _child(one, "author", "time")
     if author is not None and (stamp := compact_stamp("authored", _attribute(author, "value"), _path(author))) is not None and kind == "medication":
         times.append(stamp)
     record.add(
-        Item(kind, kind, _path(one), codes, texts_of(texts), _identifiers(one), tuple(times), _amounts(_child(one, "doseQuantity")), is_claimed=is_claimed)
+        Item(kind, group, _path(one), codes, texts_of(texts), _identifiers(one), tuple(times), _amounts(_child(one, "doseQuantity")), is_claimed=is_claimed)
     )
 
 

@@ -10,7 +10,7 @@ from touchstone.scorers.clinical.consistency import names
 from touchstone.scorers.clinical.consistency.amounts import comparator_of, is_number
 from touchstone.scorers.clinical.consistency.codes import class_of, code_of, is_none_known, marital_of, severity_of, sex_of, texts_of
 from touchstone.scorers.clinical.consistency.groups import group_of
-from touchstone.scorers.clinical.consistency.record import TITLE_LENGTH_MAX, Amount, Code, Group, Identifier, Item, Kind, Patient, Record, Scope, Stamp, Told
+from touchstone.scorers.clinical.consistency.record import TITLE_LENGTH_MAX, Amount, Code, Group, Identifier, Item, Patient, Record, Scope, Stamp, Told
 from touchstone.scorers.clinical.consistency.times import compact_stamp
 from touchstone.scorers.clinical.formats import hl7v2
 from touchstone.scorers.clinical.formats.hl7v2.escapes import unescape
@@ -102,6 +102,7 @@ def _read(message: Message, prefix: str, record: Record) -> None:
     common: Segment | None = None
     in_results = _structure(message)[0].startswith(("ORU", "OUL", "OML", "ORL"))
     timing: Segment | None = None
+    visit = _days_of_visit(message)
     for segment in message.segments:
         path = prefix + segment.path
         name = segment.name
@@ -118,7 +119,7 @@ def _read(message: Message, prefix: str, record: Record) -> None:
         elif name == "PV1":
             _encounter(segment, path, record)
         elif name in {"DG1", "PRB"}:
-            _condition(segment, path, record, _days_of_visit(message))
+            _condition(segment, path, record, visit)
         elif name == "PDA":
             _cause_of_death(segment, path, record)
         elif name in {"AL1", "IAM"}:
@@ -291,8 +292,7 @@ def _encounter(segment: Segment, path: str, record: Record) -> None:
     visit = _identifier(segment.field(19).split("~", 1)[0], f"{path}-19", "VN")
     if not times and visit is None:
         return
-    kind: Kind = "encounter"
-    record.add(Item(kind, kind, path, identifiers=() if visit is None else (visit,), times=times, status=class_of(_first(segment, 2))))
+    record.add(Item("encounter", "encounter", path, identifiers=() if visit is None else (visit,), times=times, status=class_of(_first(segment, 2))))
 
 
 def _observation(segment: Segment, order: Segment | None, path: str, prefix: str, record: Record, *, in_results: bool) -> None:

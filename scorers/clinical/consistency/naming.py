@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from touchstone.scorers.clinical.consistency.codes import TEXT_LENGTH_MAX
 from touchstone.scorers.clinical.consistency.record import Item, Kind
 from touchstone.scorers.clinical.curated import cases
 
@@ -23,5 +24,6 @@ def name_terms(items: list[Item]) -> None:
         item.terms = frozenset(
             name
             for name, term in cases.terms().items()
-            if term.kind == kind and (any(term.has_code(code) for code in codes) or any(term.in_text(label) for label in item.labels[:_LABELS_MAX]))
+            if term.kind == kind
+            and (any(term.has_code(code) for code in codes) or any(term.in_text(label[:TEXT_LENGTH_MAX]) for label in item.labels[:_LABELS_MAX]))
         )

@@ -17,7 +17,7 @@ Source = Literal["fhir", "hl7v2", "ccda", "persona"]
 #: able: it has no entry, though such a document may have some.
 Scope = Literal["whole", "part", "able"]
 #: Entries of one kind in one document that are compared.
-ITEMS_MAX: Final = 2_000
+ITEMS_MAX: Final = 1_000
 TITLE_LENGTH_MAX: Final = 80
 _WIDEST_FIRST: Final[tuple[Scope, ...]] = ("whole", "part", "able")
 

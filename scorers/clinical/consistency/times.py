@@ -8,7 +8,7 @@ from typing import Final
 from touchstone.scorers.clinical.checks.moments import PRECISIONS, Malformed, Moment, read_compact, read_fhir
 from touchstone.scorers.clinical.consistency.record import Stamp
 
-_DAY: Final = PRECISIONS.index("day")
+_DAY, _MINUTE, _SECOND = (PRECISIONS.index(precision) for precision in ("day", "minute", "second"))
 #: Zones are whole quarters of an hour, and lie within 26 hours of each other.
 _QUARTER: Final = timedelta(minutes=15)
 #: Fractions of a second are cut off by some systems and rounded by others.
@@ -76,6 +76,5 @@ def _utc(moment: Moment) -> datetime:
 
 
 def _cut(instant: datetime, precision: int) -> datetime:
-    """The instant without what is finer than the precision."""
-    parts = (instant.year, instant.month, instant.day, instant.hour, instant.minute, instant.second)[: precision + 1]
-    return datetime(*(*parts, *(1, 1, 1, 0, 0, 0)[len(parts) :]), tzinfo=UTC)  # type: ignore[misc]  # six parts at most
+    """The instant without what is finer than a precision of hour, minute or second."""
+    return instant.replace(minute=instant.minute if precision >= _MINUTE else 0, second=instant.second if precision >= _SECOND else 0)
