@@ -8,7 +8,10 @@ from pathlib import Path
 import pytest
 
 from tests.scorers.clinical.ccda.documents import ADDR, PROBLEM, ccd, codes, section, validated, vital, vitals
+from touchstone.schemas.case import validate_case
+from touchstone.schemas.trace import ProductionTrace
 from touchstone.scorers.base import ConfigError
+from touchstone.scorers.clinical import build
 from touchstone.scorers.clinical.documents import DocumentValidator
 from touchstone.scorers.clinical.formats import ccda
 from touchstone.scorers.clinical.report import Report
@@ -206,3 +209,11 @@ def test_a_document_with_very_many_faults_keeps_its_report_bounded() -> None:
     report = validated(ccd(vital_signs=vitals(many)))
     assert len(report.findings) <= 500
     assert report.counts()["ccda.observations.number", "major"] == 3_000
+
+
+def test_a_document_of_a_trace_is_validated_and_scored() -> None:
+    case = validate_case(ProductionTrace, {"traceId": "t", "outputs": {"ccda": {"content": ccd(leave_out="Results")}}})
+    card = build(ALONE).evaluate(case)
+    assert (card.label, card.details["valid"], "ccda_overall" in card.values) == ("Warn", False, True)
+    assert any(finding.path.startswith("outputs.ccda/ClinicalDocument/") for finding in card.findings)
+    assert build(ALONE).evaluate(validate_case(ProductionTrace, {"traceId": "t", "outputs": {"ccda": {"content": ccd()}}})).label == "Pass"

@@ -59,6 +59,8 @@ PATTERNS = {
         cda:patient/cda:name[@use='L']"><sch:assert test="false()">each</sch:assert></sch:rule></sch:pattern>""",
     "nested": """<sch:pattern id="nested"><sch:rule context="cda:act[cda:templateId]//cda:templateId | cda:entryRelationship//cda:templateId">
         <sch:assert test="@extension">dated</sch:assert></sch:rule></sch:pattern>""",
+    "own children of nested acts": f"""<sch:pattern id="own"><sch:rule context="cda:act[cda:templateId[@root='{T}4.3']]/cda:code">
+        <sch:assert test="false()">of <sch:value-of select="../cda:id/@extension"/></sch:assert></sch:rule></sch:pattern>""",
     "codes": f"""<sch:pattern id="codes"><sch:rule context="cda:act[cda:templateId[@root='{T}4.3']]">
         <sch:assert test="cda:statusCode[@code and @code=document('voc.xml')/voc:systems/voc:system[@valueSetOid='1.1']/voc:code/@value]">status</sch:assert>
         <sch:assert test="cda:code/@code=document('voc.xml')/voc:systems/voc:system[@valueSetOid='1.2']/voc:code/@value">of many</sch:assert>
@@ -95,6 +97,10 @@ DOCUMENTS = [
     ccd(problem=PROBLEM * 3),
     ccd(vital_signs=vitals(vital("8867-4", "72", "/min"), vital("8480-6", "120", "mm[Hg]")) * 2, problem=""),
     ccd(leave_out="Problems"),
+    # An act within another, whose own children stand behind it.
+    ccd(
+        problem=PROBLEM.replace("<id root", f"<entryRelationship typeCode='SUBJ'>{PROBLEM[7:-8]}</entryRelationship><id root", 1).replace("'c1'", "'outer'", 2)
+    ),
 ]
 
 
