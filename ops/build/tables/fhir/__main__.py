@@ -1,7 +1,8 @@
-"""Compile the FHIR R4 tables: `python -m touchstone.ops.build.tables.fhir PACKAGE [--extensions PACKAGE] [--terminology PACKAGE] [--out DIR]`.
+"""Compile the FHIR R4 tables: `python -m touchstone.ops.build.tables.fhir PACKAGE [OPTIONS]`; `--help` names the options.
 
 The source is the package hl7.fhir.r4.core 4.0.1 (HL7, CC0-1.0), as a .tgz or an unpacked folder; `--extensions` adds the extension definitions of
-hl7.fhir.uv.extensions.r4 (HL7, CC0-1.0), which replaced those of the core package, `--terminology` the code systems of hl7.terminology.r4. The tables keep
+hl7.fhir.uv.extensions.r4 (HL7, CC0-1.0), which replaced those of the core package, `--terminology` the code systems of hl7.terminology.r4,
+`--cross-version` the elements of other versions. The tables keep
 the version and day of both, because what HL7 has published since cannot be in them.
 The output is deterministic: the same package gives the same bytes.
 """
@@ -15,6 +16,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from touchstone.ops.build.tables.fhir.cross import cross_table
 from touchstone.ops.build.tables.fhir.definitions import definitions_table, profiles_table
 from touchstone.ops.build.tables.fhir.terminology import codes_table, grown, later_table, listed_table
 from touchstone.ops.verify.agreement.package import edition, read_package
@@ -39,6 +41,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("package", type=Path, help="the package: a .tgz file or a folder")
     parser.add_argument("--extensions", type=Path, help="hl7.fhir.uv.extensions.r4: a .tgz file or a folder")
     parser.add_argument("--terminology", type=Path, help="hl7.terminology.r4: a .tgz file or a folder")
+    parser.add_argument("--cross-version", type=Path, help="hl7.fhir.xver-extensions: an unpacked folder")
     parser.add_argument("--out", type=Path, default=OUT, help="where the tables go")
     options = parser.parse_args(arguments)
     if not options.package.exists():
@@ -56,6 +59,8 @@ def main(arguments: list[str] | None = None) -> int:
         later = later_table(read_package(options.terminology), codes)
         structures["grown"] = grown(structures["values"], codes, later)
         tables["terminology"] = later | {"edition": edition(options.terminology)}
+    if options.cross_version:
+        tables["cross"] = cross_table(options.cross_version)
     for name, table in tables.items():
         size = write_table(options.out / f"{name}.json.xz", table)
         sys.stdout.write(f"{name}: {size:,} bytes\n")

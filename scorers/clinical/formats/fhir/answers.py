@@ -98,6 +98,8 @@ class Answer:
             self._text(content, place)
         elif isinstance(content, dict) and kind == "Attachment":
             self._attachment(content, place)
+        elif isinstance(content, dict) and kind == "Quantity":
+            self._unit(content, place)
         elif isinstance(content, float):
             self._decimals(content, place)
 
@@ -185,6 +187,30 @@ class Answer:
             digits = repr(number)
             if isinstance(most, int) and "e" not in digits and len(digits.partition(".")[2]) > most and number != int(number):
                 self._say(place, f"more than the {most} decimal places that the item permits")
+
+    def _unit(self, quantity: dict[str, Any], place: Place) -> None:
+        """The units that the item offers, where it is not open to others; an amount without a code is compared by the words of its unit."""
+        if any(value != "optionsOnly" for _, value in extensions(self._item, "unitOpen")):
+            return
+        offered = [value for _, value in extensions(self._item, "questionnaire-unitOption") if isinstance(value, dict)]
+        sets = [value for _, value in extensions(self._item, "questionnaire-unitValueSet") if isinstance(value, str)]
+        code, system = quantity.get("code"), quantity.get("system")
+        if not offered and not sets:
+            return
+        if not isinstance(code, str):
+            words = {one.get("display") for one in offered} | {one.get("code") for one in offered}
+            if offered and not sets and "unit" in quantity and quantity["unit"] not in words:
+                self._say(place, "the unit is none of those that the item offers")
+            return
+        if any(one.get("code") == code and one.get("system") in {None, system} for one in offered):
+            return
+        verdicts = [self._member(one, system if isinstance(system, str) else "", code) for one in sets]
+        if True in verdicts:
+            return
+        if None in verdicts:
+            self._document.skip("value sets of units", "a value set cannot be expanded from what is at hand")
+        else:
+            self._say(place, "the unit is none of those that the item offers")
 
     def _attachment(self, attachment: dict[str, Any], place: Place) -> None:
         kinds = [value for _, value in extensions(self._item, "mimeType")]

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from touchstone.schemas.result import Severity
 from touchstone.scorers.clinical.formats.fhir.bindings import binding_to
 from touchstone.scorers.clinical.formats.fhir.contexts import by_values, in_context
+from touchstone.scorers.clinical.formats.fhir.cross import cross_version
 from touchstone.scorers.clinical.formats.fhir.document import Document, Frame, Place
 from touchstone.scorers.clinical.formats.fhir.references import is_absolute
 from touchstone.scorers.clinical.formats.fhir.tables import definitions
@@ -66,6 +67,11 @@ def _check(
         document.say("major", "fhir.extensions.url", place, "the url of an extension must not hold a version")
         return True
     known = definitions().extensions.get(url) or installed(url)
+    if known is None:
+        problem, known = cross_version(url)
+        if problem is not None:
+            document.say("major", "fhir.extensions.cross-version", place, problem)
+            return True
     if known is None:
         return _unknown(document, url, place)
     return _defined(document, value, known, place, frame, names)
@@ -133,12 +139,20 @@ def _problems(document: Document, value: dict[str, Any], known: dict[str, Any], 
     if held is not None and known["values"] is not None and (not known["values"] or not any(held[5:].lower() == one.lower() for one in known["values"])):
         allowed = ", ".join(known["values"][:8]) or "none, only extensions"
         yield "fhir.extensions.type", place, f"this extension does not hold a value of this type; allowed: {allowed}"
+    if strange := _strange(value.get("extension"), known.get("elements", ())):
+        yield "fhir.extensions.part", place, f"the element has no such part; it has: {', '.join(strange)}"
     if known["parts"]:
         # What a package defines is held to its definition as a profile, which counts its slices.
         yield from _parts(value.get("extension"), known["parts"], place, counted=value.get("url") in definitions().extensions)
     if not in_context(known, place, frame, names, document):
         allowed = ", ".join(one for _, one in known["contexts"][:6])
         yield "fhir.extensions.context", place, f"this extension is not allowed here; allowed on: {allowed}"
+
+
+def _strange(inner: Any, elements: Sequence[str]) -> Sequence[str]:
+    """The parts that an element of another version has, where one that it does not have stands in its extension."""
+    names = {one.get("url") for one in inner if isinstance(one, dict)} if isinstance(inner, list) else set()
+    return elements[:12] if any(isinstance(name, str) and not is_absolute(name) and name not in elements for name in names) and elements else ()
 
 
 def _valued(value: dict[str, Any], place: Place, part: str) -> Iterator[tuple[dict[str, Any], Place]]:

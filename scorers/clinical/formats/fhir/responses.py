@@ -105,6 +105,10 @@ class Response:
             return
         if len(given) > 1 and not (kind == "group" and wanted.get("repeats") is True):
             self._say(given[1][1], "this item may be there only once")
+        if kind == "group":
+            self._number(wanted, len(given), given[0][1], "times is this group there")
+            if wanted.get("required") is True and enabled and not self._unfinished and not any(dicts(item.get("item")) for item, _ in given):
+                self._say(given[0][1], "the Questionnaire requires this group, and it holds nothing")
         for item, at in given:
             self._one(wanted, item, at, str(kind), bool(enabled), (*chain, id(item)))
 
@@ -131,16 +135,21 @@ class Response:
             self._say(at, "the Questionnaire requires an answer here")
         if len(answers) > 1 and wanted.get("repeats") is not True:
             self._say(at, "this item may have only one answer")
-        for name, wrong, told in (("questionnaire-minOccurs", int.__lt__, "fewer"), ("questionnaire-maxOccurs", int.__gt__, "more")):
-            for _, bound in extensions(wanted, name):
-                if isinstance(bound, int) and valued and wrong(len(valued), bound):
-                    self._say(at, f"{told} answers than the {bound} that the item permits")
+        if valued:
+            self._number(wanted, len(valued), at, "answers are here")
         rule = Answer(self._document, wanted, self._member)
         for index, answer in enumerate(answers):
             self._document.report.fired("questionnaires")
             rule.check(answer, (at, "answer", index))
         if len(answers) > 1 and any(rule.is_exclusive(answer) for answer in answers):
             self._say(at, "one of these answers excludes all others")
+
+    def _number(self, wanted: dict[str, Any], count: int, at: Place, what: str) -> None:
+        """Hold a number of answers, or of a group's occurrences, against the bounds of the item."""
+        for name, wrong, told in (("questionnaire-minOccurs", int.__lt__, "fewer"), ("questionnaire-maxOccurs", int.__gt__, "more")):
+            for _, bound in extensions(wanted, name):
+                if isinstance(bound, int) and wrong(count, bound):
+                    self._say(at, f"{told} {what} than the {bound} that the item permits")
 
     def _enabled(self, wanted: dict[str, Any], chain: tuple[int, ...]) -> bool | None:
         """Return whether an item is enabled; None where that cannot be decided."""

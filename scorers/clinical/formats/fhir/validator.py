@@ -14,6 +14,7 @@ from touchstone.scorers.clinical.formats.fhir.document import Document, Place, b
 from touchstone.scorers.clinical.formats.fhir.doubles import fold
 from touchstone.scorers.clinical.formats.fhir.engine import Engine
 from touchstone.scorers.clinical.formats.fhir.extensions import check_extensions
+from touchstone.scorers.clinical.formats.fhir.measures import check_measure_reports
 from touchstone.scorers.clinical.formats.fhir.narrative import check_narratives
 from touchstone.scorers.clinical.formats.fhir.options import Options
 from touchstone.scorers.clinical.formats.fhir.profiles.checking import check_profiles
@@ -96,6 +97,7 @@ def _rules(document: Document) -> None:
         "codings": lambda: check_codings(document, at_hand.system, at_hand.values.holds),
         "definitions": lambda: check_definitions(document),
         "questionnaires": lambda: check_responses(document, at_hand),
+        "measures": lambda: check_measure_reports(document, resolver, at_hand),
         "attachments": lambda: check_attachments(document),
         "texts": lambda: check_texts(document),
         "profiles": lambda: check_profiles(document, resolver, at_hand),

@@ -164,3 +164,44 @@ def test_a_pattern_that_could_run_for_ever_is_not_tried() -> None:
     item = question("string", **bound("regex", valueString="(a+)+$"))
     made = report(response([item], {"linkId": "q1", "answer": [{"valueString": "a" * 200 + "!"}]}), replace(PLAIN))
     assert any(skipped.check == "patterns of answers" for skipped in made.not_checked)
+
+
+def group(number: int) -> list[Json]:
+    return [{"linkId": "g", "item": [{"linkId": "q1", "answer": [{"valueString": "a"}]}]} for _ in range(number)]
+
+
+@pytest.mark.parametrize(("number", "expected"), [(1, {RESPONSE}), (2, set()), (3, set()), (4, {RESPONSE})])
+def test_a_group_is_there_as_often_as_it_may_be(number: int, expected: set[str]) -> None:
+    bounds = [{"url": HL7 + "questionnaire-minOccurs", "valueInteger": 2}, {"url": HL7 + "questionnaire-maxOccurs", "valueInteger": 3}]
+    repeated = {"linkId": "g", "type": "group", "repeats": True, "item": [question("string")], "extension": bounds}
+    assert told(response([repeated], *group(number))) == expected
+
+
+def test_a_required_group_holds_something() -> None:
+    required = {"linkId": "g", "type": "group", "required": True, "item": [question("string")]}
+    assert told(response([required], *group(1))) == set()
+    assert told(response([required], {"linkId": "g"})) == {RESPONSE}
+    assert told(response([required], {"linkId": "g"}, status="in-progress")) == set()
+
+
+UCUM = "http://unitsofmeasure.org"
+OFFERED = [{"url": HL7 + "questionnaire-unitOption", "valueCoding": {"system": UCUM, "code": code, "display": code}} for code in ("kg", "g")]
+
+
+@pytest.mark.parametrize(
+    ("quantity", "expected"),
+    [
+        ({"value": 1, "unit": "kg", "system": UCUM, "code": "kg"}, set()),
+        ({"value": 1, "unit": "kg"}, set()),
+        ({"value": 1, "unit": "lb", "system": UCUM, "code": "[lb_av]"}, {ANSWER}),
+        ({"value": 1, "unit": "stone"}, {ANSWER}),
+        ({"value": 1, "unit": "kg", "system": "http://units.test", "code": "kg"}, {ANSWER}),
+    ],
+)
+def test_the_unit_of_an_answer_is_one_that_the_item_offers(quantity: Json, expected: set[str]) -> None:
+    assert one(question("quantity", extension=OFFERED), {"valueQuantity": quantity}) == expected
+
+
+def test_a_unit_that_the_item_does_not_offer_is_good_where_it_is_open_to_others() -> None:
+    unit_open = {"url": "http://hl7.org/fhir/uv/sdc/StructureDefinition/sdc-questionnaire-unitOpen", "valueCode": "optionsOrString"}
+    assert one(question("quantity", extension=[*OFFERED, unit_open]), {"valueQuantity": {"value": 1, "unit": "stone"}}) == set()

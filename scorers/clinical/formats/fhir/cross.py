@@ -1,0 +1,47 @@
+"""Extensions that carry an element of another FHIR version (R4: versions.html#extensions): the element exists there, and is used as it is there."""
+
+from __future__ import annotations
+
+import json
+import lzma
+import re
+from functools import lru_cache
+from typing import Any
+
+from touchstone.scorers.clinical.formats.fhir.tables import FOLDER, definitions
+
+_URL = re.compile(r"http://hl7\.org/fhir/(\d\.\d)/StructureDefinition/extension-([A-Za-z]\w{0,80}(?:\.[\w\[\]:]{1,80}){0,20})", re.ASCII)
+#: Parts that any element may have.
+_COMMON = frozenset({"id", "extension", "modifierExtension"})
+
+
+def cross_version(url: str) -> tuple[str | None, dict[str, Any] | None]:
+    """Return what is wrong with the URL of such an extension, and its definition; both None where it is none, or of a version that is not at hand."""
+    named = _URL.fullmatch(url)
+    elements = _versions().get(named[1]) if named is not None else None
+    if named is None or elements is None:
+        return None, None
+    path = named[2] if named[2] in elements else f"{named[2]}[x]"
+    if path not in elements:
+        return f"FHIR {named[1]} has no element that this extension could carry", None
+    facts = elements[path]
+    if facts is None:
+        return f"R4 has what this element of FHIR {named[1]} holds, and needs no extension for it", None
+    modifier, types, parts = facts
+    known = definitions()
+    # A type that R4 lacks is written in some other way.
+    values = types if types is None or all(one in known.primitives or one in known.types for one in types) else None
+    return None, {
+        "contexts": [],
+        "values": values or (None if not parts else []),
+        "modifier": bool(modifier),
+        "parts": {},
+        "elements": sorted({*parts} - _COMMON),
+    }
+
+
+@lru_cache(maxsize=1)
+def _versions() -> dict[str, dict[str, list[Any] | None]]:
+    with lzma.open(FOLDER / "cross.json.xz") as file:
+        table: dict[str, dict[str, list[Any] | None]] = json.load(file)["versions"]
+    return table

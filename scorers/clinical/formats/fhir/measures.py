@@ -1,0 +1,144 @@
+"""MeasureReports against their Measure: groups, populations, stratifiers, scores and lists of subjects (R4: measurereport.html).
+
+The Measure is sought in the report (contained), in the document, and in the packages at hand; where it is not found, that is reported as not checked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from touchstone.scorers.clinical.formats.fhir.answers import dicts
+from touchstone.scorers.clinical.formats.fhir.document import Document, Frame, Place
+from touchstone.scorers.clinical.formats.fhir.profiles.library import Library
+from touchstone.scorers.clinical.formats.fhir.references import Resolver
+
+_CODE = "fhir.measures.report"
+_SCORING = "http://terminology.hl7.org/CodeSystem/measure-scoring"
+_POPULATIONS = "http://terminology.hl7.org/CodeSystem/measure-population"
+_SCORED = frozenset({"proportion", "ratio", "continuous-variable"})
+#: Parts of a Measure that are matched with each other; a larger one is not read to its end.
+_PARTS_MAX = 1_000
+Json = dict[str, Any]
+
+
+def check_measure_reports(document: Document, resolver: Resolver, at_hand: Library) -> None:
+    """Check every MeasureReport of a document whose Measure is at hand."""
+    for frame in document.frames:
+        if frame.type != "MeasureReport" or not frame.text("measure"):
+            continue
+        measure = _measure(document, frame, at_hand)
+        if measure is None:
+            document.skip("MeasureReports against their Measure", "the Measure is not at hand")
+            continue
+        document.report.fired("measures")
+        _Report(document, frame, measure, resolver).check()
+
+
+def _measure(document: Document, frame: Frame, at_hand: Library) -> Json | None:
+    canonical = frame.text("measure")
+    if canonical.startswith("#"):
+        return next((one.resource for one in frame.root.contained if one.type == "Measure" and one.text("id") == canonical[1:]), None)
+    url, _, version = canonical.partition("|")
+    for one in document.frames:
+        if one.type == "Measure" and one.text("url") == url and version in {"", one.text("version")}:
+            return one.resource
+    return at_hand.packages.find("Measure", canonical)
+
+
+class _Report:
+    """Checks one report."""
+
+    def __init__(self, document: Document, frame: Frame, measure: Json, resolver: Resolver) -> None:
+        self._document = document
+        self._frame = frame
+        self._measure = measure
+        self._resolver = resolver
+        self._type = frame.text("type")
+        self._scoring = next((one.get("code") for one in _codings(measure.get("scoring")) if one.get("system") == _SCORING), None)
+
+    def _say(self, place: Place, message: str) -> None:
+        self._document.say("major", _CODE, place, message)
+
+    def check(self) -> None:
+        """Check the groups."""
+        wanted = dicts(self._measure.get("group"))[:_PARTS_MAX]
+        given = dicts(self._frame.resource.get("group"))
+        if len(wanted) == len(given) == 1:
+            # The only group may be without a code; where both have one, it is the same.
+            if _codings(given[0].get("code")) and _codings(wanted[0].get("code")) and not _alike(given[0].get("code"), wanted[0].get("code")):
+                self._say((self._frame.place, "group", 0), "the code of this group is not that of the group of the Measure")
+            self._group(wanted[0], given[0], (self._frame.place, "group", 0))
+            return
+        self._matched("group", wanted, self._frame.resource, self._frame.place, self._group)
+
+    def _matched(self, name: str, wanted: list[Json], holder: Json, place: Place, rule: Callable[[Json, Json, Place], None]) -> None:
+        """Match parts of the report with those of the Measure, by their codes."""
+        met: set[int] = set()
+        for index, one in enumerate(dicts(holder.get(name))):
+            at: Place = (place, name, index)
+            code = one.get("code")
+            if not code:
+                self._say(at, f"this {name} needs a code, by which it is found in the Measure")
+                continue
+            found = next((number for number, other in enumerate(wanted) if _alike(code, other.get("code"))), None)
+            if found is None:
+                self._say(at, f"the Measure has no {name} with this code")
+            elif found in met:
+                self._say(at, f"this {name} is there twice")
+            else:
+                met.add(found)
+                rule(wanted[found], one, at)
+        if self._type != "data-collection" and any(number not in met and not _is_observation(one) for number, one in enumerate(wanted)):
+            self._say((place, name, None), f"the report lacks a {name} of the Measure")
+
+    def _group(self, wanted: Json, given: Json, at: Place) -> None:
+        self._document.report.fired("measures")
+        if "population" in given or "population" in wanted:
+            self._matched("population", dicts(wanted.get("population"))[:_PARTS_MAX], given, at, self._population)
+        self._score(given, at)
+        if "stratifier" in given or "stratifier" in wanted:
+            self._matched("stratifier", dicts(wanted.get("stratifier"))[:_PARTS_MAX], given, at, lambda *_: None)
+
+    def _score(self, given: Json, at: Place) -> None:
+        score = given.get("measureScore")
+        place: Place = (at, "measureScore", None)
+        if score is not None and (self._scoring == "cohort" or self._type == "data-collection"):
+            self._say(place, "a cohort, and a report of collected data, has no score")
+        elif self._scoring in _SCORED and self._type != "data-collection":
+            value = score.get("value") if isinstance(score, dict) else None
+            if score is None:
+                self._say(place, "the scoring of the Measure asks for a score")
+            elif self._scoring == "proportion" and isinstance(value, int | float) and not 0 <= value <= 1:
+                self._say(place, "the score of a proportion lies between 0 and 1")
+
+    def _population(self, wanted: Json, given: Json, at: Place) -> None:
+        """The number of a population, and the list of its subjects."""
+        results, count = given.get("subjectResults"), given.get("count")
+        reference = results.get("reference") if isinstance(results, dict) else None
+        if self._type != "subject-list" or not isinstance(reference, str) or not isinstance(count, int):
+            return
+        subjects = self._resolver.anywhere(self._frame, reference)
+        if subjects is None or subjects.type != "List":
+            self._document.skip("numbers of subjects", "a list of subjects is not in the document")
+        elif len(dicts(subjects.resource.get("entry"))) != count:
+            self._say(at, "the number of subjects in the list is another than the count")
+
+
+def _codings(concept: Any) -> list[Json]:
+    """The codings of a CodeableConcept, or of a list of them (the code of a stratifier)."""
+    concepts = concept if isinstance(concept, list) else [concept]
+    return [coding for one in concepts if isinstance(one, dict) for coding in dicts(one.get("coding"))]
+
+
+def _alike(one: Any, other: Any) -> bool:
+    """Whether two concepts share a coding, or are the same text without any."""
+    mine, theirs = _codings(one), _codings(other)
+    if mine or theirs:
+        return any(left.get("system") == right.get("system") and left.get("code") == right.get("code") for left in mine for right in theirs)
+    return isinstance(one, dict) and isinstance(other, dict) and isinstance(one.get("text"), str) and one.get("text") == other.get("text")
+
+
+def _is_observation(population: Json) -> bool:
+    """Whether a population is a measure observation, which has no number in a report."""
+    return any(one.get("system") == _POPULATIONS and one.get("code") == "measure-observation" for one in _codings(population.get("code")))
