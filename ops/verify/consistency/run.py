@@ -18,7 +18,7 @@ from touchstone.scorers.clinical.report import Report
 
 #: Missed changes and false alarms that are listed.
 LISTED_MAX: Final = 200
-HALVES: Final = ("developed on", "unseen")
+HALVES: Final = ("developed on", "held back")
 
 
 def measured(data: Path, seed: int = 1, say: Callable[[str], None] = lambda _: None) -> dict[str, Any]:

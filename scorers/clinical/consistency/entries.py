@@ -11,7 +11,16 @@ from touchstone.scorers.clinical.consistency import amounts
 from touchstone.scorers.clinical.consistency.codes import relation
 from touchstone.scorers.clinical.consistency.comparing import Comparing
 from touchstone.scorers.clinical.consistency.groups import loinc_of
-from touchstone.scorers.clinical.consistency.matching import Matched, is_about_same, match, match_encounters, may_be_same, same_time, same_value
+from touchstone.scorers.clinical.consistency.matching import (
+    Matched,
+    is_about_same,
+    match,
+    match_encounters,
+    may_be_same,
+    same_time,
+    same_value,
+    share_identifier,
+)
 from touchstone.scorers.clinical.consistency.naming import name_terms
 from touchstone.scorers.clinical.consistency.record import KINDS, Group, Item, Kind, Record, Stamp
 from touchstone.scorers.clinical.consistency.times import is_same_time
@@ -133,7 +142,9 @@ def _compare_times(comparing: Comparing, ours: Item, theirs: Item, word: str) ->
         accepted = [stamp for stamp in theirs.times if stamp.role in _ROLES[role]]
         back = [stamp for stamp in ours.times if stamp.role in _ROLES[role]]
         if not _meet(mine, accepted) and not _meet(back, yours):
-            severity: Severity = "minor" if role in {"authored", "recorded"} else "major"
+            # Two visits of which nothing says that they are one may be two.
+            is_guess = ours.kind == "encounter" and not share_identifier(ours, theirs) and not _meet(ours.times, theirs.times)
+            severity: Severity = "minor" if role in {"authored", "recorded"} or is_guess else "major"
             comparing.differs(severity, f"{ours.kind}.time", f"The {role} time of this {word}", _at(ours, mine[0].path), _at(theirs, yours[0].path))
 
 

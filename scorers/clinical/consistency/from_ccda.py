@@ -46,6 +46,9 @@ _TEMPLATES: Final[dict[str, Kind]] = {
     "2.16.840.1.113883.10.20.22.4.52": "immunization",
 }
 #: Observations inside an entry that say something of it, and are none of their own: status, severity, reaction, criticality, age, comment.
+_STATUS: Final = "33999-4"
+#: Resolved, inactive, in remission: may be left out of a list of problems.
+_OVER: Final = frozenset({"413322009", "73425007", "277022003"})
 _SEVERITY_CODES: Final = frozenset({"SEV", "82606-5"})
 #: Drug or medicament, vaccine: negated, they say that there is none at all.
 _ANY_SUBSTANCE: Final = frozenset({"410942007", "71181003"})
@@ -246,6 +249,8 @@ def _condition(one: Any, record: Record, *, is_claimed: bool) -> None:
             record.deny("condition", _path(one))
         return
     times = tuple(_stamps(_child(one, "effectiveTime"), "onset"))
+    statuses = [_child(inner, "value") for inner in one.iter(f"{HL7V3}observation") if _attribute(_child(inner, "code"), "code") == _STATUS]
+    is_claimed = is_claimed and not any(stamp.role == "end" for stamp in times) and not any(_attribute(status, "code") in _OVER for status in statuses)
     record.add(Item("condition", "condition", _path(one), codes, texts_of(texts), _identifiers(one), times, is_claimed=is_claimed))
 
 

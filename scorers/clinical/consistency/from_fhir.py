@@ -18,6 +18,9 @@ ENTRIES_MAX: Final = 20_000
 LIST_MAX: Final = 200
 _NUMBER_MAX: Final = 1e15
 _NOT_SO: Final = frozenset({"entered-in-error", "cancelled", "not-done", "not-taken"})
+#: What is over may be left out of a list of problems, and what is not taken out of one of medications.
+_OVER: Final = ("resolved", "inactive", "remission")
+_NOT_TAKEN: Final = ("stopped", "on-hold", "draft")
 #: A visit that was cancelled is told by every format.
 _MISTAKEN: Final = frozenset({"entered-in-error"})
 _MEDICATIONS: Final = frozenset({"MedicationRequest", "MedicationStatement", "MedicationAdministration", "MedicationDispense"})
@@ -162,9 +165,10 @@ def _read(resource: Mapping[str, Any], path: str, record: Record, resources: _Re
         return
     is_claimed = True
     if kind == "condition":
-        is_claimed = not _has_code(resource.get("category"), "encounter-diagnosis")
+        is_over = any(_has_code([resource.get("clinicalStatus")], code) for code in _OVER)
+        is_claimed = not is_over and not _has_code(resource.get("category"), "encounter-diagnosis")
     elif kind == "medication":
-        is_claimed = resource["resourceType"] in {"MedicationRequest", "MedicationStatement"}
+        is_claimed = resource["resourceType"] in {"MedicationRequest", "MedicationStatement"} and resource.get("status") not in _NOT_TAKEN
     record.add(
         Item(
             kind,

@@ -50,7 +50,7 @@ def match(ours: Sequence[Item], theirs: Sequence[Item], *, is_lenient: bool = Fa
 
 
 def match_encounters(ours: Sequence[Item], theirs: Sequence[Item]) -> list[tuple[Item, Item]]:
-    """Pair encounters: by identifier, else by their start, else the only one of either side."""
+    """Pair encounters: by identifier, else by their start, else the only one of either side, unless both have identifiers and share none."""
     pairs: list[tuple[Item, Item]] = []
     left = list(theirs)
     rest: list[Item] = []
@@ -61,7 +61,7 @@ def match_encounters(ours: Sequence[Item], theirs: Sequence[Item]) -> list[tuple
         else:
             left.remove(other)
             pairs.append((one, other))
-    if len(ours) == 1 and len(theirs) == 1 and rest and left:
+    if len(ours) == 1 and len(theirs) == 1 and rest and left and not (rest[0].identifiers and left[0].identifiers):
         pairs.append((rest[0], left[0]))
     return pairs
 

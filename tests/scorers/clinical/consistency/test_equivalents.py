@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.scorers.clinical.consistency.patient import ADT, CCDA, ORU, PERSONA, changed, compared, fhir, told
+from tests.scorers.clinical.consistency.patient import ADT, CCDA, ICD, ORU, PERSONA, RXNORM, changed, compared, concept, fhir, told
 
 
 @pytest.mark.parametrize(
@@ -75,6 +75,22 @@ def test_codes_of_two_systems_without_a_common_name_are_not_compared() -> None:
 
 def test_the_diagnosis_of_the_day_of_the_visit_is_no_onset() -> None:
     assert told(compared(("fhir", fhir()), ("hl7v2", ADT.replace("||20150601|A", "||20260302|A")))) == []
+
+
+def test_a_problem_that_is_over_and_a_medication_that_was_stopped_may_be_left_out() -> None:
+    def more(resources: list[dict[str, Any]]) -> None:
+        over = {"coding": [{"system": "http://terminology.hl7.org/CodeSystem/condition-clinical", "code": "resolved"}]}
+        resources.append({"resourceType": "Condition", "clinicalStatus": over, "code": concept(ICD, "J18.9", "Pneumonia")})
+        stopped = concept(RXNORM, "308191", "amoxicillin 500 MG Oral Capsule")
+        resources.append({"resourceType": "MedicationRequest", "status": "stopped", "intent": "order", "medicationCodeableConcept": stopped})
+
+    assert told(compared(("fhir", changed(more)), ("ccda", CCDA), persona=PERSONA)) == []
+
+
+def test_two_visits_with_other_numbers_are_not_taken_for_one() -> None:
+    other = ADT.replace("V-1^^^HOSP", "V-9^^^HOSP").replace("20260302140000+0100|20260304160000+0000", "20260401140000+0100|20260402160000+0000")
+
+    assert told(compared(("fhir", fhir()), ("hl7v2", other))) == []
 
 
 def test_one_format_alone_is_not_compared() -> None:
