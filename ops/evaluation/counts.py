@@ -25,6 +25,7 @@ def summarise(cases: Sequence[EvaluatedCase], duration_s: float) -> EvaluationSu
         expectations_asked=sum(one.asked for one in expectations),
         expectations_met=sum(one.met for one in expectations),
         duration_s=round(duration_s, 3),
+        incomplete=sum(bool(case.failures) for case in cases if case.status != "unscored"),
     )
 
 
@@ -32,7 +33,7 @@ def verdict_on(summary: EvaluationSummary, gate: Gate | None = None) -> Verdict:
     """Judge a run.
 
     3: a test could not be evaluated, unless the gate allows it, or none could. Else, with `gate.min_pass_rate`: 0 where the share of passed tests
-    reaches it, 1 where not. Else 1 with a failed test, 2 with a warned one (or one that was not evaluated), 0 where all passed.
+    reaches it, 1 where not. Else 1 with a failed test, 2 with a warned one (or one that was not evaluated, or of which a part failed), 0 where all passed.
     """
     gate = gate or Gate()
     tests = counted(summary.total, "test")
@@ -46,4 +47,6 @@ def verdict_on(summary: EvaluationSummary, gate: Gate | None = None) -> Verdict:
     if summary.warned or summary.not_evaluated:
         rest = f", {summary.not_evaluated} not evaluated" if summary.not_evaluated else ""
         return Verdict("WARN", f"{summary.warned} of {tests} warned{rest}, none failed", EXIT_REVIEW)
+    if summary.incomplete:
+        return Verdict("WARN", f"{tests} passed, {summary.incomplete} without a part that failed", EXIT_REVIEW)
     return Verdict("PASS", f"{tests} passed", EXIT_PASS)

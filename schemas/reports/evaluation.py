@@ -103,7 +103,10 @@ class EvaluatedCase(Outbound):
 
 
 class EvaluationSummary(Outbound):
-    """The counts of a run. `pass_rate`: of all tests; `average_score`: of those that have an overall score. `duration_s`: of the tests of this call."""
+    """The counts of a run. `pass_rate`: of all tests; `average_score`: of those that have an overall score. `duration_s`: of the tests of this call.
+
+    `incomplete`: tests that were evaluated without a part that failed, such as the judge.
+    """
 
     total: Count
     passed: Count
@@ -116,6 +119,7 @@ class EvaluationSummary(Outbound):
     expectations_asked: Count
     expectations_met: Count
     duration_s: FiniteFloat
+    incomplete: Count = 0
 
 
 class EvaluationReport(Outbound):

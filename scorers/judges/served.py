@@ -2,6 +2,7 @@
 
 A case waits for its turn, reserves what the request may cost at most, sends it, and settles. Requests that fail for a reason that may pass are sent again,
 after a random delay; after a few in a row the server counts as down, and cases ask it one after the other until one is answered or their deadline is over.
+Once some have waited in vain until then, the others are told at once, and one of them asks now and then.
 """
 
 import asyncio
@@ -12,6 +13,7 @@ from touchstone.scorers.backoff import Backoff
 from touchstone.scorers.base import Reading, Unavailable
 from touchstone.scorers.breaker import Breaker
 from touchstone.scorers.judges.asking import Answer, OverBudget, Prompt, Unanswered, Usage, VerdictT
+from touchstone.scorers.judges.away import Away
 from touchstone.scorers.judges.budget import Budget
 from touchstone.scorers.judges.client import Client
 from touchstone.scorers.judges.counts import Counts
@@ -42,6 +44,7 @@ class ServedJudge:
         self._in_flight: InFlight[Outcome] = InFlight()
         self._breaker = Breaker(lambda: Backoff(settings.retry_backoff_min_s, settings.retry_backoff_max_s), counts)
         self._forms: dict[type, Form] = {}
+        self._away = Away(settings.retry_backoff_max_s)
         self._is_closing = False
 
     async def ask(self, prompt: Prompt, fields: Mapping[str, str], verdict: type[VerdictT]) -> Answer[VerdictT]:
@@ -57,6 +60,7 @@ class ServedJudge:
         except Unanswered as error:
             self._count(error)
             raise
+        self._away.check()
         told, shared = await self._in_flight.ask((key, verdict), lambda: self._outcome(message, form, verdict, key))
         if isinstance(told, Answer) and shared:
             self._line.counts.questions["shared"] += 1
@@ -96,7 +100,10 @@ class ServedJudge:
                 while isinstance(told := await self._breaker.call(question.row), FailsAlone):
                     pass  # the server answers others, so they need not wait for this one
         except TimeoutError:
-            return self._overdue(question, key)
+            overdue = self._overdue(question, key)
+            if isinstance(overdue, Unavailable):
+                self._away.waited(overdue.code)
+            return overdue
         except Unavailable as error:
             return error
         except asyncio.CancelledError:
@@ -104,6 +111,8 @@ class ServedJudge:
                 return Unavailable("judge_closed")
             raise
         self._line.known.over(key)
+        if not isinstance(told, OverBudget):
+            self._away.answered()
         if isinstance(told, Answer):
             self._responses.keep(key, Kept(told.model, told.verdict.model_dump_json(by_alias=True)))
         return told

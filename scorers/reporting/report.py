@@ -110,7 +110,8 @@ class LabelCounts:
 class SuiteReport:
     """A batch of any suite. `means`: value → mean over the cases that have it. `codes`: finding's or failure's code → cases.
 
-    `mean_intervals`: value → the 95 % interval of its mean, where there is one. `entries` can be read again and again; it is never held as a whole.
+    `mean_intervals`: value → the 95 % interval of its mean, where there is one. `incomplete`: code of a part's failure → cases scored without that part.
+    `entries` can be read again and again; it is never held as a whole.
     """
 
     facts: RunFacts
@@ -129,6 +130,7 @@ class SuiteReport:
     batch_id: str
     entries: Iterable[Entry]
     mean_intervals: Mapping[str, Interval] = field(default_factory=dict)
+    incomplete: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def intervals(self) -> Intervals:
@@ -143,7 +145,7 @@ class SuiteReport:
 
 def suite_report(entries: Iterable[Entry], facts: RunFacts) -> SuiteReport:
     """Count a batch. Equal entries in any order give equal figures: means are exactly rounded sums."""
-    labels, codes, unscored = LabelCounts(), Counter[str](), Counter[str]()
+    labels, codes, unscored, incomplete = LabelCounts(), Counter[str](), Counter[str](), Counter[str]()
     values: dict[str, array[float]] = {}
     problems: list[Problem] = []
     problem_count = passed_over = 0
@@ -163,6 +165,8 @@ def suite_report(entries: Iterable[Entry], facts: RunFacts) -> SuiteReport:
         codes.update({finding.code for finding in entry.findings if finding.severity != "info"})
         if entry.label == "unscored":
             unscored.update({failure.code for failure in entry.failures} or {"no reason given"})
+        else:
+            incomplete.update({failure.code for failure in entry.failures})
         models.update(entry.models)
         latest = entry.scored_at if latest is None else max(latest, entry.scored_at)
         if (group := facts.suite.group_of(entry)) is not None:
@@ -185,6 +189,7 @@ def suite_report(entries: Iterable[Entry], facts: RunFacts) -> SuiteReport:
         batch_id=_one({batch for _, batch in named}, facts.asked.get("batch_id")),
         entries=entries,
         mean_intervals=mean_intervals({name: values[name] for name in ordered}),
+        incomplete=_by_count(incomplete),
     )
 
 
@@ -223,6 +228,7 @@ def suite_verdict(report: SuiteReport, gate: Gate | None = None) -> Verdict:
         noun=report.facts.noun,
         gate=gate,
         unscored_why=why,
+        incomplete=report.incomplete,
     )
 
 

@@ -1,5 +1,6 @@
 """The verdict on many results: the printed word and the exit code are one object (SAFE v0 §7.3 gives the codes)."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -55,12 +56,13 @@ def verdict_by_labels(
     noun: str = "case",
     gate: Gate | None = None,
     unscored_why: str = "",
+    incomplete: Mapping[str, int] | None = None,
 ) -> Verdict:
     """Judge a batch by its labels.
 
     3: something could not be read, a case could not be scored (unless the gate allows it), or there is none. Else, with
     `gate.min_pass_rate`: 0 where the share of Pass labels among the scored cases reaches it, 1 where not. Else by labels: 1 with a
-    Fail, 2 with a Review or Warn, 0 where all pass.
+    Fail, 2 with a Review or Warn, or where a part of a case failed, 0 where all pass. `incomplete`: code of such a failure → cases scored without the part.
     """
     gate = gate or Gate()
     scored = passed + review + failed
@@ -79,6 +81,9 @@ def verdict_by_labels(
         return Verdict("FAIL", f"{failed} of {counted(scored, noun)} failed", EXIT_FAIL)
     if review:
         return Verdict("REVIEW", f"{review} of {counted(scored, noun)} to review, none failed", EXIT_REVIEW)
+    if incomplete:
+        parts = ", ".join(f"{code} {count}" for code, count in incomplete.items())
+        return Verdict("REVIEW", f"{counted(scored, noun)} passed, some without a part that failed ({parts})", EXIT_REVIEW)
     return Verdict("PASS", f"{counted(scored, noun)} passed", EXIT_PASS)
 
 
