@@ -17,7 +17,7 @@ from touchstone.scorers.clinical.formats.ccda.options import ATTRIBUTE_CHARS_MAX
 #: Encodings that documents may declare; all are read to the same characters on every machine.
 _ENCODINGS: Final = {"utf8": "utf-8", "utf16": "utf-16", "usascii": "ascii", "ascii": "ascii", "iso88591": "iso-8859-1", "windows1252": "windows-1252"}
 _MARKS: Final = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
-_DECLARATION: Final = re.compile(r"\s*<\?xml\s[^>?]{0,200}\?>")
+_DECLARATION: Final = re.compile(r"<\?xml\s[^>?]{0,200}\?>")
 _ENCODING: Final = re.compile(rb"""^\s*<\?xml\s[^>?]{0,120}?encoding\s*=\s*["']([A-Za-z0-9._-]{1,40})["']""")
 #: A document type, after what may stand before one. What was matched is never tried again, so that no text makes this slow.
 _DOCTYPE: Final = re.compile(r"(?:\s++|<\?.*?\?>|<!--.*?-->)*+<!DOCTYPE", re.DOTALL)

@@ -115,6 +115,11 @@ def test_bytes_that_are_not_of_the_encoding_are_told_their_line() -> None:
     assert (finding.code, f"at line {line}" in finding.message) == ("ccda.xml.encoding", True)
 
 
+def test_a_declaration_that_is_not_at_the_start_is_malformed() -> None:
+    (finding,) = validated("\n" + ccd()).findings
+    assert (finding.code, "an XML declaration that is not at the start" in finding.message) == ("ccda.xml.syntax", True)
+
+
 def test_an_embedded_pdf_of_twenty_megabytes_is_handled() -> None:
     pdf = base64.encodebytes(b"%PDF-1.7\n" + b"\0" * 20_000_000).decode()
     body = f'<component><nonXMLBody><text mediaType="application/pdf" representation="B64">{pdf}</text></nonXMLBody></component>'
