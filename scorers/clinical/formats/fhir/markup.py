@@ -22,6 +22,24 @@ _ATTRIBUTE = re.compile(r"\s++([A-Za-z_:][\w:.\-]*+)\s*+=\s*+(?:\"([^\"<]*)\"|'(
 _NO_PLACE = re.compile(r"\s*(urn|cid):", re.IGNORECASE)
 _NO_URL = re.compile(r"(?!data:).*[\s\"]", re.DOTALL)
 _ACTIVE = re.compile(r"\s*(javascript|vbscript|data\s*:\s*text/html)\b", re.IGNORECASE)
+#: Names that HTML publishes beside those that narrative may hold: any other name may be text of the payload, and is not shown.
+_HTML = frozenset({
+    "applet", "area", "article", "aside", "audio", "base", "body", "button", "canvas", "data", "datalist", "details", "dialog", "embed", "fieldset",
+    "figcaption", "figure", "font", "footer", "form", "frame", "frameset", "head", "header", "html", "iframe", "input", "label", "legend", "link",
+    "main", "map", "mark", "marquee", "math", "menu", "meta", "meter", "nav", "noscript", "object", "optgroup", "option", "output", "param",
+    "picture", "progress", "s", "script", "section", "select", "slot", "source", "strike", "style", "summary", "svg", "template", "textarea", "time",
+    "title", "track", "u", "video",
+})  # fmt: skip
+_HTML_ATTRIBUTES = frozenset({
+    "action", "alt", "async", "autofocus", "background", "contenteditable", "controls", "data", "draggable", "face", "formaction", "height", "hidden",
+    "href", "id", "onabort", "onblur", "onchange", "onclick", "ondblclick", "onerror", "onfocus", "oninput", "onkeydown", "onload", "onmouseover",
+    "onsubmit", "role", "src", "srcdoc", "srcset", "tabindex", "target", "type", "value",
+})  # fmt: skip
+
+
+def shown(name: str) -> str:
+    """Return an element as it may be shown."""
+    return f"<{name}>" if name in ELEMENTS or name in _HTML else "an element"
 
 
 class Scan:
@@ -65,7 +83,7 @@ class Scan:
             if match["name"]:
                 roots += not self._open and not match["close"]
                 if not match["close"] and not has_place(match["name"], self._open):
-                    self._say("fhir.narrative.structure", "an element where XHTML has no place for it")
+                    self._say("fhir.narrative.structure", f"{shown(match['name'])} where XHTML has no place for it in {self._around()}")
                 if not self.tag(match["name"], bool(match["close"]), match["rest"]):
                     return
             elif match["data"] and match["data"].strip():
@@ -83,9 +101,13 @@ class Scan:
             if not self._open:
                 self._say("fhir.narrative.malformed", "the narrative must be one div" if roots else "text outside the div")
             elif self._open[-1] in ONLY and not is_blank(chars):
-                self._say("fhir.narrative.structure", "text directly in a list, a table or a line break")
+                self._say("fhir.narrative.structure", f"text directly in {self._around()}, which holds none")
         if "&" in chars:
             self._entities(chars)
+
+    def _around(self) -> str:
+        """The element that the scan stands in."""
+        return shown(self._open[-1]) if self._open else "the narrative"
 
     def _entities(self, chars: str) -> None:
         for match in ENTITY.finditer(chars):
@@ -99,15 +121,16 @@ class Scan:
             self._say("fhir.narrative.size", "more tags than the bound: not read further")
             return False
         if closes:
+            around = self._around()
             if not self._open or self._open.pop() != name or rest.strip():
-                self._say("fhir.narrative.malformed", "a closing tag does not match the open one")
+                self._say("fhir.narrative.malformed", f"the closing tag of {shown(name)} does not match the open one, {around}")
                 return False
             return True
         empty = rest.endswith("/")
         if not self._open and name != "div":
             self._say("fhir.narrative.root", "the narrative must be a div")
         if name not in ELEMENTS:
-            self._say("fhir.invariants.txt-1", "the narrative holds an element that is not basic HTML formatting")
+            self._say("fhir.invariants.txt-1", f"the narrative holds {shown(name)}, which is not basic HTML formatting")
         elif name == "img":
             self._content = True
         if not self._attributes(name, rest[:-1] if empty else rest):
@@ -123,7 +146,7 @@ class Scan:
             place = match.end()
             key, value = match[1], match[2] if match[2] is not None else match[3]
             if key in seen:
-                self._say("fhir.narrative.malformed", "an attribute appears twice")
+                self._say("fhir.narrative.malformed", f"an attribute of {shown(name)} appears twice")
             seen.add(key)
             self._attribute(name, key, value)
         if rest[place:].strip():
@@ -142,14 +165,15 @@ class Scan:
         elif key.startswith("xmlns:"):
             return
         elif key not in ATTRIBUTES and key not in ATTRIBUTES_OF.get(name, ()):
-            self._say("fhir.invariants.txt-1", "the narrative holds an attribute that is not basic HTML formatting")
+            held = f"the attribute {key}" if key in _HTML_ATTRIBUTES else "an attribute"
+            self._say("fhir.invariants.txt-1", f"{shown(name)} holds {held}, which is not basic HTML formatting")
         elif key in {"href", "src"} and _ACTIVE.match(value):
-            self._say("fhir.narrative.active", "a link that runs code")
+            self._say("fhir.narrative.active", f"{shown(name)} has a link that runs code")
         elif (key == "href" and _NO_PLACE.match(value)) or (key in {"href", "src"} and _NO_URL.match(value)):
-            self._say("fhir.narrative.url", "not a URL that a link could lead to")
+            self._say("fhir.narrative.url", f"{shown(name)} has no URL that a link could lead to")
         elif (key == "href" or (key == "src" and name == "img")) and value.startswith("#") and len(value) > 1:
             self.links.append(value[1:])
         elif not value and ((key == "href" and name == "a") or (key == "src" and name == "img")):
-            self._say("fhir.narrative.empty-link", "a link to nowhere")
+            self._say("fhir.narrative.empty-link", f"{shown(name)} has a link to nowhere")
         if key == "id" or (key == "name" and name in {"a", "map"}):
             self.anchors.add(value)
