@@ -82,13 +82,20 @@ def agreement(
 
 @bench_app.command()
 def consistency(
-    data: Annotated[Path, typer.Option("--data", help="Folder with crossformat/, hl7v2/ and ccda/ (docs/consistency.md).")],
+    data: Annotated[
+        Path | None,
+        typer.Option(
+            "--data", help="Folder with crossformat/, hl7v2/ and ccda/ (docs/consistency.md). Default: the suite's sample patients.", show_default=False
+        ),
+    ] = None,
     seed: SeedOption = 1,
     as_json: JsonOption = False,
 ) -> None:
     """Measure the cross-format check: contradictions put into pairs of documents, and rewritings that say the same.
 
     Exit codes: 0 measured, whatever the result; 3 an error, such as a folder without pairs.
+
+    Example: touchstone bench consistency
 
     Example: touchstone bench consistency --data DIR
     """

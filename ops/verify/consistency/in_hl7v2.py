@@ -112,6 +112,8 @@ def _of_time(lines: list[str], number: int, other: str, chance: Chance) -> Itera
     kind, position = TIMES[lines[number][:3]]
     written = _field(lines[number], position)
     code = _field(lines[number], CODED[name][1]).split("^")[0] if (name := lines[number][:3]) in CODED else ""
+    if name == "PV1" and '"Encounter"' not in other:
+        return
     if not re.match(r"\d{8}", written) or (code and f'"{code}"' not in other) or (name == "OBX" and _field(lines[number], 11) in {"D", "N", "O", "W", "X"}):
         return
     zoned = _ZONED.fullmatch(written)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Final, Literal
 from touchstone.schemas.trace import ClinicalFormat
 from touchstone.scorers.base import ConfigError
 from touchstone.scorers.clinical.consistency import Given, check_consistency
+from touchstone.scorers.clinical.curated import SAMPLE_OUTPUTS
 from touchstone.scorers.clinical.report import Context, Report
 
 EXPECTED: Final = "crossformat/microsoft-expected"
@@ -19,7 +21,9 @@ SOURCES: Final[dict[str, tuple[ClinicalFormat, str]]] = {"Hl7v2": ("hl7v2", "hl7
 #: What halves the pairs: with it, every pair that was looked at before the check was written falls into the first half.
 _SALT: Final = "9803"
 
-Half = Literal["developed on", "held back"]
+Half = Literal["samples", "developed on", "held back"]
+#: File of a sample patient → its format.
+_SAMPLES: Final[dict[str, ClinicalFormat]] = {"hl7v2.txt": "hl7v2", "ccda.xml": "ccda"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +48,20 @@ class Pair:
 def half_of(name: str) -> Half:
     """The half that a pair belongs to, by a hash of its name."""
     return "held back" if sha256(f"{_SALT}:{name}".encode()).digest()[0] % 2 else "developed on"
+
+
+def sample_pairs() -> list[Pair]:
+    """The sample patients that come with the suite, each format beside their Bundle; those whose Bundle cannot be read are left out."""
+    found = []
+    for bundle in sorted(SAMPLE_OUTPUTS.glob("*/fhir.json")):
+        try:
+            json.loads(bundle.read_bytes())
+        except ValueError:
+            continue
+        for name, form in _SAMPLES.items():
+            if (other := bundle.with_name(name)).is_file():
+                found.append(Pair(f"{bundle.parent.name} ({form})", "samples", bundle.read_bytes(), form, other.read_bytes()))
+    return found
 
 
 def pairs_of(data: Path) -> list[Pair]:

@@ -11,19 +11,19 @@ from typing import Any, Final
 
 from touchstone.ops.verify.consistency import in_ccda, in_fhir, in_hl7v2
 from touchstone.ops.verify.consistency.changes import Chance, Change
-from touchstone.ops.verify.consistency.pairs import Pair, pairs_of
+from touchstone.ops.verify.consistency.pairs import Pair, pairs_of, sample_pairs
 from touchstone.schemas.result import Finding
 from touchstone.scorers.clinical.consistency.from_ccda import parse
 from touchstone.scorers.clinical.report import Report
 
 #: Missed changes and false alarms that are listed.
 LISTED_MAX: Final = 200
-HALVES: Final = ("developed on", "held back")
+HALVES: Final = ("samples", "developed on", "held back")
 
 
-def measured(data: Path, seed: int = 1, say: Callable[[str], None] = lambda _: None) -> dict[str, Any]:
-    """The figures of both halves of the pairs. Raises `ConfigError` where there are no pairs."""
-    pairs = pairs_of(data)
+def measured(data: Path | None, seed: int = 1, say: Callable[[str], None] = lambda _: None) -> dict[str, Any]:
+    """The figures of the sample patients, or of both halves of a folder's pairs. Raises `ConfigError` where there are no pairs."""
+    pairs = sample_pairs() if data is None else pairs_of(data)
     tallies = {half: _Tally() for half in HALVES}
     for number, pair in enumerate(pairs, 1):
         say(f"pair {number} of {len(pairs)}")

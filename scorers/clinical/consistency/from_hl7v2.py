@@ -9,7 +9,7 @@ from typing import Final
 from touchstone.scorers.clinical.consistency import names
 from touchstone.scorers.clinical.consistency.amounts import comparator_of, is_number
 from touchstone.scorers.clinical.consistency.codes import class_of, code_of, is_none_known, marital_of, severity_of, sex_of, texts_of
-from touchstone.scorers.clinical.consistency.groups import group_of
+from touchstone.scorers.clinical.consistency.groups import group_of, loinc_of
 from touchstone.scorers.clinical.consistency.record import TITLE_LENGTH_MAX, Amount, Code, Group, Identifier, Item, Patient, Record, Scope, Stamp, Told
 from touchstone.scorers.clinical.consistency.times import compact_stamp
 from touchstone.scorers.clinical.formats import hl7v2
@@ -303,7 +303,7 @@ def _observation(segment: Segment, order: Segment | None, path: str, prefix: str
     if not times and order is not None:
         times = list(_stamps(order, prefix + order.path, ((7, "effective"),)))
     kind = _first(segment, 2).upper()
-    item = Item("observation", group_of(codes, "lab" if in_results else None), path, codes, texts_of(texts), times=tuple(times))
+    item = Item("observation", group_of(codes, "lab" if in_results or loinc_of(codes) else None), path, codes, texts_of(texts), times=tuple(times))
     amounts: list[Amount] = []
     answers: list[Code] = []
     for at, text in _repetitions(segment, 5):

@@ -7,6 +7,7 @@ import pytest
 
 from tests.ops.commands import Commands
 from tests.scorers.clinical.consistency.patient import ADT, CCDA, fhir
+from touchstone.ops.verify.consistency.pairs import sample_pairs
 
 
 @pytest.fixture
@@ -28,6 +29,13 @@ def test_contradictions_in_a_pair_are_caught_and_equal_documents_raise_no_alarm(
     assert sum(half["changes"] for half in halves) >= 60
     assert [alarm for half in halves for alarm in half["alarms"]] == []
     assert sum(half["caught"] for half in halves) >= 0.95 * sum(half["changes"] for half in halves)
+
+
+def test_the_sample_patients_are_consistent_in_all_formats() -> None:
+    told = [(pair.name, [finding.code for finding in pair.checked().findings]) for pair in sample_pairs()]
+
+    assert len(told) >= 20
+    assert [one for one in told if one[1]] == []
 
 
 def test_a_folder_without_pairs_is_an_error_that_says_what_it_needs(run: Commands) -> None:
