@@ -82,8 +82,13 @@ class Oracle:
                 at = one.get("location")
                 if at not in places:  # of an attribute it gives the name alone
                     places[at] = at[1:] if at.startswith("/@") else root.xpath(at)[0]
-                found[-1][2].append((one.get("test"), places[at], " ".join("".join(one.itertext()).split())))
+                found[-1][2].append((_words(one.get("test", "")), places[at], _words("".join(one.itertext()))))
         return found
+
+
+def _words(text: str) -> str:
+    """A text with single spaces: XSLT writes line ends in attributes as spaces."""
+    return " ".join(text.split())
 
 
 def ours(engine: Engine, root: Any) -> list[Fired]:
@@ -92,7 +97,7 @@ def ours(engine: Engine, root: Any) -> list[Fired]:
         (
             one.pattern.id,
             one.rule.context,
-            [(it.test, f"@{one.attribute}" if one.attribute else one.element, engine.text(it, one.element, one.attribute)) for it in one.failed],
+            [(_words(it.test), f"@{one.attribute}" if one.attribute else one.element, engine.text(it, one.element, one.attribute)) for it in one.failed],
         )
         for one in engine.fired(_of(root))
     ]
