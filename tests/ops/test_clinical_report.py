@@ -19,7 +19,9 @@ from touchstone.schemas.trace import ProductionTrace
 from touchstone.scorers.clinical import ClinicalSettings, build
 from touchstone.scorers.identity import deterministic_id
 
-TRACES = {"a.json": trace(fhir=GOOD_FHIR, hl7v2=GOOD_HL7V2), "b.json": trace(fhir=BAD_FHIR), "c.json": trace(hl7v2=BAD_HL7V2), "d.json": trace(ccda="<x/>")}
+#: Recognised, and of no template that has rules.
+CDA = '<ClinicalDocument xmlns="urn:hl7-org:v3"><title>x</title></ClinicalDocument>'
+TRACES = {"a.json": trace(fhir=GOOD_FHIR, hl7v2=GOOD_HL7V2), "b.json": trace(fhir=BAD_FHIR), "c.json": trace(hl7v2=BAD_HL7V2), "d.json": trace(ccda=CDA)}
 
 
 @pytest.fixture

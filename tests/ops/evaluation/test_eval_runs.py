@@ -206,7 +206,7 @@ def test_a_judge_that_gives_no_verdict_is_missing_and_is_asked_again(commands: C
     arguments = ("eval", "-c", "mental_health", "--system", SAMPLE_OUTPUTS, "-f", "hl7v2")
     ran = commands(*arguments, env=judged_by(monkeypatch, FakeJudge(Unanswered("refused", USAGE))))
     (case,) = report()["cases"]
-    assert (ran.code, case["status"], case["components_missing"]) == (0, "Pass", ["clinical"])
+    assert (ran.code, case["status"], case["components_missing"]) == (2, "Pass", ["clinical"])
     assert "Clinical: missing in 1 of 1 tests" in ran.out
     ran = commands(*arguments, "--resume", env=judged_by(monkeypatch, FakeJudge(answer(5))))
     assert (report()["cases"][0]["components_missing"], report()["resumed"]) == ([], 0)

@@ -101,6 +101,16 @@ def test_every_invariant_of_r4_compiles() -> None:
     assert len({rule.key for one in definitions().types.values() for rule in one.invariants}) > 200
 
 
+def test_membership_is_as_the_value_sets_at_hand_say_and_undecided_without_them() -> None:
+    made = compile_expression(parse("code.memberOf('http://a.example/set')"))
+    item = {"code": {"coding": [{"system": "http://a.example", "code": "x"}]}}
+    for verdict in (True, False):
+        assert made(item, Surroundings(item, item, item, member=lambda _, url, told=verdict: told if url == "http://a.example/set" else None)) == [verdict]
+    for unknown in (None, lambda _, __: None):
+        with pytest.raises(Undecided):
+            made(item, Surroundings(item, item, item, member=unknown))
+
+
 def test_an_evaluation_that_visits_too_much_is_undecided() -> None:
     with pytest.raises(Undecided):
         value("a.all(%context.b contains $this)", {"a": ["x"] * 3000, "b": ["x"] * 3000})

@@ -153,6 +153,8 @@ def _call(node: Node) -> Compiled:
         return _lambda(name, of, inner)
     if name == "resolve":
         return lambda item, around: functions.resolve(of(item, around), around.resolve)
+    if name == "memberOf" and len(inner) == 1:
+        return lambda item, around: functions.member_of(of(item, around), inner[0](item, around), around.member)
     function = functions.FUNCTIONS.get(name)
     if function is None:
         raise FhirPathError(f"{name}() is not supported")

@@ -96,6 +96,17 @@ def resolve(items: list[Any], find: Callable[[Any, str], Any] | None) -> list[An
     return found
 
 
+def member_of(items: list[Any], asked: list[Any], member: Callable[[Any, str], bool | None] | None) -> list[Any]:
+    """Return whether a code, Coding or CodeableConcept is in a value set; Undecided where the set is not at hand."""
+    if not items:
+        return []
+    url = plain(asked[0]) if len(asked) == 1 else None
+    verdict = member(items[0], url) if member is not None and len(items) == 1 and isinstance(url, str) else None
+    if verdict is None:
+        raise Undecided
+    return [verdict]
+
+
 def arithmetic(operator: str, left: list[Any], right: list[Any]) -> list[Any]:
     """Return the result of + - * / div mod on two single values, or nothing."""
     if len(left) != 1 or len(right) != 1:
@@ -234,4 +245,4 @@ FUNCTIONS: dict[str, Callable[..., list[Any]]] = {
     "conformsTo": _undecided,
     "elementDefinition": _undecided,
 }
-__all__ = ["FUNCTIONS", "Extended", "arithmetic", "compare", "distinct", "has_type", "repeat", "resolve"]
+__all__ = ["FUNCTIONS", "Extended", "arithmetic", "compare", "distinct", "has_type", "member_of", "repeat", "resolve"]

@@ -16,7 +16,8 @@ STEPS_MAX = 2_000_000
 class Surroundings:
     """What variables mean while one invariant is evaluated.
 
-    `resolve`: reference string → resource, or None where it is not in the document. `kind`: the type of the context, where its choice element's
+    `resolve`: reference string → resource, or None where it is not in the document. `member`: value, value set's URL → whether it is in it; None where
+    nobody can tell. `kind`: the type of the context, where its choice element's
     name gives it. `steps`: how many items were visited so far.
     """
 
@@ -25,6 +26,7 @@ class Surroundings:
     context: Any
     resolve: Callable[[Any, str], Any] | None = None
     kind: str | None = None
+    member: Callable[[Any, str], bool | None] | None = None
     steps: int = 0
 
     def count(self, items: list[Any]) -> list[Any]:

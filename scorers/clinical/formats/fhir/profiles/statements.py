@@ -66,12 +66,17 @@ class Statements(ABC):
         frame = self._frame
         if invariant.look is not None and invariant.look(value, frame.resource):
             return
-        around = Surroundings(frame.resource, frame.root.resource, value, self._resolve, kind)
+        around = Surroundings(frame.resource, frame.root.resource, value, self._resolve, kind, self._member)
         verdict = invariant.holds(value, around)
         if verdict is False:
             self._document.say(level or LEVELS.get(invariant.severity, "minor"), f"fhir.invariants.{shown_text(invariant.key)}", place, invariant.human)
         elif verdict is None:
             self._document.skip(f"invariant {shown_text(invariant.key)}", "the document alone cannot tell")
+
+    def _member(self, value: Any, url: str) -> bool | None:
+        """Whether one of a value's codes is in a value set; None where that cannot be expanded."""
+        verdicts = [self._values.holds(url, system, code) for system, code in codes_of(value)]
+        return True if True in verdicts else None if None in verdicts or not verdicts else False
 
     def _resolve(self, _: Any, reference: str) -> Any:
         target = self._resolver.anywhere(self._frame, reference)
