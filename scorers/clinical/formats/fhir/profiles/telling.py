@@ -12,6 +12,8 @@ from touchstone.scorers.clinical.formats.fhir.tables import code_systems, listed
 
 #: Codes of a value set, or of an expected value, that one message lists.
 CODES_MAX: Final = 8
+#: Characters of one value.
+CHARS_MAX: Final = 120
 _HL7: Final = ("http://hl7.org/fhir/", "http://terminology.hl7.org/")
 
 
@@ -23,7 +25,7 @@ def named(url: str) -> str:
 def expected_text(stated: Any) -> str:
     """A fixed or pattern value of a profile in short: its codes, or its plain value."""
     if isinstance(stated, dict):
-        codes = [f"{shown_text(system)}#{shown_text(code)}" if system else shown_text(code) for system, code in _codes(stated)]
+        codes = [f"{_shown(system)}#{_shown(code)}" if system else _shown(code) for system, code in _codes(stated)]
         if codes:
             return ", ".join(codes[:CODES_MAX])
         return f"an object with {', '.join(shown_text(name) for name in list(stated)[:CODES_MAX])}"
@@ -31,7 +33,12 @@ def expected_text(stated: Any) -> str:
         return "; ".join(expected_text(one) for one in stated[:CODES_MAX])
     if isinstance(stated, bool):
         return str(stated).lower()
-    return shown_text(str(plain(stated)))
+    return _shown(str(plain(stated)))
+
+
+def _shown(text: str) -> str:
+    """A value out of a package, safe to show; unlike a name it may hold brackets and blanks, as units do."""
+    return "".join(character if character.isprintable() else "?" for character in text[:CHARS_MAX])
 
 
 def found_text(value: Any) -> str:
@@ -42,7 +49,7 @@ def found_text(value: Any) -> str:
     else:
         bare = plain(value)
         codes = [bare] if isinstance(bare, str) and bare in _published(None) else []
-    return f"; found {', '.join(map(shown_text, codes[:CODES_MAX]))}" if codes else ""
+    return f"; found {', '.join(map(_shown, codes[:CODES_MAX]))}" if codes else ""
 
 
 def members_text(value_set: str) -> str:
