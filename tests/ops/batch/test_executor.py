@@ -26,7 +26,7 @@ def case(event_id: str) -> BatchCase:
 
 
 def scoring(scorer: TableScorer, window: int = 64) -> Scoring:
-    suite = replace(SUITE, window_cases=window, fingerprint=lambda _: {}, execution="window" if window > 1 else "inline")
+    suite = replace(SUITE, window_cases=window, fingerprint=lambda _: {}, execution="window" if window > 1 else "inline", judged=None)
     return Scoring(suite, NoSettings(), scorer=scorer)
 
 
