@@ -40,7 +40,7 @@ def test_the_gate_fails_below_the_rate_and_still_hands_over_the_reports(checkout
     assert done.returncode == 1
     (report,) = (checkout / "out").glob("*.json")
     assert json.loads(report.read_text())["summary"]["overall_pass_rate"] == 0.6
-    assert (checkout / "summary.md").read_text().startswith("# SAFE v0\\: I52\n\n**FAIL**")
+    assert (checkout / "summary.md").read_text().startswith("# SAFE v0: I52\n\n**FAIL**")
 
 
 def test_the_gate_exits_3_where_nothing_could_be_scored(checkout: Path) -> None:
