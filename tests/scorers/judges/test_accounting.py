@@ -96,7 +96,7 @@ async def ask_all(judge: Judge, cases: int, text: str = "") -> Outcomes:
 
 @asynccontextmanager
 async def judging(server: JudgeServer, **settings: Any) -> AsyncIterator[Judge]:
-    """A judge of that server. In the end both have counted the same requests and the same answers."""
+    """A judge of that server. In the end both have counted the same answers, and the same requests but for those that broke off on the way."""
     async with server:
         judge = open_judge(JudgeSettings(base_url=server.base_url, **{**HURRIED, **settings}), suite="accounting")
         yield judge
@@ -105,7 +105,9 @@ async def judging(server: JudgeServer, **settings: Any) -> AsyncIterator[Judge]:
             while server.seen.at_once:  # noqa: ASYNC110
                 await asyncio.sleep(0.005)
     assert server.mistakes == []
-    assert counted(judge, "judge_calls") == server.seen.requests
+    # A request that meets a connection at the moment of its end is counted here, and may never be read there.
+    lost = sum(counted(judge, "judge_faults", code=code) for code in ("judge_connection", "judge_timeout"))
+    assert server.seen.requests <= counted(judge, "judge_calls") <= server.seen.requests + lost
     assert counted(judge, "judge_calls", outcome="answered") == sum(arrival.kind in READABLE and arrival.finished for arrival in server.seen.arrivals)
 
 
