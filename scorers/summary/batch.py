@@ -171,6 +171,7 @@ def verdict(report: LossReport, gate: Gate | None = None) -> Verdict:
         problems=len(report.errors),
         gate=gate,
         unscored_why=", ".join(f"{code} {count}" for code, count in report.unscored.items()),
+        incomplete=_counts(failure.code for result in report.results if result.label != "unscored" for failure in result.failures),
     )
     limit = dict(gate.max_mean).get(LOSS) if gate is not None else None
     if limit is None or judged.word == "ERROR" or report.loss is None:

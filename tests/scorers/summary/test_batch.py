@@ -9,7 +9,7 @@ import pytest
 from tests.ops.loss_cases import NOW, card, hard_fail, result, unscored
 from touchstone.ops.reports.layouts import FORMATS, lay_out
 from touchstone.schemas.reports.summary import LossReport
-from touchstone.schemas.result import FileRef, Finding, Problem, Scorecard, ScoreResult
+from touchstone.schemas.result import Failure, FileRef, Finding, Problem, Scorecard, ScoreResult
 from touchstone.scorers.base import NoSettings
 from touchstone.scorers.reporting import Gate, Group, LayoutOptions, RunFacts
 from touchstone.scorers.summary import SUITE
@@ -95,6 +95,12 @@ def test_the_verdict_says_what_its_exit_code_says(made: LossReport, gate: Gate |
     verdict = SUITE.verdict(made, gate)
     assert verdict.exit_code == code
     assert verdict.word == {0: "PASS", 1: "FAIL", 2: "REVIEW", 3: "ERROR"}[code]
+
+
+def test_a_batch_whose_judge_did_not_answer_is_no_clean_pass() -> None:
+    silent = card(0.1).model_copy(update={"failures": (Failure(component="judge", kind="unavailable", code="judge_timeout"),)})
+    verdict = SUITE.verdict(report(card(0.1), silent), None)
+    assert (verdict.exit_code, verdict.reason) == (2, "2 cases passed, some without a part that failed (judge_timeout 1)")
 
 
 def test_json_is_one_document_that_reads_back() -> None:
