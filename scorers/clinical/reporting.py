@@ -79,7 +79,7 @@ class ClinicalReport:
 
     def codes(self, most: int) -> Table | None:
         """How many findings there are of each code, and in how many files; None without any."""
-        return self.code_counts.table(self.noun, most)
+        return self.code_counts.table(most)
 
     @property
     def files(self) -> Iterator[JudgedFile]:

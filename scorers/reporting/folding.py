@@ -133,8 +133,8 @@ class CodeCounts:
                     self._findings[code, severity] += times
                     self._cases[code, severity] += 1
 
-    def table(self, noun: str, most: int) -> Table | None:
-        """The codes, the gravest and then the most frequent first; None without a finding."""
+    def table(self, most: int) -> Table | None:
+        """The codes, the gravest and then the most frequent first; None without a finding. It is the same for files and for what came live."""
         if not self._cases:
             return None
         ordered = sorted(self._cases, key=lambda key: (SEVERITIES.index(key[1]), -self._cases[key], -self._findings[key], key[0]))
@@ -143,4 +143,4 @@ class CodeCounts:
         ]
         if rest := len(ordered) - len(rows):
             rows.append(("", f"and {counted(rest, 'more code')}", f"{sum(self._findings[key] for key in ordered[most:]):,}", ""))
-        return Table("Findings by code", ("Severity", "Code", "Findings", f"{noun.capitalize()}s"), rows, frozenset({2, 3}))
+        return Table("Findings by code", ("Severity", "Code", "Findings", "In cases"), rows, frozenset({2, 3}))

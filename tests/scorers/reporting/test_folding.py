@@ -39,11 +39,11 @@ def test_a_run_counts_findings_and_cases_by_code_the_gravest_first() -> None:
     counts = CodeCounts()
     counts.add({"a.b": {"minor": 30}, "c.d": {"major": 1, "info": 4}})
     counts.add({"a.b": {"minor": 2}, "e.f": {"minor": 50}})
-    table = counts.table("file", 2)
+    table = counts.table(2)
     assert table is not None
-    assert table.header == ("Severity", "Code", "Findings", "Files")
+    assert table.header == ("Severity", "Code", "Findings", "In cases")
     assert list(table.rows) == [("major", "c.d", "1", "1"), ("minor", "a.b", "32", "2"), ("", "and 1 more code", "50", "")]
-    assert CodeCounts().table("file", 2) is None
+    assert CodeCounts().table(2) is None
 
 
 def test_a_choice_of_lines_keeps_each_code_and_then_the_gravest() -> None:
