@@ -7,9 +7,9 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 READY_DEMO := $(VENV)/.ready-demo
 PYTEST_ARGS ?=
-# Tests that need no broker and no database, as many at a time as there are processors.
+# Tests that need no broker and no database, three at a time: some wait for processes of their own, and two left a third of two processors idle.
 QUICK := not integration and not slow and not chaos and not apache and not postgres
-SIDE_BY_SIDE := -n auto --maxprocesses 4 --dist loadgroup
+SIDE_BY_SIDE := -n 3 --dist loadgroup
 # The others start processes and wait for them most of their time, so two run side by side; each process of pytest has its own brokers.
 FEW_SIDE_BY_SIDE := -n 2 --dist worksteal
 BENCH_ARGS ?=
