@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from typing import Final, NamedTuple
 
+#: A time of HL7 v2 and CDA with its offset: to the minute, and seconds where there are any.
+_ZONED: Final = re.compile(r"(\d{12})(\d\d)?(?:\.\d+)?([+-]\d{4})")
 #: Unit → an equal way of saying it: another unit and the factor to it.
 EQUAL_UNITS: Final = {
     "mg/dL": ("g/L", 0.01), "mg/dl": ("g/L", 0.01), "g/dL": ("g/L", 10.0), "g/dl": ("g/L", 10.0), "kg": ("g", 1000.0), "g": ("mg", 1000.0), "cm": ("m", 0.01),
@@ -68,6 +71,22 @@ def shifted_day(day: str, days: int) -> str:
 def in_zone(moment: datetime, minutes: int) -> datetime:
     """The same instant in another zone."""
     return moment.astimezone(timezone(timedelta(minutes=minutes)))
+
+
+def tells_number(other: str, number: str) -> bool:
+    """Whether the other document, as JSON text, tells a number as a value."""
+    return re.search(rf'"value": {re.escape(plain_number(float(number)))}(?:\.0)?[,}}\s]', other) is not None
+
+
+def moved_in_zone(written: str, other: str, chance: Chance) -> str | None:
+    """A zoned time of HL7 written in another zone; empty where the other document does not tell that instant, None where it has no zone."""
+    zoned = _ZONED.fullmatch(written)
+    if zoned is None:
+        return None
+    moment = datetime.strptime(f"{zoned[1]}{zoned[2] or '00'}{zoned[3]}", "%Y%m%d%H%M%S%z")
+    if not any(f"{in_zone(moment, minutes):%Y-%m-%dT%H:%M}" in other for minutes in range(-840, 841, 5)):
+        return ""
+    return in_zone(moment, chance.dice.choice((-480, -300, 0, 60, 345))).strftime("%Y%m%d%H%M%S%z" if zoned[2] else "%Y%m%d%H%M%z")
 
 
 def fresh(number: int) -> Iterator[str]:

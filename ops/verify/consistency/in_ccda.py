@@ -6,10 +6,9 @@ import copy
 import re
 from collections import Counter
 from collections.abc import Iterator
-from datetime import datetime
 from typing import Any, Final
 
-from touchstone.ops.verify.consistency.changes import EQUAL_UNITS, Chance, Change, fresh, in_zone, plain_number, shifted_day
+from touchstone.ops.verify.consistency.changes import EQUAL_UNITS, Chance, Change, fresh, moved_in_zone, plain_number, shifted_day, tells_number
 from touchstone.scorers.clinical.consistency.from_ccda import HL7V3, parse
 
 #: LOINC code of a section → kind, and the path from an entry to the element with the code.
@@ -21,7 +20,6 @@ CODED: Final = {
     "30954-2": ("observation", "{0}organizer/{0}component/{0}observation", "{0}code"),
     "8716-3": ("observation", "{0}organizer/{0}component/{0}observation", "{0}code"),
 }
-_ZONED: Final = re.compile(r"(\d{12})(\d\d)?(?:\.\d+)?([+-]\d{4})")
 
 
 def changes(content: bytes, other: str, chance: Chance) -> Iterator[Change]:
@@ -132,7 +130,7 @@ def _told_number(value: Any, other: str) -> bool:
     written = value.get("value", "") if value is not None else ""
     if re.fullmatch(r"-?\d+(\.\d+)?", written) is None:
         return False
-    return re.search(rf'"value": {re.escape(plain_number(float(written)))}(?:\.0)?[,}}\s]', other) is not None
+    return tells_number(other, written)
 
 
 def _of_value(root: Any, value: Any, chance: Chance) -> Iterator[Change]:
@@ -151,13 +149,11 @@ def _of_time(root: Any, statement: Any, kind: str, other: str, chance: Chance) -
     written = time.get("value", "") if time is not None else ""
     if not re.match(r"\d{8}", written):
         return
-    zoned = _ZONED.fullmatch(written)
-    if zoned is not None:
-        moment = datetime.strptime(f"{zoned[1]}{zoned[2] or '00'}{zoned[3]}", "%Y%m%d%H%M%S%z")
-        if not any(f"{in_zone(moment, minutes):%Y-%m-%dT%H:%M}" in other for minutes in range(-840, 841, 5)):
-            return
-        moved = in_zone(moment, chance.dice.choice((-480, -300, 0, 60, 345)))
-        yield Change("time in another zone", _set(root, time, value=moved.strftime("%Y%m%d%H%M%S%z" if zoned[2] else "%Y%m%d%H%M%z")), None)
+    moved = moved_in_zone(written, other, chance)
+    if moved == "":
+        return
+    if moved is not None:
+        yield Change("time in another zone", _set(root, time, value=moved), None)
     elif f"{written[:4]}-{written[4:6]}-{written[6:8]}" not in other:
         return
     yield Change("time", _set(root, time, value=shifted_day(written[:8], chance.dice.choice((2, 30, 365))) + written[8:]), (f"{kind}.",))

@@ -5,15 +5,13 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
-from datetime import datetime
 from typing import Final
 
-from touchstone.ops.verify.consistency.changes import EQUAL_UNITS, Chance, Change, fresh, in_zone, plain_number, shifted_day
+from touchstone.ops.verify.consistency.changes import EQUAL_UNITS, Chance, Change, fresh, moved_in_zone, plain_number, shifted_day, tells_number
 
 #: Segment → kind, field of the code, and whether dropping or inventing one contradicts the other side.
 CODED: Final = {"DG1": ("condition", 3), "AL1": ("allergy", 3), "OBX": ("observation", 3), "RXA": ("immunization", 5)}
 TIMES: Final = {"DG1": ("condition", 5), "OBX": ("observation", 14), "PV1": ("encounter", 44), "RXA": ("immunization", 3)}
-_ZONED: Final = re.compile(r"(\d{12})(\d\d)?(?:\.\d+)?([+-]\d{4})")
 _NUMBER: Final = re.compile(r"-?\d+(?:\.\d+)?")
 
 
@@ -94,7 +92,7 @@ def _number(line: str) -> str:
 
 def _told_number(line: str, other: str) -> bool:
     number = _number(line)
-    return bool(number) and re.search(rf'"value": {re.escape(plain_number(float(number)))}(?:\.0)?[,}}\s]', other) is not None
+    return bool(number) and tells_number(other, number)
 
 
 def _of_value(lines: list[str], number: int, chance: Chance) -> Iterator[Change]:
@@ -116,14 +114,11 @@ def _of_time(lines: list[str], number: int, other: str, chance: Chance) -> Itera
         return
     if not re.match(r"\d{8}", written) or (code and f'"{code}"' not in other) or (name == "OBX" and _field(lines[number], 11) in {"D", "N", "O", "W", "X"}):
         return
-    zoned = _ZONED.fullmatch(written)
-    if zoned is not None:
-        moment = datetime.strptime(f"{zoned[1]}{zoned[2] or '00'}{zoned[3]}", "%Y%m%d%H%M%S%z")
-        if not any(f"{in_zone(moment, minutes):%Y-%m-%dT%H:%M}" in other for minutes in range(-840, 841, 5)):
-            return
-        moved = in_zone(moment, chance.dice.choice((-480, -300, 0, 60, 345)))
-        form = "%Y%m%d%H%M%S%z" if zoned[2] else "%Y%m%d%H%M%z"
-        yield Change("time in another zone", _with(lines, number, position, moved.strftime(form)), None)
+    moved = moved_in_zone(written, other, chance)
+    if moved == "":
+        return
+    if moved is not None:
+        yield Change("time in another zone", _with(lines, number, position, moved), None)
     elif f"{written[:4]}-{written[4:6]}-{written[6:8]}" not in other:
         return
     changed = shifted_day(written[:8], chance.dice.choice((2, 30, 365))) + written[8:]

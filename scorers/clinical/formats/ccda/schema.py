@@ -105,10 +105,12 @@ def check_schema(document: Document) -> bool:
 
 
 def _found(document: Document, path: str | None) -> Any:
-    """The element of a fault's path."""
+    """The element of a fault's path; None where libxml2 gives a path that cannot be read, and the line alone is told."""
+    from lxml import etree
+
     try:
         found = document.root.getroottree().xpath(path) if path else []
-    except Exception:  # noqa: BLE001 - libxml2 gives no path for some faults; the line is told anyway
+    except etree.XPathError:
         return None
     return found[0] if isinstance(found, list) and len(found) == 1 else None
 

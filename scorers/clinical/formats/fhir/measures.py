@@ -10,6 +10,7 @@ from typing import Any
 
 from touchstone.scorers.clinical.formats.fhir.answers import dicts
 from touchstone.scorers.clinical.formats.fhir.document import Document, Frame, Place
+from touchstone.scorers.clinical.formats.fhir.named_definitions import named_definition
 from touchstone.scorers.clinical.formats.fhir.profiles.library import Library
 from touchstone.scorers.clinical.formats.fhir.references import Resolver
 
@@ -27,23 +28,12 @@ def check_measure_reports(document: Document, resolver: Resolver, at_hand: Libra
     for frame in document.frames:
         if frame.type != "MeasureReport" or not frame.text("measure"):
             continue
-        measure = _measure(document, frame, at_hand)
+        measure = named_definition(document, frame, "Measure", frame.text("measure"), at_hand)
         if measure is None:
             document.skip("MeasureReports against their Measure", "the Measure is not at hand")
             continue
         document.report.fired("measures")
         _Report(document, frame, measure, resolver).check()
-
-
-def _measure(document: Document, frame: Frame, at_hand: Library) -> Json | None:
-    canonical = frame.text("measure")
-    if canonical.startswith("#"):
-        return next((one.resource for one in frame.root.contained if one.type == "Measure" and one.text("id") == canonical[1:]), None)
-    url, _, version = canonical.partition("|")
-    for one in document.frames:
-        if one.type == "Measure" and one.text("url") == url and version in {"", one.text("version")}:
-            return one.resource
-    return at_hand.packages.find("Measure", canonical)
 
 
 class _Report:

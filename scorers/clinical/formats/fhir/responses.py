@@ -11,6 +11,7 @@ from typing import Any
 from touchstone.scorers.clinical.formats.fhir.answers import Answer, Membership, alike, dicts, extensions, held
 from touchstone.scorers.clinical.formats.fhir.document import Document, Frame, Place
 from touchstone.scorers.clinical.formats.fhir.fhirpath.values import Undecided, compare
+from touchstone.scorers.clinical.formats.fhir.named_definitions import named_definition
 from touchstone.scorers.clinical.formats.fhir.profiles.library import Library
 
 _CODE = "fhir.questionnaires.response"
@@ -25,23 +26,12 @@ def check_responses(document: Document, at_hand: Library) -> None:
     for frame in document.frames:
         if frame.type != "QuestionnaireResponse" or not frame.text("questionnaire"):
             continue
-        questionnaire = _questionnaire(document, frame, at_hand)
+        questionnaire = named_definition(document, frame, "Questionnaire", frame.text("questionnaire"), at_hand)
         if questionnaire is None:
             document.skip("answers against their Questionnaire", "the Questionnaire is not at hand")
             continue
         document.report.fired("questionnaires")
         Response(document, frame, questionnaire, at_hand).check()
-
-
-def _questionnaire(document: Document, frame: Frame, at_hand: Library) -> dict[str, Any] | None:
-    canonical = frame.text("questionnaire")
-    if canonical.startswith("#"):
-        return next((one.resource for one in frame.root.contained if one.type == "Questionnaire" and one.text("id") == canonical[1:]), None)
-    url, _, version = canonical.partition("|")
-    for one in document.frames:
-        if one.type == "Questionnaire" and one.text("url") == url and version in {"", one.text("version")}:
-            return one.resource
-    return at_hand.packages.find("Questionnaire", canonical)
 
 
 class Response:
