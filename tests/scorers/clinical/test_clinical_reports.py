@@ -204,7 +204,7 @@ def test_many_files_that_pass_are_one_line_and_their_findings_are_counted() -> N
 def test_true_totals_by_code_are_in_every_format() -> None:
     one = judged(label="Warn", findings=(finding("major"),), findings_dropped=2_999, finding_counts={"data_types.x": {"major": 3_000}})
     assert "Valid: yes; 3000 major" in report("console", [one])
-    assert "| major | data\\_types.x | 3,000 | 1 |" in report("markdown", [one]) or "| major | data_types.x | 3,000 | 1 |" in report("markdown", [one])
+    assert "| major | data_types.x | 3,000 | 1 |" in report("markdown", [one])
     assert "3,000 times" in report("html", [one])
     assert "3000 major" in report("junit", [one])
     assert json.loads(report("json", [one]))[0]["finding_counts"] == {"data_types.x": {"major": 3_000}}

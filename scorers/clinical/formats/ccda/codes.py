@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 import time
 from typing import Any, Final, NamedTuple
 
 from touchstone.schemas.result import Severity
+from touchstone.scorers.clinical.checks.languages import language_problem
 from touchstone.scorers.clinical.checks.terminology import CodeCheck, check_code, code_system
 from touchstone.scorers.clinical.checks.valuesets import codes_of
 from touchstone.scorers.clinical.formats.ccda.document import Document
@@ -26,8 +26,6 @@ _SEVERITY: Final = "2.16.840.1.113883.10.20.22.4.8"
 #: Value set Reaction Severity (2.16.840.1.113883.3.88.12.3221.6.8) and those of its system that later versions list.
 _SEVERITIES: Final = frozenset({"255604002", "6736007", "24484000", "371923003", "371924009", "399166001", "442452003"})
 _CONFIDENTIALITIES: Final = frozenset({"N", "R", "V", "L", "M", "U", "B", "D", "I", "ETH", "HIV", "PSY", "SDV", "C", "S", "T"})
-#: BCP-47 as far as its form goes: a language, then what narrows it.
-_LANGUAGE: Final = re.compile(r"[A-Za-z]{2,3}(?:-[A-Za-z0-9]{1,8}){0,6}|x(?:-[A-Za-z0-9]{1,8}){1,6}|i-[A-Za-z0-9]{1,8}")
 
 
 class _Bound(NamedTuple):
@@ -76,8 +74,8 @@ def _check_other(document: Document, element: Any, name: str, code: str) -> None
     report, system = document.report, element.get("codeSystem")
     if name == "languageCode":
         report.fired("valuesets")
-        if _LANGUAGE.fullmatch(code) is None:
-            document.say("minor", "ccda.valuesets.language", element, "not of the form of a language tag (BCP-47)", suggestion="Write en-US", value=code)
+        if language_problem(code) is not None:
+            document.say("minor", "ccda.valuesets.language", element, "not a language tag of BCP 47", suggestion="Write en-US", value=code)
     elif name == "confidentialityCode" and system in {None, _CONFIDENTIALITY}:
         report.fired("valuesets")
         if code not in _CONFIDENTIALITIES:

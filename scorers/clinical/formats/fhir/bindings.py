@@ -8,8 +8,8 @@ from functools import lru_cache
 from typing import Any
 
 from touchstone.schemas.result import Severity
+from touchstone.scorers.clinical.checks.languages import VALUE_SET, language_problem
 from touchstone.scorers.clinical.formats.fhir.document import Document, Place
-from touchstone.scorers.clinical.formats.fhir.languages import VALUE_SET, language_problem
 from touchstone.scorers.clinical.formats.fhir.tables import Field, definitions
 
 #: Codes that a message names; of longer lists only the number is given.

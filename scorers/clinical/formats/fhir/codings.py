@@ -7,9 +7,9 @@ from functools import cache
 from typing import Any
 
 from touchstone.schemas.result import Severity
+from touchstone.scorers.clinical.checks.languages import SYSTEM as LANGUAGES
+from touchstone.scorers.clinical.checks.languages import language_problem
 from touchstone.scorers.clinical.formats.fhir.document import Document, Place
-from touchstone.scorers.clinical.formats.fhir.languages import SYSTEM as LANGUAGES
-from touchstone.scorers.clinical.formats.fhir.languages import language_problem
 from touchstone.scorers.clinical.formats.fhir.maps import Membership, Systems, check_maps
 from touchstone.scorers.clinical.formats.fhir.profiles.values import system_facts
 from touchstone.scorers.clinical.formats.fhir.references import is_absolute, relative_type

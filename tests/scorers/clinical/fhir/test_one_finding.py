@@ -8,9 +8,9 @@ import pytest
 
 from tests.scorers.clinical.fhir.resources import codes, found, observation, patient, report
 from touchstone.schemas.result import Finding
+from touchstone.scorers.clinical.checks.languages import language_problem
 from touchstone.scorers.clinical.formats.fhir import Options, is_valid, reading, validate
 from touchstone.scorers.clinical.formats.fhir.doubles import fold
-from touchstone.scorers.clinical.formats.fhir.languages import language_problem
 from touchstone.scorers.clinical.report import Report
 
 HL7 = "http://terminology.hl7.org/CodeSystem/"
