@@ -126,6 +126,11 @@ class WorkerSettings(Section):
     dead_limit_records: Annotated[int, Field(ge=1, le=1_000_000)] = Field(1_000, description="… if there are at least this many")
     dead_window_records: Annotated[int, Field(ge=1, le=10_000_000)] = Field(10_000, description="size of the window: the latest records of the process")
 
+    @property
+    def rebalance_max_s(self) -> float:
+        """Every member has the rebalance timeout to join anew, and a dead one is noticed after its session; twice, for a second round."""
+        return 2 * (self.rebalance_timeout_s + self.session_timeout_s)
+
     @model_validator(mode="after")
     def _dead_limit_can_be_reached(self) -> Self:
         """Refuse a window that never holds enough records, because that would switch the limit off without a word."""

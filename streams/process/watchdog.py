@@ -25,7 +25,7 @@ class Watchdog:
     A stall is: records wait on an assigned partition, nothing is in flight, nothing is paused by an outage, and nothing
     has been settled for `stall_timeout_s`. Waiting for an unavailable stage or a broker that is down is not a stall: the
     readiness page and the metrics show it. A worker that has had no assignment, not even an empty one, for longer than
-    any rebalance takes has dropped out of its group: that is a stall, too.
+    any rebalance takes, and does not join anew either, has dropped out of its group: that is a stall, too.
 
     The same requests, every `kafka.probe_interval_s`, show whether the cluster answers at all, within `kafka.probe_timeout_s`:
     a worker with nothing to do would not notice otherwise that its broker has died.
@@ -42,12 +42,6 @@ class Watchdog:
         self._began: dict[TopicPartition, int] = {}
         self._joined_at: float | None = None
         self._told_at = float("-inf")
-
-    @property
-    def _rebalance_max_s(self) -> float:
-        """Every member has the rebalance timeout to join anew, and a dead one is noticed after its session; twice, for a second round."""
-        worker = self._job.settings.worker
-        return 2 * (worker.rebalance_timeout_s + worker.session_timeout_s)
 
     def unanswered(self) -> str:
         """How long the cluster has not answered, and how it failed; empty while it answers. Read from another thread."""
@@ -172,8 +166,9 @@ class Watchdog:
         if job.unassigned_since is not None or not job.assigned:
             async with asyncio.timeout(answer_s):
                 await consumer.topics()  # asks the broker, so that its outage is not mistaken for a stall of this worker
-            if job.unassigned_since is not None and now - job.unassigned_since > self._rebalance_max_s:
-                log.error("out_of_group", seconds=round(now - job.unassigned_since))
+            # A runner that was refused and joins anew is not lost: a new process could do no more than that.
+            if job.unassigned_since is not None and now - max(job.unassigned_since, job.joining_since) > job.settings.worker.rebalance_max_s:
+                log.error("out_of_group", seconds=round(now - job.unassigned_since), **self._state(now))
                 raise Stalled
         partitions = [TopicPartition(*partition) for partition in job.assigned]
         if not partitions:

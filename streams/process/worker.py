@@ -247,10 +247,12 @@ async def _run_to_the_end(run: Callable[[Job], Awaitable[None]], job: Job, watch
 
 def _ready(job: Job, outbox: Outbox, watchdog: Watchdog) -> tuple[bool, str]:
     """Ready: the cluster answers, the worker is in the group, the broker takes results, the stages are there, and what is in flight moves."""
+    outside_s = job.unassigned_s
     checks = (
         (job.intake.flood, True),
         (watchdog.unanswered(), True),
         ("not in the group yet", job.joined_at is None),
+        (f"no assignment from the group for {outside_s:.0f} s", outside_s > job.settings.worker.rebalance_max_s),
         ("the broker does not accept results", not outbox.up),
         ("a stage is unavailable", not job.intake.available),
         ("nothing settled for a minute", job.intake.in_flight > 0 and time.monotonic() - job.intake.progress_at > READY_PROGRESS_S),

@@ -36,8 +36,8 @@ class Job:
 
     `positions`: partition → next offset to settle, as far as this process knows; read by the watchdog.
     `owed`: settled offsets that are not committed, though a commit was made: to be committed once more. `unassigned_since`: monotonic time since which no
-    rebalance has given this member an assignment (an empty one counts as one); None while it has one. `polled_at`: monotonic time of the latest poll, where the
-    runner polls itself. `rebalances`: assignments so far.
+    rebalance has given this member an assignment (an empty one counts as one); None while it has one. `joining_since`: monotonic time of the latest attempt to
+    join the group anew. `polled_at`: monotonic time of the latest poll, where the runner polls itself. `rebalances`: assignments so far.
     """
 
     settings: Settings
@@ -50,9 +50,20 @@ class Job:
     positions: dict[TopicPartition, int] = field(default_factory=dict)
     owed: dict[TopicPartition, int] = field(default_factory=dict)
     unassigned_since: float | None = field(default_factory=time.monotonic)
+    joining_since: float = field(default_factory=time.monotonic)
     joined_at: float | None = None
     rebalances: int = 0
     polled_at: float | None = None
+
+    def on_joining(self) -> None:
+        """The runner joins the group anew, because it knows that its membership has ended: it has not dropped out in silence."""
+        self.joining_since = time.monotonic()
+
+    @property
+    def unassigned_s(self) -> float:
+        """How long no rebalance has given this member an assignment; 0 while it has one."""
+        since = self.unassigned_since
+        return 0.0 if since is None else time.monotonic() - since
 
     def on_assigned(self, partitions: set[TopicPartition]) -> None:
         """A rebalance has ended: everything known of the partitions before is void."""

@@ -108,6 +108,7 @@ async def run(job: Job) -> None:
     backoff, said = Backoff(worker.retry_backoff_min_s, worker.retry_backoff_max_s), ""
     while not job.stop.is_set():
         began = time.monotonic()
+        job.on_joining()
         try:
             await _session(job)
         except (GroupAuthorizationFailedError, TopicAuthorizationFailedError) as error:

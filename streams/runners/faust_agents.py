@@ -373,7 +373,7 @@ async def _run(job: Job, app: faust.App) -> None:
             if app.should_stop:
                 log.error("faust_stopped")  # Faust has logged why; a new process is the only way to start it again
                 raise Stalled
-            await _rejoin_after_error(app, job.group)
+            await _rejoin_after_error(app, job)
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(job.stop.wait(), POLL_S)
         feed.flush()
@@ -406,7 +406,7 @@ def _say_why_not_started(starting: asyncio.Task[None]) -> None:
         raise Stalled from None
 
 
-async def _rejoin_after_error(app: faust.App, group: str) -> None:
+async def _rejoin_after_error(app: faust.App, job: Job) -> None:
     """Continue the group membership after an error that aiokafka reports to its user.
 
     Raises `Stalled` where it cannot, and `ConfigError` where another runner has the group.
@@ -431,7 +431,8 @@ async def _rejoin_after_error(app: faust.App, group: str) -> None:
 
     code = await thread.call_thread(take)
     if code == InconsistentGroupProtocolError.__name__:
-        raise ConfigError(mixed_runners(group, "faust", "direct"))
+        raise ConfigError(mixed_runners(job.group, "faust", "direct"))
     log.warning("consumer_failed", code=code)
     if ended:
         raise Stalled
+    job.on_joining()

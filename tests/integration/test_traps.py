@@ -411,9 +411,18 @@ async def test_a_worker_outside_its_group_ends_loudly() -> None:
     job = make_job()
     watchdog = Watchdog(job)
     await watchdog._look(FakeGroup(5, None))  # joining takes a while
-    job.unassigned_since = time.monotonic() - 10_000
+    job.unassigned_since = job.joining_since = time.monotonic() - 10_000
     with pytest.raises(Stalled):
         await watchdog._look(FakeGroup(5, None))
+
+
+async def test_a_worker_that_is_refused_again_and_again_joins_anew_and_is_not_ended() -> None:
+    """A new process could do no more than a new consumer does; the readiness page says that it has no part of the topic."""
+    job = make_job()
+    job.unassigned_since = time.monotonic() - 10_000
+    job.on_joining()
+    await Watchdog(job)._look(FakeGroup(5, None))
+    assert job.unassigned_s > job.settings.worker.rebalance_max_s
 
 
 async def test_a_settled_offset_that_the_broker_lost_is_owed_again() -> None:

@@ -1,5 +1,6 @@
 """Workers and the projector as processes that are killed, paused, asked to leave, and watched for ending by themselves."""
 
+import json
 import os
 import signal
 import subprocess
@@ -14,10 +15,20 @@ EXIT_RESTART = 75
 TROUBLES_MAX = 30
 EXIT_TIMEOUT_S = 40.0
 POLL_S = 0.02
+WARNINGS_MAX = 3
 
 
 class Broken(Exception):
     """The run cannot go on: a process does not start, or does not stay."""
+
+
+def _is_calm(line: str) -> bool:
+    """Whether a log line is one of those that any run has; a traceback is not."""
+    try:
+        entry = json.loads(line)
+    except ValueError:
+        return False
+    return entry.get("level") in {"debug", "info"} or entry.get("event") == "dead_letters"
 
 
 class Child:
@@ -62,6 +73,13 @@ class Child:
         with self.log_path.open("rb") as log:
             log.seek(self._log_start)
             return word.encode() in log.read()
+
+    def last_warnings(self) -> str:
+        """The latest warnings and errors of the last start, as its log has them."""
+        with self.log_path.open("rb") as log:
+            log.seek(self._log_start)
+            lines = log.read().decode(errors="replace").splitlines()
+        return " ".join([line for line in lines if not _is_calm(line)][-WARNINGS_MAX:])
 
     def wait_for(self, word: str, timeout_s: float = 30.0) -> bool:
         """Wait until the log holds the word; False where the process ended before, or the time was over."""
@@ -145,7 +163,7 @@ class Fleet:
                 self.restarts += 1
                 child.start()
             elif code is not None:
-                self.troubles.append(f"{child.name} ended by itself with exit code {code}")
+                self.troubles.append(f"{child.name} ended by itself with exit code {code}; its last warnings: {child.last_warnings() or 'none'}")
                 child.start()
 
     def kill_all(self) -> None:
