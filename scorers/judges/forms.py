@@ -1,12 +1,12 @@
 """The form of a verdict: how a server is asked for it, and how it is found in what comes back.
 
-The repair of text is narrow on purpose: trailing commas, single quotes, Python's constants, fences. Nothing is closed that the judge left open and nothing is
-guessed, so a verdict that was cut off, or one that the material holds, never becomes the judge's. That is why no general repairing library is used here.
+In a text the last verdict counts, and it must be the judge's own. A judge may quote the material, and the material may hold a verdict: where an answer in words
+is asked for, the verdict stands below a line with the case's key, which no material can hold, and what the material holds word for word is never the judge's.
 """
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
@@ -14,14 +14,23 @@ import orjson
 from pydantic import BaseModel, ValidationError
 
 from touchstone.scorers.judges.asking import VerdictT
+from touchstone.scorers.judges.objects import Found, object_at, objects
 
 Way = Literal["json_schema", "tools", "text"]
 #: From the most binding to the least; a server that cannot do one is asked by the next.
 WAYS: Final[tuple[Way, ...]] = ("json_schema", "tools", "text")
 #: The name of the form, and of the function that is to be called.
 NAME: Final = "verdict"
+#: What stands with the case's key above a verdict in words.
+MARK: Final = "VERDICT"
+#: Between that line and the object: blanks, a fence, emphasis.
+_BELOW_MARK: Final = re.compile(r"[\s:`*]*(?:json\s*)?")
+#: Verdicts of one answer that are compared with its last.
+_COMPARED_MAX: Final = 20
+_FENCED: Final = re.compile(r"```\w*\s*(\{.*\})\s*```", re.DOTALL)
+#: What a quotation may differ in from what it quotes.
+_UNQUOTED: Final = re.compile(r"[\s\\]+")
 _ANSWER_CHARS_MAX: Final = 1_000_000
-_DEPTH_MAX: Final = 64
 _PLACES_TOLD_MAX: Final = 8
 #: What a strict JSON schema may hold; pydantic checks the rest of what it says.
 _STRICT_KEYS: Final = frozenset(
@@ -48,9 +57,24 @@ class Form:
             return {"tools": [{"type": "function", "function": function}], "tool_choice": {"type": "function", "function": {"name": NAME}}}
         return {}
 
-    def instruction(self) -> str:
-        """What asks for the form in words."""
-        return f"Answer with one JSON object of this schema, last in your answer, and nothing after it:\n{self.text}"
+    def instruction(self, key: str) -> str:
+        """What asks for the form in words. `key`: of the case."""
+        return f"Answer with one JSON object of this schema, last in your answer, below a line `{MARK} {key}`, and nothing after it:\n{self.text}"
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """What tells a judge's own verdict from one that it quotes. `key`: of the case; `material`: what the judge was shown.
+
+    `is_in_words`: a line with the key was asked for, because nothing else holds the answer to its form.
+    """
+
+    key: str = ""
+    material: str = ""
+    is_in_words: bool = False
+
+
+NO_CASE: Final = Case()
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +135,7 @@ def _bound(schema: Mapping[str, Any], definitions: Mapping[str, Any], above: tup
     return told
 
 
-def read_verdict(message: Mapping[str, Any], finish: Any, verdict: type[VerdictT]) -> VerdictT | Misfit:
+def read_verdict(message: Mapping[str, Any], finish: Any, verdict: type[VerdictT], case: Case = NO_CASE) -> VerdictT | Misfit:
     """The verdict of a chat message, in whatever way it was given; of several the last counts. `finish`: why the answer ended."""
     if finish == "content_filter" or _text(message.get("refusal")):
         return Misfit("refused")
@@ -124,25 +148,63 @@ def read_verdict(message: Mapping[str, Any], finish: Any, verdict: type[VerdictT
         if last is None:
             return Misfit("wrong_tool", f"the function called was not `{NAME}`")
         arguments = last.get("arguments")
-        return verdict_of(json.dumps(arguments) if isinstance(arguments, Mapping) else _text(arguments), verdict)
-    return verdict_of(_text(message.get("content")), verdict)
+        return verdict_of(json.dumps(arguments) if isinstance(arguments, Mapping) else _text(arguments), verdict, case)
+    return verdict_of(_text(message.get("content")), verdict, case)
 
 
-def verdict_of(text: str, verdict: type[VerdictT]) -> VerdictT | Misfit:
-    """The verdict that a text ends with: its last JSON object, which must have the form. An earlier one never stands in for it."""
+def verdict_of(text: str, verdict: type[VerdictT], case: Case = NO_CASE) -> VerdictT | Misfit:
+    """The verdict that a text ends with: the object below its last mark, else its last JSON object, which must have the form. No other stands in for it."""
     if not text.strip():
         return Misfit("empty", "the answer was empty")
     if len(text) > _ANSWER_CHARS_MAX:
         return Misfit("wrong_form", "the answer is longer than any verdict")
-    if text[:1] == "{" and _is_object(text):
-        return _validated(text, verdict)
-    last: str | None = None
-    for last in _objects(text):
-        if last is None:
-            return Misfit("wrong_form", "the last JSON object does not end")
-    if last is None:
+    whole = fenced[1] if (fenced := _FENCED.fullmatch(text.strip())) is not None else text
+    if whole[:1] == "{" and _is_object(whole):
+        return _validated(whole, verdict)
+    if case.key and (marked := _marked(text, case.key)) is not None:
+        return marked if isinstance(marked, Misfit) else _validated(marked, verdict)
+    found = list(objects(text))
+    if not found:
         return Misfit("no_json", "the answer held no JSON object")
-    return _validated(last, verdict)
+    last = found[-1].text
+    if last is None:
+        return Misfit("wrong_form", "the last JSON object does not end")
+    own = _own(found, text, case.material)
+    if own[-1:] != [last]:
+        return Misfit("wrong_form", "the last JSON object stands in the material")
+    told = _validated(last, verdict)
+    if isinstance(told, Misfit):
+        return told
+    if case.is_in_words and any(other != told for other in _verdicts(own[-_COMPARED_MAX:], verdict)):
+        return Misfit("wrong_form", f"there are several verdicts, and none below a line `{MARK}` with the key")
+    return told
+
+
+def _marked(text: str, key: str) -> str | Misfit | None:
+    """The object below the last line with the mark; None where there is no such line. A mark within an object is part of its text."""
+    mark = re.compile(rf"{MARK}[\s:`*]{{1,8}}{re.escape(key)}")
+    last: str | Misfit | None = None
+    at = 0
+    while (line := mark.search(text, at)) is not None:
+        below = _BELOW_MARK.match(text, line.end())
+        at = line.end() if below is None else below.end()
+        found = object_at(text, at) if text[at : at + 1] == "{" else None
+        last = Misfit("wrong_form", f"below the line `{MARK}` with the key stands no JSON object") if found is None or found.text is None else found.text
+        at = at if found is None else found.end
+    return last
+
+
+def _own(found: Sequence[Found], text: str, material: str) -> list[str]:
+    """Those of an answer's objects that the material does not hold word for word, as a quotation would."""
+    bare = _UNQUOTED.sub("", material)
+    return [one.text for one in found if one.text is not None and not (bare and _UNQUOTED.sub("", text[one.begin : one.end]) in bare)]
+
+
+def _verdicts(texts: Iterable[str], verdict: type[VerdictT]) -> Iterator[VerdictT]:
+    """Those of some objects that have the form."""
+    for text in texts:
+        if not isinstance(told := _validated(text, verdict), Misfit):
+            yield told
 
 
 def _is_object(text: str) -> bool:
@@ -198,73 +260,3 @@ def _text(value: Any) -> str:
     if isinstance(value, list):
         return "".join(part["text"] for part in value if isinstance(part, Mapping) and isinstance(part.get("text"), str))
     return ""
-
-
-#: How an object begins. A brace in prose is followed by something else.
-_BEGIN = re.compile(r"""\{(?=\s*["'}])""")
-_TOKEN = re.compile(r"""\s+|[{}\[\]:,]|"(?:[^"\\]|\\.)*"|-?[0-9][0-9.eE+-]*|[A-Za-z]+""", re.DOTALL)
-_SINGLE = re.compile(r"'((?:[^'\\]|\\.|'(?!\s*[,:}\]]))*)'", re.DOTALL)
-_CONSTANTS: Final = {"True": "true", "False": "false", "None": "null"}
-
-
-def _objects(text: str) -> Iterator[str | None]:
-    """Every outermost JSON object of a text, tidied; None for one that does not end, which is then the last."""
-    at = 0
-    while (begin := _BEGIN.search(text, at)) is not None:
-        found, at = _tidied(text, begin.start())
-        yield found
-        if found is None and at >= len(text):
-            return
-
-
-def _tidied(text: str, at: int) -> tuple[str | None, int]:
-    """The object that begins at a place, as JSON, and where it ends. None, and the end of the text, for one that never closes."""
-    out: list[str] = []
-    open_: list[str] = []
-    while at < len(text):
-        char = text[at]
-        if char == "'":
-            single = _SINGLE.match(text, at)
-            if single is None:
-                break
-            out.append(_as_double(single[1]))
-            at = single.end()
-            continue
-        token = _TOKEN.match(text, at)
-        if token is None:
-            out.append(char)  # no JSON has it: the parser will say so
-            at += 1
-            if char == '"':
-                break
-            continue
-        part, at = token[0], token.end()
-        if part in "}]" and out and out[-1] == ",":
-            out.pop()
-        if part.isspace():
-            continue
-        out.append(_CONSTANTS.get(part, part))
-        if part in "{[":
-            open_.append(part)
-            if len(open_) > _DEPTH_MAX:
-                break
-        elif part in "}]" and open_:
-            open_.pop()
-            if not open_:
-                return "".join(_spaced(out)), at
-    return None, len(text)
-
-
-def _spaced(parts: list[str]) -> Iterator[str]:
-    """Two words side by side stay two words, so that what was no JSON does not become JSON."""
-    before = ""
-    for part in parts:
-        if before and before[-1].isalnum() and part[0].isalnum():
-            yield " "
-        yield part
-        before = part
-
-
-def _as_double(inside: str) -> str:
-    """A single-quoted string as JSON writes it."""
-    plain = re.sub(r"\\'", "'", inside)
-    return '"' + re.sub(r'(?<!\\)((?:\\\\)*)"', r'\1\\"', plain) + '"'

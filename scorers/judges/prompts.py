@@ -74,10 +74,14 @@ def parse_prompt(name: str, text: str) -> Prompt:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """What is sent: the system's part, which is the same for every case, and the user's. `tokens`: an estimate; `tokens_max`: an upper bound."""
+    """What is sent: the system's part, which is the same for every case, and the user's. `key`: of the case; none of its texts holds it.
+
+    `tokens`: an estimate; `tokens_max`: an upper bound.
+    """
 
     system: str
     user: str
+    key: str
 
     @property
     def tokens(self) -> int:
@@ -105,7 +109,7 @@ def render(prompt: Prompt, fields: Mapping[str, str], *, chars_max: int = 200_00
     blocks = {name: f"<<{key} {name}>>\n{text}\n<</{key} {name}>>" for name, text in shown.items()}
     # In one pass: a place that a text holds is text.
     user = _PLACE.sub(lambda place: blocks[place[1]], prompt.user)
-    message = Message(f"{prompt.system}\n\n{GUARD}", f"KEY {key}\n\n{user}")
+    message = Message(f"{prompt.system}\n\n{GUARD}", f"KEY {key}\n\n{user}", key)
     if message.tokens > tokens_max:
         raise Unanswered("too_long", Usage())
     return message

@@ -15,7 +15,7 @@ from touchstone.scorers.judges.asking import Answer, OverBudget, Unanswered, Usa
 from touchstone.scorers.judges.budget import NANO, Reservation
 from touchstone.scorers.judges.client import Client
 from touchstone.scorers.judges.counts import Counts
-from touchstone.scorers.judges.forms import Form, Misfit, read_verdict
+from touchstone.scorers.judges.forms import Case, Form, Misfit, read_verdict
 from touchstone.scorers.judges.known import Known
 from touchstone.scorers.judges.limits import Limits
 from touchstone.scorers.judges.prompts import Message
@@ -170,7 +170,8 @@ class Question(Generic[VerdictT]):
     async def _read(self, told: Mapping[str, Any]) -> Answer[VerdictT] | Unanswered | OverBudget | Lost | Fault:
         """The verdict in an answer; where it has another form, ask once more."""
         line = self._line
-        found = read_verdict(*_message_of(told), self._verdict)
+        is_in_words = self._mistake is not None or line.known.ladder[self._rung][0] == "text"
+        found = read_verdict(*_message_of(told), self._verdict, Case(self._message.key, self._message.user, is_in_words))
         if isinstance(found, Misfit):
             line.counts.calls["misfit"] += 1
             if found.code not in _MENDABLE or self._mistake is not None:
@@ -187,9 +188,9 @@ class Question(Generic[VerdictT]):
         settings, (way, strict) = self._line.settings, self._line.known.ladder[self._rung]
         user = self._message.user
         if self._mistake is not None:
-            user += f"\n\nAn earlier answer of yours to this could not be used ({self._mistake.places}). {self._form.instruction()}"
+            user += f"\n\nAn earlier answer of yours to this could not be used ({self._mistake.places}). {self._form.instruction(self._message.key)}"
         elif way == "text":
-            user += f"\n\n{self._form.instruction()}"
+            user += f"\n\n{self._form.instruction(self._message.key)}"
         parameters = {"temperature": settings.temperature, "seed": settings.seed}
         return {
             "model": settings.model,
