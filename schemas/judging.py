@@ -5,7 +5,8 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import ConfigDict, Field, FiniteFloat
 
 from touchstone.schemas.base import Inbound
-from touchstone.schemas.case import Case, Identifier, Text
+from touchstone.schemas.case import Identifier, Text
+from touchstone.schemas.handing import TraceRequest
 from touchstone.schemas.result import Label, Severity
 
 #: Parts of one trace that a judge reads.
@@ -73,22 +74,13 @@ EXAMPLE: dict[str, Any] = {
 }
 
 
-class JudgeRequest(Case):
+class JudgeRequest(TraceRequest):
     """A trace that the validators have let through to the judge. Its `id` is that of the trace's event, so both results are of the same event."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [EXAMPLE]})
     signature: ClassVar[frozenset[str]] = frozenset({"asked", "validated"})
-    id_names: ClassVar[tuple[str, ...]] = ("trace_id",)
     id_content: ClassVar[tuple[str, ...]] = ("asked",)
 
     kind: Literal["judge_request"] = "judge_request"
-    trace_id: Identifier
-    test_case_id: Identifier | None = None
-    day: Identifier | None = None
     asked: Asked
     validated: Validated
-
-    @property
-    def case_id(self) -> str:
-        """The trace's id."""
-        return self.trace_id

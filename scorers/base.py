@@ -87,10 +87,10 @@ class FollowUp:
 class HandsOn(Protocol):
     """A scorer that hands cases on to a slower stage, by an event on that stage's topic."""
 
-    async def follow_up(self, case: Any, event_id: str, card: Scorecard) -> FollowUp | None:
-        """The event for the next stage; None where the case ends here. The same for a replay of the same event.
+    async def follow_up(self, case: Any, event_id: str, card: Scorecard) -> FollowUp | Sequence[FollowUp] | None:
+        """The event for the next stage, or one for each of several; None where the case ends here. The same for a replay of the same event.
 
-        `card`: what `score` said of the case. The source's offset is committed only after the broker has this event; one that is sent twice has the same id.
+        `card`: what `score` said of the case. The source's offset is committed only after the broker has these events; one that is sent twice has the same id.
         """
         ...
 

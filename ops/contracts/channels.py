@@ -109,6 +109,7 @@ _CHANNEL_WORDS: Final = {
     "generations": ("Generations", "Events to score. Written by producers."),
     "traces": ("Traces", "Generated records to score, whole. Written by producers."),
     "judge": ("Judge", "Events that wait for a judge. Written by workers."),
+    "conformance": ("Conformance", "Documents that wait for validators outside. Written by workers."),
     "results": ("Results", "Results and ledger records: together they hold an outcome for every event. Written by workers."),
     "reports": ("Reports", "Reports of batches, as they grow. Written by the projector."),
     "dead": ("Dead letters", "Events that could not be read, byte for byte, and what was decided about them. Written by workers and by `touchstone dlq`."),

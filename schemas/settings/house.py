@@ -11,6 +11,8 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator, m
 Seconds = Annotated[float, Field(gt=0, le=86_400)]
 Port = Annotated[int, Field(ge=0, le=65_535)]
 TopicName = Annotated[str, Field(min_length=1, max_length=249, pattern=r"^[a-zA-Z0-9._-]+$")]
+#: What topics are there for, inputs first; each is a field of `TopicSettings` that holds its name.
+TOPIC_ROLES = ("generations", "traces", "judge", "conformance", "results", "reports", "dead")
 #: Addresses that only this machine can reach.
 LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 
@@ -80,6 +82,7 @@ class TopicSettings(Section):
     traces: TopicName = "touchstone.traces"
     generations: TopicName = "touchstone.generations"
     judge: TopicName = "touchstone.judge"
+    conformance: TopicName = "touchstone.conformance"
     results: TopicName = "touchstone.results"
     reports: TopicName = "touchstone.reports"
     dead: TopicName = "touchstone.dead"
@@ -90,12 +93,12 @@ class TopicSettings(Section):
     )
 
     def inputs(self, roles: tuple[str, ...]) -> tuple[str, ...]:
-        """Names of the input topics that play the given roles."""
+        """Names of the topics that play the given roles."""
         return tuple(getattr(self, role) for role in roles)
 
     def all_names(self) -> tuple[str, ...]:
         """Every topic, inputs first."""
-        return (self.generations, self.traces, self.judge, self.results, self.reports, self.dead)
+        return self.inputs(TOPIC_ROLES)
 
 
 class WorkerSettings(Section):

@@ -13,7 +13,7 @@ from touchstone.schemas.case import Case
 from touchstone.schemas.result import Failure, Scorecard
 from touchstone.schemas.settings.house import WorkerSettings
 from touchstone.scorers.backoff import Backoff
-from touchstone.scorers.base import HandsOn, Lost, Scorer, Shed, Unavailable
+from touchstone.scorers.base import FollowUp, HandsOn, Lost, Scorer, Shed, Unavailable
 from touchstone.scorers.breaker import Breaker
 from touchstone.streams.intake.mistakes import print_traceback_if_asked, where_raised
 from touchstone.streams.intake.offsets import Span, append_span
@@ -23,8 +23,8 @@ from touchstone.streams.wire.message import Message
 
 log = structlog.get_logger(__name__)
 
-#: Role and event of what hands a case on.
-_Next = tuple[str, Message] | None
+#: Role and event of each that hands a case on.
+_Next = Sequence[tuple[str, Message]]
 #: A larger result is sent without its findings and details, so that it fits the brokers' default limit.
 RESULT_BYTES_MAX = 800_000
 
@@ -168,11 +168,11 @@ class SliceScorer:
             if waits or error is not None:
                 self._count(record.topic, formats, slice_)  # it may take long, so the records held must be counted now
                 card = await self._patiently(read.case, error)
-            follow_up = None
+            follow_ups: _Next = ()
             if hands_on:
-                card, follow_up = await self._follow_up(read, card)
+                card, follow_ups = await self._follow_up(read, card)
             scored = clock()
-            self._add(record, read, card, scored - decoded, slice_, cards, follow_up)
+            self._add(record, read, card, scored - decoded, slice_, cards, follow_ups)
             score_s += scored - decoded
             encode_s += clock() - scored
         self._count(records[0].topic, formats, slice_)
@@ -182,11 +182,11 @@ class SliceScorer:
         """All cases of the slice at once, so that the engines' batchers see them together."""
 
         async def one(read: Read) -> tuple[Any, float, _Next]:
-            before, follow_up = time.perf_counter(), None
+            before, follow_ups = time.perf_counter(), ()
             card = await self._patiently(read.case)
             if self._suite.hands_on:
-                card, follow_up = await self._follow_up(read, card)
-            return card, time.perf_counter() - before, follow_up
+                card, follow_ups = await self._follow_up(read, card)
+            return card, time.perf_counter() - before, follow_ups
 
         formats: dict[str, int] = {}
         begun = time.perf_counter()
@@ -196,33 +196,35 @@ class SliceScorer:
         decoded = time.perf_counter()
         scored = await asyncio.gather(*(one(read) for _, read in reads))
         answered = time.perf_counter()
-        for (record, read), (card, spent_s, follow_up) in zip(reads, scored, strict=True):
-            self._add(record, read, card, spent_s, slice_, cards, follow_up)
+        for (record, read), (card, spent_s, follow_ups) in zip(reads, scored, strict=True):
+            self._add(record, read, card, spent_s, slice_, cards, follow_ups)
         return decoded - begun, sum(spent_s for _, spent_s, _ in scored), time.perf_counter() - answered
 
     async def _follow_up(self, read: Read, card: Any) -> tuple[Any, _Next]:
-        """The event that hands a case on, if one does, and the case's card: with a failure in it where the event cannot be made."""
+        """The events that hand a case on, and the case's card: with a failure in it for each event that cannot be made."""
         scorer = self._suite.scorer
         if not isinstance(card, Scorecard) or not isinstance(scorer, HandsOn):
-            return card, None
+            return card, ()
+        handed: list[tuple[str, Message]] = []
+        failures: list[Failure] = []
         try:
             made = await scorer.follow_up(read.case, read.event_id, card)
-            if made is None:
-                return card, None
-            if made.role not in self._suite.hands_on:
-                raise ValueError(made.role)
-            message = Message(*self._encoder.encode_follow_up(read.event_id, made.record))
-            if len(message.value or b"") <= RESULT_BYTES_MAX:
-                return card, (made.role, message)
-            failure = Failure(component="follow_up", kind="too_large", code="follow_up_too_large")
+            for one in (made,) if isinstance(made, FollowUp) else made or ():
+                if one.role not in self._suite.hands_on:
+                    raise ValueError(one.role)
+                message = Message(*self._encoder.encode_follow_up(read.event_id, one.record))
+                if len(message.value or b"") <= RESULT_BYTES_MAX:
+                    handed.append((one.role, message))
+                else:
+                    failures.append(Failure(component="follow_up", kind="too_large", code="follow_up_too_large"))
         except Exception as error:  # noqa: BLE001 -- whatever it is, it is the scorer's
             print_traceback_if_asked(error)
             code, where = type(error).__name__, where_raised(error, type(scorer).__module__)
             log.error("follow_up_failed", suite=self._suite.name, code=code, **({"where": where} if where else {}))
-            failure = Failure(component="follow_up", kind="scorer_error", code=code)
-        return card.model_copy(update={"failures": (*card.failures, failure)}), None
+            failures.append(Failure(component="follow_up", kind="scorer_error", code=code))
+        return card.model_copy(update={"failures": (*card.failures, *failures)}) if failures else card, handed
 
-    def _add(self, record: Record, read: Read, card: Any, spent_s: float, slice_: Scored, cards: Counter[Any], follow_up: _Next = None) -> None:
+    def _add(self, record: Record, read: Read, card: Any, spent_s: float, slice_: Scored, cards: Counter[Any], follow_ups: _Next = ()) -> None:
         """Add one result event, and what hands the case on; or, where the scorer puts the case aside, that outcome.
 
         A return value that is not a scorecard, or that JSON cannot hold, counts as a failure of the scorer. So does a case whose `case_id`,
@@ -250,8 +252,7 @@ class SliceScorer:
             message.value = trimmed(message.value)
         slice_.messages.append(message)
         slice_.records.append(record)
-        if follow_up is not None:
-            slice_.handed.append(Handed(follow_up[0], follow_up[1], message))
+        slice_.handed += [Handed(role, event, message) for role, event in follow_ups]
         cards[card.label, tuple(card.values.items())] += 1
 
     def _failed(self, code: str, where: str | None = None) -> Scorecard:

@@ -10,7 +10,7 @@ from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 from aiokafka.errors import IncompatibleBrokerVersion, KafkaError, TopicAlreadyExistsError, for_code
 
-from touchstone.schemas.settings.house import Settings, TopicSettings
+from touchstone.schemas.settings.house import TOPIC_ROLES, Settings, TopicSettings
 from touchstone.scorers.base import ConfigError
 from touchstone.streams.wire.clients import client_options, existing_topics, open_admin, unreachable
 
@@ -63,7 +63,7 @@ def topic_configuration(topics: TopicSettings, name: str) -> dict[str, str]:
 
 def roles(topics: TopicSettings) -> dict[str, str]:
     """Topic name → the role it plays in the settings."""
-    return {getattr(topics, role): role for role in ("generations", "traces", "judge", "results", "reports", "dead")}
+    return {getattr(topics, role): role for role in TOPIC_ROLES}
 
 
 def resolve_topic(topics: TopicSettings, name: str) -> str:

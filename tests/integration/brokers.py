@@ -13,12 +13,12 @@ import pytest
 from touchstone.ops.local.kafka import artifacts
 from touchstone.ops.local.kafka.cluster import KafkaCluster
 from touchstone.ops.local.kafka.processes import free_ports
-from touchstone.schemas.settings.house import TopicSettings
+from touchstone.schemas.settings.house import TOPIC_ROLES, TopicSettings
 from touchstone.scorers.base import ConfigError
 from touchstone.streams.embedded.broker import EmbeddedBroker
 
 KAFKA_IMAGE = "apache/kafka:4.3.1"
-ROLES = ("generations", "traces", "judge", "results", "reports", "dead")
+ROLES = TOPIC_ROLES
 
 
 @dataclass

@@ -9,7 +9,7 @@ from typing import Literal
 
 from touchstone.ops.local.kafka.cluster import KafkaCluster
 from touchstone.ops.settings import load_settings
-from touchstone.schemas.settings.house import Settings
+from touchstone.schemas.settings.house import TOPIC_ROLES, Settings
 from touchstone.streams.embedded.broker import EmbeddedBroker
 from touchstone.streams.topics.provision import create_topics
 
@@ -18,7 +18,6 @@ SUITE = "safe_v0"
 PARTITIONS = 4
 #: Poison of five megabytes must not push its neighbours out of the embedded broker's memory.
 EMBEDDED_RETENTION_BYTES = 1024 * 1024 * 1024
-_ROLES = ("generations", "traces", "judge", "results", "reports", "dead")
 
 
 @dataclass
@@ -49,7 +48,7 @@ class Field:
     @property
     def environment(self) -> dict[str, str]:
         """Settings as variables; nothing of the caller's own settings gets in."""
-        topics = {f"TOUCHSTONE_TOPICS_{role.upper()}": f"{self.prefix}.{role}" for role in _ROLES}
+        topics = {f"TOUCHSTONE_TOPICS_{role.upper()}": f"{self.prefix}.{role}" for role in TOPIC_ROLES}
         return {
             "KAFKA_BOOTSTRAP_SERVERS": self.grounds.bootstrap_servers,
             "TOUCHSTONE_WORKER_GROUP_PREFIX": self.prefix,
@@ -77,7 +76,7 @@ class Field:
     def make_topics(self) -> None:
         """Create the topics."""
         if self.grounds.embedded is not None:
-            for role in _ROLES:
+            for role in TOPIC_ROLES:
                 self.grounds.embedded.create_topic(self.topic(role), PARTITIONS)
         else:
             asyncio.run(create_topics(self.settings))

@@ -1,18 +1,16 @@
 """Ask a running official FHIR validator about one resource, and read its OperationOutcome."""
 
 import http.client
-import json
 from dataclasses import dataclass
-from typing import Any
 from urllib.parse import urlencode
 
 from touchstone.scorers.base import ConfigError
+from touchstone.scorers.clinical.conformance.outcomes import Issue, NotUnderstoodError, Outcome, read_operation_outcome
 
 TIMEOUT_S = 120.0
 ANSWER_BYTES_MAX = 64 * 1024 * 1024
-#: What its answers carry its message ids in.
-_MESSAGE_ID = "operationoutcome-message-id"
-_BROKEN = frozenset({"error", "fatal"})
+
+__all__ = ["Issue", "NoVerdict", "OracleLost", "Outcome", "Settings", "ValidatorClient", "read_outcome"]
 
 
 class OracleLost(ConfigError):
@@ -21,41 +19,6 @@ class OracleLost(ConfigError):
 
 class NoVerdict(ConfigError):
     """The official validator failed on this one resource (some nulls and missing names make it throw); it goes on answering."""
-
-
-@dataclass(frozen=True, slots=True)
-class Issue:
-    """One issue: severity (fatal, error, warning, information), the validator's own message id (or the issue's code), location, and text.
-
-    The text may quote the resource.
-    """
-
-    severity: str
-    code: str
-    location: str
-    text: str
-
-    @property
-    def breaks(self) -> bool:
-        """Whether it makes the resource invalid."""
-        return self.severity in _BROKEN
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What the official validator says of one resource."""
-
-    issues: tuple[Issue, ...]
-
-    @property
-    def valid(self) -> bool:
-        """Whether no issue is an error."""
-        return not any(issue.breaks for issue in self.issues)
-
-    @property
-    def errors(self) -> tuple[Issue, ...]:
-        """The issues that make it invalid."""
-        return tuple(issue for issue in self.issues if issue.breaks)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,23 +77,6 @@ class ValidatorClient:
 def read_outcome(text: bytes, where: str = "the official validator") -> Outcome:
     """Read an OperationOutcome. Raises `OracleLost` for anything else: an answer that is not understood is never a verdict."""
     try:
-        answer = json.loads(text)
-        if answer["resourceType"] != "OperationOutcome":
-            raise KeyError
-        issues = tuple(_issue(one) for one in answer["issue"])
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        raise OracleLost(f"{where} answered what is no OperationOutcome") from None
-    failed = next((issue for issue in issues if issue.severity == "error" and issue.text.startswith("Operation failed")), None)
-    if failed is not None:
-        raise OracleLost(f"{where} could not carry out the request")
-    return Outcome(issues)
-
-
-def _issue(one: dict[str, Any]) -> Issue:
-    """One issue of an OperationOutcome; an unknown severity is an error in reading, not a pass."""
-    severity = one["severity"]
-    if severity not in {"fatal", "error", "warning", "information", "success"}:
-        raise ValueError
-    ids = [str(each["valueCode"]) for each in one.get("extension", []) if str(each.get("url", "")).endswith(_MESSAGE_ID) and "valueCode" in each]
-    location = next(iter(one.get("expression") or one.get("location") or []), "")
-    return Issue(severity, ids[0] if ids else str(one.get("code", "")), str(location), str((one.get("details") or {}).get("text", "")))
+        return read_operation_outcome(text)
+    except NotUnderstoodError as error:
+        raise OracleLost(f"{where}: {error.args[0]}") from None

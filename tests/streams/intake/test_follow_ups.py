@@ -39,8 +39,8 @@ class Handing(StepScorer):
 def handing(publisher: GatedPublisher, scorer: Any, inline: bool, hands_on: tuple[str, ...] = ("judge",)) -> tuple[Intake, WorkerMetrics]:
     worker, metrics = WorkerSettings(retry_backoff_min_s=0.01, retry_backoff_max_s=0.02), WorkerMetrics("step", "1", "test")
     suite = RunningSuite("step", "1", "0" * 16, scorer, Codec({"safe": SafeCase}), inline, hands_on=hands_on)
-    names = TopicSettings(results="results", dead="dead", judge="judge")
-    to = Destinations.of(names, {"results": 4, "dead": 4, "judge": 2}, hands_on)
+    names = TopicSettings(results="results", dead="dead", judge="judge", conformance="conformance")
+    to = Destinations.of(names, {"results": 4, "dead": 4, "judge": 2, "conformance": 2}, hands_on)
     return Intake(suite, publisher, to, worker, metrics), metrics
 
 
@@ -172,3 +172,27 @@ async def test_the_intake_tells_when_what_was_put_aside_can_be_scored(inline: bo
     intake.start(TP, [safe_record(1)])
     assert await intake.drain(5)
     assert intake.again_at is None
+
+
+class HandingTwice(StepScorer):
+    """Hands every case on to two stages, to the second with an event of the given size."""
+
+    size = 10
+
+    async def follow_up(self, case: SafeCase, event_id: str, card: Scorecard) -> Sequence[FollowUp]:
+        return [FollowUp("judge", {"kind": "slow", "id": event_id}), FollowUp("conformance", {"kind": "slower", "id": event_id, "text": "x" * self.size})]
+
+
+@BOTH
+@pytest.mark.parametrize(("size", "handed", "failures"), [(10, ["e0"], []), (900_000, [], ["follow_up_too_large"])])
+async def test_a_case_can_go_to_two_stages_and_neither_costs_the_other_its_event(inline: bool, size: int, handed: list[str], failures: list[str]) -> None:
+    scorer, publisher = HandingTwice(), GatedPublisher()
+    scorer.size = size
+    intake, _ = handing(publisher, scorer, inline, hands_on=("judge", "conformance"))
+    intake.start(TP, [safe_record(0)])
+    assert await intake.drain(5)
+    assert [event["id"] for event in publisher.values("judge")] == ["e0"]
+    assert [event["id"] for event in publisher.values("conformance")] == handed
+    (result,) = publisher.values("results", RESULT_TYPE)
+    assert [failure["code"] for failure in result["failures"]] == failures
+    assert await intake.settle() == {TP: 1}

@@ -1,0 +1,1 @@
+"""Conformance: validators outside Touchstone are asked about the documents of a trace. See docs/conformance.md."""

@@ -1,0 +1,85 @@
+"""What a validator outside Touchstone says of one document, and how HL7's says it: an OperationOutcome."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any, Final
+
+#: What an OperationOutcome carries the validator's message ids in.
+_MESSAGE_ID: Final = "operationoutcome-message-id"
+_BROKEN: Final = frozenset({"error", "fatal"})
+#: The gravest first.
+SEVERITIES: Final = ("fatal", "error", "warning", "information")
+
+
+class NotUnderstoodError(Exception):
+    """An answer that is no verdict; `args[0]` is a fixed text that quotes nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Issue:
+    """One issue: severity (fatal, error, warning, information), the validator's own message id (or the issue's code), location, and text.
+
+    The text may quote the document.
+    """
+
+    severity: str
+    code: str
+    location: str
+    text: str
+
+    @property
+    def breaks(self) -> bool:
+        """Whether it makes the document invalid."""
+        return self.severity in _BROKEN
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a validator says of one document. `uncounted`: errors that it counts and does not list."""
+
+    issues: tuple[Issue, ...]
+    uncounted: int = 0
+
+    @property
+    def valid(self) -> bool:
+        """Whether no issue is an error."""
+        return not self.uncounted and not any(issue.breaks for issue in self.issues)
+
+    @property
+    def errors(self) -> tuple[Issue, ...]:
+        """The issues that make it invalid."""
+        return tuple(issue for issue in self.issues if issue.breaks)
+
+    def counts(self) -> dict[str, int]:
+        """How many issues there are of error, warning and information."""
+        return {
+            "error": len(self.errors) + self.uncounted,
+            "warning": sum(issue.severity == "warning" for issue in self.issues),
+            "information": sum(issue.severity == "information" for issue in self.issues),
+        }
+
+
+def read_operation_outcome(text: bytes) -> Outcome:
+    """Read an OperationOutcome. Raises `NotUnderstoodError` for anything else: an answer that is not understood is never a verdict."""
+    try:
+        answer = json.loads(text)
+        if answer["resourceType"] != "OperationOutcome":
+            raise KeyError
+        issues = tuple(_issue(one) for one in answer["issue"])
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        raise NotUnderstoodError("it answered what is no OperationOutcome") from None
+    if any(issue.severity == "error" and issue.text.startswith("Operation failed") for issue in issues):
+        raise NotUnderstoodError("it could not carry out the request")
+    return Outcome(issues)
+
+
+def _issue(one: dict[str, Any]) -> Issue:
+    """One issue of an OperationOutcome; an unknown severity is an error in reading, not a pass."""
+    severity = one["severity"]
+    if severity not in {*SEVERITIES, "success"}:
+        raise ValueError
+    ids = [str(each["valueCode"]) for each in one.get("extension", []) if str(each.get("url", "")).endswith(_MESSAGE_ID) and "valueCode" in each]
+    location = next(iter(one.get("expression") or one.get("location") or []), "")
+    return Issue(severity, ids[0] if ids else str(one.get("code", "")), str(location), str((one.get("details") or {}).get("text", "")))
