@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from touchstone.ops.verify.fhir_validator.artifacts import missing
+from touchstone.ops.local.fhir_validator.artifacts import missing
 from touchstone.ops.verify.fhir_validator.client import ValidatorClient
 from touchstone.ops.verify.fhir_validator.server import FhirValidator
 from touchstone.scorers.base import ConfigError

@@ -85,7 +85,7 @@ def _told(form: str, outcome: Outcome) -> Conformance:
 
 def _started() -> tuple[Ask, Callable[[], None]]:
     """The official validator as a child process. Raises `ConfigError`."""
-    from touchstone.ops.verify.fhir_validator.artifacts import missing
+    from touchstone.ops.local.fhir_validator.artifacts import missing
     from touchstone.ops.verify.fhir_validator.server import FhirValidator
 
     if (reason := missing()) is not None:

@@ -14,7 +14,7 @@ from tests.ops.commands import Commands, Ran
 from tests.ops.evaluation.generator import Generator
 from tests.scorers.clinical.judging.judges import USAGE, FakeJudge, answer
 from touchstone.ops.contracts.documents import schemas
-from touchstone.ops.verify.fhir_validator import artifacts
+from touchstone.ops.local.fhir_validator import artifacts
 from touchstone.scorers.clinical.curated import SAMPLE_OUTPUTS, curated_cases
 from touchstone.scorers.judges import opening
 from touchstone.scorers.judges.asking import Unanswered

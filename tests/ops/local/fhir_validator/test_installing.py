@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from touchstone.ops.verify.fhir_validator import artifacts, packages
+from touchstone.ops.local.fhir_validator import artifacts, packages
 from touchstone.scorers.base import ConfigError
 
 

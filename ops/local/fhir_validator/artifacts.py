@@ -26,7 +26,14 @@ class Distribution:
 
     def command(self, home: Path, *arguments: str, memory_mb: int) -> list[str]:
         """The command line that serves. `home` becomes the JVM's user.home: the validator keeps, and wipes, a package cache below it."""
-        jvm = [f"-Xmx{memory_mb}m", "-XX:+UseSerialGC", f"-Duser.home={home}", "-Djava.awt.headless=true", f"-Dlogback.configurationFile={LOG_CONFIG}"]
+        jvm = [
+            f"-Xmx{memory_mb}m",
+            "-XX:+UseSerialGC",
+            "-XX:+ExitOnOutOfMemoryError",  # what is left of a JVM without memory answers anything or nothing
+            f"-Duser.home={home}",
+            "-Djava.awt.headless=true",
+            f"-Dlogback.configurationFile={LOG_CONFIG}",
+        ]
         return [self.java, *jvm, "-cp", f"{self.libs}{os.sep}*", str(LAUNCHER), *arguments]
 
 

@@ -1,0 +1,175 @@
+"""One process of the official validator: started on loopback, waited for, asked, ended by its process id."""
+
+import http.client
+import subprocess
+import tempfile
+import threading
+from collections import deque
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from touchstone.ops.local.fhir_validator.artifacts import Distribution
+from touchstone.ops.local.fhir_validator.packages import make_home
+from touchstone.ops.local.kafka.processes import free_ports, port_is_free
+from touchstone.scorers.base import ConfigError
+
+HOST = "127.0.0.1"
+START_TIMEOUT_S = 120.0
+STOP_TIMEOUT_S = 10.0
+MEMORY_MB = 3072
+READY_LINE = b"validator ready"
+#: What the JVM itself writes before it ends because of -XX:+ExitOnOutOfMemoryError.
+_OUT_OF_MEMORY = b"Terminating due to java.lang.OutOfMemoryError"
+_LINE_BYTES_MAX = 8192
+ANSWER_BYTES_MAX = 64 * 1024 * 1024
+
+#: (its user.home, an empty folder; its port) → the command line that serves.
+Launch = Callable[[Path, int], list[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a process answered."""
+
+    status: int
+    body: bytes
+
+
+class NoAnswer(Exception):
+    """The process did not answer: it has ended, or broke off."""
+
+
+def launch_of(validator: Distribution, packages: Mapping[str, Path], guides: Mapping[str, Path], memory_mb: int = MEMORY_MB) -> Launch:
+    """How the real validator is started. `packages` and `guides`: `id#version` → folder."""
+
+    def launch(home: Path, port: int) -> list[str]:
+        make_home(home, {**packages, **guides})
+        return validator.command(home, str(port), *guides, memory_mb=memory_mb)
+
+    return launch
+
+
+class ValidatorProcess:
+    """A validator that ends with this program, however that ends. `port`: 0 takes a free one. `folder`: where its home is made (default: with temporary files).
+
+    Nothing is fetched while it validates, and nothing that it says of documents is kept.
+    """
+
+    def __init__(self, launch: Launch, *, port: int = 0, start_timeout_s: float = START_TIMEOUT_S, folder: Path | None = None) -> None:
+        self.port = port
+        self.ran_out_of_memory = False
+        self._launch = launch
+        self._start_timeout_s = start_timeout_s
+        self._parent = folder
+        self._process: subprocess.Popen[bytes] | None = None
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self._reader: threading.Thread | None = None
+        self._told = threading.Event()
+        self._is_ready = False
+        self._is_given_up = False
+        self._last_lines: deque[str] = deque(maxlen=200)
+
+    @property
+    def pid(self) -> int:
+        """Its process id, 0 where it does not run."""
+        return self._process.pid if self._process is not None and self._process.poll() is None else 0
+
+    def begin(self) -> None:
+        """Start it (5 to 10 s) and wait until it serves. Raises `ConfigError`, and then leaves nothing running."""
+        if self.port and not port_is_free(HOST, self.port):
+            raise ConfigError(f"port {self.port} is taken: choose another, or none to get a free one")
+        self.port = self.port or free_ports(HOST, 1)[0]
+        self._folder = tempfile.TemporaryDirectory(prefix="touchstone-fhir-validator-", dir=self._parent)
+        home = Path(self._folder.name)
+        try:
+            command = self._launch(home, self.port)
+        except BaseException:
+            self.stop()
+            raise
+        # Its standard input is a pipe of this program: when this program goes, the pipe closes and the JVM ends itself.
+        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True, cwd=home)
+        self._reader = threading.Thread(target=self._read, args=(self._process,), name="fhir-validator-output", daemon=True)
+        self._reader.start()
+        if self._is_given_up:  # ended from another thread before there was a process
+            self._process.kill()
+        self._told.wait(self._start_timeout_s)
+        if self._is_ready and self.pid:
+            return
+        why = "ended at once" if self._told.is_set() else f"is not ready after {self._start_timeout_s:g} s"
+        words = self._last_words()
+        self.stop()
+        raise ConfigError(f"the official FHIR validator {why}: {words}")
+
+    def ask(self, path: str, body: bytes, content_type: str, timeout_s: float) -> Answer:
+        """Its answer to one request; it answers one at a time. Raises `NoAnswer`; `TimeoutError` where it sent nothing for `timeout_s`."""
+        connection = http.client.HTTPConnection(HOST, self.port, timeout=timeout_s)
+        try:
+            connection.request("POST", path, body, {"Content-Type": content_type, "Accept": "application/fhir+json"})
+            answer = connection.getresponse()
+            text = answer.read(ANSWER_BYTES_MAX + 1)
+        except TimeoutError:
+            raise
+        except (OSError, http.client.HTTPException) as error:
+            raise NoAnswer(type(error).__name__) from None
+        finally:
+            connection.close()
+        if len(text) > ANSWER_BYTES_MAX:
+            raise NoAnswer("answer too large")
+        return Answer(answer.status, text)
+
+    def wait(self, timeout_s: float | None = None) -> bool:
+        """Whether it has ended, after waiting that long for it."""
+        if self._reader is not None:
+            self._reader.join(timeout_s)  # its output ends with it
+        if self._process is not None:
+            with suppress(subprocess.TimeoutExpired):
+                self._process.wait(timeout_s)
+        return not self.pid
+
+    def kill(self) -> None:
+        """End it at once; `stop` then tidies up. May be called from another thread, also while it starts."""
+        self._is_given_up = True
+        if self._process is not None:
+            self._process.kill()
+
+    def stop(self) -> None:
+        """End it by its process id, and remove what it wrote. Harmless when nothing runs."""
+        self._is_given_up = True
+        if self._process is not None:
+            if self._process.stdin is not None:
+                self._process.stdin.close()
+            self._process.terminate()  # it reads its input only once it serves
+            try:
+                self._process.wait(STOP_TIMEOUT_S)
+            except subprocess.TimeoutExpired:
+                self._process.kill()
+                self._process.wait(STOP_TIMEOUT_S)
+            if self._reader is not None:
+                self._reader.join(STOP_TIMEOUT_S)
+            self._process = None
+        if self._folder is not None:
+            self._folder.cleanup()
+            self._folder = None
+
+    def _read(self, process: "subprocess.Popen[bytes]") -> None:
+        """Take its output, so that it never waits for a reader. What comes once it serves may quote documents and is not kept."""
+        assert process.stdout is not None
+        with process.stdout as output:
+            while line := output.readline(_LINE_BYTES_MAX):
+                if line.startswith(_OUT_OF_MEMORY):
+                    self.ran_out_of_memory = True
+                if self._is_ready:
+                    continue
+                if READY_LINE in line:
+                    self._is_ready = True
+                    self._told.set()
+                else:
+                    self._last_lines.append(line.decode(errors="replace").strip())
+        self._told.set()
+
+    def _last_words(self) -> str:
+        """Its first line about an error. Nothing was validated yet, so it quotes no payload."""
+        lines = [line for line in self._last_lines if line]
+        return next((line for line in lines if "rror" in line or "xception" in line), lines[-1] if lines else "it wrote nothing")[:300]
