@@ -17,13 +17,19 @@ CLAIMS_MAX = 50_000
 
 
 class PutAside:
-    """Claims on the offsets of a suite's input topics. It reads on where it stopped, so asking again costs what has come since."""
+    """Claims on the offsets of a suite's input topics. It reads on where it stopped, so asking again costs what has come since.
 
-    def __init__(self, suite: str, topics: Iterable[str], results: str) -> None:
+    `version`: the suite's. What this version has put aside is put aside until it scores it, whatever another one did; and what an earlier version put aside,
+    until some version scores it.
+    """
+
+    def __init__(self, suite: str, version: str, topics: Iterable[str], results: str) -> None:
+        self._version = version
         self._source = f"/touchstone/{suite}".encode()
         self._topics = frozenset(topics)
         self._results = results
-        self._claims: dict[Place, list[Interval]] = {}
+        #: (whether this version claims it, topic, partition) → claims of this version, and those of all.
+        self._claims: dict[tuple[bool, str, int], list[Interval]] = {}
         self._read_to: dict[Place, int] = {}
 
     async def read_on(self, kafka: KafkaSettings) -> None:
@@ -42,19 +48,23 @@ class PutAside:
         headers = dict(record.headers)
         if headers.get("ce_source") != self._source or not record.value:
             return
-        for place, claim in _claims(headers.get("ce_type", b""), record.value):
+        for version, place, claim in _claims(headers.get("ce_type", b""), record.value):
             if place[0] not in self._topics:
                 continue
-            own = self._claims.setdefault(place, [])
-            own.append(claim)
-            if len(own) > CLAIMS_MAX:
-                self._claims[place] = fold(own)
+            for is_own in {False, version == self._version}:
+                key = (is_own, *place)
+                held_here = self._claims.setdefault(key, [])
+                held_here.append(claim)
+                if len(held_here) > CLAIMS_MAX:
+                    self._claims[key] = fold(held_here)
 
     def shed(self, reason: str | None = None) -> dict[Place, list[Interval]]:
         """(topic, partition) → what is put aside there. `reason`: only what was put aside for it."""
-        self._claims = {place: fold(own) for place, own in self._claims.items()}
-        found = {place: [one for one in own if one.outcome == "shed" and reason in {None, one.reason}] for place, own in self._claims.items()}
-        return {place: spans for place, spans in found.items() if spans}
+        self._claims = {key: fold(claims) for key, claims in self._claims.items()}
+        found: dict[Place, list[Interval]] = {}
+        for (_, topic, partition), claims in self._claims.items():
+            found.setdefault((topic, partition), []).extend(one for one in claims if one.outcome == "shed" and reason in {None, one.reason})
+        return {place: fold(spans) for place, spans in found.items() if spans}
 
 
 def held(found: dict[Place, list[Interval]], bounds: dict[Place, Span]) -> dict[Place, list[Interval]]:
@@ -63,15 +73,16 @@ def held(found: dict[Place, list[Interval]], bounds: dict[Place, Span]) -> dict[
     return {place: spans for place, spans in kept.items() if spans}
 
 
-def _claims(kind: bytes, value: bytes) -> Iterable[tuple[Place, Interval]]:
-    """What one record says of offsets; nothing where another program wrote it."""
+def _claims(kind: bytes, value: bytes) -> Iterable[tuple[str, Place, Interval]]:
+    """What one record says of offsets, and the suite's version; nothing where another program wrote it."""
     try:
         if kind == LEDGER_TYPE.encode():
             account, intervals = read_ledger(value)
-            return [((account.topic, account.partition), interval) for interval in intervals]
+            return [(account.suite_version, (account.topic, account.partition), interval) for interval in intervals]
         if kind == RESULT_TYPE.encode():
-            at = orjson.loads(value)["source"]
-            return [((str(at["topic"]), int(at["partition"])), Interval(int(at["offset"]), int(at["offset"]), "scored"))]
+            result = orjson.loads(value)
+            at = result["source"]
+            return [(str(result["suite_version"]), (str(at["topic"]), int(at["partition"])), Interval(int(at["offset"]), int(at["offset"]), "scored"))]
     except (Unreadable, ValueError, KeyError, TypeError):
         pass
     return []

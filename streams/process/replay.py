@@ -19,13 +19,15 @@ from aiokafka.errors import KafkaError
 
 from touchstone.schemas.settings.house import Settings
 from touchstone.scorers.backoff import Backoff
-from touchstone.scorers.base import Closeable, ConfigError
+from touchstone.scorers.base import Closeable, ConfigError, Measured
 from touchstone.streams.account.intervals import Interval
 from touchstone.streams.account.put_aside import PutAside, held
 from touchstone.streams.intake.intake import Destinations, Intake
 from touchstone.streams.intake.outbox import Outbox
 from touchstone.streams.intake.scoring import RunningSuite
-from touchstone.streams.telemetry.metrics import WorkerMetrics
+from touchstone.streams.process.pages import Heartbeat, Pages
+from touchstone.streams.telemetry.metrics import CollectorRegistry, WorkerMetrics
+from touchstone.streams.telemetry.replay_counts import ReplayCounts
 from touchstone.streams.topics.log_reader import LogReader, Place
 from touchstone.streams.wire.clients import Unreachable, check_topics
 
@@ -54,7 +56,12 @@ class Replayed:
     @property
     def left(self) -> int:
         """Offsets that have no result yet and could have one."""
-        return self.read - self.outcomes["scored"]
+        return self.read - sum(self.outcomes[name] for name in ("scored", "dead", "skipped"))
+
+    @property
+    def waiting(self) -> int:
+        """Offsets that are put aside, as of now; those that are gone from the topic too."""
+        return self.shed.total() - (self.read - self.left)
 
 
 class Replay:
@@ -69,7 +76,7 @@ class Replay:
         self._settings = settings
         self._reason = reason
         self._stop = stop or asyncio.Event()
-        self._aside = PutAside(suite.name, topics, settings.topics.results)
+        self._aside = PutAside(suite.name, suite.version, topics, settings.topics.results)
 
     async def once(self, *, dry: bool = False) -> Replayed:
         """Look what is put aside now, and score it. `dry`: only count. Raises `ConfigError`, and `Unreachable` where no broker answers."""
@@ -123,14 +130,17 @@ class Replay:
             spans = left.get(place, [])
             while spans and spans[-1].last < record.offset:
                 spans.pop()
-            if not spans or record.offset < spans[-1].first:
-                continue
-            count += 1
-            waiting.setdefault(place, []).append(record)
-            if len(waiting[place]) >= slice_records:
-                await start(place)
+            if spans and record.offset >= spans[-1].first:
+                count += 1
+                waiting.setdefault(place, []).append(record)
+                if len(waiting[place]) >= slice_records:
+                    await start(place)
+                if spans[-1].last == record.offset:
+                    spans.pop()
             if intake.defect.is_set() or self._stop.is_set():
                 return count
+            if not any(left.values()):
+                break  # what comes after may be a whole topic
         for place in list(waiting):
             await start(place)
         return count
@@ -155,18 +165,28 @@ async def catch_up(
 ) -> None:
     """Score what was put aside whenever it can be, until `stop` is set; then what is in flight is finished, within `worker.drain_timeout_s`.
 
-    Closes the suite's scorer. Raises `ConfigError`.
+    Meanwhile it serves a worker's pages, with counts of its own. Closes the suite's scorer. Raises `ConfigError`.
     """
     work = Replay(suite, topics, settings, reason, stop)
-    log.info("replay_started", suite=suite.name, version=suite.version, topics=list(topics))
+    registry, heartbeat = CollectorRegistry(), Heartbeat()
+    counts = ReplayCounts(suite.name, suite.version, registry, suite.scorer.readings if isinstance(suite.scorer, Measured) else None)
+    pages = Pages(settings.http, registry, heartbeat.alive, counts.ready)
+    beating: asyncio.Task[None] | None = None
     try:
-        await _until_stopped(again_and_again(work.once, stop, every_s, suite.name), stop, settings.worker.drain_timeout_s)
+        address = pages.start()
+        beating = asyncio.create_task(heartbeat.beat())
+        log.info("replay_started", suite=suite.name, version=suite.version, topics=list(topics), address=address)
+        await _until_stopped(again_and_again(work.once, stop, every_s, suite.name, counts), stop, settings.worker.drain_timeout_s)
+        log.info("replay_stopped", suite=suite.name)
     finally:
+        if beating is not None:
+            beating.cancel()
+        pages.stop()
         await work.close()
 
 
 async def again_and_again(
-    once: Callable[[], Awaitable[Replayed]], stop: asyncio.Event, every_s: float, suite: str, clock: Callable[[], float] = time.time
+    once: Callable[[], Awaitable[Replayed]], stop: asyncio.Event, every_s: float, suite: str, counts: ReplayCounts, clock: Callable[[], float] = time.time
 ) -> None:
     """Do it, and again: every `every_s`; where something was shed again, when its scorer said that it can be scored, else after pauses that grow.
 
@@ -181,12 +201,13 @@ async def again_and_again(
         except (Unreachable, KafkaError, OSError, TimeoutError) as error:
             if not is_away:
                 log.warning("broker_unreachable", code=type(error).__name__)
-            is_away = True
+            is_away, counts.is_broker_up = True, False
             await _sleep(stop, clock() + away.next_s(), clock)
             continue
         if is_away:
             log.info("broker_reached")
-        is_away = False
+        is_away, counts.is_broker_up = False, True
+        counts.done(done.outcomes, done.waiting)
         away.reset()
         until = _next(done, every_s, unknown, clock())
         if done.read:

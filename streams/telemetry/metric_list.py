@@ -18,7 +18,7 @@ from touchstone.schemas.result import Label
 from touchstone.scorers.histogram import Histogram
 
 Kind = Literal["counter", "gauge", "histogram", "info"]
-Process = Literal["worker", "projector", "serve"]
+Process = Literal["worker", "projector", "serve", "replay"]
 #: Rare events of a worker: each is `touchstone_<name>_total`.
 Happening = Literal["rebalances", "commits", "commit_failures", "outbox_retries", "unavailable", "readings_failures", "follow_ups"]
 #: States of a worker: each is `touchstone_<name>`.
@@ -71,6 +71,7 @@ def _each(*values: str) -> tuple[Values, ...]:
 
 PROJECTOR: tuple[Process, ...] = ("projector",)
 SERVE: tuple[Process, ...] = ("serve",)
+REPLAY: tuple[Process, ...] = ("replay",)
 METRICS: tuple[Metric, ...] = (
     Metric("touchstone_events_consumed_total", "counter", "records", "Records read.", ("suite", "topic", "format"), start=_each(*FORMATS)),
     Metric("touchstone_events_outcomes_total", "counter", "records", "Acknowledged outcomes of records.", ("suite", "outcome", "reason"), start=OUTCOMES),
@@ -153,6 +154,17 @@ METRICS: tuple[Metric, ...] = (
     Metric("touchstone_serve_events_dropped_total", "counter", "events", "Events that a client's full queue did not take; the client is told.", (), SERVE),
     Metric("touchstone_serve_window_events", "gauge", "events", "Latest events in memory.", (), SERVE),
     Metric("touchstone_serve_window_bytes", "gauge", "bytes", "What they take, roughly.", (), SERVE),
+    Metric(
+        "touchstone_replay_events_total",
+        "counter",
+        "events",
+        "Events that had been put aside, by what became of them now.",
+        ("suite", "outcome"),
+        REPLAY,
+        _each("scored", "shed", "dead", "skipped"),
+    ),
+    Metric("touchstone_replay_waiting_events", "gauge", "events", "Events that are still put aside, as of the last look.", ("suite",), REPLAY),
+    Metric("touchstone_replay_broker_up", "gauge", "0 or 1", "1 while the broker answers.", ("suite",), REPLAY),
     Metric("touchstone_build_info", "info", "always 1", "What runs.", ("process", "version", "suite", "suite_version", "runner"), get_args(Process)),
 )
 BY_NAME: Mapping[str, Metric] = {metric.name: metric for metric in METRICS}

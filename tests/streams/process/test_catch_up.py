@@ -7,6 +7,7 @@ import pytest
 
 from touchstone.scorers.base import ConfigError
 from touchstone.streams.process.replay import MARGIN_S, PAUSE_MAX_S, Replayed, again_and_again
+from touchstone.streams.telemetry.replay_counts import ReplayCounts
 from touchstone.streams.wire.clients import Unreachable
 
 DAY_S = 86_400.0
@@ -21,6 +22,7 @@ class Rounds:
         self.now = START
         self.stop = asyncio.Event()
         self.pauses: list[float] = []
+        self.counts = ReplayCounts("toy", "1")
         self._told = list(told)
         monkeypatch.setattr("touchstone.streams.process.replay._sleep", self._sleep)
 
@@ -37,7 +39,7 @@ class Rounds:
         return told
 
     async def follow(self) -> list[float]:
-        await again_and_again(self.once, self.stop, EVERY_S, "toy", lambda: self.now)
+        await again_and_again(self.once, self.stop, EVERY_S, "toy", self.counts, lambda: self.now)
         return self.pauses
 
 

@@ -19,6 +19,7 @@ from touchstone.scorers.histogram import Histogram
 from touchstone.streams.telemetry import metric_list
 from touchstone.streams.telemetry.metric_list import BY_NAME, DEAD_REASONS, FORMATS, LATENCY_BUCKETS_S, METRICS, SCORE_BUCKETS, Happening, State
 from touchstone.streams.telemetry.metrics import ProjectorCounts, WorkerMetrics
+from touchstone.streams.telemetry.replay_counts import ReplayCounts
 from touchstone.streams.telemetry.serve_counts import ServeCounts
 
 ROOT = Path(__file__).parents[3]
@@ -61,13 +62,18 @@ def serve(registry: CollectorRegistry) -> ServeCounts:
     return ServeCounts(registry)
 
 
+@pytest.fixture
+def replay(registry: CollectorRegistry) -> ReplayCounts:
+    return ReplayCounts("safe_v0", "1", registry)
+
+
 @pytest.mark.parametrize("process", get_args(metric_list.Process))
 def test_a_scrape_holds_every_metric_of_the_list_with_its_labels_and_no_other(
     process: metric_list.Process, request: pytest.FixtureRequest, registry: CollectorRegistry
 ) -> None:
     counts = request.getfixturevalue(process)
     known = {"worker": lambda: counts.lag({("generations", 0): (1, 2.0)}), "projector": lambda: counts.lag(0, 1), "serve": lambda: counts.broker(up=True)}
-    known[process]()
+    known.get(process, lambda: None)()
     listed = {(metric.name, frozenset(metric.labels)) for metric in METRICS if process in metric.processes}
     assert set(exposed(registry)) == listed
 
