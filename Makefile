@@ -14,6 +14,8 @@ SIDE_BY_SIDE := -n 3 --dist loadgroup
 FEW_SIDE_BY_SIDE := -n 2 --dist worksteal
 BENCH_ARGS ?=
 comma := ,
+# Images of containers often set it. Each of the hundreds of processes that tests start would compile every module that it imports: 2 s instead of half of one.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help setup setup-base lock demo test test-quick check format bench bench-nli bench-clinical bench-judge chaos clean
 
