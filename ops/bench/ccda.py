@@ -48,9 +48,7 @@ class Oracle:
         schema = etree.parse(str(path))
         root = schema.getroot()
         if keep is not None:
-            for pattern in root.findall(_SCH + "pattern"):
-                if pattern.get("id") not in keep:
-                    self._empty(pattern)
+            self._keep(root, keep)
         left = {pattern.get("id") for pattern in root.findall(_SCH + "pattern")}
         # The skeleton refuses phases that name patterns which are not there.
         for active in list(root.iter(_SCH + "active")):
@@ -63,11 +61,27 @@ class Oracle:
         self._xslt = etree.XSLT(etree.fromstring(etree.tostring(made), base_url=str(path.parent / "compiled.xsl")))
 
     @staticmethod
-    def _empty(pattern: Any) -> None:
-        """Leave nothing of a pattern but its abstract rules, which others may extend."""
-        for rule in list(pattern):
-            if rule.get("abstract") != "true":
+    def _keep(root: Any, keep: frozenset[str]) -> None:
+        """Leave some patterns alone, and of others the abstract rules that those extend: each pattern costs the XSLT a walk over the document."""
+        patterns = root.findall(_SCH + "pattern")
+        abstract: dict[str | None, list[Any]] = {}
+        for rule in root.iter(_SCH + "rule"):
+            if rule.get("abstract") == "true":
+                abstract.setdefault(rule.get("id"), []).append(rule)
+        needed: set[Any] = set()
+        left = [one for one in patterns if one.get("id") in keep or one.get("abstract") == "true"]
+        while left:
+            for extends in left.pop().iter(_SCH + "extends"):
+                fresh = [one for one in abstract.get(extends.get("rule"), ()) if one not in needed]
+                needed.update(fresh)
+                left += fresh
+        for pattern in patterns:
+            if pattern.get("id") in keep or pattern.get("abstract") == "true":
+                continue
+            for rule in [one for one in pattern if one not in needed]:
                 pattern.remove(rule)
+            if not len(pattern):
+                root.remove(pattern)
 
     def fired(self, root: Any) -> list[Fired]:
         """What fires on a document, in the order of the SVRL."""

@@ -53,13 +53,13 @@ def _packages(settings: ClinicalSettings) -> Check:
 def _rules(settings: ClinicalSettings) -> Iterator[Check]:
     """Which Schematron files C-CDA documents are held against, and which release each is for; nothing where there are none."""
     from touchstone.scorers.clinical.documents import ccda_options
-    from touchstone.scorers.clinical.formats.ccda.rules import engine_of, release_of_engine, rule_files
+    from touchstone.scorers.clinical.formats.ccda.rules import rule_files, rules_of
 
     if find_spec("lxml") is None:
         return
     for path in rule_files(ccda_options(settings, None)):
         try:
-            release = release_of_engine(engine_of(path))
+            release = rules_of(path).release
         except ConfigError as error:
             yield Check("ccda rules", "bad", str(error), "replace the file, or take it out of the package cache")
         else:

@@ -23,13 +23,14 @@ class OutOfTime(Exception):
 
 @dataclass
 class Document:
-    """The state of one validation. `root` is the document's element in lxml; None until it is read."""
+    """The state of one validation. `root` is the document's element in lxml; None until it is read. `given_up`: nobody waits for it any more."""
 
     report: Report
     context: Context
     options: Options
     root: Any = None
     release: str = ""
+    given_up: bool = False
     said: Counter[tuple[str, Severity]] = field(default_factory=Counter)
     skipped: set[tuple[str, str]] = field(default_factory=set)
     begun_s: float = field(default_factory=time.thread_time)
@@ -60,7 +61,7 @@ class Document:
     def check_time(self) -> None:
         """Raise `OutOfTime` where the document has had its time: that of the processor, so that a busy machine changes no verdict."""
         self._looks += 1
-        if self._looks % _LOOKS == 1 and time.thread_time() - self.begun_s > self.options.seconds_max:
+        if self._looks % _LOOKS == 1 and (self.given_up or time.thread_time() - self.begun_s > self.options.seconds_max):
             raise OutOfTime
 
     def path(self, element: Any) -> str:

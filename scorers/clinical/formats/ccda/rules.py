@@ -12,8 +12,9 @@ from touchstone.scorers.base import ConfigError
 from touchstone.scorers.clinical.formats.ccda.document import Document, OutOfTime
 from touchstone.scorers.clinical.formats.ccda.options import Options
 from touchstone.scorers.clinical.formats.ccda.releases import HEADER, NONE, R11, R30, release_of_rules
-from touchstone.scorers.clinical.formats.ccda.schematron.engine import Engine, Fired, load
-from touchstone.scorers.clinical.formats.ccda.schematron.rulefile import Assertion, Pattern
+from touchstone.scorers.clinical.formats.ccda.schematron.engine import Engine, Fired
+from touchstone.scorers.clinical.formats.ccda.schematron.rulefile import Assertion, Pattern, read_rule_file
+from touchstone.scorers.clinical.formats.ccda.watch import Lent
 from touchstone.scorers.clinical.formats.fhir.profiles.packages import home
 
 #: Rule files that one configuration may bring.
@@ -47,68 +48,78 @@ def _installed(folder: Path) -> tuple[Path, ...]:
     return tuple(sorted(path for place in places for path in folder.glob(place))) if folder.is_dir() else ()
 
 
-def engine_of(path: Path) -> Engine:
-    """The engine of a rule file, read once while it does not change. Raises `ConfigError`."""
+class Rules:
+    """A rule file: what it says, which release it is for, and engines that evaluate it, one for each document under way."""
+
+    def __init__(self, path: Path) -> None:
+        self.file = read_rule_file(path)
+        contexts = (rule.context for pattern in self.file.patterns for rule in pattern.rules)
+        self.release = release_of_rules({found[1] or "" for context in contexts for found in _HEADER_VERSION.finditer(context)})
+        self.engines: Lent[Engine] = Lent(lambda: Engine(self.file))
+
+
+def rules_of(path: Path) -> Rules:
+    """The rules of a file, read once while it does not change. Raises `ConfigError`."""
     try:
         status = path.stat()
     except OSError as error:
         raise ConfigError(f"{path} cannot be read ({error.strerror})") from None
-    return _engine(path, status.st_mtime_ns, status.st_size)
+    return _rules(path, status.st_mtime_ns, status.st_size)
 
 
 @lru_cache(maxsize=FILES_MAX)
-def _engine(path: Path, _changed_ns: int, _size: int) -> Engine:
-    return load(path)
+def _rules(path: Path, _changed_ns: int, _size: int) -> Rules:
+    return Rules(path)
 
 
-@lru_cache(maxsize=FILES_MAX)
-def release_of_engine(engine: Engine) -> str:
-    """The release of C-CDA that a rule file is for."""
-    contexts = (rule.context for pattern in engine.file.patterns for rule in pattern.rules)
-    return release_of_rules({found[1] or "" for context in contexts for found in _HEADER_VERSION.finditer(context)})
-
-
-def applicable(document: Document) -> list[Engine]:
+def applicable(document: Document) -> list[Rules]:
     """The rule files for the document's release: those of 3.0 for 3.0, all others for all others; where there are only the others, these."""
-    engines = []
+    every = []
     for path in rule_files(document.options):
         try:
-            engines.append(engine_of(path))
+            every.append(rules_of(path))
         except ConfigError:
             document.skip("ccda.rules", f"{path.name} cannot be read as a Schematron file")
-    fitting = [one for one in engines if (release_of_engine(one) == R30) == (document.release == R30)]
-    if engines and not fitting:
+    fitting = [one for one in every if (one.release == R30) == (document.release == R30)]
+    if every and not fitting:
         document.skip("ccda.rules", f"no rule file at hand is for {document.release or 'other documents than C-CDA'}; those of another release were applied")
-    return fitting or engines
+    return fitting or every
 
 
 def check_rules(document: Document) -> set[Any]:
     """Apply the rule files; the elements on which rules of conformance fired. Counts `rules`, and `recommendations` apart."""
     on: set[Any] = set()
-    engines = applicable(document)
-    if not engines:
+    every = applicable(document)
+    if not every:
         document.skip("ccda.rules", WITHOUT_RULES)
         return on
-    for engine in engines:
-        # R1.1 shares some templates with later releases, which never changed; that they fire does not validate the document.
-        of_release = document.release not in {R11, NONE} or release_of_engine(engine) == R11
-        phased = any("errors" in pattern.phases for pattern in engine.file.patterns)
+    for rules in every:
         try:
-            for fired in engine.fired(document):
-                group, severity = _weight(fired.pattern, document.options, phased=phased)
-                if severity is None:
-                    continue
-                document.report.fired(group if of_release or group != "rules" else "other-release")
-                if group == "rules":
-                    on.add(fired.element)
-                for assertion in fired.failed:
-                    _say(document, engine, fired, assertion, f"ccda.{group}", severity)
+            with rules.engines.one() as engine:
+                _apply(document, rules, engine, on)
         except OutOfTime:
             document.skip("ccda.rules", f"the document had its {document.options.seconds_max:g} s before all rules were applied")
             raise
-        for reason, example in engine.left_out.items():
-            document.skip("ccda.rules", f"{engine.file.path.name}: {reason} ({example})")
     return on
+
+
+def _apply(document: Document, rules: Rules, engine: Engine, on: set[Any]) -> None:
+    # R1.1 shares some templates with later releases, which never changed; that they fire does not validate the document.
+    of_release = document.release not in {R11, NONE} or rules.release == R11
+    phased = any("errors" in pattern.phases for pattern in rules.file.patterns)
+    left_out: dict[str, str] = {}
+    for fired in engine.fired(document):
+        group, severity = _weight(fired.pattern, document.options, phased=phased)
+        if severity is None:
+            continue
+        left_out = fired.left_out | left_out
+        document.report.fired(group if of_release or group != "rules" else "other-release")
+        if group == "rules":
+            on.add(fired.element)
+        for assertion in fired.failed:
+            _say(document, engine, fired, assertion, f"ccda.{group}", severity)
+    for reason, example in (engine.left_out | left_out).items():
+        document.skip("ccda.rules", f"{rules.file.path.name}: {reason} ({example})")
 
 
 def _weight(pattern: Pattern, options: Options, *, phased: bool) -> tuple[str, Severity | None]:

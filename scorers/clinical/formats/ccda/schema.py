@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import threading
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
@@ -11,6 +10,7 @@ from typing import Any, Final
 from touchstone.scorers.base import ConfigError
 from touchstone.scorers.clinical.formats.ccda.document import Document
 from touchstone.scorers.clinical.formats.ccda.names import NAMES
+from touchstone.scorers.clinical.formats.ccda.watch import Lent
 
 #: Elements beyond which a document is not held against the schema: libxml2 keeps every fault until it is done.
 ELEMENTS_MAX: Final = 200_000
@@ -40,22 +40,27 @@ _WORDS: Final = {
 
 
 class Schema:
-    """A compiled XSD, shared between threads."""
+    """A compiled XSD, one for each document under way: the log of faults belongs to it, not to the call."""
 
     def __init__(self, path: Path) -> None:
+        self._path = path
+        self._compiled: Lent[Any] = Lent(self._compile)
+        with self._compiled.one():
+            pass  # so that one that cannot be used is refused at the start
+
+    def _compile(self) -> Any:
         from lxml import etree
 
-        self._lock = threading.Lock()
+        path = self._path
         try:
-            self._schema = etree.XMLSchema(etree.parse(str(path), etree.XMLParser(no_network=True, resolve_entities=False, load_dtd=False)))
+            return etree.XMLSchema(etree.parse(str(path), etree.XMLParser(no_network=True, resolve_entities=False, load_dtd=False)))
         except (OSError, etree.XMLSyntaxError, etree.XMLSchemaParseError) as error:
             raise ConfigError(f"{path} cannot be used as an XSD ({type(error).__name__}); name CDA_SDTC.xsd, with the files it includes beside it") from None
 
     def faults(self, root: Any) -> list[Any]:
         """The schema's entries about a document."""
-        # The log belongs to the schema, not to the call.
-        with self._lock:
-            return [] if self._schema.validate(root) else list(self._schema.error_log)
+        with self._compiled.one() as schema:
+            return [] if schema.validate(root) else list(schema.error_log)
 
 
 def schema_of(path: Path) -> Schema:

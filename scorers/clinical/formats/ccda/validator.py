@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -19,11 +21,16 @@ from touchstone.scorers.clinical.formats.ccda.releases import NONE, R11, release
 from touchstone.scorers.clinical.formats.ccda.rules import check_rules
 from touchstone.scorers.clinical.formats.ccda.schema import check_schema
 from touchstone.scorers.clinical.formats.ccda.times import check_times
+from touchstone.scorers.clinical.formats.ccda.watch import GIVEN_UP_MAX, within
 from touchstone.scorers.clinical.formats.ccda.watermarks import check_marks
 from touchstone.scorers.clinical.report import Context, Report
 
 #: Groups of rules that are of C-CDA's templates; where none of them fired, a document was not validated as C-CDA, whatever else was checked.
 OF_TEMPLATES = ("rules", "templates")
+#: A document whose time was over before all was checked: undecided.
+OUT_OF_TIME = "ccda.internal.time"
+#: Seconds of the processor beyond its own that a document has to come to an end by itself, before it is given up.
+GRACE_S = 1.0
 
 
 def validate(data: bytes, context: Context | None = None, options: Options | None = None) -> Report:
@@ -35,13 +42,44 @@ def validate(data: bytes, context: Context | None = None, options: Options | Non
     report = Report()
     document = Document(report, context or Context(), options or Options())
     try:
+        ended = within(document.options.seconds_max + GRACE_S, lambda: _validate(data, document))
+    except Exception as error:  # noqa: BLE001 - no thread can be had; nothing may cost the caller more than a verdict
+        _say_failed(document, "the validator", error)
+        return report
+    if ended == "done":
+        return report
+    # The call may still be under way, and would write into its report.
+    document.given_up = True
+    document.report = _copied(report)
+    if ended == "refused":
+        document.skip("ccda", f"{GIVEN_UP_MAX} documents before it are still checked beyond their time; nothing of this one was")
+        document.say("critical", OUT_OF_TIME, None, "Not checked: documents before it took all the time there is", suggestion="Restart this process")
+    else:
+        _say_out_of_time(document)
+    return document.report
+
+
+def _validate(data: bytes, document: Document) -> None:
+    document.begun_s = time.thread_time()
+    try:
         if read(data, document):
             _check(document)
     except OutOfTime:
-        document.say("critical", "ccda.internal.time", None, f"The document had its {document.options.seconds_max:g} s before all was checked")
+        _say_out_of_time(document)
     except Exception as error:  # noqa: BLE001 - nothing that a document holds may cost the caller more than a verdict
         _say_failed(document, "the validator", error)
-    return report
+
+
+def _say_out_of_time(document: Document) -> None:
+    limit = f"{document.options.seconds_max:g} s"
+    document.skip("ccda", f"the document had its {limit} before all was checked")
+    message = f"The document had its {limit} of the processor before all was checked; what was not is undecided"
+    document.say("critical", OUT_OF_TIME, None, message, suggestion="Where it is sound, give it more (ccda.time_max_s)")
+
+
+def _copied(report: Report) -> Report:
+    """What a report holds now. Each part is copied at one stroke, for another thread may be adding to it."""
+    return Report(list(report.findings), Counter(dict(report.rules_fired)), list(report.not_checked), Counter(dict(report.beyond)), report.findings_max)
 
 
 def is_valid(report: Report) -> bool:
@@ -50,8 +88,11 @@ def is_valid(report: Report) -> bool:
 
 
 def was_validated(report: Report) -> bool:
-    """Whether a rule of C-CDA's templates fired: a document of R1.1, or without templates, fires none and is never a pass."""
-    return any(report.rules_fired[group] for group in OF_TEMPLATES)
+    """Whether a rule of C-CDA's templates fired: a document of R1.1, or without templates, fires none and is never a pass.
+
+    Nor is one whose time was over before all was checked: its verdict is not known.
+    """
+    return any(report.rules_fired[group] for group in OF_TEMPLATES) and not any(code == OUT_OF_TIME for code, _ in report.counts())
 
 
 def _check(document: Document) -> None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import random
+import threading
 from pathlib import Path
 
 import pytest
 from lxml import etree
 
-from tests.scorers.clinical.ccda.documents import CANARY, PROBLEM, ccd, codes, validated, vital, vitals
+from tests.scorers.clinical.ccda.documents import CANARY, PROBLEM, ccd, codes, section, validated, vital, vitals
 from touchstone.ops.bench.ccda import Oracle, compare, documents_of, generated, mutants, ours
 from touchstone.scorers.base import ConfigError
 from touchstone.scorers.clinical.checkup import doctor
@@ -200,6 +201,53 @@ def test_a_test_that_cannot_be_evaluated_is_named_and_its_siblings_still_run(fol
     assert any(skipped.check == "ccda.rules" and reason in skipped.reason for skipped in report.not_checked)
 
 
+@pytest.mark.parametrize(
+    ("test", "reason"),
+    [
+        ("//a[//b[//c]]", "walks over the document"),
+        ("count(//a//b//c) = 0", "walks over the document"),
+        ("(//a)[preceding::b[following::c]]", "walks over the document"),
+        ("not(" * 70 + "true()" + ")" * 70, "nested more than"),
+        ("true() and " * 6_000 + "true()", "more than 65,536 characters"),
+        ("unknown:a", "a prefix that the file does not declare"),
+        ("$unknown", "cannot be evaluated"),
+    ],
+    ids=["predicates", "steps", "axes", "nesting", "length", "prefix", "variable"],
+)
+def test_an_expression_beyond_its_bounds_is_named_and_its_siblings_still_run(folder: Path, test: str, reason: str) -> None:
+    path = written(folder, rule_file(rule(observation("4.4"), "one", f'<sch:assert id="two" test="{test}">b</sch:assert>', "three")))
+    report = validated(ccd(), rules=(path,))
+    assert {code for code in codes(report) if code.startswith("ccda.rules")} == {"ccda.rules.one", "ccda.rules.three"}
+    assert any(skipped.check == "ccda.rules" and reason in skipped.reason for skipped in report.not_checked)
+
+
+@pytest.mark.parametrize("value", ["matches(., 'a')", "every $x in a satisfies $x", "document('absent.xml')/a", "$none", "none:a", "//a[//b[//c]]"])
+@pytest.mark.parametrize("place", ["file", "pattern", "rule"])
+def test_a_variable_without_a_value_costs_only_the_tests_that_use_it(folder: Path, value: str, place: str) -> None:
+    let = {place: f'<sch:let name="x" value="{value}"/>'}
+    using = '<sch:assert id="using" test="$x">a</sch:assert><sch:assert id="other" test="false()">b</sch:assert>'
+    pattern = f'<sch:pattern id="p">{let.get("pattern", "")}<sch:rule context="{observation("4.4")}">{let.get("rule", "")}{using}</sch:rule></sch:pattern>'
+    report = validated(ccd(), rules=(written(folder, rule_file(pattern, lets=let.get("file", ""))),))
+    assert codes(report, "critical", "major") == {"ccda.rules.other"}
+    assert any(skipped.check == "ccda.rules" and "(using)" in skipped.reason for skipped in report.not_checked)
+
+
+@pytest.mark.parametrize("context", [" ", "unknown:observation", "cda:observation[matches(., 1)]", "cda:observation[", "cda:a[//cda:b[//cda:c]]"])
+def test_a_context_that_cannot_be_evaluated_is_named_and_other_rules_still_run(folder: Path, context: str) -> None:
+    path = written(folder, rule_file(rule(context, "one") + rule(observation("4.4"), "two", name="q")))
+    report = validated(ccd(), rules=(path,))
+    assert codes(report, "critical", "major") == {"ccda.rules.two"}
+    assert any(skipped.check == "ccda.rules" and "(one)" in skipped.reason for skipped in report.not_checked)
+
+
+def test_what_is_not_checked_of_a_document_does_not_depend_on_those_before_it(folder: Path) -> None:
+    path = written(folder, rule_file(rule(observation("4.4"), '<sch:assert id="never" test="matches(., 1)">x</sch:assert>')))
+    without = ccd(problem="")
+    alone = validated(without, rules=(path,)).not_checked
+    assert any("(never)" in skipped.reason for skipped in validated(ccd(), rules=(path,)).not_checked)
+    assert validated(without, rules=(path,)).not_checked == alone
+
+
 def test_rules_of_its_release_are_chosen_for_a_document(folder: Path) -> None:
     def of(version: str, name: str) -> Path:
         context = f"cda:ClinicalDocument[cda:templateId[@root='{T}1.1' and @extension='{version}']]"
@@ -256,6 +304,31 @@ def test_doctor_names_each_rule_file_and_its_release(folder: Path) -> None:
     path = written(folder, rule_file(rule(context, "one")))
     told = [check for check in doctor(ClinicalSettings(ccda=CcdaSettings(rules=(path,), installed_rules=False))) if check.area == "ccda rules"]
     assert [(check.state, check.what) for check in told] == [("good", "rules.sch, for C-CDA R2.1")]
+
+
+def test_one_call_that_would_overrun_is_given_up_and_keeps_no_other_document_waiting(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("touchstone.scorers.clinical.formats.ccda.validator.GRACE_S", 0.05)
+    # One call that visits every element from every element, and asks for the time at no moment.
+    slow = '<sch:assert id="slow" test="count(//cda:item[count(//cda:item) > 0]) > 0">x</sch:assert>'
+    path = written(folder, rule_file(rule("cda:ClinicalDocument[cda:templateId]", slow, "two")))
+    many = ccd().replace("<list>", f"<list>{'<item>x</item>' * 6_000}</list><list>")
+    report = validated(many, rules=(path,), seconds_max=0.1)
+    still = [one for one in threading.enumerate() if one.name == "ccda"]
+    assert still  # or the call ended by itself, and nothing was shown
+    assert "ccda.internal.time" in codes(report, "critical")
+    assert any(skipped.check == "ccda" and "0.1 s" in skipped.reason for skipped in report.not_checked)
+    assert (ccda.was_validated(report), ccda.is_valid(report)) == (False, False)
+    assert codes(validated(ccd(), rules=(path,)), "critical", "major") == {"ccda.rules.two"}
+    for one in still:
+        one.join(60)
+
+
+def test_a_document_without_time_left_is_undecided(folder: Path) -> None:
+    path = written(folder, rule_file(rule("cda:templateId", "fails")))
+    settings = ClinicalSettings(ccda=CcdaSettings(rules=(path,), installed_rules=False, time_max_s=0.01))
+    found = DocumentValidator(settings).validate(ccd(extra=section("2.17", "29762-2", "More", "<id/>" * 20_000)))
+    assert "ccda.internal.time" in codes(found.report, "critical")
+    assert (found.valid, found.scores.label in {"unscored", "Fail"}) == (None, True)
 
 
 def test_a_rule_that_costs_more_than_the_document_s_time_is_stopped(folder: Path) -> None:

@@ -6,7 +6,6 @@ its first use; all tests of a rule are one expression, which answers with a digi
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import Any, NamedTuple
 from touchstone.scorers.clinical.formats.ccda.document import Document
 from touchstone.scorers.clinical.formats.ccda.names import CDA
 from touchstone.scorers.clinical.formats.ccda.options import RULES_BYTES_MAX
+from touchstone.scorers.clinical.formats.ccda.schematron.bounds import excess
 from touchstone.scorers.clinical.formats.ccda.schematron.expressions import (
     CURRENT,
     Alternative,
@@ -35,13 +35,15 @@ class Fired(NamedTuple):
     element: Any
     attribute: str
     failed: tuple[Assertion, ...]
+    #: Why assertions of the rule are never evaluated, with one example of each.
+    left_out: dict[str, str]
 
 
 class _Files:
     """The code files beside a rule file, parsed once; none but those in its own folder."""
 
     def __init__(self, folder: Path, namespaces: dict[str, str]) -> None:
-        self._folder, self._namespaces = folder, namespaces
+        self._folder, self.namespaces = folder, namespaces
         self._trees: dict[str, Any] = {}
 
     def lookup(self, name: str, path: str) -> list[Any]:
@@ -53,7 +55,7 @@ class _Files:
             raise Unsupported(f"{name if name.isprintable() else 'a file'} is not beside the rule file" if "/" not in name else "a file elsewhere")
         if not path:
             return [tree.getroot()]
-        found = tree.xpath(path, namespaces=self._namespaces or None)
+        found = tree.xpath(path, namespaces=self.namespaces or None)
         return found if isinstance(found, list) else []
 
     def _parsed(self, name: str) -> Any:
@@ -129,11 +131,18 @@ class _Tests:
     def __init__(self, engine: Engine, rule: Rule, attribute: str) -> None:
         self._engine = engine
         self._constants: dict[str, Any] = {}
+        self.left_out: dict[str, str] = {}
+        #: Names of variables that have no value, and why.
+        self._unknown = dict(engine.unknown)
         #: Name, expression, and whether it is of the document.
         self._lets: list[tuple[str, Any, bool]] = []
         for of_document, lets in ((True, rule.pattern_lets), (False, rule.lets)):
             for name, value in lets:
-                self._lets.append((name, _compiled(self._translated(value), engine.namespaces), of_document))
+                try:
+                    self._lets.append((name, _compiled(self._translated(value), engine.namespaces), of_document))
+                    self._unknown.pop(name, None)
+                except Unsupported as error:
+                    self._unknown[name] = str(error)
         kept, sources = [], []
         for one in rule.assertions:
             try:
@@ -142,12 +151,15 @@ class _Tests:
                 if attribute:
                     test = _of_attribute(test, attribute)
             except Unsupported as error:
-                engine.leave_out(one, str(error))
+                self._leave_out(one, str(error))
                 continue
             kept.append(one)
             sources.append(f"not({test})" if one.kind == "assert" else f"boolean({test})")
-        #: Replaced as a whole, for other threads may be using it.
+        #: Replaced as a whole, for another call may have begun with it.
         self._joined = self._join(kept, sources)
+
+    def _leave_out(self, assertion: Assertion, why: str) -> None:
+        self.left_out.setdefault(why, assertion.id or assertion.text[:60])
 
     def _join(self, kept: list[Assertion], sources: list[str]) -> _Joined:
         named = variables(" ".join(sources))
@@ -162,7 +174,9 @@ class _Tests:
         )
 
     def _translated(self, expression: str) -> str:
-        return translated(expression, self._engine.files.lookup, self._constants)
+        for name in variables(expression) & self._unknown.keys():
+            raise Unsupported(self._unknown[name])
+        return _bounded(expression, self._engine.files, self._constants)
 
     def failed(self, element: Any, document_lets: dict[str, Any]) -> tuple[Assertion, ...]:
         """The assertions that an element fails."""
@@ -180,39 +194,43 @@ class _Tests:
         return tuple(one for digit, one in zip(digits, joined.kept, strict=True) if digit == "1")
 
     def _given(self, joined: _Joined, element: Any, document_lets: dict[str, Any]) -> dict[str, Any]:
-        """The variables of the tests."""
+        """The variables of the tests; those whose lets cannot be evaluated are missing."""
         if not joined.used and not self._lets and not joined.needs_current and not joined.open_lets:
             return {}
         given = dict(joined.used)
         for name in joined.open_lets:
-            given[name] = document_lets[name]
+            if name in document_lets:
+                given[name] = document_lets[name]
         if joined.needs_current or self._lets:
             given[CURRENT] = [element]
         for name, value, of_document in self._lets:
             at = element.getroottree() if of_document else element
-            given[name] = _held(value(at, **(self._engine.constants | self._constants | document_lets | given)))
+            try:
+                given[name] = _held(value(at, **(self._engine.constants | self._constants | document_lets | given)))
+            except _xpath_error():
+                given.pop(name, None)
         return given
 
     def _leave_out_what_fails(self, joined: _Joined, element: Any, given: dict[str, Any]) -> None:
-        """Leave out each test that cannot be evaluated, such as one with a function that is none of XPath's."""
+        """Leave out each test that cannot be evaluated, such as one with a variable or prefix that is not declared."""
         kept, sources = [], []
         for one, source in zip(joined.kept, joined.sources, strict=True):
             try:
                 _compiled(source, self._engine.namespaces)(element, **given)
             except _xpath_error():
-                self._engine.leave_out(one, "a function that XPath 1.0 does not have")
+                self._leave_out(one, "a test that cannot be evaluated")
                 continue
             kept.append(one)
             sources.append(source)
         if len(kept) == len(joined.kept):
             # Each can be evaluated, and not all together: no list would be whole.
-            self._engine.leave_out(kept[0], "a rule that cannot be evaluated")
+            self._leave_out(kept[0], "a rule that cannot be evaluated")
             kept, sources = [], []
         self._joined = self._join(kept, sources)
 
 
 class Engine:
-    """A Schematron file, ready to be asked of any number of documents, from any thread."""
+    """A Schematron file, ready to be asked of any number of documents, one after another."""
 
     def __init__(self, file: RuleFile) -> None:
         self.file = file
@@ -221,7 +239,7 @@ class Engine:
         self.left_out: dict[str, str] = {}
         self.constants: dict[str, Any] = {}
         self.open_lets: dict[str, Any] = {}
-        self._lock = threading.Lock()
+        self.unknown: dict[str, str] = {}
         self._rules: list[_CompiledRule] = []
         self._by_root: dict[str, list[int]] = {}
         self._always: list[int] = []
@@ -229,19 +247,29 @@ class Engine:
             if value[:1] in "'\"" and value[-1:] == value[:1] and value[:1] not in value[1:-1]:
                 self.constants[name] = value[1:-1]
             else:
-                self.open_lets[name] = _compiled(translated(value, self.files.lookup, self.constants), self.namespaces)
+                try:
+                    for other in variables(value) & self.unknown.keys():
+                        raise Unsupported(self.unknown[other])
+                    self.open_lets[name] = _compiled(_bounded(value, self.files, self.constants), self.namespaces)
+                except Unsupported as error:
+                    self.unknown[name] = str(error)
         for number, pattern in enumerate(file.patterns):
             for rule in pattern.rules:
                 self._add(pattern, number, rule)
 
     def _add(self, pattern: Pattern, number: int, rule: Rule) -> None:
         try:
-            branches = [_of_cda(one, self.namespaces) for one in alternatives(rule.context)]
+            branches = []
+            if why := excess(rule.context, self.namespaces):
+                raise Unsupported(why)
+            for one in alternatives(rule.context):
+                if why := excess(one.whole, self.namespaces):
+                    raise Unsupported(why)
+                branches.append(_of_cda(one, self.namespaces))
             if len({branch.attribute for branch in branches}) > 1 or (branches[0].attribute and (rule.lets or rule.pattern_lets)):
                 raise Unsupported("a context of several attributes, or of one with lets")
         except Unsupported as error:
-            for one in rule.assertions:
-                self.leave_out(one, str(error))
+            self._leave_out(rule, str(error))
             return
         place = len(self._rules)
         self._rules.append(_CompiledRule(self, pattern, number, rule, branches))
@@ -256,9 +284,10 @@ class Engine:
         """The roots of the template ids that rules ask for."""
         return self._by_root.keys()
 
-    def leave_out(self, assertion: Assertion, why: str) -> None:
-        """Note that an assertion is never evaluated; one example of each reason is kept."""
-        self.left_out.setdefault(why, assertion.id or assertion.text[:60])
+    def _leave_out(self, rule: Rule, why: str) -> None:
+        """Note that a rule is never evaluated; one example of each reason is kept."""
+        for one in rule.assertions[:1]:
+            self.left_out.setdefault(why, one.id or one.text[:60])
 
     def concerned(self, document: Document) -> list[int]:
         """The rules whose templates occur in a document, and those that name none, in order."""
@@ -282,7 +311,14 @@ class Engine:
             begun = end
 
     def _document_lets(self, document: Document) -> dict[str, Any]:
-        return {name: _held(value(document.root, **self.constants)) for name, value in self.open_lets.items()}
+        """The file's own variables; those that cannot be evaluated are missing."""
+        found: dict[str, Any] = {}
+        for name, value in self.open_lets.items():
+            try:
+                found[name] = _held(value(document.root, **(self.constants | found)))
+            except _xpath_error():
+                continue
+        return found
 
     def _pattern(self, rules: list[_CompiledRule], document: Document, lets: dict[str, Any]) -> Iterator[Fired]:
         """The rules of one pattern: each element fires the first whose context matches it."""
@@ -290,13 +326,14 @@ class Engine:
         sources = 0
         for rule in rules:
             document.check_time()
-            with self._lock:  # what is compiled at first use
-                branches = rule.branches
-            for branch in branches:
-                before = len(taken)
-                for element in branch.elements(document):
-                    taken.setdefault((element, rule.attribute), rule)
-                sources += len(taken) > before
+            try:
+                for branch in rule.branches:
+                    before = len(taken)
+                    for element in branch.elements(document):
+                        taken.setdefault((element, rule.attribute), rule)
+                    sources += len(taken) > before
+            except (Unsupported, _xpath_error()):
+                self._leave_out(rule.rule, "a context that cannot be evaluated")
         # A path from nested elements may select out of order, as several sources do.
         places = list(taken)
         if len(taken) > 1 and (sources > 1 or not _is_plain(rules)):
@@ -304,9 +341,8 @@ class Engine:
         for element, attribute in places:
             document.check_time()
             rule = taken[element, attribute]
-            with self._lock:
-                tests = rule.tests
-            yield Fired(rule.pattern, rule.rule, element, attribute, tests.failed(element, lets))
+            failed = rule.tests.failed(element, lets)
+            yield Fired(rule.pattern, rule.rule, element, attribute, failed, rule.tests.left_out)
 
     def text(self, assertion: Assertion, element: Any, attribute: str = "") -> str:
         """The text of an assertion with what it quotes of the document."""
@@ -315,6 +351,8 @@ class Engine:
             if isinstance(word, Quoted):
                 select = f"@{attribute}/{word.select}" if attribute and not word.select.startswith(("/", "name(")) else word.select
                 try:
+                    if excess(select, self.namespaces):
+                        raise Unsupported
                     made.append(str(_compiled(f"string({select})", self.namespaces)(element)))
                 except (Unsupported, _xpath_error()):
                     made.append("…")
@@ -354,6 +392,13 @@ def _of_attribute(test: str, attribute: str) -> str:
 
 def _tag(template: Template, namespaces: dict[str, str]) -> str:
     return f"{{{namespaces[template.prefix]}}}{template.name}" if template.prefix in namespaces else template.name
+
+
+def _bounded(expression: str, files: _Files, constants: dict[str, Any]) -> str:
+    """An expression that may be evaluated, without functions of XSLT. Raises `Unsupported`."""
+    if why := excess(expression, files.namespaces):
+        raise Unsupported(why)
+    return translated(expression, files.lookup, constants)
 
 
 def _held(value: Any) -> Any:
