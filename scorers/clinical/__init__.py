@@ -29,6 +29,11 @@ def build(settings: ClinicalSettings) -> ClinicalScorer:
     return ClinicalScorer(settings)
 
 
+def hands_on(settings: ClinicalSettings) -> tuple[str, ...]:
+    """Roles of the slower stages' topics."""
+    return (*(("judge",) if settings.judge.requests else ()), *(("conformance",) if settings.conformance.requests else ()))
+
+
 def validate_document(content: bytes | str | dict[str, Any], form: ClinicalFormat | None = None, settings: ClinicalSettings | None = None) -> Validated:
     """Validate one FHIR R4, HL7 v2 or C-CDA document: findings, rules fired, what was not checked, scores 0–100, label.
 
@@ -51,7 +56,7 @@ SUITE = Suite(
     fingerprint=fingerprint,
     document_name=DOCUMENT_NAME,
     env_prefix=ENV_PREFIX,
-    hands_on=lambda settings: ("judge",) if settings.judge.requests else (),
+    hands_on=hands_on,
     execution="processes",
     window_cases=256,
     read=reading.read,

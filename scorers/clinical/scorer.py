@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from typing import Final
 
+from touchstone.schemas.judging import JudgeRequest
 from touchstone.schemas.result import Scorecard
 from touchstone.schemas.trace import ProductionTrace
 from touchstone.scorers.base import FollowUp
 from touchstone.scorers.clinical import NAME, VERSION
 from touchstone.scorers.clinical.documents import DocumentValidator
+from touchstone.scorers.clinical.requests.documents import documents_request
 from touchstone.scorers.clinical.requests.making import record_of, request_of
 from touchstone.scorers.clinical.settings import ClinicalSettings, fingerprint
 from touchstone.scorers.clinical.traces import judge_trace
@@ -54,17 +57,26 @@ class ClinicalScorer:
             return self.evaluate(case)
         return await asyncio.to_thread(self.evaluate, case)
 
-    async def follow_up(self, case: ProductionTrace, event_id: str, card: Scorecard) -> FollowUp | None:
-        """The request to the clinical judge for a trace that is let through."""
+    async def follow_up(self, case: ProductionTrace, event_id: str, card: Scorecard) -> Sequence[FollowUp]:
+        """The requests to the slower stages that the settings ask for: of the judge for a trace that is let through, of conformance for its documents."""
         if _chars(case) <= INLINE_CHARS:
-            return self._request(case, event_id, card)
-        return await asyncio.to_thread(self._request, case, event_id, card)
+            return self._requests(case, event_id, card)
+        return await asyncio.to_thread(self._requests, case, event_id, card)
 
-    def _request(self, case: ProductionTrace, event_id: str, card: Scorecard) -> FollowUp | None:
+    def _requests(self, case: ProductionTrace, event_id: str, card: Scorecard) -> list[FollowUp]:
+        made: list[FollowUp] = []
+        if self._settings.judge.requests and (judged := self._judge_request(case, event_id, card)) is not None:
+            made.append(FollowUp("judge", record_of(judged)))
+        if self._settings.conformance.requests:
+            asked = documents_request(case, event_id, self._settings.formats, self._settings.conformance)
+            made += [] if asked is None else [FollowUp("conformance", record_of(asked))]
+        return made
+
+    def _judge_request(self, case: ProductionTrace, event_id: str, card: Scorecard) -> JudgeRequest | None:
         if not self._digest:  # it reads the tables that the settings name, and only requests need it
             self._digest = config_digest(fingerprint(self._settings))
         request, reason = request_of(case, event_id, card, self._settings, VERSION, self._digest)
-        return FollowUp("judge", record_of(request)) if reason is None else None
+        return request if reason is None else None
 
     def evaluate(self, case: ProductionTrace) -> Scorecard:
         """The scorecard of one trace, in this thread."""

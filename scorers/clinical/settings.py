@@ -113,6 +113,18 @@ class JudgeRequestSettings(Section):
     outputs_chars_max: Chars = Field(40_000, description="characters of all documents together")
 
 
+class ConformanceRequestSettings(Section):
+    """Which traces' documents go on to validators outside Touchstone; docs/conformance.md."""
+
+    requests: bool = Field(False, description="live: ask for them, by an event on the topic `conformance` for each trace with a FHIR or C-CDA document")
+    sample_rate: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] = Field(
+        1.0, description="share of the traces, chosen by a hash of the event's id: always the same ones"
+    )
+    request_bytes_max: Annotated[int, Field(ge=1_024, le=780_000)] = Field(
+        750_000, description="bytes of one event's documents, the smallest first; what does not fit is named in the result"
+    )
+
+
 class ClinicalSettings(Section):
     """Everything that can be set. `formats`: those of a trace that are validated. `quote`: findings may show the values they are about.
 
@@ -125,6 +137,7 @@ class ClinicalSettings(Section):
     ccda: CcdaSettings = CcdaSettings()
     limits: Limits = Limits()
     judge: JudgeRequestSettings = JudgeRequestSettings()
+    conformance: ConformanceRequestSettings = ConformanceRequestSettings()
     quote: bool = False
     consistency: bool = Field(True, description="compare the formats of a trace, and its persona, with each other")
 

@@ -217,10 +217,10 @@ def _told(place: str, one: Validated, limits: Limits) -> dict[str, Any]:
 
 def _attributes(trace: ProductionTrace) -> dict[str, str | int | float | bool | None]:
     """The attributes by which results can be grouped."""
-    return {"trace_id": trace.trace_id, "source": trace.source, "test_case_id": trace.test_case_id, "day": _day(trace)}
+    return {"trace_id": trace.trace_id, "source": trace.source, "test_case_id": trace.test_case_id, "day": day_of(trace)}
 
 
-def _day(trace: ProductionTrace) -> str | None:
+def day_of(trace: ProductionTrace) -> str | None:
     """The day of the trace in UTC, which groups the reports of a stream without named batches."""
     moment = _moment(trace)
     try:

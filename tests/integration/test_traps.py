@@ -34,7 +34,7 @@ from touchstone.ops.verify.chaos.processes import Child, Fleet
 from touchstone.ops.verify.chaos.topiclog import Feeder, Offsets, read_all
 from touchstone.schemas.case import SafeCase
 from touchstone.schemas.result import Scorecard
-from touchstone.schemas.settings.house import KafkaSettings, Settings, WorkerSettings
+from touchstone.schemas.settings.house import TOPIC_ROLES, KafkaSettings, Settings, WorkerSettings
 from touchstone.streams.intake.outbox import Outbox
 from touchstone.streams.process.watchdog import Watchdog
 from touchstone.streams.runners import faust_agents
@@ -133,7 +133,7 @@ def test_ours_accounts_for_every_event_of_the_same_kinds(runner: str, embedded: 
     counts = check_topics(plan, gather(field, plan))
     assert (counts.violations, counts.lost, counts.doubled, counts.dead) == ([], 0, 0, counts.dead_expected)
     topics = AdminClient({"bootstrap.servers": embedded.bootstrap_servers}).list_topics(timeout=10).topics
-    assert sorted(topics) == sorted(field.topic(role) for role in ("generations", "traces", "judge", "results", "reports", "dead"))
+    assert sorted(topics) == sorted(field.topic(role) for role in TOPIC_ROLES)
 
 
 def a_field(broker: Broker, folder: Path, **worker: str) -> Field:

@@ -1,1 +1,80 @@
-"""Conformance: validators outside Touchstone are asked about the documents of a trace. See docs/conformance.md."""
+"""Conformance: validators outside Touchstone are asked about the documents of a trace. See docs/conformance.md.
+
+Importing this package loads no client; building a scorer does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from touchstone.schemas.conformance import ConformanceRequest
+from touchstone.schemas.result import Problem
+from touchstone.schemas.trace import ProductionTrace
+from touchstone.scorers.base import Check, Document, Found, Suite
+from touchstone.scorers.clinical import reporting as of_validators
+from touchstone.scorers.clinical.conformance.settings import DOCUMENT_NAME, ENV_PREFIX, ConformanceSettings, fingerprint, resolve
+from touchstone.scorers.clinical.requests.reading import traces_of
+from touchstone.scorers.reporting import Column
+
+if TYPE_CHECKING:
+    from touchstone.scorers.clinical.conformance.scorer import ConformanceScorer
+
+NAME = "clinical_conformance"
+VERSION = "1.0"
+METRICS = ("conformant", "fhir_conformant", "ccda_conformant")
+
+
+def build(settings: ConformanceSettings) -> ConformanceScorer:
+    """The scorer of the settings. Opens no connection."""
+    from touchstone.scorers.clinical.conformance.scorer import ConformanceScorer
+
+    return ConformanceScorer(settings, NAME, VERSION)
+
+
+def notes(settings: ConformanceSettings) -> Iterator[str]:
+    """Which services are asked."""
+    for form, service in (("fhir", settings.fhir), ("ccda", settings.ccda)):
+        if service.url is None:
+            yield f"{form}_conformant is missing from every result: no service is configured ({ENV_PREFIX}{form.upper()}_URL)"
+        else:
+            yield f"{form} documents: {service.url}"
+
+
+def doctor(settings: ConformanceSettings) -> Iterator[Check]:
+    """Whether the services answer."""
+    from touchstone.scorers.clinical.conformance.checkup import checks
+
+    yield from checks(settings)
+
+
+def read(document: Document, settings: ConformanceSettings) -> Iterable[Found | Problem] | None:
+    """The traces of a file, and a problem in place of each invalid one; None for a file of requests."""
+    return traces_of(document, settings, "conformance_request")
+
+
+SUITE = Suite(
+    name=NAME,
+    version=VERSION,
+    title="Clinical conformance",
+    topics=("conformance",),
+    # The request first: a trace belongs to the validators, and is taken from files only.
+    cases={"conformance_request": ConformanceRequest, "trace": ProductionTrace},
+    resolve=resolve,
+    build=build,
+    fingerprint=fingerprint,
+    document_name=DOCUMENT_NAME,
+    env_prefix=ENV_PREFIX,
+    requires={"httpx": "clinical"},
+    notes=notes,
+    execution="window",
+    window_cases=16,  # the last of them waits for the others' answers, and must have its own within worker.score_timeout_s
+    read=read,
+    columns=(Column("conformant", "Conformant", places=1), Column("fhir_conformant", "FHIR", places=1), Column("ccda_conformant", "C-CDA", places=1)),
+    metrics=METRICS,
+    value_max=100.0,
+    group=of_validators.group,
+    doctor=doctor,
+)
+
+__all__ = ["METRICS", "NAME", "SUITE", "VERSION", "ConformanceSettings", "build", "fingerprint", "resolve"]

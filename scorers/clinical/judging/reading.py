@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from touchstone.schemas.result import Problem
 from touchstone.scorers.base import Document, Found
-from touchstone.scorers.clinical import reading as of_validators
+from touchstone.scorers.clinical.requests.reading import traces_of
 
 if TYPE_CHECKING:
     from touchstone.scorers.clinical.judging.settings import CoherenceSettings
@@ -15,6 +15,4 @@ if TYPE_CHECKING:
 
 def read(document: Document, settings: CoherenceSettings) -> Iterable[Found | Problem] | None:
     """The traces of a file, and a problem in place of each invalid one; None for a file of requests."""
-    if b'"judge_request"' in document.data and not of_validators.looks_like_traces(document.data):
-        return None
-    return of_validators.read(document, settings.validators)
+    return traces_of(document, settings.validators, "judge_request")

@@ -1,1 +1,1 @@
-"""The requests that traces go to the clinical judge with: which traces, and how much of them it is shown."""
+"""The requests that traces go to slower stages with: which traces, and how much of them."""

@@ -24,6 +24,7 @@ from touchstone.scorers.clinical.judging.reporting import view
 from touchstone.scorers.clinical.judging.settings import prompt
 from touchstone.scorers.clinical.judging.verdicts import DIMENSIONS, CoherenceVerdict
 from touchstone.scorers.clinical.samples import TRACES
+from touchstone.scorers.clinical.settings import JudgeRequestSettings
 from touchstone.scorers.judges.asking import OverBudget, Unanswered
 from touchstone.scorers.reporting import LayoutOptions
 from touchstone.scorers.scoring import Scoring
@@ -54,14 +55,13 @@ async def test_the_validators_scores_are_those_of_their_own_suite() -> None:
 
 @pytest.mark.parametrize("document", [json.loads(path.read_text()) for path in sorted(TRACES.glob("*.json"))], ids=lambda document: document["traceId"])
 async def test_a_request_that_the_validators_hand_on_is_judged_like_the_trace_itself(document: dict[str, Any]) -> None:
-    trace, validators = ProductionTrace.model_validate({**document, "id": "e1"}), VALIDATORS.build(ClinicalSettings())
+    trace, validators = ProductionTrace.model_validate({**document, "id": "e1"}), VALIDATORS.build(ClinicalSettings(judge=JudgeRequestSettings(requests=True)))
     own = await validators.score(trace)
     handed = await validators.follow_up(trace, "e1", own)
     whole = await scorer(FakeJudge(answer(3))).score(trace)
-    assert (handed is None) == (whole.details["judge"]["state"] != "answered")
-    if handed is not None:
-        assert handed.role == "judge"
-        request_again = JudgeRequest.model_validate_json(orjson.dumps(handed.record))
+    assert [one.role for one in handed] == (["judge"] if whole.details["judge"]["state"] == "answered" else [])
+    for one in handed:
+        request_again = JudgeRequest.model_validate_json(orjson.dumps(one.record))
         assert request_again.id == "e1"
         live = await scorer(FakeJudge(answer(3))).score(request_again)
         assert live == whole

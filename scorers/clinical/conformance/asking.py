@@ -1,0 +1,282 @@
+"""Asks a validator behind HTTP about one document, and tells a fault of the document from one of the service.
+
+A service that does not work now raises `Unavailable`: nobody's document is at fault, and it is asked again later. A document that a service breaks down on, or
+never answers, twice, is undecided: it is not asked about for ever. A break-down counts against the document where the service says so itself, or where it is
+well right afterwards, or was until this document came.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from hashlib import blake2b
+from typing import Final, Protocol, TypeVar
+
+import httpx
+
+from touchstone.scorers.backoff import Backoff
+from touchstone.scorers.base import Unavailable
+from touchstone.scorers.clinical.conformance.outcomes import NotUnderstoodError, Outcome
+from touchstone.scorers.clinical.conformance.settings import ServiceSettings
+from touchstone.scorers.judges.away import Away
+from touchstone.scorers.judges.retrying import retry_after_s
+
+ValueT = TypeVar("ValueT")
+#: So many break-downs on one document, and it is undecided.
+STRIKES_MAX: Final = 2
+KEPT_MAX: Final = 256
+_STRUCK_KEPT_MAX: Final = 4_096
+_PROBE_S: Final = 5.0
+_PROBE_BYTES_MAX: Final = 65_536
+#: The longest wait that a service can ask for.
+_RETRY_AFTER_MAX_S: Final = 30.0
+_BUSY: Final = frozenset({408, 425, 429, 503})
+_REFUSED: Final = frozenset({401, 403, 407})
+_NOT_THERE: Final = frozenset({404, 405, 410})
+_OF_THE_DOCUMENT: Final = frozenset({400, 411, 415, 422})
+
+
+@dataclass(frozen=True, slots=True)
+class Undecided:
+    """A document without a verdict. `reason`: a stable code; `why`: for people, without a word of the document."""
+
+    reason: str
+    why: str
+
+
+class NotServingError(Unavailable):
+    """A service that does not answer now. `retry_after_s`: when it wants to be asked again; `will_not`: it never will with these settings."""
+
+    def __init__(self, code: str, retry_after_s: float | None = None, *, will_not: bool = False) -> None:
+        super().__init__(code)
+        self.retry_after_s = retry_after_s
+        self.will_not = will_not
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What is sent about one document."""
+
+    body: bytes
+    headers: Mapping[str, str]
+    url: str
+
+
+class Dialect(Protocol):
+    """One protocol. `probe_url`: answers while the service is well."""
+
+    @property
+    def name(self) -> str:
+        """Short, for codes."""
+        ...
+
+    @property
+    def probe_url(self) -> str:
+        """Where it is asked whether it is well."""
+        ...
+
+    def request(self, document: bytes) -> Request:
+        """What is sent about a document."""
+        ...
+
+    def read(self, body: bytes) -> Outcome:
+        """The verdict. Raises `NotUnderstoodError`."""
+        ...
+
+    def is_well(self, status: int) -> bool:
+        """Whether the answer of the probe says that it works."""
+        ...
+
+    def broke_down(self, status: int, body: bytes) -> bool:
+        """Whether an answer says, in the service's own words, that a process of it ended or was ended on this document."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    status: int
+    headers: Mapping[str, str]
+    body: bytes | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Suspect:
+    """An exchange that went wrong, and may have done so because of the document. `surely`: the service says so."""
+
+    why: str
+    surely: bool = False
+
+
+class Service:
+    """One service. Safe to use from one event loop after the other; every request has a connection of its own."""
+
+    def __init__(self, dialect: Dialect, settings: ServiceSettings, *, wait_s: float, clock: Callable[[], float] = time.monotonic) -> None:
+        self._dialect = dialect
+        self._settings = settings
+        self._wait_s, self._clock = wait_s, clock
+        self._away = Away(ask_every_s=max(wait_s, 1.0), clock=clock)
+        self._kept: OrderedDict[bytes, Outcome | Undecided] = OrderedDict()
+        self._struck: OrderedDict[bytes, int] = OrderedDict()
+        self._was_well = True
+        self._turns: tuple[asyncio.AbstractEventLoop, asyncio.Semaphore] | None = None
+
+    @property
+    def name(self) -> str:
+        """Short, for codes."""
+        return self._dialect.name
+
+    @cached_property
+    def _tls(self) -> ssl.SSLContext:
+        return ssl.create_default_context()
+
+    async def ask_patiently(self, document: bytes) -> Outcome | Undecided:
+        """As `ask`, for those who cannot wait for ever: after `wait_s` without a working service it raises what `ask` raised last."""
+        self._away.check()
+        backoff, until = Backoff(0.2, 5.0), self._clock() + self._wait_s
+        while True:
+            try:
+                said = await self.ask(document)
+            except NotServingError as error:
+                delay_s = max(backoff.next_s(), error.retry_after_s or 0.0)
+                if error.will_not or self._clock() + delay_s > until:
+                    self._away.waited(error.code)
+                    raise
+                await asyncio.sleep(delay_s)
+            else:
+                self._away.answered()
+                return said
+
+    async def ask(self, document: bytes) -> Outcome | Undecided:
+        """What the service says of a document. Raises `NotServingError`.
+
+        Answers are kept for a while: the same document is asked about again where another service of the same trace did not answer.
+        """
+        if len(document) > self._settings.document_bytes_max:
+            return Undecided("too_large", f"the document is larger than {self._settings.document_bytes_max >> 10} KiB, and was not sent")
+        key = blake2b(document, digest_size=16).digest()
+        if key in self._kept:
+            self._kept.move_to_end(key)
+            return self._kept[key]
+        async with self._turn():
+            said = await self._decided(key, document)
+        self._struck.pop(key, None)
+        _keep(self._kept, key, said, KEPT_MAX)
+        return said
+
+    async def _decided(self, key: bytes, document: bytes) -> Outcome | Undecided:
+        while True:
+            # A document is not sent to a service that has not said that it is back: whatever happened then would say nothing of the document.
+            if not self._was_well and not await self.is_well():
+                raise NotServingError(self._code())
+            self._was_well = True
+            try:
+                said = await self._once(document)
+            except NotServingError:
+                self._was_well = False
+                raise
+            if not isinstance(said, _Suspect):
+                self._was_well = True
+                return said
+            is_well = said.surely or await self.is_well()
+            # Of those in flight when a service goes down, the first to notice is the one that may have brought it down.
+            counts = is_well or self._was_well
+            self._was_well = is_well
+            strikes = self._struck.get(key, 0) + counts
+            _keep(self._struck, key, strikes, _STRUCK_KEPT_MAX)
+            if strikes >= STRIKES_MAX:
+                return Undecided("undecided", said.why)
+            if not is_well:
+                raise NotServingError(self._code())
+
+    async def _once(self, document: bytes) -> Outcome | Undecided | _Suspect:
+        """One exchange. Raises `NotServingError`."""
+        request = self._dialect.request(document)
+        try:
+            said = await self._exchange("POST", request.url, request.body, request.headers, self._settings.timeout_s, self._settings.answer_bytes_max)
+        except TimeoutError:
+            return _Suspect(f"it did not answer within {self._settings.timeout_s:g} s")
+        except (httpx.ConnectError, httpx.ConnectTimeout):
+            raise NotServingError(self._code()) from None
+        except (httpx.HTTPError, OSError):
+            return _Suspect("it broke off in the middle")
+        if said.status == 200:
+            return self._read(said.body)
+        return self._refusal(said)
+
+    def _read(self, body: bytes | None) -> Outcome | _Suspect:
+        if body is None:
+            return _Suspect("its answer is too large")
+        try:
+            return self._dialect.read(body)
+        except NotUnderstoodError as error:
+            return _Suspect(error.args[0])
+
+    def _refusal(self, said: _Said) -> Undecided | _Suspect:
+        """What any other status means. Raises `NotServingError`."""
+        status = said.status
+        if status == 413:
+            return Undecided("too_large", "the service does not take a document of this size (413)")
+        if status in _OF_THE_DOCUMENT:
+            return Undecided("rejected", f"the service does not take this document ({status})")
+        if status in _BUSY:
+            asked = retry_after_s(said.headers)
+            raise NotServingError(self._code(), None if asked is None else min(asked, _RETRY_AFTER_MAX_S))
+        if status in _REFUSED:
+            raise NotServingError(self._code("refused"), will_not=True)
+        if status in _NOT_THERE:
+            raise NotServingError(self._code("not_found"), will_not=True)
+        if 300 <= status < 400:
+            raise NotServingError(self._code("redirected"), will_not=True)
+        return _Suspect(f"it failed on this document ({status})", surely=self._dialect.broke_down(status, said.body or b""))
+
+    async def is_well(self) -> bool:
+        """Whether the service says that it works."""
+        try:
+            said = await self._exchange("GET", self._dialect.probe_url, b"", {}, min(_PROBE_S, self._settings.timeout_s), _PROBE_BYTES_MAX)
+        except (TimeoutError, httpx.HTTPError, OSError):
+            return False
+        return self._dialect.is_well(said.status)
+
+    async def _exchange(self, method: str, url: str, body: bytes, headers: Mapping[str, str], timeout_s: float, bytes_max: int) -> _Said:
+        """One request and its answer, bounded in time and size as a whole. Raises `TimeoutError` and httpx's errors."""
+        token = self._settings.token
+        sent = {
+            "Accept": "application/fhir+json, application/json",
+            "Accept-Encoding": "identity",
+            "User-Agent": "touchstone",
+            **({} if token is None else {"Authorization": f"Bearer {token.get_secret_value()}"}),
+            **headers,
+        }
+        received = bytearray()
+        async with (
+            asyncio.timeout(timeout_s),
+            httpx.AsyncClient(verify=self._tls if url.startswith("https") else False, trust_env=False, follow_redirects=False, timeout=None) as client,  # noqa: S113
+            client.stream(method, url, content=body, headers=sent) as response,
+        ):
+            async for chunk in response.aiter_raw():
+                received += chunk
+                if len(received) > bytes_max:
+                    return _Said(response.status_code, dict(response.headers), None)
+            return _Said(response.status_code, dict(response.headers), bytes(received))
+
+    def _code(self, fault: str = "") -> str:
+        return f"conformance_{self._dialect.name}" + (f"_{fault}" if fault else "")
+
+    def _turn(self) -> asyncio.Semaphore:
+        """A place among those that ask; another event loop has its own."""
+        loop = asyncio.get_running_loop()
+        if self._turns is None or self._turns[0] is not loop:
+            self._turns = (loop, asyncio.Semaphore(self._settings.concurrency))
+        return self._turns[1]
+
+
+def _keep(kept: OrderedDict[bytes, ValueT], key: bytes, value: ValueT, most: int) -> None:
+    kept[key] = value
+    kept.move_to_end(key)
+    while len(kept) > most:
+        kept.popitem(last=False)

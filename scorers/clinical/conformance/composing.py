@@ -1,0 +1,127 @@
+"""The result of one trace: what each validator outside Touchstone says of each document, without a word of the document.
+
+A document without an error is worth 100, one with an error 0, and a format is worth the mean of its documents. What nobody said is missing, and never a zero.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from touchstone.schemas.conformance import ConformanceFormat
+from touchstone.schemas.result import Failure, Finding, Label, NotChecked, Scorecard, Severity
+from touchstone.scorers.clinical.conformance.asking import Undecided
+from touchstone.scorers.clinical.conformance.outcomes import SEVERITIES, Issue, Outcome
+from touchstone.scorers.reporting.findings import bounded
+
+VALIDATORS: Final[Mapping[ConformanceFormat, str]] = {"fhir": "HL7 FHIR validator", "ccda": "ONC C-CDA validator"}
+#: The value of a format; also the name under which it is missing.
+VALUE: Final = "{}_conformant"
+FINDINGS_MAX: Final = 500
+DOCUMENT_FINDINGS_MAX: Final = 100
+_TOLD: Final[Mapping[str, Severity]] = {"fatal": "critical", "error": "major", "warning": "minor"}
+_WITHHELD: Final = "an issue of the {}; its text is not shown, because it may quote the document"
+_TEXT_CHARS_MAX: Final = 500
+#: What a FHIR path holds besides elements: the type and the id of a resource.
+_ID: Final = re.compile(r"/\*.*?\*/")
+#: A place as far as it has only elements, positions and slices: what comes after may quote the document.
+_PLACE: Final = re.compile(r"[\w.:/@\[\]-]{0,300}(?: \d{1,11}\Z)?")
+#: An id of a validator, of which no text of a document can be made.
+_CODE: Final = re.compile(r"[A-Za-z0-9_.:^@/#-]{1,120}\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """Why nobody was asked about a document, or nobody answered. `failure`: where a service that is on did not answer."""
+
+    reason: str
+    why: str
+    failure: Failure | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What became of one document. `place`: where it lies in its trace."""
+
+    place: str
+    format: ConformanceFormat
+    said: Outcome | Undecided | Missing
+
+
+def compose(documents: Sequence[Said], attributes: Mapping[str, Any], not_checked: Sequence[NotChecked], *, quote: bool) -> Scorecard:
+    """The scorecard of one trace. `values`, each 0–100: `conformant`, and `<format>_conformant` for each format with a verdict."""
+    forms = list(dict.fromkeys(one.format for one in documents))
+    decided = {form: [one.said for one in documents if one.format == form and isinstance(one.said, Outcome)] for form in forms}
+    every = [outcome for outcomes in decided.values() for outcome in outcomes]
+    values = {VALUE.format(form): _mean(outcomes) for form, outcomes in decided.items() if outcomes}
+    findings = [finding for one in documents for finding in findings_of(one, quote=quote)]
+    failures = dict.fromkeys(one.said.failure for one in documents if isinstance(one.said, Missing) and one.said.failure is not None)
+    return Scorecard(
+        label=_label(every),
+        values={"conformant": _mean(every), **values} if every else {},
+        findings=tuple(bounded(findings, FINDINGS_MAX, lambda finding: finding)),
+        failures=tuple(failures),
+        components_missing=tuple(VALUE.format(form) for form in forms if not decided[form]) or (() if forms else ("conformant",)),
+        not_checked=tuple(not_checked),
+        details={
+            "documents": [_told(one) for one in documents],
+            "counts": {form: _counts(outcomes) for form, outcomes in decided.items() if outcomes},
+        },
+        attributes=dict(attributes),
+    )
+
+
+def findings_of(one: Said, *, quote: bool) -> list[Finding]:
+    """The issues of one document, the gravest first; or one of severity info that says why there is no verdict."""
+    if not isinstance(one.said, Outcome):
+        return [Finding(severity="info", code=f"conformance.{one.format}.{one.said.reason}", path=one.place, message=f"no verdict: {one.said.why}")]
+    grave = sorted((issue for issue in one.said.issues if issue.severity in _TOLD), key=lambda issue: SEVERITIES.index(issue.severity))
+    found = [_finding(one, issue, quote=quote) for issue in grave]
+    if one.said.uncounted:
+        told = f"{one.said.uncounted} more errors are counted by the {VALIDATORS[one.format]}, and not listed"
+        found.append(Finding(severity="major", code=f"conformance.{one.format}.not_listed", path=one.place, message=told))
+    return bounded(found, DOCUMENT_FINDINGS_MAX, lambda finding: finding)
+
+
+def _finding(one: Said, issue: Issue, *, quote: bool) -> Finding:
+    at = _PLACE.match(_ID.sub("", issue.location))
+    place = (at[0] if at is not None else "").strip("/")
+    code = issue.code if _CODE.match(issue.code) else "other"
+    words = " ".join(issue.text.split())[:_TEXT_CHARS_MAX] if quote else ""
+    return Finding(
+        severity=_TOLD[issue.severity],
+        code=f"conformance.{one.format}.{code}",
+        path=f"{one.place}/{place}".strip("/"),
+        message=words or _WITHHELD.format(VALIDATORS[one.format]),
+    )
+
+
+def _mean(outcomes: Sequence[Outcome]) -> float:
+    return 100.0 * sum(outcome.valid for outcome in outcomes) / len(outcomes)
+
+
+def _label(outcomes: Sequence[Outcome]) -> Label:
+    """Fail for an error, Warn for a warning; a document without a verdict has no say."""
+    if not outcomes:
+        return "unscored"
+    if not all(outcome.valid for outcome in outcomes):
+        return "Fail"
+    return "Warn" if any(outcome.counts()["warning"] for outcome in outcomes) else "Pass"
+
+
+def _counts(outcomes: Sequence[Outcome]) -> dict[str, int]:
+    total: Counter[str] = Counter()
+    for outcome in outcomes:
+        total.update(outcome.counts())
+    return {severity: total[severity] for severity in ("error", "warning", "information")}
+
+
+def _told(one: Said) -> dict[str, Any]:
+    """The details of one document."""
+    told = {"path": one.place, "format": one.format, "validator": VALIDATORS[one.format]}
+    if not isinstance(one.said, Outcome):
+        return {**told, "valid": None, "reason": one.said.reason}
+    return {**told, "valid": one.said.valid, **one.said.counts()}

@@ -1,0 +1,93 @@
+"""The scorer of conformance: one trace, or one request that the clinical worker made, to what validators outside Touchstone say of its documents."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any, Final
+
+from touchstone.schemas.conformance import ConformanceFormat, ConformanceRequest
+from touchstone.schemas.result import Failure, NotChecked, Scorecard
+from touchstone.schemas.trace import ProductionTrace
+from touchstone.scorers.base import Unavailable
+from touchstone.scorers.clinical.conformance.asking import NotServingError, Service, Undecided
+from touchstone.scorers.clinical.conformance.composing import VALIDATORS, VALUE, Missing, Said, compose
+from touchstone.scorers.clinical.conformance.outcomes import Outcome
+from touchstone.scorers.clinical.conformance.services import open_services
+from touchstone.scorers.clinical.conformance.settings import ENV_PREFIX, ConformanceSettings
+from touchstone.scorers.clinical.documents import as_bytes
+from touchstone.scorers.clinical.requests.documents import documents_of
+from touchstone.scorers.clinical.traces import day_of
+
+#: Documents of one trace that are asked about: the rest is named, so that one trace never holds a worker for its whole time limit.
+ASKED_MAX: Final = 100
+#: A document and where it lies; its content as bytes, or None where it did not fit its event.
+_Question = tuple[str, ConformanceFormat, bytes | None]
+
+
+class ConformanceScorer:
+    """Asks the services that have an address. Without any, every result says that nothing was checked."""
+
+    def __init__(self, settings: ConformanceSettings, name: str, version: str, services: Mapping[str, Service] | None = None) -> None:
+        self._settings = settings
+        self._name = name
+        self._version = version
+        self._services = open_services(settings) if services is None else services
+
+    @property
+    def name(self) -> str:
+        """The suite's name."""
+        return self._name
+
+    @property
+    def version(self) -> str:
+        """The suite's version."""
+        return self._version
+
+    async def score(self, case: ProductionTrace | ConformanceRequest) -> Scorecard:
+        """Score one case.
+
+        A request waits for the services: `Unavailable` is raised while one does not answer. A trace from a file waits a bounded time; then what the service
+        would say is missing.
+        """
+        is_request = isinstance(case, ConformanceRequest)
+        if isinstance(case, ConformanceRequest):
+            questions: list[_Question] = [
+                (one.place, one.format, None if one.content is None else one.content.encode("utf-8", "replace")) for one in case.documents
+            ]
+            day, not_checked = case.day, []
+        else:
+            questions = [(place, form, as_bytes(content)) for place, form, content in documents_of(case, self._settings.formats)]
+            day, not_checked = day_of(case), _not_checked(case)
+        asked = await asyncio.gather(*(self._said(number, question, patiently=not is_request) for number, question in enumerate(questions)))
+        attributes = {"trace_id": case.trace_id, "source": case.source, "test_case_id": case.test_case_id, "day": day}
+        card = compose([said for said, _ in asked], attributes, not_checked, quote=self._settings.quote)
+        if is_request and (away := next((error for _, error in asked if error is not None), None)) is not None:
+            raise Unavailable(away.code, card)
+        return card
+
+    async def _said(self, number: int, question: _Question, *, patiently: bool) -> tuple[Said, NotServingError | Unavailable | None]:
+        """What became of one document, and the error of a service that does not answer."""
+        place, form, document = question
+        try:
+            return Said(place, form, await self._verdict(number, form, document, patiently=patiently)), None
+        except Unavailable as error:
+            failure = Failure(component=VALUE.format(form), kind="unavailable", code=error.code)
+            return Said(place, form, Missing("unavailable", f"the {VALIDATORS[form]} does not answer", failure)), error
+
+    async def _verdict(self, number: int, form: ConformanceFormat, document: bytes | None, *, patiently: bool) -> Outcome | Undecided | Missing:
+        """The service's answer, or why it is not asked. Raises `Unavailable`."""
+        service = self._services.get(form)
+        if service is None:
+            return Missing("off", f"no {VALIDATORS[form]} is configured ({ENV_PREFIX}{form.upper()}_URL)")
+        if document is None:
+            return Missing("not_handed_on", "the document is too large for an event; CLINICAL_CONFORMANCE_REQUEST_BYTES_MAX bounds it")
+        if number >= ASKED_MAX:
+            return Missing("not_asked", f"only the first {ASKED_MAX} documents of a trace are asked about")
+        return await (service.ask_patiently(document) if patiently else service.ask(document))
+
+
+def _not_checked(trace: ProductionTrace) -> list[NotChecked]:
+    """Formats that have no validator outside."""
+    output: Any = trace.outputs.of("hl7v2")
+    return [] if output is None else [NotChecked(check="hl7v2", reason="no external validator of HL7 v2 is known")]

@@ -1,0 +1,111 @@
+"""The settings of conformance: the two services, how they are asked, and how long a document from a file waits for them."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, Self
+from urllib.parse import urlsplit
+
+from pydantic import BeforeValidator, Field, SecretStr, field_validator, model_validator
+
+from touchstone.schemas.settings.house import LOOPBACK, Section
+from touchstone.schemas.trace import CLINICAL_FORMATS, ClinicalFormat
+from touchstone.scorers.clinical.settings import Urls
+from touchstone.scorers.settings import Resolver, variables
+
+DOCUMENT_NAME = "clinical-conformance.config.json"
+#: Not CLINICAL_CONFORMANCE_, which would be taken for variables of the validators.
+ENV_PREFIX = "CONFORMANCE_"
+PROFILES_MAX = 64
+Seconds = Annotated[float, Field(gt=0, le=3_600, allow_inf_nan=False)]
+
+
+def _or_none(value: Any) -> Any:
+    """An empty text as nothing: a variable that is set to nothing, as Compose sets it, switches a service off."""
+    return None if value == "" else value
+
+
+class ServiceSettings(Section):
+    """One service. Without `url` it is off, and what it would say is missing from every result."""
+
+    url: Annotated[str | None, BeforeValidator(_or_none)] = Field(None, description="address of the service; https:// beyond this machine")
+    token: Annotated[SecretStr | None, BeforeValidator(_or_none)] = Field(None, description="bearer token for it")
+    timeout_s: Seconds = Field(120.0, description="one document, from the first byte sent to the last one read")
+    document_bytes_max: Annotated[int, Field(ge=1_024, le=104_857_600)] = Field(20_971_520, description="a larger document is not sent")
+    answer_bytes_max: Annotated[int, Field(ge=65_536, le=268_435_456)] = Field(67_108_864, description="a larger answer is no verdict")
+    concurrency: Annotated[int, Field(ge=1, le=64)] = Field(2, description="documents that this process asks about at a time")
+
+    @field_validator("url")
+    @classmethod
+    def _can_be_asked(cls, url: str | None) -> str | None:
+        if url is None:
+            return None
+        refused = "write http(s)://host[:port]/path, without user, query or fragment"
+        try:
+            parts = urlsplit(url)
+            _ = parts.port
+        except ValueError:
+            raise ValueError(refused) from None
+        if parts.scheme not in {"http", "https"} or not parts.hostname or parts.username or parts.query or parts.fragment or not url.isascii():
+            raise ValueError(refused)
+        if parts.scheme == "http" and parts.hostname not in LOOPBACK:
+            raise ValueError("documents would travel unencrypted; use an https:// address, or a service on this machine")
+        return url
+
+    @field_validator("token")
+    @classmethod
+    def _can_be_sent(cls, token: SecretStr | None) -> SecretStr | None:
+        if token is not None and not (token.get_secret_value().isascii() and token.get_secret_value().isprintable()):
+            raise ValueError("holds characters that no header can carry")
+        return token
+
+    @model_validator(mode="after")
+    def _token_has_a_service(self) -> Self:
+        if self.token is not None and self.url is None:
+            raise ValueError("token is set without url; name the service that it is for")
+        return self
+
+
+class FhirServiceSettings(ServiceSettings):
+    """HL7's FHIR validator as a service (docs/fhir-validator.md)."""
+
+    profiles: Urls = Field((), max_length=PROFILES_MAX, description="canonical URLs that each resource is also validated against")
+
+
+class CcdaServiceSettings(ServiceSettings):
+    """A Reference C-CDA Validator, as ONC's SITE runs one; the URL is that of the service, such as https://host/referenceccdaservice/."""
+
+    objective: Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[ -~]+$")] = Field(
+        "C-CDA_IG_Plus_Vocab", description="validationObjective: what is held against the document, in the service's own terms"
+    )
+    reference_file: Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[ -~]+$")] = Field(
+        "No Scenario File", description="referenceFileName: the scenario that the content is compared with, where the objective names one"
+    )
+    vocabulary_config: Annotated[str | None, Field(min_length=1, max_length=200, pattern=r"^[ -~]+$")] = Field(
+        None, description="vocabularyConfig: one of the service's own; not sent where it is not set"
+    )
+    severity: Literal["info", "warning", "error"] = Field("warning", description="severityLevel: the least that the service reports")
+
+
+class ConformanceSettings(Section):
+    """Everything that can be set. `formats`: those whose documents are asked about. `quote`: findings hold the services' texts, which quote documents."""
+
+    fhir: FhirServiceSettings = FhirServiceSettings()
+    ccda: CcdaServiceSettings = CcdaServiceSettings()
+    formats: tuple[ClinicalFormat, ...] = CLINICAL_FORMATS
+    wait_s: Annotated[float, Field(ge=0, le=3_600, allow_inf_nan=False)] = Field(
+        20.0, description="a document from a file waits so long for a service that does not answer; live, it waits until it does"
+    )
+    quote: bool = Field(False, description="results hold the services' own texts, which can quote the document")
+
+
+resolve = Resolver(ConformanceSettings, ENV_PREFIX, DOCUMENT_NAME, variables(ConformanceSettings, ENV_PREFIX))
+
+
+def fingerprint(settings: ConformanceSettings) -> dict[str, Any]:
+    """The part that changes scores: which services are asked, and for what; never an address, a token or a limit of time."""
+    ccda = settings.ccda.model_dump(mode="json", include={"objective", "reference_file", "vocabulary_config", "severity"})
+    return {
+        "formats": sorted(settings.formats),
+        "fhir": {"profiles": list(settings.fhir.profiles)} if settings.fhir.url else None,
+        "ccda": ccda if settings.ccda.url else None,
+    }
