@@ -1,11 +1,14 @@
 """What holds for every test."""
 
+import os
 import signal
 from collections.abc import Iterator
 from types import FrameType
 
 import pytest
 from hypothesis import settings
+
+from tests.ordering import shared_out
 
 # A deadline measures the machine, not the code: another process's load must not fail a test.
 settings.register_profile("touchstone", deadline=None)
@@ -31,6 +34,14 @@ def _unheard(_number: int, _frame: FrameType | None) -> None:
 
 
 let_children_have_signals()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """In one of several processes: the longest tests first. Tests in groups (`--dist loadgroup`) are short, and are left as they are."""
+    processes = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    if processes > 1 and not getattr(config.option, "loadgroup", False):
+        items[:] = shared_out(items, processes)
 
 
 @pytest.fixture
