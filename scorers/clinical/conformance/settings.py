@@ -2,34 +2,32 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, Self
+from collections.abc import Mapping
+from typing import Annotated, Any, Final, Literal, Self
 from urllib.parse import urlsplit
 
-from pydantic import BeforeValidator, Field, SecretStr, field_validator, model_validator
+from pydantic import Field, SecretStr, field_validator, model_validator
 
 from touchstone.schemas.settings.house import LOOPBACK, Section
 from touchstone.schemas.trace import CLINICAL_FORMATS, ClinicalFormat
 from touchstone.scorers.clinical.settings import Urls
-from touchstone.scorers.settings import Resolver, variables
+from touchstone.scorers.settings import Resolver, text_of, variables
 
 DOCUMENT_NAME = "clinical-conformance.config.json"
 #: Not CLINICAL_CONFORMANCE_, which would be taken for variables of the validators.
 ENV_PREFIX = "CONFORMANCE_"
+#: Where all who ask the FHIR service find it (docs/fhir-validator.md).
+SHARED: Final = {"url": "TOUCHSTONE_FHIR_VALIDATOR_URL", "token": "TOUCHSTONE_FHIR_VALIDATOR_TOKEN"}
 PROFILES_MAX = 64
 Seconds = Annotated[float, Field(gt=0, le=3_600, allow_inf_nan=False)]
-
-
-def _or_none(value: Any) -> Any:
-    """An empty text as nothing: a variable that is set to nothing, as Compose sets it, switches a service off."""
-    return None if value == "" else value
 
 
 class ServiceSettings(Section):
     """One service. Without `url` it is off, and what it would say is missing from every result."""
 
-    url: Annotated[str | None, BeforeValidator(_or_none)] = Field(None, description="address of the service; https:// beyond this machine")
-    token: Annotated[SecretStr | None, BeforeValidator(_or_none)] = Field(None, description="bearer token for it")
-    timeout_s: Seconds = Field(120.0, description="one document, from the first byte sent to the last one read")
+    url: str | None = Field(None, description="address of the service; https:// beyond this machine")
+    token: SecretStr | None = Field(None, description="bearer token for it")
+    timeout_s: Seconds = Field(150.0, description="one document, from the first byte sent to the last one read, its wait in the service's queue included")
     document_bytes_max: Annotated[int, Field(ge=1_024, le=104_857_600)] = Field(20_971_520, description="a larger document is not sent")
     answer_bytes_max: Annotated[int, Field(ge=65_536, le=268_435_456)] = Field(67_108_864, description="a larger answer is no verdict")
     concurrency: Annotated[int, Field(ge=1, le=64)] = Field(2, description="documents that this process asks about at a time")
@@ -98,7 +96,20 @@ class ConformanceSettings(Section):
     quote: bool = Field(False, description="results hold the services' own texts, which can quote the document")
 
 
-resolve = Resolver(ConformanceSettings, ENV_PREFIX, DOCUMENT_NAME, variables(ConformanceSettings, ENV_PREFIX))
+class _Resolver(Resolver[ConformanceSettings]):
+    """Finds the FHIR service by the names that all who ask it share, too; the suite's own address comes first, and then the shared token is not its."""
+
+    def __call__(
+        self, env: Mapping[str, str], document: Mapping[str, Any] | None, overrides: Mapping[str, Any] | None = None, *, document_name: str | None = None
+    ) -> ConformanceSettings:
+        known = variables(self.model, self.prefix)
+        if env.get(SHARED["url"], "").strip() and not env.get(f"{self.prefix}FHIR_URL", "").strip():
+            known |= {name: ("fhir", key) for key, name in SHARED.items()}
+        whole = Resolver(self.model, self.prefix, self.document_name, known, text_of)
+        return whole(env, document, overrides, document_name=document_name)
+
+
+resolve = _Resolver(ConformanceSettings, ENV_PREFIX, DOCUMENT_NAME)
 
 
 def fingerprint(settings: ConformanceSettings) -> dict[str, Any]:

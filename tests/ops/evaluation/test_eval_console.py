@@ -4,7 +4,7 @@ import asyncio
 from datetime import UTC, datetime
 from typing import Any
 
-from touchstone.ops.evaluation.conformance import ConformanceChecks
+from touchstone.ops.evaluation.external import ConformanceChecks
 from touchstone.ops.evaluation.console import console_pieces
 from touchstone.ops.evaluation.counts import summarise, verdict_on
 from touchstone.ops.verify.fhir_validator.client import Issue, NoVerdict, Outcome

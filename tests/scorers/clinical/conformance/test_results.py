@@ -208,6 +208,22 @@ def test_an_address_that_is_set_to_nothing_switches_a_service_off() -> None:
 def test_the_digest_changes_with_what_is_asked_and_not_with_where() -> None:
     here, there, profiled = (
         resolve({"CONFORMANCE_FHIR_URL": url} | more, None)
-        for url, more in (("http://127.0.0.1:1", {}), ("https://there.example.org", {}), ("http://127.0.0.1:1", {"CONFORMANCE_FHIR_PROFILES": '["http://a"]'}))
+        for url, more in (("http://127.0.0.1:1", {}), ("https://there.example.org", {}), ("http://127.0.0.1:1", {"CONFORMANCE_FHIR_PROFILES": "http://a"}))
     )
     assert fingerprint(here) == fingerprint(there) != fingerprint(profiled)
+
+
+@pytest.mark.parametrize(
+    ("env", "found"),
+    [
+        ({"TOUCHSTONE_FHIR_VALIDATOR_URL": "http://127.0.0.1:1", "TOUCHSTONE_FHIR_VALIDATOR_TOKEN": "shared"}, ("http://127.0.0.1:1", "shared")),
+        ({"TOUCHSTONE_FHIR_VALIDATOR_TOKEN": "shared"}, (None, None)),
+        (
+            {"TOUCHSTONE_FHIR_VALIDATOR_URL": "http://127.0.0.1:1", "TOUCHSTONE_FHIR_VALIDATOR_TOKEN": "shared", "CONFORMANCE_FHIR_URL": "http://127.0.0.1:2"},
+            ("http://127.0.0.1:2", None),
+        ),
+    ],
+)
+def test_the_fhir_service_is_found_by_its_shared_name_and_no_token_goes_to_another_address(env: dict[str, str], found: tuple[str | None, str | None]) -> None:
+    service = resolve(env, None).fhir
+    assert (service.url, service.token and service.token.get_secret_value()) == found
