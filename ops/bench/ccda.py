@@ -101,8 +101,8 @@ class Oracle:
 
 
 def _words(text: str) -> str:
-    """A text with single spaces: XSLT writes line ends in attributes as spaces."""
-    return " ".join(text.split())
+    """A text without spaces: XSLT writes line ends in attributes as spaces, and drops those between two values that a text quotes."""
+    return "".join(text.split())
 
 
 def ours(engine: Engine, root: Any) -> list[Fired]:
@@ -111,7 +111,10 @@ def ours(engine: Engine, root: Any) -> list[Fired]:
         (
             one.pattern.id,
             one.rule.context,
-            [(_words(it.test), f"@{one.attribute}" if one.attribute else one.element, engine.text(it, one.element, one.attribute)) for it in one.failed],
+            [
+                (_words(it.test), f"@{one.attribute}" if one.attribute else one.element, _words(engine.text(it, one.element, one.attribute)))
+                for it in one.failed
+            ],
         )
         for one in engine.fired(_of(root))
     ]

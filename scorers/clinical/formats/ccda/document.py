@@ -52,10 +52,15 @@ class Document:
     def templates(self) -> dict[str, list[tuple[Any, str | None]]]:
         """Root of a template id → the elements that carry it, in document order, each with the id's extension."""
         found: dict[str, list[tuple[Any, str | None]]] = {}
+        is_late = False
         for one in self.root.iter(TEMPLATE_ID):
             root = one.get("root")
             if root is not None:
                 found.setdefault(root, []).append((one.getparent(), one.get("extension")))
+                is_late = is_late or _is_late(one)
+        if is_late:
+            for carriers in found.values():
+                carriers.sort(key=lambda carrier: self.order[carrier[0]])
         return found
 
     def check_time(self) -> None:
@@ -112,3 +117,11 @@ class Document:
         if (check, reason) not in self.skipped and len(self.skipped) < NOT_CHECKED_MAX:
             self.skipped.add((check, reason))
             self.report.skip(check, reason)
+
+
+def _is_late(template_id: Any) -> bool:
+    """Whether elements that hold others stand before a template id: what carries ids within those comes after the one that carries this."""
+    before = template_id.getprevious()
+    while before is not None and not len(before) and before.tag != TEMPLATE_ID:
+        before = before.getprevious()
+    return before is not None and before.tag != TEMPLATE_ID

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from lxml import etree
 
-from tests.scorers.clinical.ccda.documents import CANARY, PROBLEM, ccd, codes, section, validated, vital, vitals
+from tests.scorers.clinical.ccda.documents import CANARY, PROBLEM, both, ccd, codes, section, validated, vital, vitals
 from touchstone.ops.bench.ccda import Oracle, compare, documents_of, generated, mutants, ours
 from touchstone.scorers.base import ConfigError
 from touchstone.scorers.clinical.checkup import doctor
@@ -85,6 +85,11 @@ PATTERNS = {
         <sch:rule context="cda:organizer[cda:templateId[@root='{T}4.26']][cda:component]/cda:component[last()]">
         <sch:assert test="false()">the last</sch:assert></sch:rule>
         </sch:pattern>""",
+    "variables of the document": f"""<sch:pattern id="variables"><sch:let name="relative" value="cda:ClinicalDocument/cda:recordTarget"/>
+        <sch:let name="sum" value="2 * count(*) + count(.//cda:author[cda:time]) * 2 - 1"/>
+        <sch:let name="or" value="node()[self::cda:x] | descendant::cda:title"/>
+        <sch:rule context="{observation("4.4")}"><sch:report test="$relative">there</sch:report><sch:report test="$sum = 3">sum</sch:report>
+        <sch:report test="$or or $or">title</sch:report><sch:report test="$held/cda:id">of the file</sch:report></sch:rule></sch:pattern>""",
     "no version": f"""<sch:pattern id="plain"><sch:rule context="cda:section[cda:templateId[@root='{T}2.17' and not(@extension)]]">
         <sch:assert test="false()">x</sch:assert>
         </sch:rule></sch:pattern>""",
@@ -92,7 +97,7 @@ PATTERNS = {
         <sch:assert test="count($what)=0">none</sch:assert></sch:rule></sch:pattern>
         <sch:pattern id="made" is-a="shape"><sch:param name="where" value="{observation("4.27")}"/><sch:param name="what" value="cda:value"/></sch:pattern>""",
 }
-LETS = f"""<sch:let name="known" value="'{T}4.4 {T}4.3'"/>"""
+LETS = f"""<sch:let name="known" value="'{T}4.4 {T}4.3'"/><sch:let name="held" value="cda:ClinicalDocument"/>"""
 DOCUMENTS = [
     ccd(),
     ccd(problem=PROBLEM * 3),
@@ -102,6 +107,8 @@ DOCUMENTS = [
     ccd(
         problem=PROBLEM.replace("<id root", f"<entryRelationship typeCode='SUBJ'>{PROBLEM[7:-8]}</entryRelationship><id root", 1).replace("'c1'", "'outer'", 2)
     ),
+    # An act whose template ids stand behind an act that it holds: the outer one comes first all the same.
+    ccd(problem=PROBLEM.replace(f"{both('4.3')}", f"<entryRelationship typeCode='SUBJ'>{PROBLEM[7:-8]}</entryRelationship><!-- late -->{both('4.3')}", 1)),
 ]
 
 
@@ -232,7 +239,9 @@ def test_a_variable_without_a_value_costs_only_the_tests_that_use_it(folder: Pat
     assert any(skipped.check == "ccda.rules" and "(using)" in skipped.reason for skipped in report.not_checked)
 
 
-@pytest.mark.parametrize("context", [" ", "unknown:observation", "cda:observation[matches(., 1)]", "cda:observation[", "cda:a[//cda:b[//cda:c]]"])
+@pytest.mark.parametrize(
+    "context", [" ", "/", "cda:id/@*", "unknown:observation", "cda:observation[matches(., 1)]", "cda:observation[", "cda:a[//cda:b[//cda:c]]"]
+)
 def test_a_context_that_cannot_be_evaluated_is_named_and_other_rules_still_run(folder: Path, context: str) -> None:
     path = written(folder, rule_file(rule(context, "one") + rule(observation("4.4"), "two", name="q")))
     report = validated(ccd(), rules=(path,))

@@ -24,6 +24,7 @@ from touchstone.scorers.clinical.formats.ccda.schematron.expressions import (
     translated,
     variables,
 )
+from touchstone.scorers.clinical.formats.ccda.schematron.rooted import rooted
 from touchstone.scorers.clinical.formats.ccda.schematron.rulefile import Assertion, Pattern, Quoted, Rule, RuleFile, read_rule_file
 
 
@@ -139,7 +140,7 @@ class _Tests:
         for of_document, lets in ((True, rule.pattern_lets), (False, rule.lets)):
             for name, value in lets:
                 try:
-                    self._lets.append((name, _compiled(self._translated(value), engine.namespaces), of_document))
+                    self._lets.append((name, _compiled(self._translated(rooted(value) if of_document else value), engine.namespaces), of_document))
                     self._unknown.pop(name, None)
                 except Unsupported as error:
                     self._unknown[name] = str(error)
@@ -250,7 +251,7 @@ class Engine:
                 try:
                     for other in variables(value) & self.unknown.keys():
                         raise Unsupported(self.unknown[other])
-                    self.open_lets[name] = _compiled(_bounded(value, self.files, self.constants), self.namespaces)
+                    self.open_lets[name] = _compiled(_bounded(rooted(value), self.files, self.constants), self.namespaces)
                 except Unsupported as error:
                     self.unknown[name] = str(error)
         for number, pattern in enumerate(file.patterns):

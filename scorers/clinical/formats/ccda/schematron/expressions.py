@@ -79,6 +79,8 @@ def _alternative(branch: str) -> Alternative:
         return _of_attribute(_alternative(branch[: attribute.start()]), attribute[1])
     if _NO_ELEMENT.search(branch):
         raise Unsupported("a context that is neither an element nor an attribute by its name")
+    if branch == "/":
+        raise Unsupported("a context that is the document and no element")
     if branch.startswith("/"):
         return Alternative(None, branch, branch)
     step = _FIRST_STEP.match(branch)

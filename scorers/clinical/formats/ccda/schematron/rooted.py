@@ -1,0 +1,51 @@
+"""Expressions of variables that belong to a file or a pattern: their paths begin at the document, which lxml gives no expression as its context."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from touchstone.scorers.clinical.formats.ccda.schematron.expressions import Unsupported
+
+_NAME: Final = r"[A-Za-z_][\w.-]*"
+_TOKENS: Final = re.compile(
+    rf"""'[^']*'|"[^"]*"|\d+(?:\.\d*)?|\.\d+|//|/|::|\.\.|\.|@|\[|\]|\(|\)|,|!=|<=|>=|[=<>|+-]|\${_NAME}(?::{_NAME})?|{_NAME}(?::(?:{_NAME}|\*))?|\*|\s+"""
+)
+_OPERATORS: Final = frozenset({"!=", "<=", ">=", "=", "<", ">", "|", "+", "-", "and", "or", "div", "mod", "times"})
+#: After these a name is a name and * any element; after all else they are operators (XPath 1.0, section 3.7).
+_OPENS: Final = frozenset({"", "@", "::", "(", "[", ",", "/", "//"}) | _OPERATORS
+_NODES: Final = frozenset({"node", "text", "comment", "processing-instruction"})
+_IS_NAME: Final = re.compile(rf"{_NAME}(?::(?:{_NAME}|\*))?")
+
+
+def rooted(expression: str) -> str:
+    """An expression whose relative paths are made to begin at the document. Raises `Unsupported` where one leads nowhere from there."""
+    parts = [part for part in _TOKENS.findall(expression) if not part.isspace()]
+    made: list[str] = []
+    before, inside = "", 0
+    for place, part in enumerate(parts):
+        following = parts[place + 1] if place + 1 < len(parts) else ""
+        shown, meant = part, part
+        if before in _OPENS:
+            meant = "name" if part in _OPERATORS and part.isalpha() else part
+            if inside == 0 and before not in {"/", "//", "::", "@"}:
+                shown = _begun(part, following)
+        elif part == "*":
+            meant = "times"
+        inside += (part == "[") - (part == "]")
+        made.append(shown)
+        before = meant
+    return " ".join(made)
+
+
+def _begun(part: str, following: str) -> str:
+    """The first part of an operand, as it is said from the document."""
+    if part == "current" or part in {"@", ".."}:
+        raise Unsupported("a variable of the document with a path that leads out of it")
+    if part == ".":
+        return "" if following in {"/", "//"} else "/"
+    if part == "*":
+        return "/*"
+    if _IS_NAME.fullmatch(part) is not None and (following != "(" or part in _NODES):
+        return f"/{part}"
+    return part
