@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from touchstone.ops.evaluation.external import ConformanceChecks
 from touchstone.ops.evaluation.counts import summarise
+from touchstone.ops.evaluation.external import ConformanceChecks
 from touchstone.ops.evaluation.items import Field, Item
 from touchstone.ops.evaluation.runner import Runner
 from touchstone.ops.evaluation.settings import SystemSettings

@@ -37,6 +37,7 @@ def test_what_cannot_run_here_is_left_out_with_what_to_install(monkeypatch: pyte
     assert [part.suite.name for part in parts] == ["safe_v0"]
     assert left_out == [
         "clinical: its libraries are missing; install touchstone-stream[clinical]",
+        "clinical_conformance: it brings no samples",
         "clinical_judge: its libraries are missing; install touchstone-stream[judge]",
         "summary_loss: its libraries are missing; install touchstone-stream[nli-onnx,summary]",
     ]
