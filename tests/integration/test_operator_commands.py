@@ -306,13 +306,14 @@ def test_show_keeps_the_payload_back_and_a_terminal_safe(scene: Scene) -> None:
 
 @pytest.fixture
 def up(tmp_path: Path) -> Iterator["Up"]:
-    with Up(tmp_path) as one:
+    """Two suites that load no models."""
+    with Up(tmp_path, "--suite", "safe_v0", "--suite", "clinical") as one:
         yield one
 
 
 @pytest.fixture
 def up_with_one_suite(tmp_path: Path) -> Iterator["Up"]:
-    """Without the suites that load models: for what concerns processes alone."""
+    """For what concerns processes alone."""
     with Up(tmp_path, "--suite", "safe_v0") as one:
         yield one
 
@@ -417,7 +418,7 @@ def test_no_child_outlives_a_parent_that_is_killed(up_with_one_suite: Up) -> Non
     assert gone(children, 15)
 
 
-@pytest.mark.slow
+@pytest.mark.slow(45)
 @pytest.mark.timeout(600)
 def test_the_demo_adds_up_in_a_dumb_terminal(tmp_path: Path) -> None:
     env = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "TERM": "dumb", "LANG": "C", "PYTHONPATH": str(Path.cwd())}
@@ -504,6 +505,14 @@ def test_the_demo_says_where_live_and_files_differ(tmp_path: Path, monkeypatch: 
 # -- doctor and credentials
 
 
+@pytest.fixture
+def _kafka_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Doctor tries no extra and no suite, which takes seconds: see local/test_extras.py and the suites' own tests."""
+    monkeypatch.setattr("touchstone.ops.local.extras.EXTRAS", {})
+    monkeypatch.setattr("touchstone.ops.local.checkup.check_suite", lambda _: [])
+
+
+@pytest.mark.usefixtures("_kafka_alone")
 def test_doctor_finds_topics_and_lag(scene: Scene) -> None:
     scene.send(scene.topics.generations, *({"value": b"x"} for _ in range(3)))
     ran = scene("doctor", "--json")
@@ -513,6 +522,7 @@ def test_doctor_finds_topics_and_lag(scene: Scene) -> None:
     assert "3 records wait" in checks["groups", "note"]
 
 
+@pytest.mark.usefixtures("_kafka_alone")
 def test_doctor_names_a_missing_topic(scene: Scene) -> None:
     scene.env["TOUCHSTONE_TOPICS_REPORTS"] = f"{scene.topics.reports}.other"
     ran = scene("doctor")

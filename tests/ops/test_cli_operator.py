@@ -271,6 +271,22 @@ def test_up_refuses_a_suite_that_cannot_run_here(run: Commands, monkeypatch: pyt
     assert ran.one_line == "touchstone: summary_loss: its libraries are missing; install touchstone-stream[nli-onnx]"
 
 
+def test_up_runs_every_suite_that_can_run_here_and_names_the_others(run: Commands, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("touchstone.ops.suites.find_spec", lambda name: None if name in {"onnxruntime", "torch"} else name)
+    plans: list[Any] = []
+
+    async def serve(_: object, plan: object) -> int:
+        plans.append(plan)
+        return 0
+
+    monkeypatch.setattr("touchstone.ops.cli.up._serve", serve)
+    ran = run("up")
+    assert ran.code == 0
+    assert {"safe_v0", "clinical"} <= set(plans[0].suites)
+    assert "summary_loss" not in plans[0].suites
+    assert "summary_loss is left out: its libraries are missing" in ran.err
+
+
 def test_up_refuses_an_unknown_suite(run: Commands) -> None:
     ran = run("up", "--suite", "nonsense")
     assert ran.code == 3
