@@ -35,6 +35,7 @@ EVERY = SERVICES | {
 SECRETS = {"metrics_token": "0123abcd", "serve_tokens": "all:0123456789abcdef,one+two:fedcba9876543210"}
 OURS = [name for name, service in SERVICES.items() if service["image"].startswith("touchstone:")]
 WORKERS = [name for name in OURS if name.startswith("worker-")]
+CATCHING_UP = [name for name in OURS if name.startswith("catch-up-")]
 DOCKERFILE = (ROOT / "Dockerfile").read_text()
 
 
@@ -134,12 +135,40 @@ def test_the_page_is_published_on_loopback_with_tokens_from_a_file_and_is_watche
     assert Path(source).name in (ROOT / ".gitignore").read_text().splitlines()
 
 
-@pytest.mark.parametrize("name", WORKERS)
+@pytest.mark.parametrize("name", WORKERS + CATCHING_UP)
 def test_a_worker_is_watched_and_has_time_to_drain(name: str) -> None:
     service = SERVICES[name]
     port = service["environment"]["TOUCHSTONE_HTTP_PORT"]
     assert f"http://127.0.0.1:{port}/healthz" in service["healthcheck"]["test"][-1]
     assert int(service["stop_grace_period"].removesuffix("s")) > WorkerSettings().drain_timeout_s
+
+
+@pytest.mark.parametrize("name", CATCHING_UP)
+def test_what_catches_up_is_a_worker_s_twin_that_nobody_starts_without_asking(run: Commands, name: str) -> None:
+    service, worker = SERVICES[name], SERVICES[name.replace("catch-up", "worker")]
+    assert service["profiles"] == ["catch-up"]
+    assert [one for one in OURS if "profiles" in SERVICES[one]] == CATCHING_UP
+    same = ("environment", "image", "volumes", "tmpfs")
+    assert [service[key] for key in same] == [worker[key] for key in same]  # else the budget would be another, or the results
+    command, *options = service["command"]
+    assert set(options) >= {"--follow", worker["command"][worker["command"].index("--suite") + 1]}
+    assert {option for option in options if option.startswith("--")} <= set(re.findall(r"--[a-z-]+", run(command, "--help").out))
+
+
+@pytest.mark.parametrize("name", CATCHING_UP)
+def test_the_judge_s_budget_reaches_who_spends_it_and_lies_on_a_volume(name: str) -> None:
+    given = {
+        "TOUCHSTONE_JUDGE_BUDGET_USD": "5",
+        "TOUCHSTONE_JUDGE_PRICE_INPUT_USD": "1",
+        "TOUCHSTONE_JUDGE_PRICE_OUTPUT_USD": "2",
+        "COHERENCE_ON_BUDGET": "shed",
+    }
+    for env, expected in (({}, (None, None, "wait")), (given, (5.0, (1.0, 2.0), "shed"))):
+        whole = {key: interpolated(str(value), env) for key, value in SERVICES[name]["environment"].items()}
+        settings: Any = load_suite(SERVICES[name]["command"][2]).resolve(whole, None)
+        price = settings.judge.price_of_model
+        assert (settings.judge.budget_usd, price and (price.input_usd, price.output_usd), settings.on_budget) == expected
+        assert [volume.partition(":")[2] for volume in SERVICES[name]["volumes"]] == [str(settings.judge.budget_file.parent)]
 
 
 def interpolated(text: str, env: dict[str, str]) -> str:

@@ -1,8 +1,10 @@
 """The manifests for Kubernetes: what must hold of them can be read; no cluster is needed."""
 
 import json
+import os
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -22,15 +24,20 @@ SCALED_OBJECT = Path(__file__).with_name("k8s") / "scaledobject.schema.json"
 #: The oldest and the newest version of Kubernetes that the manifests are held to.
 VERSIONS = ("1.30", "1.34")
 SUITES = sorted(suite_entry_points())
+CATCHING_UP = "catch-up-clinical-judge"
 
 pytestmark = pytest.mark.skipif(shutil.which("kubectl") is None and shutil.which("kustomize") is None, reason="neither kubectl nor kustomize is installed")
 
 
 @cache
 def manifests() -> tuple[dict[str, Any], ...]:
-    """Everything that `kubectl kustomize ops/k8s` makes."""
+    """Everything that `kubectl kustomize ops/k8s` makes, and what an overlay adds that catches up."""
     command = ["kubectl", "kustomize"] if shutil.which("kubectl") else ["kustomize", "build"]
-    done = subprocess.run([*command, str(FOLDER)], capture_output=True, text=True, timeout=100, check=False)
+    with tempfile.TemporaryDirectory() as folder:
+        there = os.path.relpath(FOLDER, Path(folder).resolve())  # kustomize takes no absolute path
+        overlay = {"resources": [there], "components": [f"{there}/catch-up"]}
+        (Path(folder) / "kustomization.yaml").write_text(yaml.safe_dump(overlay))
+        done = subprocess.run([*command, folder], capture_output=True, text=True, timeout=100, check=False)
     assert done.returncode == 0, done.stderr
     return tuple(yaml.safe_load_all(done.stdout))
 
@@ -176,15 +183,27 @@ def test_what_runs_for_long_is_probed_and_may_be_moved_one_at_a_time() -> None:
         assert budgets[name] == made["spec"]["selector"]["matchLabels"]
 
 
-@pytest.mark.parametrize("suite", SUITES)
-def test_a_worker_has_time_to_drain(suite: str) -> None:
-    spec = of_kind("Deployment")[worker_of(suite)]["spec"]["template"]["spec"]
+@pytest.mark.parametrize("name", [*map(worker_of, SUITES), CATCHING_UP])
+def test_a_worker_has_time_to_drain(name: str) -> None:
+    spec = of_kind("Deployment")[name]["spec"]["template"]["spec"]
     assert spec["terminationGracePeriodSeconds"] > WorkerSettings().drain_timeout_s
 
 
 def test_only_one_projector_writes_the_store() -> None:
     spec = of_kind("Deployment")["projector"]["spec"]
     assert (spec["replicas"], spec["strategy"]) == (1, {"type": "Recreate"})
+
+
+def test_what_catches_up_is_one_with_its_worker_s_settings() -> None:
+    made, worker = of_kind("Deployment")[CATCHING_UP], of_kind("Deployment")[CATCHING_UP.replace("catch-up", "worker")]
+    assert (made["spec"]["replicas"], made["spec"]["strategy"]) == (1, {"type": "Recreate"})
+    (own,), (other,) = (each["spec"]["template"]["spec"]["containers"] for each in (made, worker))
+    assert own["args"] == ["replay", "--suite", "$(SUITE)", "--reason", "budget", "--follow"]
+    assert [own[key] for key in ("image", "envFrom")] == [other[key] for key in ("image", "envFrom")]
+    settings = {each["name"]: each for each in other["env"]}
+    assert [settings[each["name"]] for each in own["env"]] == own["env"]
+    policy = of_kind("NetworkPolicy")["judge-clinical-judge"]["spec"]["podSelector"]["matchLabels"]
+    assert policy.items() <= made["spec"]["template"]["metadata"]["labels"].items()
 
 
 def test_what_no_policy_names_is_refused() -> None:
