@@ -8,7 +8,7 @@ from contextlib import suppress
 import structlog
 
 from touchstone.ops.web.app import make_app
-from touchstone.ops.web.server import WebServer
+from touchstone.ops.web.server import REQUESTS_MAX, WebServer
 from touchstone.ops.web.service import Service
 from touchstone.schemas.settings.house import ServeSettings, Settings
 from touchstone.scorers.registry import suite_entry_points, usable_suites
@@ -46,7 +46,7 @@ class Live:
         self.hub = Hub(settings.serve, ServeCounts(registry))
         self._reader = Reader(settings, self.hub, events)
         self._lag = SuiteLag(settings, suites)
-        self._server = WebServer(settings.serve)
+        self._server = WebServer(settings.serve.host, settings.serve.port, settings.serve.clients_max + REQUESTS_MAX, "serve")
         past = Past(settings, events, self._reader.bounds)
         self.service = Service(settings, self.hub, past, suites, registry, self._lag.known, self._server.abort, self._server.straight)
 

@@ -13,7 +13,6 @@ from starlette.types import ASGIApp, Scope
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from touchstone.ops.web.streams import Write
-from touchstone.schemas.settings.house import ServeSettings
 from touchstone.scorers.base import ConfigError
 
 #: struct linger: on, for no time.
@@ -75,23 +74,26 @@ class _Server(uvicorn.Server):
 
 
 class WebServer:
-    """The HTTP side of the process."""
+    """The HTTP side of a process. `connections_max`: open at a time, one more is answered with 503. `section`: of the settings, for messages."""
 
-    def __init__(self, settings: ServeSettings) -> None:
-        self._settings = settings
+    def __init__(self, host: str, port: int, connections_max: int, section: str) -> None:
+        self._host = host
+        self._port = port
+        self._connections_max = connections_max
+        self._section = section
         self._server: _Server | None = None
         self._socket: socket.socket | None = None
         self._serving: asyncio.Task[None] | None = None
 
     def listen(self) -> str:
         """Take the port; return the address as `http://host:port`. Raises `ConfigError` where it cannot be had."""
-        host, port = self._settings.host, self._settings.port
+        host, port, section = self._host, self._port, self._section
         try:
             family = socket.AF_INET6 if ":" in host else socket.AF_INET
             self._socket = socket.create_server((host, port), family=family, backlog=2048)
         except (OSError, UnicodeError) as error:  # UnicodeError: no host name can be made of it
             reason = getattr(error, "strerror", None) or "not a host name"
-            raise ConfigError(f"serve.host/serve.port: cannot listen on {host}:{port} ({reason}); choose another port, or 0 for a free one") from None
+            raise ConfigError(f"{section}.host/{section}.port: cannot listen on {host}:{port} ({reason}); choose another port, or 0 for a free one") from None
         self._socket.setblocking(False)
         return f"http://{f'[{host}]' if ':' in host else host}:{self._socket.getsockname()[1]}"
 
@@ -112,7 +114,7 @@ class WebServer:
             access_log=False,
             proxy_headers=False,
             server_header=False,
-            limit_concurrency=self._settings.clients_max + REQUESTS_MAX,
+            limit_concurrency=self._connections_max,
             timeout_graceful_shutdown=DRAIN_S,
         )
         self._server = _Server(config)

@@ -4,7 +4,8 @@ import re
 from collections.abc import Mapping
 from ipaddress import IPv6Address
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
+from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator, model_validator
 
@@ -162,6 +163,9 @@ class StoreSettings(Section):
 class HttpSettings(Section):
     """The worker's own pages: /metrics, /healthz, /readyz."""
 
+    section: ClassVar[str] = "http"
+    what: ClassVar[str] = "the pages"
+
     host: str = "127.0.0.1"
     port: Port = Field(0, description="0: a free port, printed at start")
     token: SecretStr | None = Field(None, description="bearer token; required to bind anything but loopback")
@@ -176,9 +180,9 @@ class HttpSettings(Section):
 
     @model_validator(mode="after")
     def _exposed_needs_token(self) -> Self:
-        """Refuse to expose the pages without a token."""
+        """Refuse to expose it without a token."""
         if self.host not in LOOPBACK and self.token is None:
-            raise ValueError("http.host is not loopback: set http.token to expose the pages")
+            raise ValueError(f"{self.section}.host is not loopback: set {self.section}.token to expose {self.what}")
         return self
 
 
@@ -253,6 +257,41 @@ def _token_of_table(place: int, table: Mapping[str, Any]) -> SecretStr:
     return SecretStr(f"{'+'.join(names)}:{token}")
 
 
+class FhirValidatorSettings(HttpSettings):
+    """HL7's FHIR validator as a service of this machine, and where those who ask it find it."""
+
+    section: ClassVar[str] = "fhir_validator"
+    what: ClassVar[str] = "the service"
+
+    port: Port = Field(8322, description="0: a free port, printed at start")
+    url: str | None = Field(None, max_length=2_000, description="a running service to ask: http://127.0.0.1:8322; without it one is started where needed")
+    processes: Annotated[int, Field(ge=1, le=16)] = Field(1, description="validators; each answers one request at a time")
+    memory_mb: Annotated[int, Field(ge=512, le=65_536)] = Field(3_072, description="heap of one validator at most; out of memory, it is replaced")
+    queue: Annotated[int, Field(ge=0, le=1_000)] = Field(32, description="requests that wait; one more is answered with 503")
+    queue_timeout_s: Seconds = Field(60, description="one that waits longer is answered with 503")
+    document_timeout_s: Seconds = Field(60, description="one document; after this time it is answered with 504 and the validator is replaced")
+    document_bytes_max: Annotated[int, Field(ge=1_024, le=268_435_456)] = Field(20_971_520, description="a larger document is answered with 413")
+    start_timeout_s: Seconds = Field(180, description="start of one validator")
+    guides: tuple[str, ...] = Field((), description="id#version of the implementation guides to know; default: those that were installed")
+
+    @field_validator("url")
+    @classmethod
+    def _url_is_a_server(cls, value: str | None) -> str | None:
+        """Refuse what is not the address of a server, without quoting it."""
+        if value is None:
+            return None
+        try:
+            parts = urlsplit(value)
+            valid = parts.scheme in {"http", "https"} and bool(parts.hostname) and (parts.port is None or parts.port > 0)
+        except ValueError:
+            valid = False
+        if not valid or parts.username or parts.password or parts.query or parts.fragment:
+            raise ValueError("write the service's address: http://127.0.0.1:8322 or https://host")
+        if parts.scheme != "https" and parts.hostname not in LOOPBACK:
+            raise ValueError("documents would travel unencrypted to another machine: use an https:// url")
+        return value.rstrip("/")
+
+
 class LogSettings(Section):
     """Logging to standard error."""
 
@@ -270,4 +309,5 @@ class Settings(Section):
     store: StoreSettings = StoreSettings()
     http: HttpSettings = HttpSettings()
     serve: ServeSettings = ServeSettings()
+    fhir_validator: FhirValidatorSettings = FhirValidatorSettings()
     log: LogSettings = LogSettings()

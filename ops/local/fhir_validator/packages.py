@@ -45,6 +45,34 @@ def guides(archives: Sequence[Path]) -> dict[str, Path]:
     return {name: _unpacked(name, archive) for archive in archives for name in [_named(archive)]}
 
 
+def guide(named: str, folders: Sequence[Path]) -> tuple[str, Path]:
+    """A guide: an archive, or `id#version` among `folders` and ~/.fhir/packages. Its name, and its unpacked folder. Raises `ConfigError`."""
+    archive = Path(named)
+    if archive.is_file():
+        name = _named(archive)
+        return name, _unpacked(name, archive)
+    if not _IDENTITY.fullmatch(named):
+        raise ConfigError(f"--guide {named}: no such file; give the archive of a package (.tgz), or id#version")
+    found = _on_machine(named, [*folders, Path.home() / ".fhir" / "packages"])
+    if found is None:
+        archive_name = f"{named.replace('#', '-')}.tgz"
+        raise ConfigError(f"--guide {named}: neither {archive_name} nor a folder {named} in --packages or ~/.fhir/packages; get its archive from its publisher")
+    return named, _copied(named, found)
+
+
+def _copied(name: str, source: Path) -> Path:
+    """A copy without its dependencies of a package that is a folder; one in the cache is such a copy already."""
+    kept = cache_folder() / "fhir-packages"
+    if source.is_relative_to(kept):
+        return source
+    target = kept / f"{name}-{hashlib.sha256((source / 'package' / 'package.json').read_bytes()).hexdigest()[:12]}"
+    with made_whole(target) as folder:
+        if folder is not None:
+            shutil.copytree(source / "package", folder / "package")
+            _without_dependencies(folder / "package" / "package.json")
+    return target
+
+
 def _named(archive: Path) -> str:
     """`id#version`, as the package says itself."""
     try:

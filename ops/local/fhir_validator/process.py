@@ -137,21 +137,20 @@ class ValidatorProcess:
     def stop(self) -> None:
         """End it by its process id, and remove what it wrote. Harmless when nothing runs."""
         self._is_given_up = True
-        if self._process is not None:
-            if self._process.stdin is not None:
-                self._process.stdin.close()
-            self._process.terminate()  # it reads its input only once it serves
+        process, folder = self._process, self._folder
+        if process is not None:
+            if process.stdin is not None:
+                process.stdin.close()
+            process.terminate()  # it reads its input only once it serves
             try:
-                self._process.wait(STOP_TIMEOUT_S)
+                process.wait(STOP_TIMEOUT_S)
             except subprocess.TimeoutExpired:
-                self._process.kill()
-                self._process.wait(STOP_TIMEOUT_S)
+                process.kill()
+                process.wait(STOP_TIMEOUT_S)
             if self._reader is not None:
                 self._reader.join(STOP_TIMEOUT_S)
-            self._process = None
-        if self._folder is not None:
-            self._folder.cleanup()
-            self._folder = None
+        if folder is not None:
+            folder.cleanup()
 
     def _read(self, process: "subprocess.Popen[bytes]") -> None:
         """Take its output, so that it never waits for a reader. What comes once it serves may quote documents and is not kept."""

@@ -12,7 +12,7 @@ from prometheus_client import CollectorRegistry
 
 from tests.streams.subscription.made import P0, R0, R1, NoKafka
 from touchstone.ops.web.app import make_app
-from touchstone.ops.web.server import WebServer
+from touchstone.ops.web.server import REQUESTS_MAX, WebServer
 from touchstone.ops.web.service import Service
 from touchstone.schemas.settings.house import ServeSettings, Settings
 from touchstone.scorers.base import Suite, unknown_suite
@@ -69,7 +69,7 @@ async def served(
     hub = Hub(serve, ServeCounts(registry))
     hub.begin({R0: 0, R1: 0, P0: 0})
     hub.online()
-    server = WebServer(serve)
+    server = WebServer(serve.host, serve.port, serve.clients_max + REQUESTS_MAX, "serve")
     service = Service(
         (house or Settings()).model_copy(update={"serve": serve}),
         hub,

@@ -1,0 +1,194 @@
+"""`touchstone fhir-validator`: HL7's FHIR validator as a service of this machine."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from touchstone.ops.cli import app
+from touchstone.ops.cli.common.groups import Group
+from touchstone.ops.cli.common.shared import EXIT_ERROR, ConfigOption, JsonOption, one_line_errors, settings_from
+
+if TYPE_CHECKING:
+    from touchstone.ops.local.fhir_validator.service import Service
+    from touchstone.schemas.settings.house import FhirValidatorSettings, Settings
+
+fhir_validator_app = Group(
+    name="fhir-validator",
+    help="Run HL7's FHIR validator as a service on this machine, offline (needs a JDK 17 or newer; Maven and npm the first time).",
+    no_args_is_help=True,
+)
+app.add_typer(fhir_validator_app)
+
+StateDirOption = Annotated[
+    Path | None,
+    typer.Option("--state-dir", help="Where the service says where it is, and logs. Default: ~/.local/state/touchstone/fhir-validator.", show_default=False),
+]
+
+
+@fhir_validator_app.command()
+def install(
+    guide: Annotated[
+        list[str] | None,
+        typer.Option("--guide", metavar="ID#VERSION|ARCHIVE", help="Implementation guide that the service is to know (repeatable).", show_default=False),
+    ] = None,
+    packages: Annotated[
+        list[Path] | None,
+        typer.Option("--packages", help="Folder with FHIR packages, asked before ~/.fhir/packages and npm (repeatable).", show_default=False),
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Put everything on this machine that the service needs; a second run changes nothing, and one that fails leaves what was there.
+
+    The jars come by Maven (155 MB), FHIR's packages from --packages, ~/.fhir/packages or npm. Guides join those of earlier runs. After
+    that nothing is fetched any more.
+
+    Example: touchstone fhir-validator install --guide hl7.fhir.us.core-6.1.0.tgz
+    """
+    from touchstone.ops.cli.common.progress import working
+    from touchstone.ops.local.fhir_validator.artifacts import VALIDATOR_VERSION, libs_folder
+    from touchstone.ops.local.fhir_validator.installation import install as put
+
+    with one_line_errors(), working() as say:
+        made = put(packages or [], guide or [], say)
+    if as_json:
+        parts = {part: {name: str(folder) for name, folder in getattr(made, part).items()} for part in ("packages", "guides")}
+        typer.echo(json.dumps({"validator": VALIDATOR_VERSION, "jars": str(libs_folder()), **parts}))
+        return
+    typer.echo(f"HL7's FHIR validator {VALIDATOR_VERSION} is installed.")
+    typer.echo(f"  jars      {libs_folder()}")
+    for name, folder in made.packages.items():
+        typer.echo(f"  package   {name}  {folder}")
+    for name, folder in made.guides.items():
+        typer.echo(f"  guide     {name}  {folder}")
+    typer.echo("Start it: touchstone fhir-validator start")
+
+
+@fhir_validator_app.command()
+def start(
+    foreground: Annotated[bool, typer.Option("--foreground", help="Stay in this terminal: for systemd, containers and other supervisors.")] = False,
+    host: Annotated[
+        str | None, typer.Option(help="Address to listen on (default: loopback; any other needs fhir_validator.token).", show_default=False)
+    ] = None,
+    port: Annotated[int | None, typer.Option(help="Port (default: 8322; 0: a free one, printed).", show_default=False)] = None,
+    processes: Annotated[int | None, typer.Option(help="Validators; each answers one request at a time (default: 1).", show_default=False)] = None,
+    memory_mb: Annotated[int | None, typer.Option("--memory-mb", help="Heap of one validator at most (default: 3072).", show_default=False)] = None,
+    guide: Annotated[
+        list[str] | None,
+        typer.Option("--guide", metavar="ID#VERSION", help="Guide to know (repeatable). Default: all that were installed.", show_default=False),
+    ] = None,
+    state_dir: StateDirOption = None,
+    config: ConfigOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Start the service, wait until it can answer, and print its address; a second start changes nothing.
+
+    It keeps running after this command, unless --foreground is given. It fetches nothing: `install` comes first.
+
+    Example: touchstone fhir-validator start --processes 2
+    """
+    from touchstone.ops.local.fhir_validator.installation import chosen
+    from touchstone.ops.local.fhir_validator.service import Service, default_state_dir, start_in_background
+
+    folder = (state_dir or default_state_dir()).absolute()
+    given = {"host": host, "port": port, "processes": processes, "memory_mb": memory_mb, "guides": guide or None}
+    house = settings_from(config, **{f"fhir_validator__{name}": value for name, value in given.items()})
+    settings = house.fhir_validator
+    with one_line_errors():
+        if foreground:
+            _stay(house, folder)
+            return
+        running = Service.load(folder)
+        if running is None:
+            chosen(settings.guides)  # what is lacking is told before anything starts
+            arguments = [f"--{name.replace('_', '-')}={value}" for name, value in given.items() if name != "guides" and value is not None]
+            arguments += [f"--guide={name}" for name in guide or ()] + ([f"--config={config.absolute()}"] if config else [])
+            running = start_in_background(folder, arguments, _token(settings), settings.start_timeout_s + 10)
+        _report(running, settings, as_json)
+
+
+@fhir_validator_app.command()
+def stop(state_dir: StateDirOption = None, as_json: JsonOption = False) -> None:
+    """Stop the service and its validators; documents that they have in hand get a few seconds.
+
+    Example: touchstone fhir-validator stop
+    """
+    from touchstone.ops.local.fhir_validator.service import Service, default_state_dir
+
+    running = Service.load((state_dir or default_state_dir()).absolute())
+    if running is not None:
+        running.stop()
+    if as_json:
+        typer.echo(json.dumps({"stopped": running is not None}))
+    else:
+        typer.echo("The FHIR validator service was stopped." if running is not None else "The FHIR validator service was not running.")
+
+
+@fhir_validator_app.command()
+def status(state_dir: StateDirOption = None, config: ConfigOption = None, as_json: JsonOption = False) -> None:
+    """Show how the service is, or what it lacks to be started; exit 3 unless it can answer.
+
+    Example: touchstone fhir-validator status --json
+    """
+    from touchstone.ops.local.fhir_validator.installation import lacking
+    from touchstone.ops.local.fhir_validator.service import Service, default_state_dir
+
+    settings = settings_from(config).fhir_validator
+    running = Service.load((state_dir or default_state_dir()).absolute())
+    if running is not None:
+        with one_line_errors():
+            ready = _report(running, settings, as_json)
+        raise typer.Exit(0 if ready else EXIT_ERROR)
+    lines = lacking(settings.guides)
+    if as_json:
+        typer.echo(json.dumps({"running": False, "ready": False, "lacking": lines}))
+    else:
+        typer.echo("The FHIR validator service does not run here.")
+        for line in lines:
+            typer.echo(f"  {line}")
+        if not lines:
+            typer.echo("Start it: touchstone fhir-validator start")
+    raise typer.Exit(EXIT_ERROR)
+
+
+def _stay(house: "Settings", folder: Path) -> None:
+    """Serve in this process. Raises `ConfigError`."""
+    import asyncio
+
+    from touchstone.ops.local.fhir_validator.installation import chosen
+    from touchstone.ops.local.fhir_validator.process import ValidatorProcess, launch_of
+    from touchstone.ops.local.fhir_validator.supervisor import homes, serve
+    from touchstone.streams.telemetry.logs import configure
+
+    configure(house.log)
+    settings = house.fhir_validator
+    validator, parts = chosen(settings.guides)
+    launch = launch_of(validator, parts.packages, parts.guides, settings.memory_mb)
+    asyncio.run(serve(settings, folder, lambda: ValidatorProcess(launch, start_timeout_s=settings.start_timeout_s, folder=homes(folder))))
+
+
+def _report(running: "Service", settings: "FhirValidatorSettings", as_json: bool) -> bool:
+    """Print how a running service is; whether it can answer."""
+    told: dict[str, Any] = running.status(_token(settings)) or {}
+    ready = bool(told.get("ready"))
+    if as_json:
+        typer.echo(json.dumps({"running": True, "ready": ready, "address": running.address, "pid": running.pid, **told}))
+        return ready
+    typer.echo(f"HL7's FHIR validator {told.get('validator', '')}: {'ready' if ready else 'not ready'} at {running.address} (process {running.pid})")
+    for one in told.get("processes", []):
+        counts = ", ".join(f"{one[name]} {words}" for name, words in _COUNTS.items())
+        why = f" ({one['reason']})" if one.get("reason") else ""
+        typer.echo(f"  validator {one['number']}: {one['state']}, process {one['pid'] or 'none'}, {counts}{why}")
+    if queue := told.get("queue"):
+        typer.echo(f"  queue: {queue['waiting']} of {queue['max']} wait, {queue['refused']} refused")
+    if ready:
+        typer.echo(f"Use it:  export TOUCHSTONE_FHIR_VALIDATOR_URL={running.address}")
+    return ready
+
+
+_COUNTS = {"restarts": "restarts", "served": "served", "timed_out": "timed out", "died": "died", "out_of_memory": "out of memory"}
+
+
+def _token(settings: "FhirValidatorSettings") -> str | None:
+    return None if settings.token is None else settings.token.get_secret_value()

@@ -1,0 +1,109 @@
+"""The service as others see it: found by its state folder, started in the background, asked how it is, stopped."""
+
+import http.client
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from touchstone.ops.local.fhir_validator.supervisor import STATE_FILE
+from touchstone.ops.local.kafka.processes import is_running, send, wait_until
+from touchstone.scorers.base import ConfigError
+
+LOG_FILE = "service.log"
+STOP_TIMEOUT_S = 30.0
+ASK_TIMEOUT_S = 5.0
+
+
+def default_state_dir() -> Path:
+    """One service per user, wherever the command is called."""
+    state = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state")
+    return state / "touchstone" / "fhir-validator"
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """A service that was started with this state folder, running or not."""
+
+    state_dir: Path
+    pid: int
+    address: str
+
+    @classmethod
+    def load(cls, state_dir: Path) -> "Service | None":
+        """The one that runs; None where none does. A file that one which was killed has left says nothing."""
+        try:
+            told = json.loads((state_dir / STATE_FILE).read_text(encoding="utf-8"))
+            found = cls(state_dir, int(told["pid"]), str(told["address"]))
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+        return found if found.is_alive() else None
+
+    def is_alive(self) -> bool:
+        """Whether its process runs. The folder on its command line tells it from a stranger with a reused process id."""
+        return is_running(self.pid, str(self.state_dir))
+
+    def status(self, token: str | None = None) -> dict[str, Any] | None:
+        """What it says of itself; None where it does not answer. Raises `ConfigError` where it wants another token."""
+        parts = urlsplit(self.address)
+        connection = http.client.HTTPConnection(parts.hostname or "127.0.0.1", parts.port, timeout=ASK_TIMEOUT_S)
+        try:
+            connection.request("GET", "/status", headers={"Authorization": f"Bearer {token}"} if token else {})
+            answer = connection.getresponse()
+            told = json.loads(answer.read(1_000_000))
+        except (OSError, http.client.HTTPException, ValueError):
+            return None
+        finally:
+            connection.close()
+        if answer.status == http.client.UNAUTHORIZED:
+            raise ConfigError(f"the service at {self.address} wants a token: set TOUCHSTONE_FHIR_VALIDATOR_TOKEN")
+        return told if answer.status == http.client.OK and isinstance(told, dict) else None
+
+    def stop(self) -> None:
+        """Ask it to end, and kill it where it does not in time; its validators end with it."""
+        send(self.pid, str(self.state_dir), signal.SIGTERM)
+        if not wait_until(lambda: not self.is_alive(), STOP_TIMEOUT_S):
+            send(self.pid, str(self.state_dir), signal.SIGKILL)
+            wait_until(lambda: not self.is_alive(), STOP_TIMEOUT_S)
+
+
+def start_in_background(state_dir: Path, arguments: Sequence[str], token: str | None, start_timeout_s: float) -> Service:
+    """Start a service that outlives this program, and return when it can answer. Raises `ConfigError`, and then leaves nothing running."""
+    try:
+        state_dir.mkdir(parents=True, exist_ok=True)
+        with (state_dir / LOG_FILE).open("wb") as log:
+            command = [sys.executable, "-m", "touchstone.ops.cli", "fhir-validator", "start", "--foreground", "--state-dir", str(state_dir), *arguments]
+            process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, start_new_session=True)
+    except OSError as error:
+        raise ConfigError(f"{state_dir}: cannot be written ({error.strerror}); give another --state-dir") from None
+
+    def is_ready() -> bool:
+        service = Service.load(state_dir)
+        return service is not None and service.pid == process.pid and bool((service.status(token) or {}).get("ready"))
+
+    try:
+        wait_until(lambda: process.poll() is not None or is_ready(), start_timeout_s, interval_s=0.2)
+        service = Service.load(state_dir) if process.poll() is None and is_ready() else None
+        if service is not None:
+            return service
+        why = "ended" if process.poll() is not None else f"was not ready after {start_timeout_s:g} s"
+        raise ConfigError(f"the FHIR validator service {why}: {_last_line(state_dir / LOG_FILE)}")
+    except BaseException:
+        with suppress(ProcessLookupError):
+            process.terminate()
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(STOP_TIMEOUT_S)
+        raise
+
+
+def _last_line(path: Path) -> str:
+    lines = [line for line in path.read_text(encoding="utf-8", errors="replace").splitlines() if line.strip()]
+    own = [line for line in lines if line.startswith("touchstone: ")]
+    return (own or lines or ["it wrote nothing"])[-1].removeprefix("touchstone: ")[:500]
