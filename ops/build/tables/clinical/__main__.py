@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from touchstone.ops.build.tables.clinical.displays import compile_displays
 from touchstone.ops.build.tables.clinical.icd10cm import compile_table
 from touchstone.ops.build.tables.clinical.value_sets import compile_value_sets
 
@@ -20,6 +21,7 @@ def main() -> None:
     (TABLES / "icd10cm.txt.xz").write_bytes(compile_table())
     if options.core is not None and options.us_core is not None:
         (TABLES / "value_sets.json").write_text(compile_value_sets(options.core, options.us_core), encoding="utf-8")
+        (TABLES / "displays.json.xz").write_bytes(compile_displays(options.core, options.us_core))
 
 
 if __name__ == "__main__":

@@ -6,7 +6,9 @@ import time
 from typing import Any, Final, NamedTuple
 
 from touchstone.schemas.result import Severity
+from touchstone.scorers.clinical.checks.displays import check_display, is_of_another_code
 from touchstone.scorers.clinical.checks.languages import language_problem
+from touchstone.scorers.clinical.checks.routes import check_route
 from touchstone.scorers.clinical.checks.terminology import CodeCheck, check_code, code_system
 from touchstone.scorers.clinical.checks.valuesets import codes_of
 from touchstone.scorers.clinical.formats.ccda.document import Document
@@ -111,6 +113,10 @@ def check_terminology(document: Document) -> None:
         code, system = element.get("code"), element.get("codeSystem")
         if code is None or system is None or is_null(element):
             continue
+        if is_of_another_code(system, code, display := element.get("displayName")):
+            document.take(check_display(system, code, display, f"{document.path(element)}/@displayName", document.context))
+        if local(element) == "routeCode":
+            document.take(check_route(system, f"{document.path(element)}/@codeSystem", document.context))
         if code_system(system) is None and source is None:
             continue
         report.fired("terminology")

@@ -2,30 +2,36 @@
 
 from __future__ import annotations
 
-import re
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
 
 from touchstone.schemas.result import Severity
+from touchstone.scorers.clinical.checks.displays import is_of_another_code, plain
 from touchstone.scorers.clinical.checks.languages import SYSTEM as LANGUAGES
 from touchstone.scorers.clinical.checks.languages import language_problem
 from touchstone.scorers.clinical.formats.fhir.document import Document, Place
 from touchstone.scorers.clinical.formats.fhir.maps import Membership, Systems, check_maps
-from touchstone.scorers.clinical.formats.fhir.profiles.values import system_facts
+from touchstone.scorers.clinical.formats.fhir.profiles.values import system_displays, system_facts
 from touchstone.scorers.clinical.formats.fhir.references import is_absolute, relative_type
 from touchstone.scorers.clinical.formats.fhir.tables import OWN_SYSTEMS, code_systems, definitions, grows, later_codes, terminology_edition
 
 _UCUM = "http://unitsofmeasure.org"
-_SPACES = re.compile(r"\s+")
 #: Codings that are kept as settled, and the characters of one: they outlive their document.
 _SETTLED_MAX = 50_000
 _SETTLED_CHARS_MAX = 300
 _DISPLAY: dict[str, Severity] = {"error": "major", "warning": "minor"}
+#: URL of a code system → code → its display and designations; None where nothing is known of it.
+Displays = Callable[[str], Mapping[str, tuple[str, ...]] | None]
 
 
-def check_codings(document: Document, installed: Systems, member: Membership) -> None:
-    """Check every Coding and every canonical URL of a document. `installed`: code systems of the packages on this machine; `member`: their value sets."""
-    defined = _defined_here(document, installed)
+def check_codings(document: Document, installed: Systems, member: Membership, displays: Displays = lambda _: None) -> None:
+    """Check every Coding and every canonical URL of a document.
+
+    `installed`: code systems of the packages on this machine; `member`: their value sets; `displays`: their displays.
+    """
+    defined, texts = _defined_here(document, installed), _texts_here(document, displays)
+    languages = _foreign(document)
     settled, told = document.settled, set[tuple[Any, Any, Any]]()
     undefined: set[Any] = set()
     document.report.fired("codings", len(document.codings))
@@ -42,7 +48,7 @@ def check_codings(document: Document, installed: Systems, member: Membership) ->
                 continue
         except TypeError:
             continue  # A list or object where text belongs: the structure rules reported it.
-        if _coding(document, coding, place, defined):
+        if _coding(document, coding, place, defined, texts, is_foreign=bool(languages) and _language(place, languages)):
             if sum(len(part) for part in key if isinstance(part, str)) > _SETTLED_CHARS_MAX:
                 continue
             if len(settled) > _SETTLED_MAX:
@@ -70,14 +76,36 @@ def _defined_here(document: Document, installed: Systems) -> Systems:
     return defined
 
 
+def _texts_here(document: Document, displays: Displays) -> Displays:
+    """Displays of the code systems of the document itself, else of the packages."""
+    own = {frame.text("url"): system_displays(frame.resource) for frame in document.frames if frame.type == "CodeSystem" and frame.text("url")}
+    return lambda url: own.get(url) or displays(url)
+
+
+def _foreign(document: Document) -> dict[int, bool]:
+    """Places of resources (by identity) → whether they are in another language than English; empty where none is."""
+    tags = {id(frame.place): frame.text("language").lower() for frame in document.frames}
+    foreign = {place: not tag.startswith("en") for place, tag in tags.items() if tag}
+    return foreign if any(foreign.values()) else {}
+
+
+def _language(place: Place | None, languages: dict[int, bool]) -> bool:
+    """Whether what stands at a place is in another language: by the innermost resource that states one."""
+    while place is not None:
+        if (foreign := languages.get(id(place))) is not None:
+            return foreign
+        place = place[0]
+    return False
+
+
 @cache
 def _small(system: str) -> frozenset[str]:
     """The codes of one of the tables' code systems in small letters."""
     return frozenset(code.lower() for code in code_systems()[system])
 
 
-def _coding(document: Document, coding: dict[str, Any], place: Place, defined: Systems) -> bool:
-    """Check one Coding; return whether there was nothing to say."""
+def _coding(document: Document, coding: dict[str, Any], place: Place, defined: Systems, texts: Displays, *, is_foreign: bool) -> bool:
+    """Check one Coding; return whether there was nothing to say, of whatever document. `is_foreign`: it stands in text of another language than English."""
     system, code, display = coding.get("system"), coding.get("code"), coding.get("display")
     if not isinstance(system, str):
         return True
@@ -95,7 +123,9 @@ def _coding(document: Document, coding: dict[str, Any], place: Place, defined: S
         return problem is None
     known = code_systems().get(system)
     if known is None:
-        return not _elsewhere(document, system, code, place, defined)
+        if is_of_another_code(system, code, display):
+            return _displaced(document, display, place)
+        return not _elsewhere(document, coding, place, defined, texts, is_foreign=is_foreign)
     if not isinstance(code, str):
         return True
     if code not in known:
@@ -105,9 +135,7 @@ def _coding(document: Document, coding: dict[str, Any], place: Place, defined: S
         _unknown(document, system, code, (place, "code", None))
         return False
     later = later_codes().get(system, {}).get(code)
-    if later is not None and isinstance(display, str) and _fold(display) == _fold(later):
-        return True
-    return _display(document, display, known[code], place)
+    return _display(document, display, (known[code], later or ""), place, is_foreign=is_foreign)
 
 
 def _unknown(document: Document, system: str, code: str, place: Place) -> None:
@@ -119,8 +147,9 @@ def _unknown(document: Document, system: str, code: str, place: Place) -> None:
         document.say("major", "fhir.codings.unknown", place, "the code system has no such code", value=code)
 
 
-def _elsewhere(document: Document, system: str, code: Any, place: Place, defined: Systems) -> bool:
-    """Check a code of a system that a package or the document defines; return whether that is so, for the answer then belongs to this document."""
+def _elsewhere(document: Document, coding: dict[str, Any], place: Place, defined: Systems, texts: Displays, *, is_foreign: bool) -> bool:
+    """Check a Coding of a system that a package or the document defines; return whether that is so, for the answer then belongs to this document."""
+    system, code = coding["system"], coding.get("code")
     facts = defined(system)
     if facts is None:
         return False
@@ -129,21 +158,32 @@ def _elsewhere(document: Document, system: str, code: Any, place: Place, defined
         document.say("major", "fhir.codings.supplement", (place, "system", None), "this is a supplement of a code system, not a code system")
     elif codes is not None and isinstance(code, str) and code not in codes:
         document.say("major", "fhir.codings.unknown", (place, "code", None), "the code system has no such code", value=code)
+    elif isinstance(code, str) and (wanted := (texts(system) or {}).get(code)):
+        _display(document, coding.get("display"), wanted, place, is_foreign=is_foreign)
     return True
 
 
-def _display(document: Document, display: Any, wanted: str, place: Place) -> bool:
-    if not isinstance(display, str) or not wanted or _fold(display) == _fold(wanted):
+def _display(document: Document, display: Any, wanted: tuple[str, ...], place: Place, *, is_foreign: bool) -> bool:
+    """Report a display that is none of the code's (`wanted`, the first of them its own; "" for none); return whether there was nothing to say."""
+    if not isinstance(display, str) or not wanted[0] or plain(display) in {plain(one) for one in wanted}:
         return True
     level = _DISPLAY.get(document.options.displays)
-    if level is None:
-        return False
-    document.say(level, "fhir.codings.display", (place, "display", None), "the display differs from the code system's", suggestion=f"Use {wanted[:100]!r}")
+    if is_foreign:
+        document.skip("displays in other languages than English", "the tables have few of them")
+    elif level is not None:
+        document.say(
+            level, "fhir.codings.display", (place, "display", None), "the display differs from the code system's", suggestion=f"Use {wanted[0][:100]!r}"
+        )
     return False
 
 
-def _fold(text: str) -> str:
-    return _SPACES.sub(" ", text).strip().casefold()
+def _displaced(document: Document, display: Any, place: Place) -> bool:
+    """Report a display that is another code's; return False, for there was something to say."""
+    level = _DISPLAY.get(document.options.displays)
+    if level is not None:
+        message, remedy = "the display is that of another code of this code system", "Correct whichever of code and display is not meant"
+        document.say(level, "fhir.codings.display", (place, "display", None), message, suggestion=remedy, value=display)
+    return False
 
 
 def _canonical(document: Document, value: str, place: Place, targets: tuple[str, ...], own: bool) -> None:

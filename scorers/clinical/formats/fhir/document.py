@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from touchstone.schemas.result import Severity
+from touchstone.schemas.result import Finding, Severity
+from touchstone.scorers.clinical.formats.fhir.families import DOUBLED
 from touchstone.scorers.clinical.formats.fhir.options import NOT_CHECKED_MAX, PER_CODE_MAX, Options
 from touchstone.scorers.clinical.formats.fhir.tables import Field, Type, element_names
 from touchstone.scorers.clinical.report import Context, Report
@@ -16,6 +18,8 @@ from touchstone.scorers.clinical.report import Context, Report
 Place = tuple[Any, str, int | None]
 
 _NAME = re.compile(r"[A-Za-z0-9_\-]{1,64}")
+#: Findings beyond the bound whose places are remembered.
+_COUNTED_MAX = 50_000
 #: Rules whose breach is minor by the specification and yet makes a resource invalid.
 BREAKING_MINOR = frozenset({"fhir.bindings.status", "fhir.identifiers.system"})
 
@@ -66,7 +70,11 @@ class Frame:
 
 @dataclass(slots=True)
 class Document:
-    """The state of one validation. `settled`: codings about which there is nothing to say whatever the options, shared between documents."""
+    """The state of one validation.
+
+    `settled`: codings about which there is nothing to say whatever the options, shared between documents. `counted`: findings that were counted and not
+    kept, of those that another rule may make too.
+    """
 
     report: Report
     context: Context
@@ -80,6 +88,7 @@ class Document:
     settled: set[tuple[Any, Any, Any]] = field(default_factory=set)
     said: Counter[tuple[str, Severity]] = field(default_factory=Counter)
     skipped: set[tuple[str, str]] = field(default_factory=set)
+    counted: list[tuple[str, Severity, str]] = field(default_factory=list)
     members: int = 0
 
     def named(self, name: str) -> str:
@@ -91,8 +100,21 @@ class Document:
         self.said[code, severity] += 1
         if self.said[code, severity] > PER_CODE_MAX:
             self.report.drop(code, severity)
+            if code in DOUBLED and len(self.counted) < _COUNTED_MAX:
+                self.counted.append((code, severity, shown_place(place)))
             return
         self.report.add(self.context.finding(severity, code, shown_place(place), message, suggestion=suggestion, value=value))
+
+    def take(self, found: Iterable[Finding]) -> None:
+        """Keep findings of the shared checks, or count them as `say` does."""
+        for finding in found:
+            self.said[finding.code, finding.severity] += 1
+            if self.said[finding.code, finding.severity] <= PER_CODE_MAX:
+                self.report.add(finding)
+                continue
+            self.report.drop(finding.code, finding.severity)
+            if finding.code in DOUBLED and len(self.counted) < _COUNTED_MAX:
+                self.counted.append((finding.code, finding.severity, finding.path))
 
     def skip(self, check: str, reason: str) -> None:
         """Name a rule that was not applied, once; a document can name any number of unknown things, so the list is bounded."""

@@ -2,35 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
-from touchstone.schemas.result import Finding
+from touchstone.schemas.result import Finding, Severity
 from touchstone.scorers.clinical.formats.fhir.document import breaking
+from touchstone.scorers.clinical.formats.fhir.families import FAMILIES
 from touchstone.scorers.clinical.report import Report
 
-#: Codes outside the element's value set, the profile's, the specification's, and of their code system.
-CODES = frozenset({
-    "fhir.bindings.required", "fhir.bindings.status", "fhir.bindings.us-core", "fhir.codings.case", "fhir.codings.unknown", "fhir.profiles.binding",
-    "fhir.profiles.binding-extensible", "valuesets.code",
-})  # fmt: skip
-NPIS = frozenset({"fhir.invariants.us-core-16", "fhir.invariants.us-core-17", "identifiers.npi-form", "identifiers.npi-check-digit"})
-ABSENT = frozenset({"fhir.structure.missing", "fhir.profiles.missing"})
-#: Findings of one fault: where one stands at the place of the other, or (True) also below it.
-FAMILIES = ((CODES, True), (NPIS, True), (ABSENT, False))
 _GRAVITY = {"critical": 0, "major": 1, "minor": 2, "info": 3}
 
 
-def fold(report: Report, since: int) -> None:
-    """Drop, of the findings from a number on, those that tell of a fault that a graver one tells of, or one before it that is as grave."""
+@dataclass(frozen=True, slots=True)
+class _Counted:
+    """A finding that was counted and not kept."""
+
+    code: str
+    severity: Severity
+    path: str
+
+
+def fold(report: Report, since: int, counted: Sequence[tuple[str, Severity, str]] = ()) -> None:
+    """Drop, of the findings from a number on, those that tell of a fault that a graver one tells of, or one before it that is as grave.
+
+    `counted`: code, severity and place of those that were counted and not kept, so that the totals hold no double either.
+    """
     new = report.findings[since:]
-    if len(new) < 2 or len(report.findings) >= report.findings_max:
+    if len(new) + len(counted) < 2 or len(report.findings) >= report.findings_max:
         return
-    doubles = {id(one) for family, below in FAMILIES for one in _doubles([finding for finding in new if finding.code in family], below=below)}
+    every = (*new, *(_Counted(*one) for one in counted))
+    doubles = {id(one): one for family, below in FAMILIES for one in _doubles([one for one in every if one.code in family], below=below)}
     if doubles:
         report.findings[since:] = [one for one in new if id(one) not in doubles]
+        for one in doubles.values():
+            if isinstance(one, _Counted):
+                report.beyond[one.code, one.severity] -= 1
+        report.beyond += type(report.beyond)()  # a count of none is no entry
 
 
-def _doubles(findings: list[Finding], *, below: bool) -> Iterator[Finding]:
+def _doubles(findings: list[Finding | _Counted], *, below: bool) -> Iterator[Finding | _Counted]:
     """The findings of one family that are not the gravest of their place."""
     if len({one.code for one in findings}) < 2:
         return
@@ -47,7 +57,7 @@ def _doubles(findings: list[Finding], *, below: bool) -> Iterator[Finding]:
             around.update(places)
 
 
-def _rank(finding: Finding) -> tuple[bool, int]:
+def _rank(finding: Finding | _Counted) -> tuple[bool, int]:
     return not breaking(finding.code, finding.severity), _GRAVITY[finding.severity]
 
 

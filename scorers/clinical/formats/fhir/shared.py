@@ -9,12 +9,12 @@ import time
 from collections.abc import Iterable
 
 from touchstone.schemas.result import Finding
-from touchstone.scorers.clinical.checks import datetimes, identifiers, terminology, valuesets
+from touchstone.scorers.clinical.checks import datetimes, identifiers, routes, terminology, valuesets
 from touchstone.scorers.clinical.checks.moments import Moment, read_fhir
 from touchstone.scorers.clinical.checks.scalars import Membership
 from touchstone.scorers.clinical.formats.fhir.document import Document, Frame, shown_place
 from touchstone.scorers.clinical.formats.fhir.observed import UCUM, People, check_observation, check_unit, dicts
-from touchstone.scorers.clinical.formats.fhir.options import PER_CODE_MAX, SOURCE_CODES_MAX, SOURCE_S_MAX
+from touchstone.scorers.clinical.formats.fhir.options import SOURCE_CODES_MAX, SOURCE_S_MAX
 from touchstone.scorers.clinical.formats.fhir.references import Resolver
 from touchstone.scorers.clinical.formats.fhir.tables import code_systems
 
@@ -57,6 +57,8 @@ _US_CORE = "http://hl7.org/fhir/us/core/StructureDefinition/us-core-"
 _CATEGORIES = {f"{_US_CORE}race": "omb-race-category", f"{_US_CORE}ethnicity": "omb-ethnicity-category"}
 #: Categories that later editions of US Core added: other race, unknown, asked but unknown.
 _CATEGORIES_SINCE = frozenset({"2131-1", "UNK", "ASKU"})
+#: Elements of R4 that hold a route of administration.
+_ROUTES = frozenset({"route", "exposureRoute", "routeOfAdministration"})
 #: Codings of which the form and membership were found good.
 _CODES_MAX = 50_000
 
@@ -71,16 +73,12 @@ def check_shared(document: Document, resolver: Resolver) -> None:
         if frame.type == "Observation":
             check_observation(document, frame, people.of(frame), _tell)
     _value_sets(document)
+    _routes(document)
     _codes(document)
 
 
 def _tell(document: Document, found: Iterable[Finding]) -> None:
-    for finding in found:
-        document.said[finding.code, finding.severity] += 1
-        if document.said[finding.code, finding.severity] > PER_CODE_MAX:
-            document.report.drop(finding.code, finding.severity)
-        else:
-            document.report.add(finding)
+    document.take(found)
 
 
 def _identifiers(document: Document) -> None:
@@ -161,6 +159,17 @@ def _categories(document: Document, frame: Frame) -> None:
             if code not in _CATEGORIES_SINCE:
                 path = shown_place((((frame.place, "extension", index), "extension", inner), "valueCoding", None))
                 _tell(document, valuesets.check_code(name, code, path, document.context))
+
+
+def _routes(document: Document) -> None:
+    """Codes of the elements that say by which way a drug, or an allergen, came into the body."""
+    for coding, place in document.codings:
+        if place[1] == "coding" and place[0][1] in _ROUTES and isinstance(coding.get("code"), str):
+            document.report.fired("valuesets")
+            found = routes.check_route(coding.get("system"), shown_place((place, "system", None)), document.context)
+            _tell(document, found)
+            if not found and coding.get("system") not in code_systems():
+                document.skip(*routes.NOT_CHECKED)
 
 
 def _codes(document: Document) -> None:

@@ -80,7 +80,7 @@ def _validate_value(value: Any, text: bytes | None, document: Document, number: 
         look_for_duplicates(text, document.members, document)
     if frame is not None:
         _rules(document)
-        fold(document.report, since)
+        fold(document.report, since, document.counted)
 
 
 def _rules(document: Document) -> None:
@@ -94,7 +94,7 @@ def _rules(document: Document) -> None:
         "narrative": lambda: check_narratives(document),
         "extensions": lambda: check_extensions(document, at_hand.extension),
         "US Core codes": lambda: check_us_core_codes(document),
-        "codings": lambda: check_codings(document, at_hand.system, at_hand.values.holds),
+        "codings": lambda: check_codings(document, at_hand.system, at_hand.values.holds, at_hand.displays),
         "definitions": lambda: check_definitions(document),
         "questionnaires": lambda: check_responses(document, at_hand),
         "measures": lambda: check_measure_reports(document, resolver, at_hand),

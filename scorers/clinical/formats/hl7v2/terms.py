@@ -8,6 +8,8 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from touchstone.schemas.result import NotChecked
+from touchstone.scorers.clinical.checks.displays import is_of_another_code
+from touchstone.scorers.clinical.checks.routes import check_route
 from touchstone.scorers.clinical.checks.terminology import CodeSystem, MembershipSource, check_code, code_system
 from touchstone.scorers.clinical.formats.hl7v2.coded import CODED
 from touchstone.scorers.clinical.formats.hl7v2.escapes import unescape
@@ -64,12 +66,13 @@ def _remembered(name: str, code: str) -> NotChecked | None:
 class _Written(NamedTuple):
     """The content of a coded value: (system, code) of the systems that may be known, each with its finding without a source (None: check it).
 
-    `is_other`: it names other systems. `needs_reading`: it repeats or is escaped.
+    `is_other`: it names other systems. `needs_reading`: it repeats or is escaped. `displaced`: the components whose text is that of another code.
     """
 
     codes: tuple[tuple[tuple[str, str], NotChecked | None], ...] = ()
     is_other: bool = False
     needs_reading: bool = False
+    displaced: tuple[int, ...] = ()
 
 
 _NOTHING = _Written()
@@ -83,9 +86,12 @@ def _written(value: str) -> _Written:
         return _Written(needs_reading=True)
     parts = value.split("^", 6)
     codes: list[tuple[tuple[str, str], NotChecked | None]] = []
+    displaced: list[int] = []
     is_other = False
     for code, system in ((0, 2), (3, 5)):
         if len(parts) > system and parts[system] and parts[code]:
+            if is_of_another_code(parts[system], parts[code], parts[code + 1]):
+                displaced.append(code + 2)
             key = parts[system], parts[code]
             # Most coding systems are not known ones: they cost one look-up.
             if len(key[0]) <= _REMEMBERED_LENGTH_MAX and _system(key[0]) is None:
@@ -94,7 +100,7 @@ def _written(value: str) -> _Written:
                 codes.append((key, _remembered(*key)))
             else:
                 codes.append((key, None))
-    return _Written(tuple(codes), is_other) if codes or is_other else _NOTHING
+    return _Written(tuple(codes), is_other, displaced=tuple(displaced)) if codes or is_other else _NOTHING
 
 
 _codes_written = Memory(_written, texts_max=8_192)
@@ -108,6 +114,7 @@ class Terms:
         self.asked: set[tuple[str, str]] = set()
         self.told: dict[int, NotChecked] = {}  # by identity, which is cheap, and kept alive here
         self.asking_s = 0.0
+        self.displaced: set[str] = set()
 
     def take(self, segment: Segment, version: str, notes: Notes) -> None:
         """Look at the codes of one segment that were not looked at before."""
@@ -117,6 +124,7 @@ class Terms:
         positions = coded_positions(version, segment.name, value_type)
         if not positions or size <= positions[0]:
             return
+        _ROUTES.get(segment.name, _nothing)(segment, notes)
         is_other = False
         asked = self.asked
         for position in positions:
@@ -133,6 +141,8 @@ class Terms:
                     self._code(segment, position, path, system, code, notes)
                 continue
             is_other = is_other or written.is_other
+            if written.displaced and value not in self.displaced:
+                self._displaced(segment, position, value, written.displaced, notes)
             for key, told in written.codes:
                 if key in asked:
                     continue
@@ -144,6 +154,13 @@ class Terms:
                     self._tell(told, notes)
         if is_other and id(OTHER_SYSTEMS) not in self.told:
             self._tell(OTHER_SYSTEMS, notes)
+
+    def _displaced(self, segment: Segment, position: int, value: str, components: tuple[int, ...], notes: Notes) -> None:
+        """Report the texts of a value that are those of other codes, once a document."""
+        self.displaced.add(value)
+        for component in components:
+            message, remedy = "The text is that of another code of this coding system", "Correct whichever of code and text is not meant"
+            notes.add("minor", "terminology.display", f"{segment.path}-{position}.{component}", message, suggestion=remedy)
 
     def _code(self, segment: Segment, position: int, path: str | None, system: str, code: str, notes: Notes) -> None:
         """One code with the coding system that it names."""
@@ -181,6 +198,19 @@ class Terms:
         if id(rule) not in self.told:
             self.told[id(rule)] = rule
             notes.not_checked(rule)
+
+
+def _route(segment: Segment, notes: Notes) -> None:
+    """Whether the coding system of a route (RXR-1) has routes at all."""
+    for path, system, _ in pairs(segment, 1):
+        notes.shared(check_route(system, path, notes.context))
+
+
+def _nothing(segment: Segment, notes: Notes) -> None:
+    """Say nothing of a segment that holds no route."""
+
+
+_ROUTES = {"RXR": _route}
 
 
 def pairs(segment: Segment, position: int) -> Iterator[tuple[str, str, str]]:

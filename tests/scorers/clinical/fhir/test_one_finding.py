@@ -158,3 +158,22 @@ def test_too_many_lines_are_told_with_the_bound(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(reading, "LINES_MAX", 10)
     (told_of,) = validate(b'{"resourceType":"Basic"}\n' * 12, options=WITH_SHARED).findings
     assert (told_of.severity, told_of.code, told_of.message) == ("critical", "fhir.json.size", "more than 10 lines: not read")
+
+
+def test_totals_count_a_fault_once_beyond_what_is_kept_of_a_code_too() -> None:
+    npi = {"system": "http://hl7.org/fhir/sid/us-npi", "value": "1234567890"}
+    entries = [
+        {
+            "fullUrl": f"urn:uuid:00000000-0000-4000-8000-{number:012d}",
+            "resource": {
+                "resourceType": "Practitioner",
+                "meta": {"profile": ["http://hl7.org/fhir/us/core/StructureDefinition/us-core-practitioner"]},
+                "identifier": [npi],
+                "name": [{"family": "x"}],
+            },
+        }
+        for number in range(100)
+    ]
+    made = report({"resourceType": "Bundle", "type": "collection", "entry": entries}, WITH_SHARED)
+    assert made.counts() == {("fhir.invariants.us-core-17", "major"): 100}
+    assert made.total == 100

@@ -10,7 +10,7 @@ from touchstone.scorers.clinical.formats.fhir.options import Options
 from touchstone.scorers.clinical.formats.fhir.profiles.packages import KEPT_MAX, URL_CHARS_MAX, Packages, home
 from touchstone.scorers.clinical.formats.fhir.profiles.pruning import prune
 from touchstone.scorers.clinical.formats.fhir.profiles.tree import Profile, compile_profile, extension_facts, is_base, settle
-from touchstone.scorers.clinical.formats.fhir.profiles.values import ValueSets, system_facts
+from touchstone.scorers.clinical.formats.fhir.profiles.values import ValueSets, system_displays, system_facts
 from touchstone.scorers.clinical.formats.fhir.tables import OWN_RULES, definitions
 from touchstone.scorers.clinical.formats.memory import Memory
 
@@ -24,6 +24,7 @@ class Library:
         self._profiles = Memory(self._profile, KEPT_MAX, URL_CHARS_MAX)
         self._extensions = Memory(self._extension, KEPT_MAX, URL_CHARS_MAX)
         self._systems = Memory(self._system, KEPT_MAX, URL_CHARS_MAX)
+        self._displays = Memory(self._display, KEPT_MAX, URL_CHARS_MAX)
         self._base_keys = frozenset(rule.key for one in definitions().types.values() for rule in one.invariants) | OWN_RULES | {"ele-1", "ext-1"}
 
     def profile(self, url: str) -> Profile | None:
@@ -37,6 +38,10 @@ class Library:
     def system(self, url: str) -> tuple[frozenset[str] | None, bool] | None:
         """Return the codes of a code system (None where its definition does not hold them all) and whether it is a supplement; None where it is unknown."""
         return self._systems[url]
+
+    def displays(self, url: str) -> dict[str, tuple[str, ...]] | None:
+        """Return code → display and designations of a code system; None where no package has it."""
+        return self._displays[url]
 
     def _profile(self, url: str) -> Profile | None:
         definition = self.packages.find("StructureDefinition", url)
@@ -53,6 +58,10 @@ class Library:
     def _system(self, url: str) -> tuple[frozenset[str] | None, bool] | None:
         definition = self.packages.find("CodeSystem", url)
         return None if definition is None else system_facts(definition)
+
+    def _display(self, url: str) -> dict[str, tuple[str, ...]] | None:
+        definition = self.packages.find("CodeSystem", url)
+        return None if definition is None else system_displays(definition)
 
 
 @lru_cache(maxsize=16)

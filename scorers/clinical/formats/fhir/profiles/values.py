@@ -117,6 +117,23 @@ def system_facts(definition: Json) -> tuple[frozenset[str] | None, bool]:
     return (Folded(one.casefold() for one in codes) if definition.get("caseSensitive") is False else frozenset(codes)), False
 
 
+def system_displays(definition: Json) -> dict[str, tuple[str, ...]]:
+    """Return code → display and designations of a CodeSystem, for the codes that have a display."""
+    found: dict[str, tuple[str, ...]] = {}
+    waiting = [definition]
+    while waiting:
+        concepts = waiting.pop().get("concept")
+        for concept in concepts if isinstance(concepts, list) else ():
+            if not isinstance(concept, dict):
+                continue
+            waiting.append(concept)
+            code, display, designations = concept.get("code"), concept.get("display"), concept.get("designation")
+            if isinstance(code, str) and isinstance(display, str):
+                others = (one.get("value") for one in designations if isinstance(one, dict)) if isinstance(designations, list) else ()
+                found[code] = (display, *(one for one in others if isinstance(one, str)))
+    return found
+
+
 def _among(members: Members | None, system: str | None, code: str) -> bool | None:
     if members is None:
         return None

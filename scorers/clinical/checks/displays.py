@@ -1,0 +1,88 @@
+"""Displays: is the text beside a code that of another code of its system?
+
+Most code systems have many names for a code, and the tables hold one or two of them. So a display that no table has is never a fault; one that
+the tables give to another code, and that is neither a shorter nor a longer form of the code's own, is.
+"""
+
+from __future__ import annotations
+
+import json
+import lzma
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import lru_cache
+from importlib import resources
+from typing import Final
+
+from touchstone.schemas.result import Finding, Severity
+from touchstone.scorers.clinical.checks.parameters import find_parameter
+from touchstone.scorers.clinical.checks.scalars import text_of
+from touchstone.scorers.clinical.checks.terminology import LOINC, code_system
+from touchstone.scorers.clinical.report import Context
+
+_NO_WORD: Final = re.compile(r"[\W_]+")
+#: Displays longer than this are not looked at; the longest of the tables has 250 characters.
+_DISPLAY_LENGTH_MAX: Final = 300
+_CODE_LENGTH_MAX: Final = 64
+
+
+@dataclass(frozen=True, slots=True)
+class _System:
+    """One code system: code → its displays, and display → the codes that have it; displays without case and punctuation."""
+
+    displays: dict[str, list[str]] = field(default_factory=dict)
+    owners: dict[str, set[str]] = field(default_factory=dict)
+
+
+def plain(text: str) -> str:
+    """Return a display without what does not matter in it: case, punctuation, white space."""
+    return _NO_WORD.sub(" ", text.casefold()).strip()
+
+
+def is_of_another_code(system: object, code: object, display: object) -> bool:
+    """Return whether a display is that of another code of its system; False where the tables lack one of them. `system`: a URL, OID or HL7v2 name."""
+    text, key = text_of(display, _DISPLAY_LENGTH_MAX), text_of(code, _CODE_LENGTH_MAX)
+    if not text or not key or not isinstance(system, str):
+        return False
+    known = code_system(system)
+    url = known.url if known is not None else system
+    shown = plain(text)
+    if known is LOINC:
+        own, other = find_parameter(loinc=key), find_parameter(name=text)
+        return own is not None and other is not None and other.key != own.key and not _is_a_form_of(shown, [plain(own.name)])
+    table = _systems().get(url) or _systems().get(url.upper().removeprefix("URN:OID:"))
+    if table is None or key not in table.displays:
+        return False
+    owners = table.owners.get(shown)
+    return owners is not None and key not in owners and not _is_a_form_of(shown, table.displays[key])
+
+
+def check_display(
+    system: object, code: object, display: object, path: str, context: Context, *, severity: Severity = "minor", rule: str = "terminology.display"
+) -> list[Finding]:
+    """Report a display that is that of another code of its system."""
+    if not is_of_another_code(system, code, display):
+        return []
+    message = "the display is that of another code of this code system"
+    return [context.finding(severity, rule, path, message, suggestion="Correct whichever of code and display is not meant", value=display)]
+
+
+def _is_a_form_of(shown: str, own: Iterable[str]) -> bool:
+    """Whether a display says less, or more, than one of the code's own: `Calcium` beside `Calcium ionized`."""
+    words = set(shown.split())
+    return any(words <= (others := set(one.split())) or others <= words for one in own)
+
+
+@lru_cache(maxsize=1)
+def _systems() -> dict[str, _System]:
+    data = resources.files("touchstone.scorers.clinical.tables").joinpath("displays.json.xz").read_bytes()
+    found: dict[str, _System] = {}
+    for names, listed in json.loads(lzma.decompress(data))["systems"].items():
+        system = _System()
+        for code, displays in listed.items():
+            system.displays[code] = [plain(one) for one in displays]
+            for one in system.displays[code]:
+                system.owners.setdefault(one, set()).add(code)
+        found.update(dict.fromkeys(names.split(), system))
+    return found
