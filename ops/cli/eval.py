@@ -12,6 +12,7 @@ from touchstone.ops.cli.common.options import FORMAT_HELP, AgainstOption, FailOn
 from touchstone.ops.cli.common.shared import fail, one_line, one_line_errors
 
 if TYPE_CHECKING:
+    from touchstone.ops.evaluation.external import Outside
     from touchstone.ops.evaluation.items import Field, Item
     from touchstone.ops.evaluation.settings import SystemSettings
     from touchstone.schemas.reports.evaluation import Expectations
@@ -65,7 +66,7 @@ def evaluate(
     output: Annotated[Path, typer.Option("--output", "-o", help="Directory of JSON reports, traces and the state of runs.")] = OUTPUT_DEFAULT,
     save_traces: Annotated[bool, typer.Option("--save-traces", "-t", help="Save each trace, with persona and documents, below OUTPUT/traces.")] = False,
     no_judge: Annotated[bool, typer.Option("--no-judge", help="Score without the LLM judge.")] = False,
-    conformance: Annotated[bool, typer.Option("--conformance", help="Ask external validators, too (HL7's FHIR validator, where Java is).")] = False,
+    conformance: Annotated[bool, typer.Option("--conformance", help="Ask external validators, too: HL7's for FHIR, ONC's for C-CDA.")] = False,
     concurrency: Annotated[int | None, typer.Option("--concurrency", min=1, max=64, help="Tests in flight. Default: 4.", show_default=False)] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with the newest unfinished run of the same tests, system and settings.")] = False,
     min_pass_rate: MinPassRateOption = None,
@@ -95,7 +96,7 @@ def evaluate(
             formats=tuple(dict.fromkeys(_formats(formats))),  # type: ignore[arg-type]  # checked to be these
             output=output,
             save_traces=save_traces,
-            conformance=conformance,
+            conformance=_outside() if conformance else None,
             resume=resume,
             judge=not no_judge,
             concurrency=wanted.concurrency,
@@ -153,6 +154,16 @@ def _scorings(formats: str, *, no_judge: bool) -> "tuple[tuple[Scoring, ...], tu
         if not why:
             return (validators, Scoring(JUDGE, own.model_copy(update={"validators": settings}))), ()
     return (validators,), (f"Clinical: not scored ({why}); the weights of the others are renormalised",)
+
+
+def _outside() -> "Outside":
+    """The validators outside that an evaluation asks: those of the suite `clinical_conformance`. Raises `ConfigError`."""
+    from touchstone.ops.evaluation.external import Outside
+    from touchstone.ops.suites import read_suite_document
+    from touchstone.scorers.clinical.conformance import SUITE, resolve
+    from touchstone.scorers.clinical.conformance.telling import tell, tellers
+
+    return Outside(tellers(resolve(os.environ, read_suite_document(SUITE))), tell)
 
 
 def _known() -> "Field":

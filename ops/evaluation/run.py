@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from touchstone.ops.evaluation.counts import summarise
-from touchstone.ops.evaluation.external import ConformanceChecks
+from touchstone.ops.evaluation.external import ConformanceChecks, Outside
 from touchstone.ops.evaluation.items import Field, Item
 from touchstone.ops.evaluation.runner import Runner
 from touchstone.ops.evaluation.settings import SystemSettings
@@ -29,14 +29,15 @@ from touchstone.scorers.scoring import Scoring
 class Plan:
     """What is asked of a run.
 
-    `output`: where its report, state and traces go. `judge`: whether a judge's scores were wanted. `notes`: what is left out, and why.
+    `output`: where its report, state and traces go. `conformance`: validators outside that are asked, too. `judge`: whether a judge's scores were wanted.
+    `notes`: what is left out, and why.
     """
 
     items: Sequence[Item]
     formats: Sequence[ClinicalFormat]
     output: Path
     save_traces: bool = False
-    conformance: bool = False
+    conformance: Outside | None = None
     resume: bool = False
     judge: bool = True
     concurrency: int = 4
@@ -69,7 +70,7 @@ def open_state(plan: Plan, system: System, scorings: Sequence[Scoring]) -> tuple
         system=system.where,
         suites=[[one.suite.name, one.suite.version, one.digest] for one in scorings],
         save_traces=plan.save_traces,
-        conformance=plan.conformance,
+        conformance=plan.conformance is not None,
     )
     earlier = RunState.unfinished(plan.output, identity) if plan.resume else None
     return (RunState.new(plan.output, identity), False) if earlier is None else (earlier, True)
@@ -98,7 +99,7 @@ def _evaluated(
 ) -> EvaluationReport:
     begun = time.perf_counter()
     # Started here: its lock belongs to no loop yet, and a signal still ends it.
-    with ConformanceChecks() if plan.conformance else nullcontext() as conforming:
+    with ConformanceChecks(plan.conformance) if plan.conformance is not None else nullcontext() as conforming:
         runner = Runner(system, scorings, known, state, plan.formats, plan.concurrency, plan.save_traces, conforming, on_case)
         cases, resumed = asyncio.run(_closing(runner, plan.items))
         notes = plan.notes + _left_out(plan, known, cases)

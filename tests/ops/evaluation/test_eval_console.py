@@ -4,12 +4,13 @@ import asyncio
 from datetime import UTC, datetime
 from typing import Any
 
-from touchstone.ops.evaluation.external import ConformanceChecks
 from touchstone.ops.evaluation.console import console_pieces
 from touchstone.ops.evaluation.counts import summarise, verdict_on
+from touchstone.ops.evaluation.external import ConformanceChecks, Outside
 from touchstone.ops.verify.fhir_validator.client import Issue, NoVerdict, Outcome
 from touchstone.schemas.reports.evaluation import EvaluatedCase, EvaluationReport, Expectation, Expectations
 from touchstone.schemas.result import Failure, Finding, NotChecked
+from touchstone.scorers.clinical.conformance.telling import tell
 from touchstone.scorers.clinical.words import DIMENSIONS
 from touchstone.scorers.reporting import LayoutOptions
 from touchstone.scorers.reporting.words import score_text
@@ -101,7 +102,7 @@ def checked(answer: Outcome | Exception, content: Any = "{}") -> Any:
         return answer
 
     async def run() -> Any:
-        with ConformanceChecks(lambda: (ask, lambda: stopped.append(1))) as checks:
+        with ConformanceChecks(Outside({}, tell), lambda: (ask, lambda: stopped.append(1))) as checks:
             return await checks.check("fhir", content)
 
     told = asyncio.run(run())
@@ -118,8 +119,8 @@ def test_the_fhir_validator_s_issues_are_told_without_its_text() -> None:
     told = checked(Outcome(issues))
     assert (told.valid, told.errors, told.warnings) == (False, 1, 1)
     assert [(finding.severity, finding.code, finding.path) for finding in told.findings] == [
-        ("major", "conformance.CODE", "Bundle.entry[0].resource.gender"),
-        ("minor", "conformance.W", ""),
+        ("major", "conformance.fhir.CODE", "Bundle.entry[0].resource.gender"),
+        ("minor", "conformance.fhir.W", ""),
     ]
     assert "Canarybird" not in told.model_dump_json()
     assert "does not conform (HL7 FHIR validator: 1 error, 1 warning)" in printed(EXAMPLE.model_copy(update={"conformance": (told,)}))

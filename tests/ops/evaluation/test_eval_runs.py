@@ -12,6 +12,8 @@ from jsonschema import Draft202012Validator
 
 from tests.ops.commands import Commands, Ran
 from tests.ops.evaluation.generator import Generator
+from tests.scorers.clinical.conformance.fake_services import ERROR, FINE, WARNING, FakeService, in_a_thread, result
+from tests.scorers.clinical.conformance.fake_services import report as report_of_ccda
 from tests.scorers.clinical.judging.judges import USAGE, FakeJudge, answer
 from touchstone.ops.contracts.documents import schemas
 from touchstone.ops.local.fhir_validator import artifacts
@@ -230,10 +232,31 @@ def test_conformance_that_cannot_be_checked_says_why(commands: Commands, monkeyp
     (case,) = report()["cases"]
     assert {one["format"]: (one["valid"], one["reason"]) for one in case["conformance"]} == {
         "fhir": (None, "no Java on the PATH"),
-        "ccda": (None, "this version has no client for the ONC SITE validator of C-CDA"),
+        "ccda": (None, "no ONC C-CDA validator is configured (CONFORMANCE_CCDA_URL)"),
         "hl7v2": (None, "no external validator of HL7 v2 is known"),
     }
     assert "Conformance of FHIR: not checked (no Java on the PATH)" in ran.out
+
+
+def test_with_services_conformance_is_asked_there_and_nothing_is_started(commands: Commands, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(artifacts, "missing", lambda: pytest.fail("no validator is to be started"))
+    ccda = report_of_ccda(result(ERROR, "SHALL contain (CONF:1198-5254) Canarybird"), result(WARNING, "SHOULD contain (CONF:81-7291)"))
+    with in_a_thread(FakeService([FINE])) as one, in_a_thread(FakeService([ccda])) as two:
+        env = {"TOUCHSTONE_FHIR_VALIDATOR_URL": one.url, "CONFORMANCE_CCDA_URL": two.url}
+        ran = commands("eval", "-c", "mental_health", "--system", SAMPLE_OUTPUTS, "--no-judge", "--conformance", env=env)
+    assert ran.code == 0, ran.err
+    told = {form["format"]: form for form in report()["cases"][0]["conformance"]}
+    assert {form: (one["valid"], one["errors"], one["warnings"]) for form, one in told.items()} == {
+        "fhir": (True, 0, 0),
+        "ccda": (False, 1, 1),
+        "hl7v2": (None, 0, 0),
+    }
+    assert [(one["severity"], one["code"]) for one in told["ccda"]["findings"]] == [
+        ("major", "conformance.ccda.1198-5254"),
+        ("minor", "conformance.ccda.81-7291"),
+    ]
+    assert "ccda: does not conform (ONC C-CDA validator: 1 error, 1 warning)" in ran.out
+    assert "Canarybird" not in ran.out + ran.err + json.dumps(report())
 
 
 @pytest.mark.parametrize(

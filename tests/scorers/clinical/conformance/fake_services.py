@@ -3,7 +3,8 @@
 import asyncio
 import contextlib
 import json
-from collections.abc import Callable, Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from email import message_from_bytes
 from email.message import Message
@@ -155,6 +156,22 @@ class FakeService:
         head = "".join(f"{name}: {value}\r\n" for name, value in {"Content-Length": str(len(reply.body)), "Connection": "close", **reply.headers}.items())
         writer.write(f"HTTP/1.1 {reply.status} X\r\n{head}\r\n".encode() + (reply.body[: len(reply.body) // 2] if reply.then == "half" else reply.body))
         await writer.drain()
+
+
+@contextlib.contextmanager
+def in_a_thread(fake: FakeService) -> Iterator[FakeService]:
+    """The service while the test itself runs no event loop."""
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever, daemon=True)
+    thread.start()
+    asyncio.run_coroutine_threadsafe(fake.start(), loop).result(30)
+    try:
+        yield fake
+    finally:
+        asyncio.run_coroutine_threadsafe(fake.stop(), loop).result(30)
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join(30)
+        loop.close()
 
 
 async def _read(reader: asyncio.StreamReader) -> Asked:
