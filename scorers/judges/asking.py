@@ -6,7 +6,7 @@ from typing import Generic, Protocol, TypeVar
 
 from pydantic import BaseModel
 
-from touchstone.scorers.base import Reading
+from touchstone.scorers.base import Reading, Unavailable
 
 VerdictT = TypeVar("VerdictT", bound=BaseModel)
 
@@ -62,11 +62,23 @@ class Unanswered(Exception):
 
 
 class OverBudget(Exception):
-    """Nothing was asked, because what it may cost is more than what is left of the budget. `resets_in_s`: until the next period; None where there is none."""
+    """Nothing more was asked, because what it may cost is more than what is left of the budget. `resets_in_s`: until the next period; None where there is none.
 
-    def __init__(self, resets_in_s: float | None) -> None:
+    `usage`: of requests before, as of one whose answer had another form.
+    """
+
+    def __init__(self, resets_in_s: float | None, usage: Usage | None = None) -> None:
         super().__init__("budget")
         self.resets_in_s = resets_in_s
+        self.usage = usage or Usage()
+
+
+class NoAnswer(Unavailable):
+    """The server did not answer in the time of the case. `usage`: what was spent in vain."""
+
+    def __init__(self, code: str, usage: Usage) -> None:
+        super().__init__(code)
+        self.usage = usage
 
 
 class Judge(Protocol):

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from touchstone.schemas.result import Failure, Scorecard
 from touchstone.scorers.base import Shed, Unavailable
-from touchstone.scorers.judges.asking import Answer, Judge, OverBudget, Prompt, Unanswered, Usage, VerdictT
+from touchstone.scorers.judges.asking import Answer, Judge, NoAnswer, OverBudget, Prompt, Unanswered, Usage, VerdictT
 from touchstone.scorers.judges.settings import OnBudget
 
 #: The unavailability of a worker that waits for the next period of its budget.
@@ -44,10 +44,11 @@ async def consult(
         return Unjudged("unanswered", f"the judge gave no verdict ({error.code})", failure, error.usage)
     except OverBudget as error:
         wait = Shed("budget", error.resets_in_s) if on_budget == "shed" else Unavailable(OUT_OF_BUDGET)
-        return Unjudged("shed", "the judge's budget is spent", Failure(component=component, kind="shed", code="budget"), wait=wait)
+        return Unjudged("shed", "the judge's budget is spent", Failure(component=component, kind="shed", code="budget"), error.usage, wait)
     except Unavailable as error:
         failure = Failure(component=component, kind="unavailable", code=error.code)
-        return Unjudged("unavailable", "the judge does not answer", failure, wait=error)
+        usage = error.usage if isinstance(error, NoAnswer) else NOTHING_SPENT
+        return Unjudged("unavailable", "the judge does not answer", failure, usage, error)
 
 
 def settled(judged: Answer[Any] | Unjudged, card: Scorecard) -> Scorecard:

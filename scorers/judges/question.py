@@ -71,6 +71,8 @@ class Question(Generic[VerdictT]):
         attempts_max = self._line.settings.attempts_max
         while True:
             told = await self._once()
+            if isinstance(told, OverBudget):
+                return OverBudget(told.resets_in_s, self.spent)
             if not isinstance(told, Fault):
                 return told
             if told.kind == "way":
@@ -95,9 +97,14 @@ class Question(Generic[VerdictT]):
         """Whether any request has been sent for it."""
         return self._calls > 0
 
+    @property
+    def spent(self) -> Usage:
+        """What it has cost, where that was in vain."""
+        return self._usage(wasted=self._calls)
+
     def unanswered(self, code: str) -> Unanswered:
         """The question ends without a verdict."""
-        return Unanswered(code, self._usage(wasted=self._calls))
+        return Unanswered(code, self.spent)
 
     async def _once(self) -> Answer[VerdictT] | Unanswered | OverBudget | Lost | Fault:
         """One request, and a second one where the answer has another form: what came of it."""

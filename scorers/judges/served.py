@@ -12,7 +12,7 @@ from typing import Any, Final
 from touchstone.scorers.backoff import Backoff
 from touchstone.scorers.base import Reading, Unavailable
 from touchstone.scorers.breaker import Breaker
-from touchstone.scorers.judges.asking import Answer, OverBudget, Prompt, Unanswered, Usage, VerdictT
+from touchstone.scorers.judges.asking import Answer, NoAnswer, OverBudget, Prompt, Unanswered, Usage, VerdictT
 from touchstone.scorers.judges.away import Away
 from touchstone.scorers.judges.budget import Budget
 from touchstone.scorers.judges.client import Client
@@ -121,14 +121,14 @@ class ServedJudge:
         """What a question is that was not answered in its time."""
         others = self._line.known.others_since(key)
         if question is not None and question.awaits_budget:
-            return self._line.purse.over()
+            return OverBudget(self._line.purse.over().resets_in_s, question.spent)
         if question is None or not question.was_sent:
             # It waited in line while others found out why.
             return Unavailable(next(iter(self._line.counts.down), "judge_429" if self._line.limits.pause_left_s else "judge_timeout"))
         if question.code not in OF_ALL and others >= _OTHERS_MIN:
             self._line.known.over(key)
             return question.unanswered("failing")
-        return Unavailable(question.code or "judge_timeout")
+        return NoAnswer(question.code or "judge_timeout", question.spent)
 
     def _count(self, told: Outcome) -> None:
         """Count what has become of a question."""
@@ -153,6 +153,9 @@ def _revived(kept: Kept, verdict: type[VerdictT]) -> Answer[VerdictT] | None:
 
 def _own(told: Unanswered | OverBudget | Unavailable, *, shared: bool) -> Unanswered | OverBudget | Unavailable:
     """An exception for each who waits, without a trace of the other's; what it has cost counts once."""
-    if isinstance(told, Unanswered):
-        return Unanswered(told.code, Usage() if shared else told.usage)
-    return OverBudget(told.resets_in_s) if isinstance(told, OverBudget) else type(told)(told.code)
+    match told:
+        case Unanswered() | NoAnswer():
+            return type(told)(told.code, Usage() if shared else told.usage)
+        case OverBudget():
+            return OverBudget(told.resets_in_s, Usage() if shared else told.usage)
+    return type(told)(told.code)

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from tests.scorers.judges.helpers import PROMPT, Verdict
+from tests.scorers.judges.helpers import PROMPT, Verdict, counted, judged
+from touchstone.ops.verify.judges import Fault, Kind, Reply
 from touchstone.schemas.case import SafeCase
 from touchstone.schemas.result import Failure, FileRef, Scorecard
 from touchstone.scorers.base import ConfigError, Lost, NoSettings, Shed, Suite, Unavailable
@@ -82,6 +83,26 @@ async def test_what_an_unanswered_question_has_cost_is_told() -> None:
         "calls": 2,
         "calls_wasted": 1,
     }
+
+
+PRICE = {"input_usd": 1_000.0, "output_usd": 1_000.0}
+
+
+@pytest.mark.parametrize(
+    ("state", "chosen"),
+    [
+        ("shed", {"answer": lambda _: Reply("no verdict", tokens=(2_000, 10)), "budget_usd": 3.0, "budget_period": "run", "max_tokens": 100}),
+        ("unavailable", {"faults": Fault(Kind.HANG), "timeout_s": 0.1, "deadline_s": 0.5}),
+    ],
+)
+async def test_what_was_spent_before_the_budget_or_the_time_ran_out_is_told_to_the_cent(state: str, chosen: dict[str, Any]) -> None:
+    faults = [chosen.pop("faults")] if "faults" in chosen else []
+    async with judged(*faults, price=PRICE, structured="text", **chosen) as (judge, server):
+        spent = told(await consult(judge, PROMPT, {"note": "case 1"}, Verdict, component="part", on_budget="wait"))
+        assert (spent["state"], spent["calls"]) == (state, len(server.seen.arrivals))
+        assert spent["calls"] == spent["calls_wasted"] == sum(counted(judge, "judge_calls", outcome=each) for each in ("misfit", "fault", "cancelled")) > 0
+        assert spent["cost_usd"] == pytest.approx(counted(judge, "judge_cost_usd"), abs=1e-9)
+        assert spent["cost_usd"] > 0.5
 
 
 @pytest.mark.parametrize("error", [Unavailable("away", CARD), Lost("away", CARD), Shed("budget", None, CARD)])
