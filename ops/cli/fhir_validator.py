@@ -92,7 +92,7 @@ def start(
     from touchstone.ops.local.fhir_validator.service import Service, default_state_dir, start_in_background
 
     folder = (state_dir or default_state_dir()).absolute()
-    given = {"host": host, "port": port, "processes": processes, "memory_mb": memory_mb, "guides": guide or None}
+    given: dict[str, Any] = {"host": host, "port": port, "processes": processes, "memory_mb": memory_mb, "guides": guide or None}
     house = settings_from(config, **{f"fhir_validator__{name}": value for name, value in given.items()})
     settings = house.fhir_validator
     with one_line_errors():

@@ -156,7 +156,7 @@ class Pool:
         seat.state = "busy"
         limit_s = self.settings.document_timeout_s
         try:
-            answer = await asyncio.wait_for(self._in_thread(process.ask, path, body, content_type, limit_s + 5), limit_s)
+            answer: Answer = await asyncio.wait_for(self._in_thread(process.ask, path, body, content_type, limit_s + 5), limit_s)
         except TimeoutError:
             seat.timed_out += 1
             self._replace(seat, process)

@@ -29,7 +29,7 @@ async def serve(settings: FhirValidatorSettings, state_dir: Path, make: Callable
     stop = asyncio.Event()
     for name in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         asyncio.get_running_loop().add_signal_handler(name, stop.set)
-    with _alone(state_dir):
+    with alone(state_dir):
         pool = Pool(settings, make)
         server = WebServer(settings.host, settings.port, settings.queue + settings.processes + REQUESTS_MAX, "fhir_validator")
         address = server.listen()
@@ -66,7 +66,7 @@ def write_state(state_dir: Path, address: str) -> None:
 
 
 @contextmanager
-def _alone(state_dir: Path) -> Iterator[None]:
+def alone(state_dir: Path) -> Iterator[None]:
     """Hold a folder that one service uses, and remove what one that was killed has left there. Raises `ConfigError`."""
     try:
         state_dir.mkdir(parents=True, exist_ok=True)

@@ -1,0 +1,158 @@
+"""The service's own process and what others see of it: started in the background, found again, asked, stopped; the validator is a stand-in."""
+
+import json
+import os
+import signal
+import socket
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from touchstone.ops.cli import app
+from touchstone.ops.local.fhir_validator import artifacts, installation, packages
+from touchstone.ops.local.fhir_validator.service import Service
+from touchstone.ops.local.fhir_validator.supervisor import alone, serve
+from touchstone.ops.local.kafka.processes import is_running, wait_until
+from touchstone.schemas.settings.house import FhirValidatorSettings
+from touchstone.scorers.base import ConfigError
+
+FAKE = Path(__file__).with_name("fake_validator.py")
+WAIT_S = 60.0
+run = CliRunner().invoke
+
+
+@pytest.fixture
+def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A machine with a JDK whose `java` starts the stand-in, the jars' folder, the packages, and one guide."""
+    for name in ("TOUCHSTONE_FHIR_VALIDATOR_TOKEN", "TOUCHSTONE_CONFIG", "JAVA_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("TOUCHSTONE_FHIR_VALIDATOR_PORT", "0")
+    java = tmp_path / "bin" / "java"
+    java.parent.mkdir()
+    # The port follows the launcher's name.
+    java.write_text(f"""#!/bin/sh
+case "$1" in
+  -version) echo 'openjdk version "17.0.2"' >&2; exit;;
+  --list-modules) echo jdk.compiler@17; exit;;
+esac
+while [ "${{1%Serve.java}}" = "$1" ]; do shift; done
+exec {sys.executable} {FAKE} "$2"
+""")
+    java.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{java.parent}:{os.environ['PATH']}")
+    artifacts.libs_folder().mkdir(parents=True)
+    for name in (packages.CORE, packages.CROSS_VERSION, "guide.test#1.0"):
+        folder = tmp_path / "packages" / name / "package"
+        folder.mkdir(parents=True)
+        identity, version = name.split("#")
+        (folder / "package.json").write_text(json.dumps({"name": identity, "version": version, "dependencies": {"other": "1"}}))
+    return tmp_path
+
+
+@pytest.fixture
+def state_dir(machine: Path) -> Iterator[Path]:
+    """A state folder; a service that a test leaves there is ended."""
+    folder = machine / "state"
+    yield folder
+    if (left := Service.load(folder)) is not None:
+        left.stop()
+
+
+def installed(machine: Path, *guides: str) -> installation.Installation:
+    return installation.install([machine / "packages"], guides, lambda _: None)
+
+
+def test_what_is_lacking_is_told_line_by_line_and_nothing_is_started(state_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "")
+    told = run(app, ["fhir-validator", "status", "--state-dir", str(state_dir), "--json"])
+    assert told.exit_code == 3
+    lines = json.loads(told.stdout)["lacking"]
+    assert ["no Java" in lines[0], "packages are not installed: run `touchstone fhir-validator install`" in lines[1]] == [True, True]
+    started = run(app, ["fhir-validator", "start", "--state-dir", str(state_dir)])
+    assert (started.exit_code, "no Java on the PATH" in started.stderr) == (3, True)
+    assert not state_dir.exists()
+
+
+def test_install_names_what_it_has_and_a_second_one_keeps_the_guides(machine: Path) -> None:
+    command = ["fhir-validator", "install", "--packages", str(machine / "packages"), "--json"]
+    first = json.loads(run(app, [*command, "--guide", "guide.test#1.0"]).stdout)
+    assert json.loads(run(app, command).stdout) == first
+    assert list(first["packages"]) == [packages.CORE, packages.CROSS_VERSION]
+    about = json.loads((Path(first["guides"]["guide.test#1.0"]) / "package" / "package.json").read_bytes())
+    assert about == {"name": "guide.test", "version": "1.0"}
+
+
+def test_an_install_that_fails_leaves_what_was_there(machine: Path) -> None:
+    before = installed(machine)
+    failed = run(app, ["fhir-validator", "install", "--packages", str(machine / "packages"), "--guide", "other.test#1.0"])
+    assert failed.exit_code == 3
+    assert "--guide other.test#1.0: neither other.test-1.0.tgz nor a folder" in failed.stderr
+    assert installation.installed() == before
+
+
+def test_a_guide_that_is_no_file_and_no_name_is_told(machine: Path) -> None:
+    failed = run(app, ["fhir-validator", "install", "--packages", str(machine / "packages"), "--guide", "absent.tgz"])
+    assert "--guide absent.tgz: no such file; give the archive of a package (.tgz), or id#version" in failed.stderr
+
+
+def test_a_guide_that_was_not_installed_or_a_package_that_has_gone_is_lacking(machine: Path) -> None:
+    installed(machine)
+    assert installation.lacking() == []
+    assert "the implementation guide guide.test#1.0 is not installed" in installation.lacking(["guide.test#1.0"])[0]
+    (machine / "packages" / packages.CORE / "package" / "package.json").unlink()
+    assert "has gone: run `touchstone fhir-validator install`" in installation.lacking()[0]
+
+
+def test_it_is_started_once_found_again_and_stopped_with_its_validators(machine: Path, state_dir: Path) -> None:
+    installed(machine)
+    options = ["--state-dir", str(state_dir), "--json"]
+    started = run(app, ["fhir-validator", "start", *options])
+    assert started.exit_code == 0, started.stderr
+    told = json.loads(started.stdout)
+    assert (told["running"], told["ready"], [one["state"] for one in told["processes"]]) == (True, True, ["ready"])
+    assert json.loads(run(app, ["fhir-validator", "start", *options]).stdout)["pid"] == told["pid"]
+    status = run(app, ["fhir-validator", "status", *options])
+    assert (status.exit_code, json.loads(status.stdout)["address"]) == (0, told["address"])
+    assert json.loads(run(app, ["fhir-validator", "stop", *options]).stdout) == {"stopped": True}
+    assert not is_running(told["pid"], str(state_dir))
+    assert not is_running(told["processes"][0]["pid"], FAKE.name)
+    assert not list((state_dir / "homes").iterdir())
+    assert run(app, ["fhir-validator", "status", *options]).exit_code == 3
+
+
+def test_validators_end_with_a_service_that_is_killed_and_the_next_one_starts(machine: Path, state_dir: Path) -> None:
+    installed(machine)
+    options = ["--state-dir", str(state_dir), "--json"]
+    told = json.loads(run(app, ["fhir-validator", "start", *options]).stdout)
+    os.kill(told["pid"], signal.SIGKILL)
+    assert wait_until(lambda: not is_running(told["processes"][0]["pid"], FAKE.name), WAIT_S)
+    assert wait_until(lambda: not is_running(told["pid"], str(state_dir)), WAIT_S)
+    assert run(app, ["fhir-validator", "status", *options]).exit_code == 3
+    assert run(app, ["fhir-validator", "start", *options]).exit_code == 0
+
+
+def test_a_validator_that_does_not_start_ends_the_service_with_its_reason(machine: Path, state_dir: Path) -> None:
+    installed(machine)
+    java = machine / "bin" / "java"
+    java.write_text(java.read_text().replace("exec ", "echo 'Error: no space'; exit 1; "))
+    failed = run(app, ["fhir-validator", "start", "--state-dir", str(state_dir)])
+    assert failed.exit_code == 3
+    assert "the FHIR validator service ended: the official FHIR validator ended at once: Error: no space" in failed.stderr
+    assert Service.load(state_dir) is None
+
+
+async def test_a_taken_port_is_told(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        settings = FhirValidatorSettings(port=taken.getsockname()[1])
+        with pytest.raises(ConfigError, match=r"fhir_validator\.host/fhir_validator\.port: cannot listen on 127\.0\.0\.1:"):
+            await serve(settings, tmp_path, pytest.fail)
+
+
+async def test_a_state_folder_serves_one_service(tmp_path: Path) -> None:
+    with alone(tmp_path), pytest.raises(ConfigError, match="runs with .* already: stop it, or give another --state-dir"):
+        await serve(FhirValidatorSettings(port=0), tmp_path, pytest.fail)
