@@ -164,7 +164,7 @@ def suite_report(entries: Iterable[Entry], facts: RunFacts) -> SuiteReport:
             values.setdefault(name, array("d")).append(value)
         codes.update({finding.code for finding in entry.findings if finding.severity != "info"})
         if entry.label == "unscored":
-            unscored.update({failure.code for failure in entry.failures} or {"no reason given"})
+            unscored.update(_why_unscored(entry) or ["no reason given"])
         else:
             incomplete.update({failure.code for failure in entry.failures})
         models.update(entry.models)
@@ -303,10 +303,16 @@ _STATUS: Mapping[str, Any] = {"Pass": "pass", "Review": "review", "Warn": "revie
 _WHY_MAX = 3
 
 
+def _why_unscored(result: ScoreResult) -> list[str]:
+    """Codes of what failed; where nothing did, of the findings of severity info, which then say why nobody was asked."""
+    return list(dict.fromkeys([one.code for one in result.failures] or [one.code for one in result.findings if one.severity == "info"]))
+
+
 def case_view(result: ScoreResult, suite: Suite) -> CaseView:
     """One result as every format shows it."""
     columns = suite.shown_columns(result.values)
-    codes = [failure.code for failure in result.failures] or list(dict.fromkeys(one.code for one in result.findings if one.severity != "info"))
+    codes = _why_unscored(result) if result.label == "unscored" else [failure.code for failure in result.failures]
+    codes = codes or list(dict.fromkeys(one.code for one in result.findings if one.severity != "info"))
     why = ", ".join(codes[:_WHY_MAX]) + (f" and {len(codes) - _WHY_MAX} more" if len(codes) > _WHY_MAX else "")
     name = suite.case_name(result)
     scores = [number(result.values.get(column.value), column.places) for column in columns]

@@ -182,7 +182,8 @@ class SliceScorer:
         """All cases of the slice at once, so that the engines' batchers see them together."""
 
         async def one(read: Read) -> tuple[Any, float, _Next]:
-            before, follow_ups = time.perf_counter(), ()
+            before = time.perf_counter()
+            follow_ups: _Next = ()
             card = await self._patiently(read.case)
             if self._suite.hands_on:
                 card, follow_ups = await self._follow_up(read, card)

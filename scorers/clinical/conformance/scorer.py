@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -21,6 +22,8 @@ from touchstone.scorers.clinical.traces import day_of
 
 #: Documents of one trace that are asked about: the rest is named, so that one trace never holds a worker for its whole time limit.
 ASKED_MAX: Final = 100
+#: Between two JSON documents; in one, a comma would stand there.
+_SEVERAL: Final = re.compile(rb"\}[ \t\r]*\n\s*\{")
 #: A document and where it lies; its content as bytes, or None where it did not fit its event.
 _Question = tuple[str, ConformanceFormat, bytes | None]
 
@@ -82,6 +85,8 @@ class ConformanceScorer:
             return Missing("off", f"no {VALIDATORS[form]} is configured ({ENV_PREFIX}{form.upper()}_URL)")
         if document is None:
             return Missing("not_handed_on", "the document is too large for an event; CLINICAL_CONFORMANCE_REQUEST_BYTES_MAX bounds it")
+        if form == "fhir" and _SEVERAL.search(document):
+            return Missing("several", "it holds several resources, one a line, which the validator does not read")
         if number >= ASKED_MAX:
             return Missing("not_asked", f"only the first {ASKED_MAX} documents of a trace are asked about")
         return await (service.ask_patiently(document) if patiently else service.ask(document))

@@ -38,5 +38,5 @@ def tellers(settings: ConformanceSettings) -> dict[str, Callable[[bytes], Awaita
 
         return told
 
-    forms: tuple[ConformanceFormat, ...] = ("ccda", *(("fhir",) if "fhir" in services else ()))  # type: ignore[assignment]
+    forms: tuple[ConformanceFormat, ...] = ("ccda", *(("fhir",) if "fhir" in services else ()))
     return {form: teller(form, services.get(form)) for form in forms}

@@ -2,6 +2,7 @@
 
 import json
 import re
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import orjson
 import pytest
 
 from tests.scorers.clinical.conformance.fake_services import CANARY, CCDA, ERROR, FINE, PATIENT, WARNING, FakeService, Reply, issue, outcome, report, result
+from touchstone.ops.batch.call import ascore
 from touchstone.schemas.conformance import ConformanceRequest
 from touchstone.schemas.result import Failure, Scorecard
 from touchstone.schemas.trace import ProductionTrace
@@ -19,6 +21,8 @@ from touchstone.scorers.clinical.conformance.scorer import ASKED_MAX, Conformanc
 from touchstone.scorers.clinical.conformance.settings import ConformanceSettings, fingerprint, resolve
 from touchstone.scorers.clinical.requests.documents import documents_request
 from touchstone.scorers.clinical.settings import ClinicalSettings, ConformanceRequestSettings
+from touchstone.scorers.reporting.report import RunFacts
+from touchstone.scorers.scoring import Scoring
 
 TRACE = {"kind": "trace", "id": "e1", "traceId": "t1", "outputs": {"fhir": {"content": PATIENT}, "ccda": {"content": CCDA}}}
 FORMATS = ("fhir", "hl7v2", "ccda")
@@ -227,3 +231,17 @@ def test_the_digest_changes_with_what_is_asked_and_not_with_where() -> None:
 def test_the_fhir_service_is_found_by_its_shared_name_and_no_token_goes_to_another_address(env: dict[str, str], found: tuple[str | None, str | None]) -> None:
     service = resolve(env, None).fhir
     assert (service.url, service.token and service.token.get_secret_value()) == found
+
+
+async def test_a_report_says_why_nothing_was_asked() -> None:
+    result = await ascore(Scoring(SUITE, ConformanceSettings()), trace())
+    view = SUITE.view(SUITE.report([result], RunFacts(SUITE, ConformanceSettings(), "0" * 16, datetime(2026, 1, 2, tzinfo=UTC))))
+    assert [case.why for case in view.cases] == ["conformance.fhir.off, conformance.ccda.off"]
+    (reasons,) = [table.rows for table in view.tables if table.title == "Not scored"]
+    assert [tuple(row) for row in reasons] == [("conformance.ccda.off", "1"), ("conformance.fhir.off", "1")]
+
+
+@pytest.mark.parametrize(("text", "code"), [('{"resourceType":"Patient"}\n{"resourceType":"Patient"}\n', "conformance.fhir.several"), ("[{}\n,\n{}]", None)])
+async def test_several_resources_in_one_document_are_not_asked_about_because_no_validator_reads_them(text: str, code: str | None) -> None:
+    found = await card(FINE, report(), trace(fhir=text))
+    assert [one.code for one in found.findings] == ([] if code is None else [code])
