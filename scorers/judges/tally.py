@@ -19,6 +19,8 @@ STATES: Final[Mapping[str, str]] = {
     "no_judge": "no judge configured",
     "not_sampled": "not in the sample",
 }
+#: Those in which a case lacks what the judge was to say.
+FAILED: Final = ("unanswered", "unavailable", "shed")
 
 
 @dataclass(slots=True)

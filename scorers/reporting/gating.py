@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from touchstone.schemas.result import Severity
+from touchstone.scorers.reporting.folding import counts_of
 from touchstone.scorers.reporting.verdict import EXIT_ERROR, EXIT_FAIL, EXIT_PASS, EXIT_REVIEW, FailOn, Gate, Verdict
 from touchstone.scorers.reporting.view import CaseView, View
 from touchstone.scorers.reporting.words import counted
@@ -20,7 +21,8 @@ _WHAT: Final[Mapping[FailOn, str]] = {
 def with_fail_on(verdict: Verdict, gate: Gate, view: View) -> Verdict:
     """The verdict where `gate.fail_on` says what fails beside the label Fail; whatever is milder passes.
 
-    An error stays one, a gate that was not reached too, and a case without a score keeps the whole from passing.
+    An error stays one, a gate that was not reached too. A case without a score keeps the whole from passing, and so does one without a part that failed: a
+    judge that did not answer has found nothing.
     """
     fail_on = gate.fail_on
     missed = verdict.exit_code == EXIT_FAIL and (gate.min_pass_rate is not None or bool(gate.max_mean))
@@ -42,6 +44,8 @@ def with_fail_on(verdict: Verdict, gate: Gate, view: View) -> Verdict:
         return Verdict("FAIL", f"{', '.join(parts)}, of {cases}", EXIT_FAIL)
     if unscored and not gate.allow_unscored:
         return Verdict("WARN", f"{unscored} of {cases} not scored, none {_WHAT[fail_on]}", EXIT_REVIEW)
+    if verdict.incomplete and fail_on != "invalid":
+        return Verdict("WARN", f"none of {cases} {_WHAT[fail_on]}, some without a part that failed", EXIT_REVIEW)
     return Verdict("PASS", f"none of {cases} {_WHAT[fail_on]}", EXIT_PASS)
 
 
@@ -51,7 +55,7 @@ def is_hit(case: CaseView, fail_on: FailOn) -> bool:
         return case.valid is False
     if fail_on == "warn":
         return case.status in {"fail", "review", "unscored", "error"}
-    return any(finding.severity in _SEVERITIES[fail_on] for finding in case.findings)
+    return any(told.get(severity) for told in counts_of(case).values() for severity in _SEVERITIES[fail_on])
 
 
 def _counting(cases: Iterable[CaseView]) -> Iterable[CaseView]:

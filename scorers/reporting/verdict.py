@@ -1,7 +1,7 @@
 """The verdict on many results: the printed word and the exit code are one object (SAFE v0 §7.3 gives the codes)."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from touchstone.schemas.reports.changes import Comparison
@@ -35,11 +35,12 @@ class Gate:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """A word, why, and the exit code that says the same."""
+    """A word, why, and the exit code that says the same. `incomplete`: some cases were scored without a part that failed, such as a judge."""
 
     word: str
     reason: str
     exit_code: int
+    incomplete: bool = False
 
     def __str__(self) -> str:
         """One line."""
@@ -64,7 +65,13 @@ def verdict_by_labels(
     `gate.min_pass_rate`: 0 where the share of Pass labels among the scored cases reaches it, 1 where not. Else by labels: 1 with a
     Fail, 2 with a Review or Warn, or where a part of a case failed, 0 where all pass. `incomplete`: code of such a failure → cases scored without the part.
     """
-    gate = gate or Gate()
+    told = _by_labels(passed, review, failed, unscored, problems, noun, gate or Gate(), unscored_why, incomplete or {})
+    return replace(told, incomplete=bool(incomplete))
+
+
+def _by_labels(
+    passed: int, review: int, failed: int, unscored: int, problems: int, noun: str, gate: Gate, unscored_why: str, incomplete: Mapping[str, int]
+) -> Verdict:
     scored = passed + review + failed
     if problems:
         return Verdict("ERROR", f"{counted(problems, 'problem')}, {counted(scored, noun)} scored", EXIT_ERROR)

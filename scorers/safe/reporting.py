@@ -1,7 +1,7 @@
 """SAFE v0 over many results: the batch report of §4.2, its verdict, its view, its event and the layouts that the specification fixes."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pydantic import ValidationError
@@ -18,6 +18,7 @@ from touchstone.schemas.reports.safe import (
 )
 from touchstone.schemas.result import Finding, Problem, ScoreResult, place_of
 from touchstone.scorers.base import ConfigError
+from touchstone.scorers.judges.tally import FAILED
 from touchstone.scorers.reporting import (
     CaseView,
     Column,
@@ -108,9 +109,10 @@ def report(entries: Iterable[ScoreResult | Problem], facts: RunFacts) -> SafeRep
 
 
 def verdict(report: SafeReport, gate: Gate | None = None) -> Verdict:
-    """Judge a batch (§7.3)."""
-    labels = report.batch.label_distribution
-    return verdict_by_labels(passed=labels.Pass, review=labels.Review, failed=labels.Fail, problems=len(report.batch.errors), gate=gate)
+    """Judge a batch (§7.3). A judge that failed changes no verdict by labels, but a gate on findings must know of it."""
+    labels, judge = report.batch.label_distribution, report.batch.judge
+    told = verdict_by_labels(passed=labels.Pass, review=labels.Review, failed=labels.Fail, problems=len(report.batch.errors), gate=gate)
+    return replace(told, incomplete=judge is not None and any(judge.states.get(state) for state in FAILED))
 
 
 def event(tally: Tally | SuiteReport) -> dict[str, Any]:

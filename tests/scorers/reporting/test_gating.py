@@ -1,11 +1,12 @@
 """`--fail-on`: what fails a run beside the label Fail, the same for every suite."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from touchstone.schemas.result import Finding, Label, Severity
-from touchstone.scorers.reporting import EXIT_ERROR, EXIT_FAIL, EXIT_PASS, EXIT_REVIEW, CaseView, Gate, Verdict, View
+from touchstone.scorers.reporting import EXIT_ERROR, EXIT_FAIL, EXIT_PASS, EXIT_REVIEW, CaseView, Gate, Verdict, View, verdict_by_labels
 from touchstone.scorers.reporting.gating import with_fail_on
 from touchstone.scorers.reporting.verdict import FailOn
 
@@ -45,6 +46,19 @@ def test_the_label_fail_always_fails(fail_on: FailOn) -> None:
 def test_a_case_without_a_score_keeps_the_whole_from_passing() -> None:
     assert exit_code("critical", case(), case("unscored", valid=None)) == EXIT_REVIEW
     assert exit_code("warn", case(), case("unscored", valid=None)) == EXIT_FAIL
+
+
+def test_a_finding_that_is_only_counted_fails_like_one_that_is_told() -> None:
+    counted = replace(case("Pass"), finding_counts={"a.b": {"critical": 1, "minor": 4}})
+    assert exit_code("critical", case(), counted) == EXIT_FAIL
+    assert exit_code("critical", replace(counted, finding_counts={"a.b": {"critical": 0, "minor": 4}})) == EXIT_PASS
+
+
+@pytest.mark.parametrize(("fail_on", "code"), [("critical", EXIT_REVIEW), ("major", EXIT_REVIEW), ("warn", EXIT_REVIEW), ("invalid", EXIT_PASS)])
+def test_cases_without_a_part_that_failed_keep_a_gate_on_findings_from_passing(fail_on: FailOn, code: int) -> None:
+    before = verdict_by_labels(passed=1, review=0, failed=0, incomplete={"judge_5xx": 1})
+    assert exit_code(fail_on, case(), before=before) == code
+    assert exit_code(fail_on, case("Fail"), before=before) == EXIT_FAIL
 
 
 def test_an_error_stays_an_error_and_a_missed_pass_rate_stays_missed() -> None:

@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,8 @@ from touchstone.scorers.base import ConfigError, Lost, Shed, Unavailable
 from touchstone.scorers.identity import config_digest
 from touchstone.scorers.judges.asking import OverBudget
 from touchstone.scorers.judges.sampling import is_sampled
-from touchstone.scorers.reporting import LayoutOptions, RunFacts
+from touchstone.scorers.reporting import Gate, LayoutOptions, RunFacts
+from touchstone.scorers.reporting.gating import with_fail_on
 from touchstone.scorers.reporting.report import now
 from touchstone.scorers.safe import SUITE, SafeSettings, build
 from touchstone.scorers.safe.judging import prompt
@@ -290,6 +292,15 @@ async def report_of(scorer: Any, chosen: SafeSettings) -> Any:
     batch = json.loads((samples() / "I25" / "I25_batch_1.json").read_text(encoding="utf-8"))
     entries = [await ascore(scoring, one) for one in batch]
     return SUITE.report(entries, RunFacts(SUITE, chosen, scoring.digest, now()))
+
+
+async def test_a_gate_on_findings_does_not_pass_where_the_judge_failed() -> None:
+    async with judged(lambda _: ONE_OF_THREE, Fault(Kind.NO_KEY)) as (scorer, _):
+        report = await report_of(scorer, settings())
+    only_passed = Gate(fail_on="critical")
+    view = replace(SUITE.view(report), cases=[case for case in SUITE.view(report).cases if case.status == "pass"])
+    assert with_fail_on(SUITE.verdict(report, only_passed), only_passed, view).exit_code == 2
+    assert SUITE.verdict(report, None).exit_code == 1
 
 
 def text_of(report: Any, form: str) -> str:
