@@ -11,7 +11,7 @@ from touchstone.ops.verify.chaos.run import Run
 from touchstone.ops.verify.chaos.scenarios import SCENARIOS
 from touchstone.streams.embedded.broker import EmbeddedBroker
 
-pytestmark = [pytest.mark.chaos, pytest.mark.slow, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.chaos, pytest.mark.slow(15), pytest.mark.timeout(900)]
 
 RUNNERS = ("faust", "direct")
 EVENTS = 1_000
@@ -46,8 +46,8 @@ def test_promises_hold_while_a_leader_of_three_is_killed(runner: str, three_node
     play("leader_kill", runner, Grounds("apache3", cluster=three_nodes.cluster), tmp_path)
 
 
-@pytest.mark.parametrize("runner", RUNNERS)
-@pytest.mark.parametrize("name", ["worker_kill", "produce_errors"])
+# A kill with the other runner: on Apache Kafka, above. There no broker answers with errors that are asked of it.
+@pytest.mark.parametrize(("name", "runner"), [("worker_kill", "faust"), ("produce_errors", "faust"), ("produce_errors", "direct")])
 def test_promises_hold_on_the_embedded_broker(name: str, runner: str, tmp_path: Path) -> None:
     with EmbeddedBroker(retention_bytes=EMBEDDED_RETENTION_BYTES) as embedded:
         play(name, runner, Grounds("embedded", embedded=embedded), tmp_path)

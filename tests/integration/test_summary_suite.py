@@ -27,7 +27,7 @@ from touchstone.schemas.result import ScoreResult
 from touchstone.scorers.base import Suite
 from touchstone.scorers.reporting.equality import differences
 from touchstone.scorers.summary import SUITE
-from touchstone.scorers.summary.samples import ENVIRONMENT, TOLERANCE, expected, unmet
+from touchstone.scorers.summary.samples import TOLERANCE, expected, unmet
 from touchstone.scorers.summary.samples import samples as sample_files
 
 # A worker loads its models in seconds, on a very busy machine in minutes.
@@ -66,7 +66,7 @@ def live(request: pytest.FixtureRequest, shared_embedded: Broker, namespace: Nam
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: lexical\nVersion: 1\n")
     (info / "entry_points.txt").write_text("[touchstone.suites]\nsummary_lexical = tests.integration.lexical_engines:SUITE\n")
-    env = namespace.environment(shared_embedded) | ENVIRONMENT | {"PYTHONPATH": str(tmp_path)}
+    env = namespace.environment(shared_embedded) | dict(sample_files().env) | {"PYTHONPATH": str(tmp_path)}
     made = Live(request.param, runner, env, [])
     yield made
     for worker in made.workers:
@@ -95,7 +95,7 @@ def last_results(outcomes: Outcomes) -> dict[str, ScoreResult]:
 
 def scored_from_file(suite: Suite, events: list[dict[str, Any]], file: Path) -> list[ScoreResult]:
     file.write_text("".join(json.dumps(event) + "\n" for event in events), encoding="utf-8")
-    run = Run(suite, suite_settings(suite, env=ENVIRONMENT))
+    run = Run(suite, suite_settings(suite, env=sample_files().env))
     run.score(find_sources([file], any_file=False))
     return [entry for entry in run.entries if isinstance(entry, ScoreResult)]
 
@@ -150,8 +150,7 @@ async def test_a_shutdown_amid_work_is_bounded_and_the_next_worker_scores_the_re
     base = next(event for event in samples() if event["id"] == "summary-clinical-missing")
     count = 12
     events = [base | {"kind": "summary", "id": f"e{number}", "generated": f"{base['generated']} He had been in bed {number}."} for number in range(count)]
-    quick = {"SUMMARY_LOSS_ENGINES_DTYPE": "auto"}
-    worker = live.start(TOUCHSTONE_WORKER_DRAIN_TIMEOUT_S="0.2", LEXICAL_S="60", **quick)
+    worker = live.start(TOUCHSTONE_WORKER_DRAIN_TIMEOUT_S="0.2", LEXICAL_S="60")
     wait_until(lambda: worker.page("/readyz")[0] == 200, worker)
     await send(shared_embedded, namespace, events)
     # Scoring all of them takes seconds, and the drain is given a fifth of one.
@@ -161,7 +160,7 @@ async def test_a_shutdown_amid_work_is_bounded_and_the_next_worker_scores_the_re
     assert time.monotonic() - began < 30
     group, topic = namespace.group(live.suite.name), namespace.topic("generations")
     assert sum(await committed(shared_embedded, group, topic)) < count
-    second = live.start(**quick)
+    second = live.start()
     async with reading(shared_embedded, namespace) as until:
         outcomes = await until(lambda seen: len(seen.results) == count, PATIENCE_S)
     assert second.end(60) == 0, second.log

@@ -168,7 +168,7 @@ def test_one_case_that_brings_its_gold_is_reason_enough_to_score(run: Run) -> No
     assert ran.code == 1
 
 
-@pytest.mark.slow
+@pytest.mark.slow(15)
 def test_the_samples_get_what_they_were_written_for(tmp_path: Path) -> None:
     files = [str(path) for path in samples().paths]
     command = [sys.executable, "-m", "touchstone.ops.cli", "loss", "score", *files, "--gold", str(GOLDS), "--format", "json"]

@@ -17,7 +17,7 @@ from touchstone.ops.local.kafka.cluster import KafkaCluster
 from touchstone.ops.local.kafka.processes import is_running, wait_until
 from touchstone.scorers.base import ConfigError
 
-pytestmark = [pytest.mark.apache, pytest.mark.slow, pytest.mark.integration]
+pytestmark = [pytest.mark.apache, pytest.mark.slow(10), pytest.mark.integration]
 
 
 @pytest.fixture(params=[1, 3])

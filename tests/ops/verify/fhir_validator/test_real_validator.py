@@ -17,7 +17,7 @@ from touchstone.ops.verify.fhir_validator.client import OracleLost, Settings, Va
 from touchstone.ops.verify.fhir_validator.server import FhirValidator
 from touchstone.scorers.base import ConfigError
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.slow(7)
 SAMPLES = Path(__file__).parents[4] / "scorers" / "clinical" / "samples" / "traces"
 
 

@@ -12,7 +12,7 @@ from touchstone.ops.verify.losses.truth import truths
 from touchstone.scorers.summary import build
 from touchstone.scorers.summary.settings import resolve
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.slow(15), pytest.mark.timeout(600)]
 
 TRUTH = Path(__file__).parents[1] / "truth"
 #: The faithful texts in two wordings, and the hardest to order beside them: copies of the gold with an error or two.
