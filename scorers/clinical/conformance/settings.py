@@ -16,7 +16,7 @@ from touchstone.scorers.settings import Resolver, text_of, variables
 DOCUMENT_NAME = "clinical-conformance.config.json"
 #: Not CLINICAL_CONFORMANCE_, which would be taken for variables of the validators.
 ENV_PREFIX = "CONFORMANCE_"
-#: Where all who ask the FHIR service find it (docs/fhir-validator.md).
+#: Where all who ask the FHIR service find it.
 SHARED: Final = {"url": "TOUCHSTONE_FHIR_VALIDATOR_URL", "token": "TOUCHSTONE_FHIR_VALIDATOR_TOKEN"}
 PROFILES_MAX = 64
 Seconds = Annotated[float, Field(gt=0, le=3_600, allow_inf_nan=False)]
@@ -64,7 +64,7 @@ class ServiceSettings(Section):
 
 
 class FhirServiceSettings(ServiceSettings):
-    """HL7's FHIR validator as a service (docs/fhir-validator.md)."""
+    """HL7's FHIR validator as a service."""
 
     profiles: Urls = Field((), max_length=PROFILES_MAX, description="canonical URLs that each resource is also validated against")
 
