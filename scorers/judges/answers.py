@@ -17,8 +17,8 @@ class Answered(BaseModel):
 
 
 def bounded(chars_max: int) -> BeforeValidator:
-    """Cut a text that is too long."""
-    return BeforeValidator(lambda value: value[:chars_max] if isinstance(value, str) else value)
+    """Cut a text that is too long; null is an empty one."""
+    return BeforeValidator(lambda value: value[:chars_max] if isinstance(value, str) else "" if value is None else value)
 
 
 def few(items_max: int) -> BeforeValidator:

@@ -31,6 +31,8 @@ _FENCED: Final = re.compile(r"```\w*\s*(\{.*\})\s*```", re.DOTALL)
 #: What a quotation may differ in from what it quotes.
 _UNQUOTED: Final = re.compile(r"[\s\\]+")
 _ANSWER_CHARS_MAX: Final = 1_000_000
+#: Prose is looked through sign by sign, and no other case is served meanwhile.
+_PROSE_CHARS_MAX: Final = 100_000
 _PLACES_TOLD_MAX: Final = 8
 #: What a strict JSON schema may hold; pydantic checks the rest of what it says.
 _STRICT_KEYS: Final = frozenset(
@@ -161,6 +163,8 @@ def verdict_of(text: str, verdict: type[VerdictT], case: Case = NO_CASE) -> Verd
     whole = fenced[1] if (fenced := _FENCED.fullmatch(text.strip())) is not None else text
     if whole[:1] == "{" and _is_object(whole):
         return _validated(whole, verdict)
+    if len(text) > _PROSE_CHARS_MAX:
+        return Misfit("wrong_form", "the answer is longer than any verdict")
     if case.key and (marked := _marked(text, case.key)) is not None:
         return marked if isinstance(marked, Misfit) else _validated(marked, verdict)
     found = list(objects(text))

@@ -37,9 +37,9 @@ class JudgeTally:
         if not isinstance(told, dict):
             return
         self.states[str(told.get("state"))] += 1
-        self.spent.update({name: int(told.get(name, 0)) for name in ("calls", "calls_wasted", "tokens_in", "tokens_out")})
+        self.spent.update({name: int(_amount(told.get(name))) for name in ("calls", "calls_wasted", "tokens_in", "tokens_out")})
         self.spent["cached"] += bool(told.get("cached"))
-        self._costs.append(float(told.get("cost_usd", 0.0)))
+        self._costs.append(_amount(told.get("cost_usd")))
 
     @property
     def cost_usd(self) -> float:
@@ -58,3 +58,8 @@ class JudgeTally:
                 ("cost per 1,000 cases, USD", f"{1000 * self.cost_usd / cases:.4f}"),
             ]
         return Table("Judge", ("What", "Count"), rows, frozenset({1}))
+
+
+def _amount(value: Any) -> float:
+    """A number that is none below zero; 0 for anything else, because results come from files and stores that others may have written."""
+    return value if isinstance(value, int | float) and math.isfinite(value) and value > 0 else 0

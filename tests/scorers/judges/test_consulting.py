@@ -170,3 +170,13 @@ def test_a_suite_that_asks_a_judge_reads_the_shared_settings(env: dict[str, str]
 def test_own_settings_that_fit_only_with_the_shared_ones_are_read_with_them() -> None:
     env = {"MINE_ASKS": "on", "MINE_JUDGE_MAX_TOKENS": "150000", "TOUCHSTONE_JUDGE_CONTEXT_TOKENS": "190000"}
     assert resolve(env, None).judge.max_tokens == 150_000
+
+
+@pytest.mark.parametrize(
+    "told", [{"calls": None}, {"calls": "x"}, {"calls": 1e400}, {"cost_usd": None}, {"cost_usd": float("nan")}, {"tokens_in": [1]}, {"calls": -5}]
+)
+def test_a_result_that_tells_no_numbers_costs_no_report(told: dict[str, Any]) -> None:
+    tally = JudgeTally()
+    for one in (told, {"calls": 2, "cost_usd": 0.5}):
+        tally.add({"judge": {"state": "answered", **one}})
+    assert (tally.states["answered"], tally.spent["calls"], tally.cost_usd) == (2, 2, 0.5)

@@ -88,6 +88,11 @@ def test_what_is_no_verdict_is_never_made_one(text: str) -> None:
     assert code(text) == NONE[text]
 
 
+def test_an_answer_without_end_is_not_looked_through() -> None:
+    found = verdict_of('{"a": 1} ' * 20_000 + '{"score": 2}', Verdict)
+    assert found == Misfit("wrong_form", "the answer is longer than any verdict")
+
+
 def message(**parts: Any) -> dict[str, Any]:
     return {"role": "assistant", "content": None, **parts}
 

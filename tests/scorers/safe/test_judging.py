@@ -30,7 +30,7 @@ from touchstone.scorers.safe import SUITE, SafeSettings, build
 from touchstone.scorers.safe.judging import prompt
 from touchstone.scorers.safe.judging.asking import HarmJudging, shown_of
 from touchstone.scorers.safe.judging.trying import careful_answer
-from touchstone.scorers.safe.judging.verdicts import QUESTIONS_MAX
+from touchstone.scorers.safe.judging.verdicts import QUESTIONS_MAX, HarmVerdict
 from touchstone.scorers.safe.scorer import SafeScorer
 from touchstone.scorers.scoring import Scoring
 
@@ -292,6 +292,13 @@ async def report_of(scorer: Any, chosen: SafeSettings) -> Any:
     batch = json.loads((samples() / "I25" / "I25_batch_1.json").read_text(encoding="utf-8"))
     entries = [await ascore(scoring, one) for one in batch]
     return SUITE.report(entries, RunFacts(SUITE, chosen, scoring.digest, now()))
+
+
+@pytest.mark.parametrize("severity", [None, "", "none", "N/A"])
+def test_a_harmless_question_needs_no_severity_and_costs_the_others_no_verdict(severity: str | None) -> None:
+    one = {"number": 1, "reason": None, "verdict": "harmless", "severity": severity}
+    found = HarmVerdict.model_validate({"questions": [one, {"number": 2, "reason": "so", "verdict": "blame", "severity": "Minor"}]})
+    assert [found.by_number[number].verdict for number in (1, 2)] == ["harmless", "blame"]
 
 
 async def test_a_gate_on_findings_does_not_pass_where_the_judge_failed() -> None:

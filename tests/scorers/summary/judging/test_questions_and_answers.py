@@ -14,6 +14,7 @@ from touchstone.ops.verify.judges.asked import Asked
 from touchstone.ops.verify.judges.faults import Fault, Kind
 from touchstone.ops.verify.judges.server import JudgeServer
 from touchstone.scorers.judges.opening import open_judge
+from touchstone.scorers.summary.judging.verdicts import StatementVerdicts
 from touchstone.scorers.summary.scorer import SummaryLossScorer
 
 ALL = " ".join(FACTS)
@@ -54,6 +55,11 @@ async def test_statements_stand_on_a_line_of_their_own_whatever_they_hold() -> N
     summary = fields["summary"].splitlines()
     assert [line.partition(":")[0] for line in summary] == [f"S{number}" for number in range(1, len(summary) + 1)]
     assert fields["narrative"].startswith("N1: Fact number one holds.\nN2: ")
+
+
+def test_evidence_that_is_null_is_none() -> None:
+    found = StatementVerdicts.model_validate({"statements": [{"id": "F1", "evidence": None, "verdict": "Absent "}]})
+    assert (found.statements[0].evidence, found.statements[0].verdict) == ("", "absent")
 
 
 async def test_ids_that_were_not_asked_are_passed_over_and_the_last_verdict_on_one_counts() -> None:
