@@ -39,7 +39,7 @@ class Enough(Exception):
 
 
 async def stalls(job: Job) -> bool:
-    """Whether the watchdog gives a verdict. It has looked at the topic for several times the time that a standstill may last."""
+    """Whether the watchdog gives a verdict. It has looked at the topic for twice the time that a standstill may last."""
     watchdog, began, looks = Watchdog(job), time.monotonic(), 0
     look = watchdog._look
 
@@ -47,7 +47,7 @@ async def stalls(job: Job) -> bool:
         nonlocal looks
         await look(consumer)
         looks += 1
-        if looks >= LOOKS and time.monotonic() - began > 4 * STALL_S:
+        if looks >= LOOKS and time.monotonic() - began > 2 * STALL_S:
             raise Enough
 
     watchdog._look = counted  # type: ignore[method-assign]

@@ -37,8 +37,9 @@ class KafkaCluster:
         security: Security | None = None,
         tied: bool = False,
         start_timeout_s: float = START_TIMEOUT_S,
+        jvm: tuple[str, ...] = (),
     ) -> None:
-        """`port`: of node 1's plain listener; None takes 9092 where it is free, 0 always takes a free one."""
+        """`port`: of node 1's plain listener; None takes 9092 where it is free, 0 always takes a free one. `jvm`: further options of each node's Java."""
         if nodes not in NODE_COUNTS:
             raise ConfigError(f"{nodes} Kafka nodes: one or three (two have no majority once one fails)")
         self.data_dir = data_dir.absolute()
@@ -46,6 +47,7 @@ class KafkaCluster:
         self._security = security
         self._tied = tied
         self._start_timeout_s = start_timeout_s
+        self._jvm = jvm
         self._kafka: Distribution | None = None
         self._minder: subprocess.Popen[bytes] | None = None
         self.cluster_id = uuid.uuid4().hex
@@ -177,7 +179,7 @@ class KafkaCluster:
         """Start JVMs, remember them, and wait until each serves; on failure none of them is left."""
         assert self._kafka is not None
         for node in nodes:
-            self._mind(node, node.launch(self._kafka))
+            self._mind(node, node.launch(self._kafka, self._jvm))
         self._save()
         wait_until(lambda: all(node.is_ready() or not node.is_alive() for node in nodes), self._start_timeout_s)
         failed = [node for node in nodes if not (node.is_ready() and node.is_alive())]

@@ -81,12 +81,12 @@ class Node:
             lines = errors.decode(errors="replace").strip().splitlines() or ["no message"]
             raise ConfigError(f"node {self.node_id}: Kafka could not format {self.data_dir}: {lines[0][:300]}")
 
-    def launch(self, kafka: Distribution) -> int:
-        """Start the JVM in a session of its own (Ctrl-C here is not meant for it) and return its process id."""
+    def launch(self, kafka: Distribution, jvm: tuple[str, ...] = ()) -> int:
+        """Start the JVM in a session of its own (Ctrl-C here is not meant for it) and return its process id. `jvm`: further options of Java."""
         self._log_start = self.log_file.stat().st_size if self.log_file.exists() else 0
         with self.log_file.open("ab") as log:
             self._process = subprocess.Popen(
-                kafka.command("kafka.Kafka", str(self.properties_file), jvm=_NODE_JVM),
+                kafka.command("kafka.Kafka", str(self.properties_file), jvm=(*_NODE_JVM, *jvm)),
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
