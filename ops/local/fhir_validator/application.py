@@ -106,6 +106,9 @@ async def _validated(request: Request, settings: FhirValidatorSettings, pool: Po
         raise Refused(499, "gone", "the client has gone")
     if answer.status == _OK:
         return Response(answer.body, _OK, media_type=_JSON)
+    for profile in request.query_params.getlist("profile"):
+        if f"Unable to resolve profile {profile}".encode() in answer.body:
+            raise Refused(400, "profile", f"the validator does not know the profile {profile}: install its implementation guide")
     if answer.status >= _SERVER_ERROR:
         raise Refused(502, "no_verdict", "the validator failed on this document, and goes on answering others")
     raise Refused(400, "parameters", "the validator takes no such value of a parameter")

@@ -40,11 +40,6 @@ def found_packages(folders: Sequence[Path]) -> dict[str, Path]:
     return {name: _on_machine(name, places) or _from_npm(name) for name in (CORE, CROSS_VERSION)}
 
 
-def guides(archives: Sequence[Path]) -> dict[str, Path]:
-    """Implementation guides to be known beside R4: `id#version` of each archive, and the folder it was unpacked to. Raises `ConfigError`."""
-    return {name: _unpacked(name, archive) for archive in archives for name in [_named(archive)]}
-
-
 def guide(named: str, folders: Sequence[Path]) -> tuple[str, Path]:
     """A guide: an archive, or `id#version` among `folders` and ~/.fhir/packages. Its name, and its unpacked folder. Raises `ConfigError`."""
     archive = Path(named)

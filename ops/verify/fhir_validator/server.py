@@ -5,26 +5,24 @@ from pathlib import Path
 from types import TracebackType
 
 from touchstone.ops.local.fhir_validator.artifacts import distribution
-from touchstone.ops.local.fhir_validator.packages import found_packages, guides
+from touchstone.ops.local.fhir_validator.packages import found_packages
 from touchstone.ops.local.fhir_validator.process import HOST, START_TIMEOUT_S, ValidatorProcess, launch_of
 from touchstone.ops.verify.fhir_validator.client import TIMEOUT_S, ValidatorClient
 
 
 class FhirValidator(ValidatorProcess):
-    """A validator that ends with this program. `packages`: folders asked first; `known`: archives of implementation guides it is to know."""
+    """A validator that ends with this program. `packages`: folders that are asked first for FHIR's packages."""
 
     def __init__(
         self,
         *,
         packages: Sequence[Path] = (),
-        known: Sequence[Path] = (),
         port: int = 0,
         start_timeout_s: float = START_TIMEOUT_S,
         timeout_s: float = TIMEOUT_S,
     ) -> None:
         super().__init__(self._real, port=port, start_timeout_s=start_timeout_s)
         self._packages = packages
-        self._known = known
         self._timeout_s = timeout_s
 
     @property
@@ -38,7 +36,7 @@ class FhirValidator(ValidatorProcess):
         return self.client
 
     def _real(self, home: Path, port: int) -> list[str]:
-        return launch_of(distribution(), found_packages(self._packages), guides(self._known))(home, port)
+        return launch_of(distribution(), found_packages(self._packages), {})(home, port)
 
     def __enter__(self) -> ValidatorClient:
         """Start."""

@@ -154,5 +154,5 @@ async def test_a_taken_port_is_told(tmp_path: Path) -> None:
 
 
 async def test_a_state_folder_serves_one_service(tmp_path: Path) -> None:
-    with alone(tmp_path), pytest.raises(ConfigError, match="runs with .* already: stop it, or give another --state-dir"):
+    with alone(tmp_path), pytest.raises(ConfigError, match=r"runs with .* already: stop it, or give another --state-dir"):
         await serve(FhirValidatorSettings(port=0), tmp_path, pytest.fail)
