@@ -39,6 +39,8 @@ class _Bound(NamedTuple):
     severity: Severity
 
 
+#: Elements of whom the set's code system is part of what C-CDA asks.
+_OF_PERSONS: Final = {"administrativeGenderCode": _GENDER, "maritalStatusCode": _MARITAL, "raceCode": _RACE, "ethnicGroupCode": _RACE}
 _BOUND: Final = {
     "administrativeGenderCode": _Bound("v3-AdministrativeGender", "Administrative gender", _GENDER, "major"),
     "maritalStatusCode": _Bound("marital-status", "Marital status", _MARITAL, "minor"),
@@ -56,6 +58,8 @@ def check_value_sets(document: Document) -> None:
         if code is None or is_null(element):
             continue
         bound = _BOUND.get(name)
+        if name in _OF_PERSONS:
+            _check_system(document, element, _OF_PERSONS[name])
         if bound is not None:
             codes = codes_of(bound.name)
             if element.get("codeSystem") in {None, bound.system} and codes is not None:
@@ -72,6 +76,20 @@ def check_value_sets(document: Document) -> None:
                 _not_in(document, value, "Reaction severity", _SEVERITIES, "minor")
 
 
+def is_no_status(status: Any) -> bool:
+    """Whether a status has a code that is none of any act, which `check_value_sets` tells."""
+    codes, code = codes_of("v3-ActStatus"), status.get("code")
+    return code is not None and codes is not None and status.get("codeSystem") in {None, _STATUS} and code not in codes
+
+
+def _check_system(document: Document, element: Any, system: str) -> None:
+    document.report.fired("valuesets")
+    found = element.get("codeSystem")
+    if found is not None and found != system:
+        message = "the value set's codes are of another code system, so nothing says what the code means here"
+        document.say("minor", "ccda.valuesets.system", element, message, suggestion=f"Write codeSystem={system}", value=found, at="codeSystem")
+
+
 def _check_other(document: Document, element: Any, name: str, code: str) -> None:
     report, system = document.report, element.get("codeSystem")
     if name == "languageCode":
@@ -82,12 +100,12 @@ def _check_other(document: Document, element: Any, name: str, code: str) -> None
         report.fired("valuesets")
         if code not in _CONFIDENTIALITIES:
             _not_in(document, element, "Confidentiality", frozenset({"N", "R", "V"}), "minor")
-    elif name == "raceCode" and system == _RACE and element.getparent().find(tag("raceCode")) is element and "sdtc" not in element.tag:
+    elif name == "raceCode" and system in {None, _RACE} and element.getparent().find(tag("raceCode")) is element and "sdtc" not in element.tag:
         codes = codes_of("omb-race-category") or frozenset()
         report.fired("valuesets")
         if code not in codes:
             _not_in(document, element, "OMB race category", codes, "minor")
-    elif name == "ethnicGroupCode" and system == _RACE and "sdtc" not in element.tag:
+    elif name == "ethnicGroupCode" and system in {None, _RACE} and "sdtc" not in element.tag:
         codes = codes_of("omb-ethnicity-category") or frozenset()
         report.fired("valuesets")
         if code not in codes:

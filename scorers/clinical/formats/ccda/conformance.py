@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from touchstone.scorers.clinical.formats.ccda.codes import is_no_status
 from touchstone.scorers.clinical.formats.ccda.document import Document
-from touchstone.scorers.clinical.formats.ccda.names import CDA, NAMES
+from touchstone.scorers.clinical.formats.ccda.names import CDA, NAMES, XSI_TYPE
 from touchstone.scorers.clinical.formats.ccda.releases import HEADER, NONE, R11
 from touchstone.scorers.clinical.formats.ccda.templates import DOCUMENTS, ENTRIES, SECTIONS, Entry
 from touchstone.scorers.clinical.formats.ccda.tree import below, carries, child, children, is_null, local, tag
@@ -20,17 +21,35 @@ _US_HEADER: Final = (
     ((), ("realmCode", "title", "languageCode")),
     (("recordTarget", "patientRole"), ("id", "addr", "telecom", "patient")),
     (("recordTarget", "patientRole", "patient"), ("name", "administrativeGenderCode", "birthTime", "raceCode", "ethnicGroupCode")),
+    (("recordTarget", "patientRole", "patient", "name"), ("given", "family")),
     (("author",), ("time", "assignedAuthor")),
     (("author", "assignedAuthor"), ("id", "addr", "telecom")),
     (("custodian", "assignedCustodian", "representedCustodianOrganization"), ("id", "name", "telecom", "addr")),
 )
+#: Elements of the header that say something by a value: without one they have a nullFlavor.
+_US_VALUES: Final = (("effectiveTime",), ("recordTarget", "patientRole", "patient", "birthTime"), ("author", "time"))
 _TYPE_ID: Final = ("2.16.840.1.113883.1.3", "POCD_HD000040")
+_CCD: Final = "2.16.840.1.113883.10.20.22.1.2"
+_CCD_CODE: Final = "34133-9"
 _UNSTRUCTURED: Final = "2.16.840.1.113883.10.20.22.1.10"
 _PROGRESS: Final = frozenset({"2.16.840.1.113883.10.20.22.1.3", "2.16.840.1.113883.10.20.22.1.4", "2.16.840.1.113883.10.20.22.1.9"})
 _ASSESSMENT: Final = "2.16.840.1.113883.10.20.22.2.8"
 _PLAN: Final = "2.16.840.1.113883.10.20.22.2.10"
+#: The catalogue of images, which has no narrative.
+_DICOM: Final = "2.16.840.1.113883.10.20.6.1.1"
 _BOTH: Final = "2.16.840.1.113883.10.20.22.2.9"
-_CLINICAL_STATEMENTS: Final = ("act", "encounter", "observation", "organizer", "procedure", "substanceAdministration", "supply", "observationMedia")
+_MOODED: Final = ("act", "encounter", "observation", "organizer", "procedure", "substanceAdministration", "supply")
+_MOODS: Final = frozenset({"EVN", "INT", "RQO", "PRMS", "PRP", "ARQ", "APT", "GOL", "DEF", "OPT", "CRT", "EXPEC", "PERM", "PERMRQ", "RSK", "RMD", "SLOT"}) | {
+    "APTRQ",
+    "EVN.CRT",
+    "PRMS.CRT",
+    "GOL.CRT",
+    "INT.CRT",
+    "PRP.CRT",
+    "RQO.CRT",
+}
+#: Attributes that hold true or false.
+_BOOLEANS: Final = frozenset({"negationInd", "independentInd", "inversionInd", "contextConductionInd", "preferenceInd", "institutionSpecified", "inclusive"})
 
 
 def check_cda(document: Document, *, by_schema: bool) -> None:
@@ -38,6 +57,7 @@ def check_cda(document: Document, *, by_schema: bool) -> None:
     report, root = document.report, document.root
     report.fired("structure", len(document.elements))
     if not by_schema:
+        _check_attributes(document)
         for name in _CDA_HEADER:
             if child(root, name) is None:
                 document.say("major", "ccda.structure.header", root, f"CDA requires {name} in the header")
@@ -51,6 +71,28 @@ def check_cda(document: Document, *, by_schema: bool) -> None:
     body = child(root, "component")
     if body is not None and child(body, "structuredBody") is None and child(body, "nonXMLBody") is None:
         document.say("major", "ccda.structure.body", body, "a document has a structuredBody or a nonXMLBody")
+
+
+def _check_attributes(document: Document) -> None:
+    """What CDA requires of the attributes of clinical statements, of booleans, and of the values of observations."""
+    for one in below(document.root, *_MOODED):
+        if local(one.getparent()) == "structuredBody":
+            continue
+        for name in ("classCode", "moodCode"):
+            if one.get(name) is None:
+                document.say("major", "ccda.structure.attribute", one, f"CDA requires {name} here")
+        mood = one.get("moodCode")
+        if mood is not None and mood not in _MOODS:
+            document.say("major", "ccda.structure.mood", one, "no mood of CDA: EVN, INT, RQO, PRMS, PRP, ARQ, APT, GOL, DEF, ...", value=mood, at="moodCode")
+    for one in document.elements:
+        for name in _BOOLEANS.intersection(one.keys()):
+            if one.get(name) not in {"true", "false"}:
+                document.say("major", "ccda.structure.boolean", one, f"{name} is true or false", value=one.get(name), at=name)
+    for observation in below(document.root, "observation"):
+        for value in children(observation, "value"):
+            if value.get(XSI_TYPE) is None and not is_null(value):
+                message = "the value of an observation names its data type by xsi:type; without one it cannot be read"
+                document.say("major", "ccda.structure.type", value, message, suggestion='For a number with a unit, write xsi:type="PQ"')
 
 
 def check_templates(document: Document, fired_on: set[Any]) -> None:
@@ -84,11 +126,19 @@ def _check_header(document: Document) -> None:
         places = [document.root] if not path else document.root.findall("/".join(tag(step) for step in path))
         for place in places:
             document.report.fired("templates", len(names))
-            if is_null(place):
+            if place is not document.root and is_null(place):
                 continue
             for name in names:
                 if child(place, name) is None:
                     document.say("major", "ccda.templates.header", place, f"the US Realm Header requires {name} here")
+    for path in _US_VALUES:
+        for place in document.root.findall("/".join(tag(step) for step in path)):
+            document.report.fired("templates")
+            if place.get("value") is None and child(place, "low") is None and not is_null(place):
+                document.say("major", "ccda.templates.header", place, "the US Realm Header requires a value here, or a nullFlavor")
+    realm = child(document.root, "realmCode")
+    if realm is not None and realm.get("code") not in {None, "US"}:
+        document.say("major", "ccda.templates.header", realm, "the US Realm Header has the realm US", value=realm.get("code"), at="code")
 
 
 def _check_document(document: Document, number: str, name: str, wanted: tuple[tuple[str, ...], ...]) -> None:
@@ -100,6 +150,9 @@ def _check_document(document: Document, number: str, name: str, wanted: tuple[tu
             document.say("major", "ccda.templates.body", document.root, f"the document type {name} has a nonXMLBody")
         return
     report.fired("templates", len(wanted) + 1)
+    code = child(document.root, "code")
+    if number == _CCD and code is not None and not is_null(code) and code.get("code") != _CCD_CODE:
+        document.say("major", "ccda.templates.code", code, f"the document type {name} has the code {_CCD_CODE} of LOINC", value=code.get("code"), at="code")
     if body is None:
         document.say("major", "ccda.templates.body", document.root, f"the document type {name} has a structuredBody")
         return
@@ -122,8 +175,8 @@ def _check_section(document: Document, section: Any, title: str, code: str, elem
         return
     statements = [one for entry in children(section, "entry") for one in entry.iterchildren("*")]
     if not any(carries(one, number) for one in statements for number in entries):
-        what = element or "clinical statement"
-        message = f"the section {title} (entries required) has at least one entry with an {what} of template {' or '.join(entries)}"
+        what = element or "a clinical statement"
+        message = f"the section {title} (entries required) has at least one entry that holds {what} of template {' or '.join(entries)}"
         document.say("major", "ccda.entries.required", section, message, suggestion='Without information, write nullFlavor="NI" on the section')
 
 
@@ -133,8 +186,8 @@ def _check_sections(document: Document, fired_on: set[Any]) -> None:
         if section in fired_on:
             continue
         document.report.fired("templates")
-        if child(section, "templateId") is None:
-            continue  # not one of C-CDA's; of others nothing is known
+        if child(section, "templateId") is None or carries(section, _DICOM):
+            continue  # not one of C-CDA's, of which nothing is known; or one that nobody reads
         missing = [name for name in ("code", "title", "text") if child(section, name) is None]
         for name in missing:
             document.say("minor" if name == "title" else "major", f"ccda.sections.{name}", section, f"a section of C-CDA has {name}")
@@ -147,12 +200,16 @@ def _check_entry(document: Document, carrier: Any, entry: Entry) -> None:
         document.say("major", "ccda.entries.element", carrier, f"the template {entry.title} belongs on {entry.element}")
         return
     for name in entry.children:
-        if child(carrier, name) is None:
+        found = child(carrier, name)
+        if found is None:
             document.say("major", f"ccda.entries.{name}", carrier, f"{entry.title} requires {name}")
+        elif name == "effectiveTime" and entry.has_low and not is_null(found) and child(found, "low") is None:
+            document.say("major", "ccda.entries.effectiveTime", found, f"{entry.title} requires low: since when; where that is not known, with a nullFlavor")
     status = child(carrier, "statusCode")
     if entry.statuses and status is not None and not is_null(status):
         code = status.get("code")
-        if code not in entry.statuses:
+        # A code of no act at all, and none, are told once, for all statuses alike.
+        if code is not None and code not in entry.statuses and not is_no_status(status):
             listed = ", ".join(sorted(entry.statuses))
             document.say("major", "ccda.entries.status", status, f"{entry.title} has a status of {listed}", value=code)
     if entry.holds and not is_null(carrier) and not any(carries(one, entry.holds) for held in carrier.iterchildren("*") for one in held.iterchildren("*")):

@@ -30,6 +30,9 @@ def check_measures(document: Document) -> None:
         unit = element.get("unit")
         if unit is not None:
             report.fired("units")
+            if not unit.strip() and not is_null(element):
+                document.say("major", "ccda.observations.unit", element, "an empty unit: write the unit, or leave the attribute out", at="unit")
+                continue
             loinc = _loinc_above(element)
             if not fine.get((unit, loinc)):
                 found = check_unit(unit, f"{document.path(element)}/@unit", document.context, loinc=loinc, system=UCUM_SYSTEM)
@@ -104,17 +107,19 @@ def _check_observation(document: Document, observation: Any, born: Moment | None
     for value in children(observation, "value"):
         if loinc is None or is_null(value) or kind(value) not in {"PQ", "IVL_PQ", "INT", "REAL"}:
             continue
-        number, unit, comparator = _number(value)
-        if number is None:
-            continue
-        path = document.path(value)
+        if kind(value) == "PQ" and value.get("unit") is None and value.get("value") is not None:
+            # A quantity without a unit is a number of unit 1.
+            document.take(check_unit("1", document.path(value), document.context, loinc=loinc, system=UCUM_SYSTEM))
+        _check_interval(document, value)
         age = _age_years(document, observation, born)
-        judged = judge_value(number, path, document.context, unit=unit, loinc=loinc, age_years=age, sex=sex, comparator=comparator)
-        if judged.judged:
-            document.report.fired("plausibility")
-        elif judged.reason:
-            document.skip("plausibility", judged.reason)
-        document.take(list(judged.findings))
+        for number, unit, comparator in _numbers(value):
+            path = document.path(value)
+            judged = judge_value(number, path, document.context, unit=unit, loinc=loinc, age_years=age, sex=sex, comparator=comparator)
+            if judged.judged:
+                document.report.fired("plausibility")
+            elif judged.reason:
+                document.skip("plausibility", judged.reason)
+            document.take(list(judged.findings))
     for given in children(observation, "referenceRange"):
         span = child(given, "observationRange", "value")
         low, high = (None, None) if span is None else (child(span, "low"), child(span, "high"))
@@ -125,16 +130,24 @@ def _check_observation(document: Document, observation: Any, born: Moment | None
             document.take(check_reference_range(*ends, path, document.context, low_unit=low.get("unit"), high_unit=high.get("unit")))
 
 
-def _number(value: Any) -> tuple[str | None, str | None, str | None]:
-    """The number of a value, its unit, and a comparator where it is only a bound."""
+def _numbers(value: Any) -> list[tuple[str, str | None, str | None]]:
+    """The numbers of a value, each with its unit, and a comparator where it is only a bound."""
     if kind(value) != "IVL_PQ":
-        return value.get("value"), value.get("unit"), None
+        bounds = [(value, None)]
+    else:
+        bounds = [(end, comparator) for name, comparator in (("low", ">="), ("high", "<=")) if (end := child(value, name)) is not None]
+    return [(number, end.get("unit"), comparator) for end, comparator in bounds if (number := end.get("value")) is not None]
+
+
+def _check_interval(document: Document, value: Any) -> None:
+    """An interval whose low end is above its high end."""
     low, high = child(value, "low"), child(value, "high")
-    if low is not None and high is None:
-        return low.get("value"), low.get("unit"), ">="
-    if high is not None and low is None:
-        return high.get("value"), high.get("unit"), "<="
-    return None, None, None
+    if low is None or high is None or low.get("unit") != high.get("unit"):
+        return
+    document.report.fired("observations")
+    least, most = number_of(low.get("value")), number_of(high.get("value"))
+    if least is not None and most is not None and least > most:
+        document.say("major", "ccda.observations.interval", value, "the low end of the interval is above its high end", suggestion="Exchange them")
 
 
 def _check_pressures(document: Document, organizer: Any) -> None:

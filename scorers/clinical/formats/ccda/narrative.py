@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Final
+import re
+from typing import Any, Final
 
 from touchstone.scorers.clinical.formats.ccda.document import Document
-from touchstone.scorers.clinical.formats.ccda.tree import below, child, local
+from touchstone.scorers.clinical.formats.ccda.tree import below, child, is_null, local
 
 #: What a link in a narrative may begin with that a browser would run.
-_RUNS: Final = ("javascript:", "vbscript:", "data:text/html")
+_RUNS: Final = ("javascript:", "vbscript:", "data:text/html", "data:image/svg")
+#: What an address or the name of a file has.
+_ADDRESS: Final = re.compile(r"[:/.]")
+#: What browsers leave out of a link before they follow it.
+_IGNORED: Final = re.compile(r"[\x00-\x20]+")
+#: Elements of other documents than narratives that run code, or bring some in, in whatever namespace.
+_RUNNING: Final = frozenset({"script", "iframe", "object", "embed", "applet", "form", "base", "meta"})
 
 
 def check_narrative(document: Document) -> None:
@@ -23,29 +30,55 @@ def check_narrative(document: Document) -> None:
         if name in ids:
             document.say("major", "ccda.narrative.id", element, "another element has the same ID; references to it are of two places", value=name, at="ID")
         ids.add(name)
-    # Minor, although C-CDA says SHALL: HL7's own examples break it, and no official rule tests it.
-    for reference in below(root, "reference"):
+    _check_references(document, ids)
+    _check_links(document, ids)
+    for section in below(root, "section"):
+        text = child(section, "text")
+        if text is None:
+            continue
+        report.fired("narrative")
+        if section.get("nullFlavor") is None and not len(text) and not (text.text or "").strip():
+            document.say("minor", "ccda.narrative.empty", text, "an empty narrative: readers see nothing of this section")
+        _check_runs(document, text)
+    for title in (child(root, "title"), *(child(section, "title") for section in below(root, "section"))):
+        if title is not None and not is_null(title) and not "".join(title.itertext()).strip():
+            document.say("minor", "ccda.narrative.title", title, "an empty title: readers do not see what this is")
+
+
+def _check_references(document: Document, ids: set[str]) -> None:
+    """References from entries. Minor, although C-CDA says SHALL: HL7's own examples break it, and no official rule tests it."""
+    for reference in below(document.root, "reference"):
         value = reference.get("value")
         # A reference to another act or document has no value.
         if value is None or local(reference.getparent()) not in {"text", "originalText"}:
             continue
-        report.fired("narrative")
-        if value.startswith("#") and value[1:] not in ids:
-            document.say("minor", "ccda.narrative.reference", reference, "refers to an ID that no element of the document has", value=value, at="value")
-        elif not value.startswith("#") and ":" not in value and value in ids:
-            message = "names an ID without #, and so refers to nothing in this document"
-            document.say("minor", "ccda.narrative.reference", reference, message, suggestion="Write # before it", value=value, at="value")
-    for link in below(root, "linkHtml"):
-        report.fired("narrative")
-        href = (link.get("href") or "").strip().lower()
-        if href.startswith(_RUNS):
+        document.report.fired("narrative")
+        suggestion = None
+        if value.startswith("#"):
+            message = "" if value[1:] in ids else "refers to an ID that no element of the document has"
+        elif value in ids:
+            message, suggestion = "names an ID without #, and so refers to nothing in this document", "Write # before it"
+        else:
+            message = "" if _ADDRESS.search(value) else "names neither an ID of this document (#...) nor an address"
+        if message:
+            document.say("minor", "ccda.narrative.reference", reference, message, suggestion=suggestion, value=value, at="value")
+
+
+def _check_links(document: Document, ids: set[str]) -> None:
+    for link in below(document.root, "linkHtml"):
+        document.report.fired("narrative")
+        href = _IGNORED.sub("", link.get("href") or "")
+        if href.lower().startswith(_RUNS):
             document.say("major", "ccda.narrative.script", link, "a link that runs code where it is shown", at="href")
-        elif href.startswith("#") and (link.get("href") or "").strip()[1:] not in ids:
+        elif href.startswith("#") and href[1:] not in ids:
             document.say("minor", "ccda.narrative.link", link, "links to an ID that no element of the document has", at="href")
-    for section in below(root, "section"):
-        text = child(section, "text")
-        if text is None or section.get("nullFlavor") is not None:
-            continue
-        report.fired("narrative")
-        if not len(text) and not (text.text or "").strip():
-            document.say("minor", "ccda.narrative.empty", text, "an empty narrative: readers see nothing of this section")
+
+
+def _check_runs(document: Document, text: Any) -> None:
+    """Elements and attributes of a narrative that run code where it is shown."""
+    for one in text.iter("*"):
+        if local(one).lower() in _RUNNING:
+            document.say("major", "ccda.narrative.script", one, "an element that runs code, or brings some in, where the narrative is shown", value=local(one))
+        for name in one.keys():  # noqa: SIM118 - an element's keys are its attributes, itself its children
+            if name[:2].lower() == "on":
+                document.say("major", "ccda.narrative.script", one, "an attribute that runs code where the narrative is shown", value=name)

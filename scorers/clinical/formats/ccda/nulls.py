@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 from touchstone.scorers.clinical.formats.ccda.document import Document
-from touchstone.scorers.clinical.formats.ccda.tree import kind, local
+from touchstone.scorers.clinical.formats.ccda.tree import child, is_null, kind, local
 
 #: HL7 v3 NullFlavor. CDA's schema lists those of 2005; the last three are later.
 NULL_FLAVORS: Final = frozenset({"NI", "INV", "DER", "OTH", "NINF", "PINF", "UNC", "MSK", "NA", "UNK", "ASKU", "NAV", "NASK", "NAVU", "QS", "TRC", "NP"})
+#: Elements of which C-CDA requires the code, and those that are there for their code alone.
+_GRAVE: Final = frozenset({"statusCode", "administrativeGenderCode"})
+_CODES: Final = frozenset({"code", "raceCode", "ethnicGroupCode", "maritalStatusCode", "languageCode", "confidentialityCode", "realmCode"}) | _GRAVE
 _CODED: Final = frozenset({"CD", "CE", "CV", "CS", "CO"})
 
 
 def check_nulls(document: Document) -> None:
     """Every nullFlavor, and every code without content."""
     report = document.report
+    if document.root.get("nullFlavor") is not None:
+        document.say("major", "ccda.nulls.document", document.root, "a document that is there cannot be null", at="nullFlavor")
+    time = child(document.root, "effectiveTime")
+    if time is not None and is_null(time):
+        document.say("minor", "ccda.nulls.document", time, "when a document was written is known: it cannot be null", at="nullFlavor")
     for element in document.elements:
         flavor = element.get("nullFlavor")
         if flavor is not None:
@@ -22,13 +30,23 @@ def check_nulls(document: Document) -> None:
             if flavor not in NULL_FLAVORS:
                 listed = "NI, UNK, NA, ASKU, NAV, NASK, MSK, OTH, ..."
                 document.say("major", "ccda.nulls.code", element, f"no nullFlavor of HL7 v3 ({listed})", value=flavor, at="nullFlavor")
-            elif (name := _contradicts(element.get("code"), element.get("value"))) and local(element) != "reference":
+            elif (name := _contradicts(element.get("code"), element.get("value"))) and not _may_hold_both(element, flavor):
                 document.say("minor", "ccda.nulls.contradiction", element, f"has {name} and says by nullFlavor that it has none", suggestion="Keep one of both")
-        elif (local(element) == "code" or (local(element) == "value" and kind(element) in _CODED)) and not len(element) and not _says(element.attrib):
+        elif ((name := local(element)) in _CODES or (name == "value" and kind(element) in _CODED)) and not len(element) and not _says(element.attrib):
             report.fired("nulls")
             document.say(
-                "minor", "ccda.nulls.empty", element, "says nothing: no code, no original text, no nullFlavor", suggestion='Add a code, or nullFlavor="UNK"'
+                "major" if name in _GRAVE else "minor",
+                "ccda.nulls.empty",
+                element,
+                "says nothing: no code, no original text, no nullFlavor",
+                suggestion='Add a code, or nullFlavor="UNK"',
             )
+
+
+def _may_hold_both(element: Any, flavor: str) -> bool:
+    """A reference is of what has no value; a translation shows a number whose unit is none of UCUM's."""
+    name = local(element)
+    return name == "reference" or (name == "translation" and flavor == "OTH")
 
 
 def _contradicts(code: str | None, value: str | None) -> str:

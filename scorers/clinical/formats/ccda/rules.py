@@ -22,6 +22,10 @@ FILES_MAX: Final = 16
 _CONF: Final = re.compile(r"CONF:\s*([0-9]{1,6}-[0-9]{1,8})")
 _UNSAFE: Final = re.compile(r"[^A-Za-z0-9-]+")
 _HEADER_VERSION: Final = re.compile(re.escape(f"@root='{HEADER}'") + r"(?:\s*and\s*@extension='([0-9-]{10})')?")
+_ASKED: Final = re.compile(r"@root\s*=\s*'([0-9.]{1,128})'\s*and\s*@extension\s*=\s*'([0-9-]{10})'")
+_VERSION: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_VERSIONS_MAX: Final = 8
+_ROOTS_MAX: Final = 4
 _WORDS_MAX: Final = 400
 WITHOUT_RULES: Final = "no Schematron file (ccda.rules): of C-CDA's templates only the main requirements were checked"
 
@@ -55,6 +59,11 @@ class Rules:
         self.file = read_rule_file(path)
         contexts = (rule.context for pattern in self.file.patterns for rule in pattern.rules)
         self.release = release_of_rules({found[1] or "" for context in contexts for found in _HEADER_VERSION.finditer(context)})
+        #: Root of a template id → the versions that contexts ask for; those that ask for any are not in it.
+        self.versions: dict[str, set[str]] = {}
+        for context in (rule.context for pattern in self.file.patterns for rule in pattern.rules):
+            for found in _ASKED.finditer(context):
+                self.versions.setdefault(found[1], set()).add(found[2])
         self.engines: Lent[Engine] = Lent(lambda: Engine(self.file))
 
 
@@ -118,8 +127,25 @@ def _apply(document: Document, rules: Rules, engine: Engine, on: set[Any]) -> No
             on.add(fired.element)
         for assertion in fired.failed:
             _say(document, engine, fired, assertion, f"ccda.{group}", severity)
+    _name_unknown_versions(document, rules)
     for reason, example in (engine.left_out | left_out).items():
         document.skip("ccda.rules", f"{rules.file.path.name}: {reason} ({example})")
+
+
+def _name_unknown_versions(document: Document, rules: Rules) -> None:
+    """Name the templates whose root the file knows, and not in the version that the document carries: no rule of theirs was applied."""
+    unknown: dict[str, list[str]] = {}
+    for root, carriers in document.templates.items():
+        known = rules.versions.get(root)
+        if known is None:
+            continue
+        for version in {extension for _, extension in carriers if extension} - known:
+            # Any other text may be the payload's.
+            if _VERSION.fullmatch(version):
+                unknown.setdefault(version, []).append(root)
+    for version, roots in sorted(unknown.items())[:_VERSIONS_MAX]:
+        every = ", ".join(sorted(roots)[:_ROOTS_MAX]) + (", ..." if len(roots) > _ROOTS_MAX else "")
+        document.skip("ccda.rules", f"{rules.file.path.name}: no rule for version {version} of {len(roots)} template{'s' * (len(roots) > 1)} ({every})")
 
 
 def _weight(pattern: Pattern, options: Options, *, phased: bool) -> tuple[str, Severity | None]:

@@ -90,13 +90,14 @@ SECTIONS: Final[dict[str, tuple[str, str, str, tuple[str, ...]]]] = {
 
 
 class Entry(NamedTuple):
-    """What an entry's template requires: elements, the status codes it may have (none: any), and a template within."""
+    """What an entry's template requires: elements, the status codes it may have (none: any), a template within, and whether its time has a beginning."""
 
     title: str
     element: str
     children: tuple[str, ...]
     statuses: frozenset[str] = frozenset()
     holds: str = ""
+    has_low: bool = False
 
 
 _COMPLETED: Final = frozenset({"completed"})
@@ -109,9 +110,9 @@ _ALL: Final = ("id", "code", "statusCode", "effectiveTime", "value")
 ENTRIES: Final[dict[str, Entry]] = {
     f"{_T}4.1": Entry("Result Organizer", "organizer", ("id", "code", "statusCode", "component"), _RESULT, f"{_T}4.2"),
     f"{_T}4.2": Entry("Result Observation", "observation", _ALL, _RESULT),
-    f"{_T}4.3": Entry("Problem Concern Act", "act", ("id", "code", "statusCode", "effectiveTime", "entryRelationship"), _CONCERN, f"{_T}4.4"),
-    f"{_T}4.4": Entry("Problem Observation", "observation", _ALL, _COMPLETED),
-    f"{_T}4.7": Entry("Allergy Observation", "observation", _ALL, _COMPLETED),
+    f"{_T}4.3": Entry("Problem Concern Act", "act", ("id", "code", "statusCode", "effectiveTime", "entryRelationship"), _CONCERN, f"{_T}4.4", has_low=True),
+    f"{_T}4.4": Entry("Problem Observation", "observation", _ALL, _COMPLETED, has_low=True),
+    f"{_T}4.7": Entry("Allergy Observation", "observation", _ALL, _COMPLETED, has_low=True),
     f"{_T}4.8": Entry("Severity Observation", "observation", ("code", "statusCode", "value"), _COMPLETED),
     f"{_T}4.9": Entry("Reaction Observation", "observation", ("id", "code", "statusCode", "value"), _COMPLETED),
     f"{_T}4.13": Entry("Procedure Activity Observation", "observation", ("id", "code", "statusCode", "effectiveTime", "value"), _PROCEDURE),

@@ -80,11 +80,16 @@ def _is_planned(element: Any) -> bool:
 
 
 def _check_life(document: Document) -> None:
-    """A death before the birth."""
+    """A death before the birth, a birth after the document."""
+    written = child(document.root, "effectiveTime")
+    then = read_compact(written.get("value")) if written is not None else None
     for role in document.root.iterfind("{*}recordTarget/{*}patientRole/{*}patient"):
         birth, death = child(role, "birthTime"), role.find(f"{{{SDTC}}}deceasedTime")
-        if birth is None or death is None:
+        born = read_compact(birth.get("value")) if birth is not None else None
+        if isinstance(born, Moment) and isinstance(then, Moment) and born.certainly_after(then):
+            document.say("major", "datetimes.period-order", birth, "The patient is born after the document was written")
+        if death is None:
             continue
-        born, died = read_compact(birth.get("value")), read_compact(death.get("value"))
+        died = read_compact(death.get("value"))
         if isinstance(born, Moment) and isinstance(died, Moment) and born.certainly_after(died):
             document.say("major", "datetimes.period-order", death, "The patient died before birth")

@@ -20,6 +20,12 @@ from touchstone.scorers.clinical.settings import CcdaSettings, ClinicalSettings
 ALONE = ClinicalSettings(ccda=CcdaSettings(installed_rules=False))
 
 
+def interval(low: str, high: str) -> str:
+    """A heart rate between two numbers."""
+    ends = f"<value xsi:type='IVL_PQ'><low value='{low}' unit='/min'/><high value='{high}' unit='/min'/></value>"
+    return vitals(vital("8867-4", "72", "/min").replace("<value xsi:type='PQ' value='72' unit='/min'/>", ends))
+
+
 def severities(report: Report) -> dict[str, str]:
     return {finding.code: finding.severity for finding in report.findings}
 
@@ -109,6 +115,50 @@ def test_what_was_not_applied_is_named() -> None:
         ),
         (ccd(extra=section("2.17", "29762-2", "More", text=" ")), "ccda.narrative.empty", "minor", "section/text"),
         (ccd(header="<madeUp/>"), "ccda.structure.element", "minor", "ClinicalDocument/?"),
+        (ccd(problem=PROBLEM.replace("<statusCode code='active'/>", "<statusCode/>")), "ccda.nulls.empty", "major", "act/statusCode"),
+        (
+            ccd(problem=PROBLEM.replace("<effectiveTime><low value='20200110'/></effectiveTime>", "<effectiveTime/>", 1)),
+            "ccda.entries.effectiveTime",
+            "major",
+            "act/",
+        ),
+        (ccd().replace("34133-9", "11506-3"), "ccda.templates.code", "major", "ClinicalDocument/code/@code"),
+        (ccd().replace('realmCode code="US"', 'realmCode code="DE"'), "ccda.templates.header", "major", "realmCode/@code"),
+        (ccd().replace(' value="19700214"', ""), "ccda.templates.header", "major", "patient/birthTime"),
+        (ccd().replace('<time value="20240301103000-0500"/>', "<time/>"), "ccda.templates.header", "major", "author/time"),
+        (ccd().replace('<effectiveTime value="20240301103000-0500"/>', "<effectiveTime/>"), "ccda.templates.header", "major", "ClinicalDocument/effectiveTime"),
+        (ccd().replace("<given>Alice</given>", ""), "ccda.templates.header", "major", "patient/name"),
+        (ccd().replace("<ClinicalDocument ", "<ClinicalDocument nullFlavor='NI' "), "ccda.nulls.document", "major", "ClinicalDocument/@nullFlavor"),
+        (
+            ccd().replace('<effectiveTime value="20240301103000-0500"/>', "<effectiveTime nullFlavor='UNK'/>"),
+            "ccda.nulls.document",
+            "minor",
+            "effectiveTime/@nullFlavor",
+        ),
+        (ccd(gender='" nullFlavor="').replace('code="" nullFlavor=""', ""), "ccda.nulls.empty", "major", "administrativeGenderCode"),
+        (ccd().replace('code="F" codeSystem="2.16.840.1.113883.5.1"', 'code="F" codeSystem="1.2.3"'), "ccda.valuesets.system", "minor", "/@codeSystem"),
+        (ccd().replace('2106-3" codeSystem="2.16.840.1.113883.6.238"', 'White"'), "ccda.valuesets.code", "minor", "raceCode/@code"),
+        (ccd(birth="20240601"), "datetimes.period-order", "major", "patient/birthTime"),
+        (ccd(vital_signs=vitals(vital("8867-4", "72", ""))), "ccda.observations.unit", "major", "value/@unit"),
+        (ccd(vital_signs=vitals(vital("8867-4", "72", "?").replace(" unit='?'", ""))), "units.dimension", "major", "observation/value"),
+        (ccd(vital_signs=vitals(vital("8867-4", "72", "/min").replace("xsi:type='PQ' ", ""))), "ccda.structure.type", "major", "observation/value"),
+        (ccd(vital_signs=interval("500", "600")), "plausibility.impossible", "critical", "observation/value"),
+        (ccd(vital_signs=interval("90", "60")), "ccda.observations.interval", "major", "observation/value"),
+        (ccd(problem=PROBLEM.replace(" moodCode='EVN'", "", 1)), "ccda.structure.attribute", "major", "entry/act"),
+        (ccd(problem=PROBLEM.replace("moodCode='EVN'", "moodCode='XYZ'", 1)), "ccda.structure.mood", "major", "act/@moodCode"),
+        (ccd(problem=PROBLEM.replace("classCode='ACT'", "classCode='ACT' negationInd='yes'")), "ccda.structure.boolean", "major", "act/@negationInd"),
+        (ccd(problem=PROBLEM.replace("#problem1", "")), "ccda.narrative.reference", "minor", "text/reference/@value"),
+        (ccd(problem=PROBLEM.replace("#problem1", "elsewhere")), "ccda.narrative.reference", "minor", "text/reference/@value"),
+        (ccd(extra=section("2.17", "29762-2", "")), "ccda.narrative.title", "minor", "section/title"),
+        (ccd(extra=section("2.17", "29762-2", "More", text="<linkHtml href='java&#9;script:x()'>y</linkHtml>")), "ccda.narrative.script", "major", "/@href"),
+        (ccd(extra=section("2.17", "29762-2", "More", text="<paragraph onclick='x()'>y</paragraph>")), "ccda.narrative.script", "major", "paragraph"),
+        (ccd(extra=section("2.17", "29762-2", "More", text="<script>x()</script>")), "ccda.narrative.script", "major", "text/?"),
+        (
+            ccd(extra=section("2.17", "29762-2", "More", attributes=" nullFlavor='NI'", text="<paragraph onload='x()'>y</paragraph>")),
+            "ccda.narrative.script",
+            "major",
+            "paragraph",
+        ),
         (ccd().replace("Synthetic summary", "Summary").replace("113883.19", "113883.3"), "ccda.watermarks.none", "info", "ClinicalDocument"),
     ],
     ids=lambda value: value if isinstance(value, str) and len(value) < 40 else "",
@@ -131,6 +181,9 @@ def test_a_fault_is_told_by_its_code_where_it_is(document: str, code: str, sever
         ccd(problem=PROBLEM.replace("code='E11.9' codeSystem='2.16.840.1.113883.6.90'", "code='anything' codeSystem='2.16.840.1.113883.3.9999'")),
         ccd(extra=section("2.9999", "1-8", "A section of another guide")),
         ccd(birth="1970"),
+        ccd(vital_signs=interval("60", "80")),
+        ccd(problem=PROBLEM.replace("#problem1", "scan.jpg")),
+        ccd(problem=PROBLEM.replace("#problem1", "mid:1@example.org")),
         ccd(document_time="20240301"),
         ccd().replace('<templateId root="2.16.840.1.113883.10.20.22.1.2"/>', '<templateId root="2.16.840.1.113883.10.20.99.1" extension="2099-01-01"/>'),
         ccd(problem=PROBLEM.replace("moodCode='EVN'", "moodCode='INT'").replace("20200110", "20990110")),
@@ -145,6 +198,9 @@ def test_a_fault_is_told_by_its_code_where_it_is(document: str, code: str, sever
         "other-system",
         "other-section",
         "birth-year",
+        "interval",
+        "file",
+        "address",
         "day",
         "other-guide",
         "planned",
@@ -155,6 +211,23 @@ def test_what_a_conformant_document_may_hold_is_told_nothing_grave(document: str
     report = validated(document)
     assert codes(report, "critical", "major") == set()
     assert ccda.is_valid(report)
+
+
+def test_a_status_that_no_act_has_is_told_once() -> None:
+    found = validated(ccd(problem=PROBLEM.replace("code='active'", "code='going'")))
+    assert [finding.code for finding in found.findings if finding.path.rpartition("statusCode")[1]] == ["ccda.valuesets.code"]
+
+
+def test_a_concern_about_an_allergy_needs_no_beginning_as_a_problem_does() -> None:
+    allergy = PROBLEM.replace("22.4.3'", "22.4.30'").replace('22.4.3"', '22.4.30"').replace('22.4.4"', '22.4.7"')
+    concern = allergy.replace("<effectiveTime><low value='20200110'/></effectiveTime>", "<effectiveTime value='20200110'/>", 1)
+    assert "ccda.entries.effectiveTime" not in codes(validated(ccd(extra=section("2.6", "48765-2", "More allergies", concern))))
+
+
+def test_a_number_whose_unit_is_none_of_ucum_s_is_shown_in_a_translation() -> None:
+    pattern = "<value xsi:type='PQ' nullFlavor='OTH'><translation nullFlavor='OTH' value='72'><originalText>beats</originalText></translation></value>"
+    document = ccd(vital_signs=vitals(vital("8867-4", "72", "/min").replace("<value xsi:type='PQ' value='72' unit='/min'/>", pattern)))
+    assert "ccda.nulls.contradiction" not in codes(validated(document))
 
 
 def test_ages_are_those_at_the_observation() -> None:

@@ -269,6 +269,16 @@ def test_rules_of_its_release_are_chosen_for_a_document(folder: Path) -> None:
     assert ("ccda.rules.r30" in found, "ccda.rules.r21" in found) == (True, False)
 
 
+def test_versions_of_templates_that_no_rule_is_for_are_named(folder: Path) -> None:
+    path = written(folder, rule_file(rule(observation("4.4", "2015-08-01"), "one")))
+    older = ccd(problem=PROBLEM.replace('4.4" extension="2015-08-01"', '4.4" extension="2014-06-09"'))
+    reasons = [skipped.reason for skipped in validated(older, rules=(path,)).not_checked if skipped.check == "ccda.rules"]
+    assert reasons == [f"rules.sch: no rule for version 2014-06-09 of 1 template ({T}4.4)"]
+    named = ccd(problem=PROBLEM.replace('4.4" extension="2015-08-01"', f'4.4" extension="{CANARY}"'))
+    assert CANARY not in str(validated(named, rules=(path,)).not_checked)
+    assert not any("no rule for" in skipped.reason for skipped in validated(ccd(), rules=(path,)).not_checked)
+
+
 def test_a_document_of_r1_1_is_unvalidated_although_shared_rules_fire(folder: Path) -> None:
     path = written(folder, rule_file(rule("cda:section[cda:templateId]", "fails")))
     older = ccd().replace(' extension="2015-08-01"', "").replace(' extension="2014-06-09"', "")
