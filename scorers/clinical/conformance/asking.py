@@ -8,6 +8,7 @@ well right afterwards, or was until this document came.
 from __future__ import annotations
 
 import asyncio
+import logging
 import ssl
 import time
 from collections import OrderedDict
@@ -29,7 +30,10 @@ from touchstone.scorers.judges.retrying import retry_after_s
 ValueT = TypeVar("ValueT")
 #: So many break-downs on one document, and it is undecided.
 STRIKES_MAX: Final = 2
-KEPT_MAX: Final = 256
+#: Verdicts that are kept for a second attempt; some have thousands of issues.
+KEPT_MAX: Final = 64
+#: Libraries that log what they send.
+_TALKATIVE: Final = ("httpx", "httpcore")
 _STRUCK_KEPT_MAX: Final = 4_096
 _PROBE_S: Final = 5.0
 _PROBE_BYTES_MAX: Final = 65_536
@@ -116,6 +120,8 @@ class Service:
     """One service. Safe to use from one event loop after the other; every request has a connection of its own."""
 
     def __init__(self, dialect: Dialect, settings: ServiceSettings, *, wait_s: float, clock: Callable[[], float] = time.monotonic) -> None:
+        for name in _TALKATIVE:
+            logging.getLogger(name).setLevel(logging.WARNING)
         self._dialect = dialect
         self._settings = settings
         self._wait_s, self._clock = wait_s, clock

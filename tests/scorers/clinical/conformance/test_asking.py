@@ -254,3 +254,31 @@ async def test_from_files_a_service_that_is_away_is_not_waited_for_by_every_docu
         with pytest.raises(Unavailable):
             await service.ask_patiently(f'{{"n":{number}}}'.encode())
     assert time.monotonic() - before < 20  # 200 times 0.3 s would be 60
+
+
+async def test_of_the_documents_in_flight_when_a_service_goes_down_at_most_one_is_held_to_be_its_fault() -> None:
+    state = {"well": True, "outages": 0}
+    together = asyncio.Condition()
+    waiting = [0]
+
+    class Falling(FakeService):
+        async def _answer(self, asked: Any, writer: asyncio.StreamWriter) -> None:
+            if asked.method == "POST" and state["outages"] < 2:
+                async with together:
+                    waiting[0] += 1
+                    together.notify_all()
+                    await together.wait_for(lambda: waiting[0] >= 3)
+                state["well"] = False
+                writer.transport.abort()
+                return
+            await super()._answer(asked, writer)
+
+    async with Falling([FINE], well=lambda: Reply() if state["well"] else Reply(503)) as fake:
+        service = fhir(fake, concurrency=3)
+        documents = [f'{{"n":{number}}}'.encode() for number in range(3)]
+        said: list[Any] = []
+        for _ in range(3):
+            said = await asyncio.gather(*(service.ask(document) for document in documents), return_exceptions=True)
+            waiting[0], state["well"], state["outages"] = 0, True, state["outages"] + 1
+    assert sum(isinstance(one, Undecided) for one in said) <= 1
+    assert sum(isinstance(one, Outcome) for one in said) >= 2
