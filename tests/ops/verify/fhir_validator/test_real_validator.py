@@ -1,5 +1,6 @@
 """The official validator, started for real, offline; and how far ours agrees with it."""
 
+import asyncio
 import json
 import os
 import subprocess
@@ -10,6 +11,10 @@ from pathlib import Path
 import pytest
 
 from tests.official_validator import packages
+from tests.ops.local.fhir_validator.served import is_refused, served
+from touchstone.ops.local.fhir_validator.artifacts import distribution
+from touchstone.ops.local.fhir_validator.packages import found_packages
+from touchstone.ops.local.fhir_validator.process import ValidatorProcess, launch_of
 from touchstone.ops.local.kafka.processes import is_running, wait_until
 from touchstone.ops.verify.agreement.oracle import documents, mutated
 from touchstone.ops.verify.agreement.sources import sources
@@ -47,6 +52,28 @@ def test_verdicts_on_our_samples_and_their_mutations_agree(official_validator: V
     changed = mutated(found, official_validator, 84, 7)
     assert changed["cases"] >= 80
     assert changed["agreement"] >= 0.93, changed["disagreements"]
+
+
+@pytest.mark.slow(25)
+async def test_the_service_gives_the_same_verdicts_and_outlives_a_validator_that_is_killed_in_the_middle(official_validator: ValidatorClient) -> None:
+    broken = [b"", b"[]", b'{"resourceType":"Pat', resource(gender="woman"), resource(name=[None])]
+    texts = [*(source.document for source in sources([SAMPLES])), *broken]
+    launch = launch_of(distribution(), found_packages(packages()), {})
+    async with served(lambda: ValidatorProcess(launch, start_timeout_s=300)) as service:
+        through = ValidatorClient(service.client.base_url.port or 0)
+        for text in texts:
+            assert await asyncio.to_thread(through.validate, text) == official_validator.validate(text)
+        [seat] = service.pool.seats
+        entries = [
+            {"fullUrl": f"urn:uuid:{number:08}-0000-4000-8000-000000000000", "resource": json.loads(resource(gender="woman"))} for number in range(5_000)
+        ]
+        long = asyncio.create_task(service.post(json.dumps({"resourceType": "Bundle", "type": "collection", "entry": entries})))
+        await service.until(lambda: seat.state == "busy")
+        assert seat.process is not None
+        seat.process.kill()
+        assert is_refused(await long, 502, "died")
+        await service.until_ready()
+        assert await asyncio.to_thread(through.validate, broken[3]) == official_validator.validate(broken[3])
 
 
 def test_it_ends_with_the_program_that_started_it_and_is_then_lost(official_validator: ValidatorClient, tmp_path: Path) -> None:
