@@ -58,12 +58,15 @@ def folded(findings: Iterable[Finding], counts: Counts | None = None, *, with_in
         if len(one.places) < PLACES_MAX and finding.path:
             one.places.append(finding.path)
     lines = sorted(told.values(), key=lambda one: SEVERITIES.index(one.finding.severity))
-    # What is not told stands at the last line of its code.
+    # What is not told stands at the last line of its code, else in a line of its own.
+    every = ((code, severity, times) for code, totals in (counts or {}).items() for severity, times in totals.items())
+    left = {(code, severity): times for code, severity, times in every if times > 0 and (with_info or severity != "info")}
     for one in reversed(lines):
         key = (one.finding.code, one.finding.severity)
         if (known := of_code.pop(key, None)) is not None:
-            one.untold = max(0, (counts or {}).get(key[0], {}).get(key[1], 0) - known)
-    return lines
+            one.untold = max(0, left.pop(key, 0) - known)
+    lines += [Folded(Finding(severity=severity, code=code, path="", message=code), untold=times) for (code, severity), times in left.items()]
+    return sorted(lines, key=lambda one: SEVERITIES.index(one.finding.severity)) if left else lines
 
 
 def folded_case(case: CaseView, most: int, *, with_info: bool = False) -> tuple[list[Folded], int]:

@@ -105,7 +105,7 @@ def test_each_kind_of_file_is_told_apart_by_its_content(run: Run, name: str, con
 def test_ndjson_is_one_entry_whose_paths_begin_with_the_line(run: Run) -> None:
     (entry,) = run.entries({"all.ndjson": f"{text(GOOD_FHIR)}\n{text(BAD_FHIR)}\n"})
     assert entry["format"] == "fhir"
-    assert "Line[1].Patient.gender" in {finding["path"] for finding in entry["findings"]}
+    assert "Line[2].Patient.gender" in {finding["path"] for finding in entry["findings"]}
 
 
 def test_a_trace_is_one_entry_whose_paths_begin_with_the_output(run: Run) -> None:

@@ -51,3 +51,13 @@ def test_a_choice_of_lines_keeps_each_code_and_then_the_gravest() -> None:
     lines = folded([finding(str(place), severity=severity, code=code) for place, (severity, code) in enumerate(told)], with_info=True)
     assert [one.places for one in chosen(lines, 4)] == [["0"], ["1"], ["3"], ["4"]]
     assert chosen(lines, 9) == lines
+
+
+def test_what_is_counted_and_told_nowhere_has_a_line_of_its_own_so_that_the_lines_add_up() -> None:
+    lines = folded([finding("p")], {"a.b": {"minor": 2, "major": 7}, "c.d": {"critical": 3, "info": 9}})
+    assert [(one.finding.severity, one.finding.code, one.times, one.untold) for one in lines] == [
+        ("critical", "c.d", 0, 3),
+        ("major", "a.b", 0, 7),
+        ("minor", "a.b", 1, 1),
+    ]
+    assert lines[0].line == "c.d (and 3 more of this code)"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from touchstone.schemas.result import Finding, Severity
 from touchstone.scorers.clinical.formats.fhir.document import breaking
-from touchstone.scorers.clinical.formats.fhir.families import FAMILIES
+from touchstone.scorers.clinical.formats.fhir.families import FAMILIES, MISSING, SLICE_MISSING
 from touchstone.scorers.clinical.report import Report
 
 _GRAVITY = {"critical": 0, "major": 1, "minor": 2, "info": 3}
@@ -32,6 +32,8 @@ def fold(report: Report, since: int, counted: Sequence[tuple[str, Severity, str]
         return
     every = (*new, *(_Counted(*one) for one in counted))
     doubles = {id(one): one for family, below in FAMILIES for one in _doubles([one for one in every if one.code in family], below=below)}
+    sliced = {one.path for one in every if one.code == SLICE_MISSING and "?" not in one.path}
+    doubles |= {id(one): one for one in every if one.code == MISSING and one.path in sliced}
     if doubles:
         report.findings[since:] = [one for one in new if id(one) not in doubles]
         for one in doubles.values():

@@ -9,6 +9,8 @@ CODES = frozenset({
 })  # fmt: skip
 NPIS = frozenset({"fhir.invariants.us-core-16", "fhir.invariants.us-core-17", "identifiers.npi-form", "identifiers.npi-check-digit"})
 ABSENT = frozenset({"fhir.structure.missing", "fhir.profiles.missing"})
+#: A slice that is missing says all that a missing element says.
+MISSING, SLICE_MISSING = "fhir.profiles.missing", "fhir.profiles.slice-missing"
 #: Findings of one fault: where one stands at the place of the other, or (True) also below it.
 FAMILIES = ((CODES, True), (NPIS, True), (ABSENT, False))
-DOUBLED = CODES | NPIS | ABSENT
+DOUBLED = CODES | NPIS | ABSENT | {SLICE_MISSING}

@@ -23,6 +23,9 @@ _DATE_TIME = re.compile(
     r"(\d{4})(?:-(0[1-9]|1[0-2])(?:-(0[1-9]|[12]\d|3[01])(?:T([01]\d|2[0-3]):[0-5]\d:(?:[0-5]\d|60)(?:\.\d+)?(Z|[+-](?:(?:0\d|1[0-3]):[0-5]\d|14:00))?)?)?)?",
     re.ASCII,
 )
+#: Numbers in the places of a date or time.
+_NUMBERS = re.compile(r"\d{4}-\d\d(?:-\d\d(?:T\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)?)?)?", re.ASCII)
+_NO_SUCH = "no such month, day, hour, minute, second or offset exists"
 _TIME = re.compile(r"([01]\d|2[0-3]):[0-5]\d:([0-5]\d|60)(\.\d+)?", re.ASCII)
 _CODE = re.compile(r"[^\s]+( [^\s]+)*")
 _ID = re.compile(r"[A-Za-z0-9\-.]{1,64}")
@@ -102,12 +105,17 @@ def _calendar(match: re.Match[str]) -> Problem | None:
     return None
 
 
+def _misread(value: str, form: str, *, needed: str = "", without: str = "\n") -> str:
+    """What is wrong with a text that is no date or time: its form, or a number in it. `needed`, `without`: what the form holds, and does not."""
+    return _NO_SUCH if needed in value and without not in value and _NUMBERS.fullmatch(value) else form
+
+
 def _date(value: Any) -> Problem | None:
     problem = _text(value)
     if problem:
         return problem
     match = _DATE.fullmatch(value)
-    return _calendar(match) if match else (_FORM, "a date is YYYY, YYYY-MM or YYYY-MM-DD")
+    return _calendar(match) if match else (_FORM, _misread(value, "a date is YYYY, YYYY-MM or YYYY-MM-DD", without="T"))
 
 
 def _date_time(value: Any) -> Problem | None:
@@ -116,7 +124,7 @@ def _date_time(value: Any) -> Problem | None:
         return problem
     match = _DATE_TIME.fullmatch(value)
     if match is None:
-        return _FORM, "a dateTime is YYYY, YYYY-MM, YYYY-MM-DD or YYYY-MM-DDThh:mm:ss+zz:zz"
+        return _FORM, _misread(value, "a dateTime is YYYY, YYYY-MM, YYYY-MM-DD or YYYY-MM-DDThh:mm:ss+zz:zz")
     if match[4] and not match[5]:
         return "fhir.primitives.timezone", "a dateTime with a time must have a timezone"
     return _calendar(match)
@@ -128,7 +136,7 @@ def _instant(value: Any) -> Problem | None:
         return problem
     match = _DATE_TIME.fullmatch(value)
     if match is None or not match[4]:
-        return _FORM, "an instant is YYYY-MM-DDThh:mm:ss.sss+zz:zz"
+        return _FORM, _misread(value, "an instant is YYYY-MM-DDThh:mm:ss.sss+zz:zz", needed="T")
     if not match[5]:
         return "fhir.primitives.timezone", "an instant must have a timezone"
     return _calendar(match)

@@ -28,7 +28,7 @@ LINES_MAX = 1_000_000
 
 
 class Parsed(NamedTuple):
-    """One parsed document. `text`: its bytes of JSON; None where it was XML. `line`: its number in NDJSON, from 0, blank lines left out."""
+    """One parsed document. `text`: its bytes of JSON; None where it was XML. `line`: its line of the NDJSON file, from 1."""
 
     value: Any
     text: bytes | None
@@ -74,12 +74,11 @@ def parse(data: bytes, document: Document) -> Sequence[Parsed] | None:
 
 
 class _Broken(NamedTuple):
-    """What is not JSON. `error_at`: line and column of it, from 1. `line_no`: the line of the file that it begins in, from 1. `line`: as in `Parsed`."""
+    """What is not JSON. `error_at`: line and column of it, from 1. `line`: the line of the file that it begins in, from 1."""
 
     text: bytes
     error_at: tuple[int, int]
-    line_no: int = 1
-    line: int = 0
+    line: int = 1
 
 
 def _lines(data: bytes) -> list[Parsed | _Broken]:
@@ -89,18 +88,18 @@ def _lines(data: bytes) -> list[Parsed | _Broken]:
     lines = [(number, line) for number, line in enumerate(data.split(b"\n"), 1) if line.strip()]
     if len(lines) < 2 or not lines[0][1].lstrip().startswith(b"{"):
         return []
-    first = _line(0, *lines[0])
+    first = _line(*lines[0])
     if isinstance(first, _Broken) and not all(line.lstrip().startswith(b"{") for _, line in lines):
         return []
-    read = [first, *(_line(index, *lines[index]) for index in range(1, len(lines)))]
+    read = [first, *(_line(*line) for line in lines[1:])]
     return read if any(isinstance(line, Parsed) for line in read) else []
 
 
-def _line(index: int, number: int, text: bytes) -> Parsed | _Broken:
+def _line(number: int, text: bytes) -> Parsed | _Broken:
     try:
-        return Parsed(orjson.loads(text), text, index)
+        return Parsed(orjson.loads(text), text, number)
     except orjson.JSONDecodeError as error:
-        return _Broken(text, (error.lineno, error.colno), number, index)
+        return _Broken(text, (error.lineno, error.colno), number)
 
 
 def _readable(lines: Sequence[Parsed | _Broken], document: Document) -> list[Parsed]:
@@ -116,12 +115,12 @@ def _say_not_json(broken: _Broken, place: Place | None, document: Document) -> N
     try:
         broken.text.decode()
     except UnicodeDecodeError as wrong:
-        line = broken.line_no + broken.text.count(b"\n", 0, wrong.start)
+        line = broken.line + broken.text.count(b"\n", 0, wrong.start)
         byte = wrong.start - broken.text.rfind(b"\n", 0, wrong.start)
         message = f"not UTF-8, at byte {byte} of line {line}: not read"
         document.say("critical", "fhir.json.encoding", place, message, suggestion="Encode the resource as UTF-8")
         return
-    line, column = broken.line_no + broken.error_at[0] - 1, broken.error_at[1]
+    line, column = broken.line + broken.error_at[0] - 1, broken.error_at[1]
     what = "cut off, malformed, or a number or nesting beyond what JSON readers take"
     document.say("critical", "fhir.json.syntax", place, f"not JSON, at line {line} column {column}: {what}")
 

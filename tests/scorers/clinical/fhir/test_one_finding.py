@@ -177,3 +177,25 @@ def test_totals_count_a_fault_once_beyond_what_is_kept_of_a_code_too() -> None:
     made = report({"resourceType": "Bundle", "type": "collection", "entry": entries}, WITH_SHARED)
     assert made.counts() == {("fhir.invariants.us-core-17", "major"): 100}
     assert made.total == 100
+
+
+def test_an_element_that_a_slice_asks_for_is_missing_once_and_every_slice_is_told() -> None:
+    resource = observation(code={"coding": [{"system": "http://loinc.org", "code": "85354-9"}]})
+    paths = [
+        (one.path, one.message.split(";")[0])
+        for one in report(resource, WITH_SHARED).findings
+        if one.code.startswith("fhir.profiles.") and one.severity == "major"
+    ]
+    assert [message for path, message in paths if path.endswith(".category")] == ["profile bp asks for at least 1 category of the slice VSCat"]
+    assert [message for path, message in paths if path.endswith(".component")] == [
+        "profile bp asks for at least 1 component of the slice SystolicBP",
+        "profile bp asks for at least 1 component of the slice DiastolicBP",
+    ]
+
+
+def test_a_choice_that_a_profile_asks_for_is_named_with_its_types() -> None:
+    resource = observation(code={"coding": [{"system": "http://loinc.org", "code": "8867-4"}]})
+    resource = {name: value for name, value in resource.items() if not name.startswith("effective")}
+    (told,) = [one for one in report(resource, WITH_SHARED).findings if one.path.endswith(".effective")]
+    assert "effective[x]" in told.message
+    assert told.suggestion == "Add effective[x] (dateTime, Period)"

@@ -92,3 +92,16 @@ def test_a_verdict_does_not_depend_on_what_was_validated_before() -> None:
 )
 def test_digits_are_those_of_ascii(kind: str, value: str) -> None:
     assert CHECKS[kind](value) is not None
+
+
+@pytest.mark.parametrize("value", ["1980-13-01", "1980-02-32", "1980-13", "1980-01-01T24:00:00Z", "1980-01-01T10:61:00Z", "1980-01-01T10:00:00+15:00"])
+def test_numbers_that_no_date_or_time_has_are_told_apart_from_a_wrong_form(value: str) -> None:
+    told = CHECKS["dateTime"](value)
+    assert told == ("fhir.primitives.form", "no such month, day, hour, minute, second or offset exists")
+
+
+@pytest.mark.parametrize(("kind", "value"), [("dateTime", "01/02/1980"), ("date", "1980-01-01T24:00:00Z"), ("instant", "1980-13-01"), ("dateTime", "1980-1-1")])
+def test_a_wrong_form_is_told_with_the_right_one(kind: str, value: str) -> None:
+    told = CHECKS[kind](value)
+    assert told is not None
+    assert "YYYY-MM-DD" in told[1]

@@ -103,16 +103,16 @@ def test_text_that_looks_like_members_is_no_duplicate() -> None:
 
 def test_ndjson_is_read_line_by_line() -> None:
     found_in = validate(b'{"resourceType":"Patient"}\n{"resourceType":"Patient","gender":"x"}\n', options=PLAIN)
-    assert [(one.code, one.path) for one in found_in.findings] == [("fhir.bindings.required", "Line[1].Patient.gender")]
+    assert [(one.code, one.path) for one in found_in.findings] == [("fhir.bindings.required", "Line[2].Patient.gender")]
 
 
 @pytest.mark.parametrize(
     ("lines", "told"),
     [
-        ([b"{}", b"", b'{"resourceType":', b'{"resourceType":"Patient","gender":"x"}'], ("fhir.json.syntax", "Line[1]", "line 3 column 17")),
-        ([b'{"resourceType":', b'{"resourceType":"Patient","gender":"x"}'], ("fhir.json.syntax", "Line[0]", "line 1 column 17")),
-        ([b'{"resourceType":"Patient","gender":"x"}', b"no JSON"], ("fhir.json.syntax", "Line[1]", "at line 2 column")),
-        ([b'{"resourceType":"Patient","gender":"x"}', b'{"id":"\xe9"}'], ("fhir.json.encoding", "Line[1]", "byte 8 of line 2")),
+        ([b"{}", b"", b'{"resourceType":', b'{"resourceType":"Patient","gender":"x"}'], ("fhir.json.syntax", "Line[3]", "line 3 column 17")),
+        ([b'{"resourceType":', b'{"resourceType":"Patient","gender":"x"}'], ("fhir.json.syntax", "Line[1]", "line 1 column 17")),
+        ([b'{"resourceType":"Patient","gender":"x"}', b"no JSON"], ("fhir.json.syntax", "Line[2]", "at line 2 column")),
+        ([b'{"resourceType":"Patient","gender":"x"}', b'{"id":"\xe9"}'], ("fhir.json.encoding", "Line[2]", "byte 8 of line 2")),
     ],
 )
 def test_of_ndjson_the_broken_line_is_named_and_the_good_ones_are_validated(lines: list[bytes], told: tuple[str, str, str]) -> None:

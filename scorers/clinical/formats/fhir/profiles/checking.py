@@ -189,7 +189,8 @@ class Checker(Slicing):
         held = occurrences(owner, name, place) if rule.choice or name in owner or rule.beside in owner else []
         count = len(held)
         if count < rule.least:
-            self._told("fhir.profiles.missing", (place, name, None), f"asks for at least {rule.least} {name}; found {count}", remedy=f"Add {name}")
+            remedy = f"Add {rule.name} ({rule.allowed})" if rule.choice and rule.allowed else f"Add {rule.name}"
+            self._told("fhir.profiles.missing", (place, name, None), f"asks for at least {rule.least} {rule.name}; found {count}", remedy=remedy)
         elif rule.most is not None and count > rule.most:
             remedy = f"Leave out {name}" if rule.most == 0 else f"Keep at most {rule.most} {name}"
             self._told("fhir.profiles.too-many", (place, name, None), f"allows at most {rule.most} {name}; found {count}", remedy=remedy)
