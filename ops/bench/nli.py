@@ -47,13 +47,13 @@ class Size:
     filter_events: int
 
     @classmethod
-    def of(cls, pairs: int | None, repeats: int | None, *, quick: bool) -> Size:
+    def of(cls, pairs: int | None, repeats: int | None, level_s: float | None, *, quick: bool) -> Size:
         """From the command line; the quick run takes a minute and a half on two cores, the other one some minutes."""
         if quick:
             events = max(1, round((pairs or 510) / PAIRS_PER_EVENT))
-            return cls(events, 0, 4 * events, repeats or 2, 4.0, (0.5, 0.9, 1.5), 1, max(1, events // 2))
+            return cls(events, 0, 4 * events, repeats or 2, level_s or 4.0, (0.5, 0.9, 1.5), 1, max(1, events // 2))
         events = max(2, round((pairs or 2_040) / PAIRS_PER_EVENT))
-        return cls(events, max(1, events // 3), 4 * events, repeats or 3, 12.0, (0.2, 0.4, 0.6, 0.8, 0.9, 1.0, 1.2, 1.5), 3, max(1, events // 2))
+        return cls(events, max(1, events // 3), 4 * events, repeats or 3, level_s or 12.0, (0.2, 0.4, 0.6, 0.8, 0.9, 1.0, 1.2, 1.5), 3, max(1, events // 2))
 
 
 async def measure(settings: SummarySettings, size: Size, say: Any) -> dict[str, Any]:
@@ -161,6 +161,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m touchstone.ops.bench.nli", description=__doc__)
     parser.add_argument("--pairs", type=int, help="pairs of whole summaries per contender and repeat (default 2,040; quick 510)")
     parser.add_argument("--repeats", type=int, help="runs of each contender (default 3; quick 2)")
+    parser.add_argument("--seconds", type=float, help="seconds at each load of the latency part (default 12; quick 4)")
     parser.add_argument("--quick", action="store_true", help="a minute and a half on two cores")
     parser.add_argument("--json", action="store_true", help="one JSON document instead of the table")
     parser.add_argument("--model", default=None, help="NLI model: default, a folder, or a hub name; default: the configured one")
@@ -183,7 +184,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     settings = resolve(os.environ, None, {"engines": given})
     said = sys.stderr.isatty()
     before, begun = os.getloadavg()[0], time.monotonic()
-    size = Size.of(options.pairs, options.repeats, quick=options.quick)
+    size = Size.of(options.pairs, options.repeats, options.seconds, quick=options.quick)
     try:
         told = asyncio.run(measure(settings, size, lambda text: print(text, file=sys.stderr) if said else None))
     except (NotAllScored, ConfigError) as error:

@@ -103,7 +103,7 @@ def leaves(value: Any) -> list[Any]:
     return [leaf for each in value for leaf in leaves(each)] if isinstance(value, list) else [value]
 
 
-@pytest.mark.slow
+@pytest.mark.slow(30)
 @pytest.mark.bench
 @pytest.mark.timeout(1200)
 def test_quick_run_reports_every_figure(tmp_path: Path) -> None:
@@ -119,6 +119,8 @@ def test_quick_run_reports_every_figure(tmp_path: Path) -> None:
         "--pairs",
         "255",
         "--repeats",
+        "1",
+        "--seconds",
         "1",
         "--output",
         str(tmp_path / "bench.md"),

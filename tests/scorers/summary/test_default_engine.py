@@ -16,7 +16,7 @@ from touchstone.scorers.summary.scorer import SummaryLossScorer
 from touchstone.scorers.summary.settings import SummarySettings
 from touchstone.scorers.summary.support import calibration_for
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.slow(6), pytest.mark.timeout(600)]
 
 GOLDS = load_golds(SAMPLE_GOLDS)
 
@@ -36,27 +36,27 @@ async def test_the_narrative_itself_loses_little_and_each_damage_costs(engines: 
     async def values(generated: str) -> dict[str, float]:
         return (await scorer.score(SummaryCase(datum=datum, generated=generated))).values
 
-    for datum in list(GOLDS.values())[:2]:
-        narrative = datum.summary.summary
-        sentences = [part.strip() + "." for part in narrative.replace("Dr.", "Dr").strip(".").split(". ")]
-        good = await values(narrative)
-        half = await values(" ".join(sentences[: len(sentences) // 2]))
-        backwards = await values(" ".join(reversed(sentences)))
-        wrong = await values("The bakery opened a second shop in Ghent. Its bread won a prize. Forty people now work there.")
-        truncated = await values(narrative[:-20])
-        assert good["loss"] < min(half["loss"], backwards["loss"], wrong["loss"], truncated["loss"])
-        assert good["semantic_loss"] == pytest.approx(0, abs=1e-5)
-        assert good["recall"] > half["recall"] > wrong["recall"]
-        assert backwards["order"] < good["order"]
-        assert wrong["entities_loss"] == 1
-        assert truncated == {"loss": 1.0}
+    datum = next(iter(GOLDS.values()))
+    narrative = datum.summary.summary
+    sentences = [part.strip() + "." for part in narrative.replace("Dr.", "Dr").strip(".").split(". ")]
+    good = await values(narrative)
+    half = await values(" ".join(sentences[: len(sentences) // 2]))
+    backwards = await values(" ".join(reversed(sentences)))
+    wrong = await values("The bakery opened a second shop in Ghent. Its bread won a prize. Forty people now work there.")
+    truncated = await values(narrative[:-20])
+    assert good["loss"] < min(half["loss"], backwards["loss"], wrong["loss"], truncated["loss"])
+    assert good["semantic_loss"] == pytest.approx(0, abs=1e-5)
+    assert good["recall"] > half["recall"] > wrong["recall"]
+    assert backwards["order"] < good["order"]
+    assert wrong["entities_loss"] == 1
+    assert truncated == {"loss": 1.0}
 
 
 async def test_alone_and_in_company_a_case_has_the_same_values(engines: OpenEngines) -> None:
     import asyncio
 
     scorer = SummaryLossScorer(engines, SummarySettings(), calibration=calibration_for(SummarySettings()))
-    cases = [SummaryCase(datum=datum, generated=datum.summary.summary) for datum in GOLDS.values()]
+    cases = [SummaryCase(datum=datum, generated=datum.summary.summary) for datum in list(GOLDS.values())[:2]]
     together = await asyncio.gather(*map(scorer.score, cases))
     for case, card in zip(cases, together, strict=True):
         alone = await scorer.score(case)
