@@ -11,7 +11,7 @@ from touchstone.ops.verify.judges.asked import Asked
 from touchstone.ops.verify.judges.faults import Fault, Kind
 from touchstone.ops.verify.judges.replies import Reply
 from touchstone.scorers.base import Lost, Unavailable
-from touchstone.scorers.judges.asking import Answer, Judge, Unanswered
+from touchstone.scorers.judges.asking import Answer, Judge, NoAnswer, Unanswered
 
 CASES = 12
 #: What passes: the first request of each case fails, and the case is judged all the same.
@@ -100,7 +100,7 @@ async def test_settings_that_can_never_work_stop_the_asking_at_once(kind: Kind, 
 async def test_a_server_that_does_not_come_back_is_unavailable_after_the_deadline(kind: Kind) -> None:
     async with judged(Fault(kind), deadline_s=1.0, timeout_s=0.3, attempts_max=2) as (judge, _server):
         told = await ask_all(judge)
-        assert {type(error) for error in told} == {Unavailable}
+        assert {type(error) for error in told} == {NoAnswer}
         assert {error.code for error in told} <= {DOWN[kind], "judge_timeout"}
         assert DOWN[kind] in {error.code for error in told}
         assert counted(judge, "judge_up") == 0
@@ -152,7 +152,7 @@ async def test_a_case_that_is_told_to_wait_again_and_again_makes_nobody_ask_in_t
 
     async with judged(answer=answer, deadline_s=1.5, attempts_max=2) as (judge, _):
         told = await ask_all(judge, 20)
-        assert [type(each) for each in told] == [Unavailable] + [Answer] * 19
+        assert [type(each) for each in told] == [NoAnswer] + [Answer] * 19
         assert told[0].code == "judge_429"
         assert counted(judge, "judge_up") == 1
 
