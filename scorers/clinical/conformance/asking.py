@@ -8,6 +8,7 @@ well right afterwards, or was until this document came.
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import ssl
 import time
@@ -96,9 +97,23 @@ class Dialect(Protocol):
         """Whether the answer of the probe says that it works."""
         ...
 
+    def blames_settings(self, status: int, body: bytes) -> bool:
+        """Whether a refusal is for what the settings ask, such as a profile that the service does not know, and not for the document."""
+        ...
+
     def broke_down(self, status: int, body: bytes) -> bool:
         """Whether an answer says, in the service's own words, that a process of it ended or was ended on this document."""
         ...
+
+
+def said_code(body: bytes) -> str | None:
+    """The code of a refusal that a service words itself, as JSON; None for any other body, such as a gateway's."""
+    try:
+        said = json.loads(body)
+    except (ValueError, RecursionError):
+        return None
+    code = said.get("code") if isinstance(said, dict) else None
+    return code if isinstance(code, str) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,6 +242,8 @@ class Service:
         status = said.status
         if status == 413:
             return Undecided("too_large", "the service does not take a document of this size (413)")
+        if self._dialect.blames_settings(status, said.body or b""):
+            raise NotServingError(self._code("settings"), will_not=True)
         if status in _OF_THE_DOCUMENT:
             return Undecided("rejected", f"the service does not take this document ({status})")
         if status in _BUSY:

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from typing import Final
 from urllib.parse import urlencode
 
-from touchstone.scorers.clinical.conformance.asking import Request, Service
+from touchstone.scorers.clinical.conformance.asking import Request, Service, said_code
 from touchstone.scorers.clinical.conformance.onc import form, read_report
 from touchstone.scorers.clinical.conformance.outcomes import Outcome, read_operation_outcome
 from touchstone.scorers.clinical.conformance.settings import CcdaServiceSettings, ConformanceSettings, FhirServiceSettings
 
-#: What people call them.
-VALIDATORS: Final = {"fhir": "HL7 FHIR validator", "ccda": "ONC C-CDA validator"}
 #: Parameters that make the validator as strict as Touchstone is by default: example addresses and unknown extensions are no errors.
 _STRICTNESS: Final = (("allowExampleUrls", "true"), ("extension", "any"))
 _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
@@ -41,17 +38,15 @@ class FhirDialect:
         """It says that it can answer; HL7's validator without the service around it knows no such page."""
         return status in {200, 404}
 
+    def blames_settings(self, status: int, body: bytes) -> bool:
+        """A profile whose guide it has not, or a parameter that it does not take."""
+        return status == 400 and said_code(body) in {"profile", "parameters"}
+
     def broke_down(self, status: int, body: bytes) -> bool:
         """502 and 504 of the service itself, which says so in JSON; those of a gateway before it do not."""
         if status == 500:
             return b'"exception"' in body  # of the validator: it threw on this resource, and goes on answering
-        if status not in {502, 504}:
-            return False
-        try:
-            said = json.loads(body)
-        except (ValueError, RecursionError):
-            return False
-        return isinstance(said, dict) and isinstance(said.get("code"), str)
+        return status in {502, 504} and said_code(body) is not None
 
 
 class CcdaDialect:
@@ -81,6 +76,10 @@ class CcdaDialect:
     def is_well(self, status: int) -> bool:
         """It knows no GET there, and says so; whatever it says, it is there."""
         return status < 500
+
+    def blames_settings(self, status: int, body: bytes) -> bool:
+        """It has no words of its own for that either."""
+        return False
 
     def broke_down(self, status: int, body: bytes) -> bool:
         """It has no words of its own for that."""

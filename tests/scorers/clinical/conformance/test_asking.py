@@ -144,6 +144,7 @@ async def test_a_document_that_fails_once_and_then_not_has_its_verdict() -> None
         (Reply(429), "conformance_fhir"),
         (Reply(401), "conformance_fhir_refused"),
         (Reply(404), "conformance_fhir_not_found"),
+        (Reply(400, b'{"code":"profile","message":"not installed"}'), "conformance_fhir_settings"),
         (Reply(302, headers={"Location": "https://elsewhere.example.org/"}), "conformance_fhir_redirected"),
     ],
 )

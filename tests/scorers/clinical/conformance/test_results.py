@@ -68,12 +68,12 @@ async def test_an_error_fails_a_trace_and_its_findings_have_the_validators_own_i
     assert CANARY not in found.model_dump_json()
 
 
-@pytest.mark.parametrize("place", [f"Patient.where(name='{CANARY}')", f"Patient.extension('{CANARY}')", f"{CANARY} {CANARY}", f"('{CANARY}')"])
+@pytest.mark.parametrize("place", [f"Patient.where(name='{CANARY}')", f"Patient.extension('{CANARY}')", f"Patient/*{CANARY}*/.name", f"('{CANARY}')"])
 async def test_a_place_that_quotes_is_cut_where_it_does(place: str) -> None:
     found = await card(outcome(issue("error", f"x {CANARY}", place)), report())
     (finding,) = found.findings
     assert finding.code == "conformance.fhir.other"
-    assert CANARY not in finding.path.partition(" ")[2] + finding.message + finding.code
+    assert CANARY not in finding.model_dump_json()
 
 
 async def test_only_where_the_settings_say_so_findings_quote() -> None:
