@@ -42,7 +42,7 @@ RATE_INTERVAL = ("[1m]", "[15m]")
 #: A busy machine does not answer a scrape within a second.
 SCRAPE_S = 3
 #: Rounds of samples that come quickly, for load; then they come seldom, so that models which are slower than that are not buried.
-QUICK_ROUNDS = 10
+QUICK_ROUNDS = 3
 #: One of each that a judge counts by its code; more of them would raise alerts.
 JUDGE_FAULTS = tuple(Fault(kind, requests=frozenset({number})) for number, kind in enumerate((Kind.REFUSAL, Kind.ERROR_500, Kind.WRONG_FORM), 2))
 #: Loopback is asked directly, whatever proxy the environment names.
@@ -50,7 +50,7 @@ DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 pytestmark = [
     pytest.mark.integration,
-    pytest.mark.slow,
+    pytest.mark.slow(40),
     pytest.mark.timeout(PATIENCE_S + 300),
     pytest.mark.skipif(
         shutil.which("prometheus") is None or shutil.which("promtool") is None, reason="Prometheus is not installed (Debian: apt-get install prometheus)"
@@ -209,8 +209,9 @@ def with_judge(base_url: str) -> dict[str, str]:
 @pytest.mark.usefixtures("_own_environment")
 async def test_every_query_of_every_page_and_rule_has_an_answer_in_a_real_run(tmp_path: Path) -> None:
     parts, left_out = choose_parts(os.environ)
-    if left_out:
-        pytest.skip(f"not every suite can run here: {left_out}")
+    # A suite without samples has nothing to be sent here; its metrics have the names of the others'.
+    if cannot := [told for told in left_out if "brings no samples" not in told]:
+        pytest.skip(f"not every suite can run here: {cannot}")
     names = [part.suite.name for part in parts]
     # The samples come round again and again: were their texts remembered, nothing would be tokenized after the first scrape.
     env = {"TOUCHSTONE_PROJECTOR_QUIET_S": "3", "SUMMARY_LOSS_ENGINES_TEXT_CACHE_ITEMS": "1"}
