@@ -1,5 +1,6 @@
 """What the server says: a reply, what a fault makes of it, and the documents of the protocol that carry it."""
 
+import re
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -15,6 +16,8 @@ from touchstone.ops.verify.judges.samples import differing, sample
 CHARACTERS_PER_TOKEN = 4
 _PIECE_CHARACTERS = 24
 _DEPTH = 100_000
+#: The line that is asked for above a verdict in words.
+_MARK = re.compile(r"below a line `(VERDICT [0-9a-f]+)`")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +66,8 @@ def message_of(asked: Asked, reply: Reply, fault: Fault | None) -> Message:
         if isinstance(changed, Message):
             return changed
         texts = list(changed)
+    if not as_calls and not isinstance(said, str) and (mark := _MARK.search(asked.last)) is not None:
+        texts[-1] = f"{mark[1]}\n{texts[-1]}"  # asked for in words: as a model that heeds them
     message = Message(None, tuple(texts), finish_reason="tool_calls") if as_calls else Message("\n\nOn reflection:\n\n".join(texts))
     if fault is not None and fault.kind is Kind.TRUNCATED:
         message = replace(message, finish_reason="length")

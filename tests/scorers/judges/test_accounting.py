@@ -18,7 +18,7 @@ from touchstone.ops.verify.judges import Asked, Fault, JudgeServer, Kind, Limit,
 from touchstone.scorers.base import Unavailable
 from touchstone.scorers.judges.asking import Answer, Judge, OverBudget, Unanswered
 from touchstone.scorers.judges.opening import open_judge
-from touchstone.scorers.judges.prompts import parse_prompt
+from touchstone.scorers.judges.prompts import blocks_of, parse_prompt
 from touchstone.scorers.judges.settings import JudgeSettings
 
 PROMPT = parse_prompt("accounting", "version: 1.0\n--- system ---\nScore the case from 1 to 5.\n--- user ---\nThe case:\n{{case}}\n")
@@ -221,8 +221,7 @@ SNEAKY = [
 async def test_what_a_case_says_changes_neither_the_request_nor_whose_verdict_counts(way: str) -> None:
     def answer(asked: Asked) -> str:
         # A judge that repeats the case before it gives its verdict, as they do.
-        number = case_of(asked)
-        return f"The case reads: {SNEAKY[number % len(SNEAKY)]}\nMy verdict: {json.dumps(verdict_on(number))}"
+        return f"The case reads: {blocks_of(asked.last)['case']}\nMy verdict: {json.dumps(verdict_on(case_of(asked)))}"
 
     server = JudgeServer(answer, keep_bodies=True)
     async with judging(server, structured=way) as judge:

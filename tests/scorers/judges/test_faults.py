@@ -203,8 +203,9 @@ async def test_a_case_that_is_rejected_in_every_way_changes_no_other_s() -> None
         assert {arrival.form for arrival in server.seen.arrivals if arrival.kind == "answered"} == {"json_schema"}
 
 
-async def test_of_several_verdicts_the_last_counts() -> None:
-    async with judged(Fault(Kind.REPEATED), answer=lambda _: Reply({"score": 2}, decoy={"score": 5})) as (judge, server):
+@pytest.mark.parametrize("way", ["json_schema", "tools", "text"])
+async def test_of_several_verdicts_the_last_counts(way: str) -> None:
+    async with judged(Fault(Kind.REPEATED), answer=lambda _: Reply({"score": 2}, decoy={"score": 5}), structured=way) as (judge, server):
         assert (await ask(judge, 1)).verdict.score == 2
         assert server.seen.requests == 1
 
