@@ -159,6 +159,7 @@ class Pool:
             answer: Answer = await asyncio.wait_for(self._in_thread(process.ask, path, body, content_type, limit_s + 5), limit_s)
         except TimeoutError:
             seat.timed_out += 1
+            log.warning("document_timed_out", count=seat.number, seconds=limit_s)
             self._replace(seat, process)
             raise Refused(504, "timed_out", f"the document took longer than {limit_s:g} s; its validator is replaced") from None
         except NoAnswer:

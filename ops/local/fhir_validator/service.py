@@ -18,6 +18,7 @@ from touchstone.ops.local.kafka.processes import is_running, send, wait_until
 from touchstone.scorers.base import ConfigError
 
 LOG_FILE = "service.log"
+COMMAND = "fhir-validator"
 STOP_TIMEOUT_S = 30.0
 ASK_TIMEOUT_S = 5.0
 
@@ -47,8 +48,8 @@ class Service:
         return found if found.is_alive() else None
 
     def is_alive(self) -> bool:
-        """Whether its process runs. The folder on its command line tells it from a stranger with a reused process id."""
-        return is_running(self.pid, str(self.state_dir))
+        """Whether its process runs. The command's name on its command line tells it from a stranger with a reused process id."""
+        return is_running(self.pid, COMMAND)
 
     def status(self, token: str | None = None) -> dict[str, Any] | None:
         """What it says of itself; None where it does not answer. Raises `ConfigError` where it wants another token."""
@@ -68,9 +69,9 @@ class Service:
 
     def stop(self) -> None:
         """Ask it to end, and kill it where it does not in time; its validators end with it."""
-        send(self.pid, str(self.state_dir), signal.SIGTERM)
+        send(self.pid, COMMAND, signal.SIGTERM)
         if not wait_until(lambda: not self.is_alive(), STOP_TIMEOUT_S):
-            send(self.pid, str(self.state_dir), signal.SIGKILL)
+            send(self.pid, COMMAND, signal.SIGKILL)
             wait_until(lambda: not self.is_alive(), STOP_TIMEOUT_S)
 
 
@@ -79,7 +80,7 @@ def start_in_background(state_dir: Path, arguments: Sequence[str], token: str | 
     try:
         state_dir.mkdir(parents=True, exist_ok=True)
         with (state_dir / LOG_FILE).open("wb") as log:
-            command = [sys.executable, "-m", "touchstone.ops.cli", "fhir-validator", "start", "--foreground", "--state-dir", str(state_dir), *arguments]
+            command = [sys.executable, "-m", "touchstone.ops.cli", COMMAND, "start", "--foreground", "--state-dir", str(state_dir), *arguments]
             process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, start_new_session=True)
     except OSError as error:
         raise ConfigError(f"{state_dir}: cannot be written ({error.strerror}); give another --state-dir") from None

@@ -2,8 +2,8 @@
 
 import json
 import os
-import signal
 import socket
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,7 +20,7 @@ from touchstone.schemas.settings.house import FhirValidatorSettings
 from touchstone.scorers.base import ConfigError
 
 FAKE = Path(__file__).with_name("fake_validator.py")
-WAIT_S = 60.0
+WAIT_S = 300.0
 run = CliRunner().invoke
 
 
@@ -119,21 +119,30 @@ def test_it_is_started_once_found_again_and_stopped_with_its_validators(machine:
     status = run(app, ["fhir-validator", "status", *options])
     assert (status.exit_code, json.loads(status.stdout)["address"]) == (0, told["address"])
     assert json.loads(run(app, ["fhir-validator", "stop", *options]).stdout) == {"stopped": True}
-    assert not is_running(told["pid"], str(state_dir))
+    assert not is_running(told["pid"], "fhir-validator")
     assert not is_running(told["processes"][0]["pid"], FAKE.name)
     assert not list((state_dir / "homes").iterdir())
     assert run(app, ["fhir-validator", "status", *options]).exit_code == 3
 
 
-def test_validators_end_with_a_service_that_is_killed_and_the_next_one_starts(machine: Path, state_dir: Path) -> None:
+def test_validators_end_with_a_service_in_the_foreground_that_is_killed_and_the_next_one_starts(
+    machine: Path, state_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     installed(machine)
-    options = ["--state-dir", str(state_dir), "--json"]
-    told = json.loads(run(app, ["fhir-validator", "start", *options]).stdout)
-    os.kill(told["pid"], signal.SIGKILL)
+    monkeypatch.setenv("XDG_STATE_HOME", str(machine / "state-home"))
+    with (machine / "log").open("wb") as log:
+        process = subprocess.Popen([sys.executable, "-m", "touchstone.ops.cli", "fhir-validator", "start", "--foreground"], stdout=log, stderr=log)
+    assert wait_until(lambda: run(app, ["fhir-validator", "status"]).exit_code == 0, WAIT_S, interval_s=0.2)
+    told = json.loads(run(app, ["fhir-validator", "status", "--json"]).stdout)
+    assert told["pid"] == process.pid
+    process.kill()
+    process.wait(WAIT_S)
     assert wait_until(lambda: not is_running(told["processes"][0]["pid"], FAKE.name), WAIT_S)
-    assert wait_until(lambda: not is_running(told["pid"], str(state_dir)), WAIT_S)
-    assert run(app, ["fhir-validator", "status", *options]).exit_code == 3
-    assert run(app, ["fhir-validator", "start", *options]).exit_code == 0
+    assert run(app, ["fhir-validator", "status"]).exit_code == 3
+    left = machine / "state-home" / "touchstone" / "fhir-validator"
+    assert len(list((left / "homes").iterdir())) == 1
+    with alone(left):
+        assert not list((left / "homes").iterdir())
 
 
 def test_a_validator_that_does_not_start_ends_the_service_with_its_reason(machine: Path, state_dir: Path) -> None:
