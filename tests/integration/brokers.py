@@ -22,6 +22,9 @@ ROLES = TOPIC_ROLES
 #: Tests start dozens of nodes, and each lives for seconds: what Java's second compiler gains comes after their end, and costs a fifth of the start.
 SHORT_LIVED = ("-XX:TieredStopAtLevel=1",)
 
+#: For what neither the broker nor the runner alone decides: each kind of broker and each runner once. Where they may differ together, a test takes every pair.
+EACH_ONCE = pytest.mark.parametrize(("broker", "runner"), [("embedded", "faust"), ("apache", "direct"), ("container", "faust")], indirect=True)
+
 
 @dataclass
 class Broker:

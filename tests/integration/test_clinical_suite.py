@@ -3,9 +3,7 @@
 import json
 from typing import Any
 
-import pytest
-
-from tests.integration.brokers import Broker, Namespace
+from tests.integration.brokers import EACH_ONCE, Broker, Namespace
 from tests.integration.workers import Worker, committed, produce, reading
 from touchstone.schemas.case import validate_case
 from touchstone.schemas.result import Scorecard, ScoreResult
@@ -15,11 +13,6 @@ from touchstone.scorers.identity import event_id
 
 CANARY = "Wierzba-Kanarek"
 PATIENCE_S = 400.0
-
-
-@pytest.fixture(params=["direct", "faust"])
-def runner(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
 
 
 def sample_events() -> list[dict[str, Any]]:
@@ -32,6 +25,7 @@ def card_of(result: ScoreResult) -> Scorecard:
     return Scorecard(**{name: getattr(result, name) for name in Scorecard.model_fields})
 
 
+@EACH_ONCE
 async def test_every_trace_ends_in_its_outcome_live_as_in_a_call(broker: Broker, namespace: Namespace, runner: str) -> None:
     broker.create_topics(namespace.topics())
     # Without `kind` it is seen by its keys; what is no trace is a dead letter; a trace of nothing is scored as such.

@@ -12,7 +12,7 @@ from typing import Any
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient, RecordsToDelete
 
-from tests.integration.brokers import Broker, Namespace
+from tests.integration.brokers import EACH_ONCE, Broker, Namespace
 from tests.integration.raw_batches import changed, renamed
 from tests.integration.workers import Start, committed, produce, reading
 from tests.streams.fakes import safe_event
@@ -99,6 +99,7 @@ async def test_a_batch_with_a_wrong_checksum_is_told_loudly_and_passed_by_nobody
     assert (await committed(broker, namespace.group("safe_v0"), topic))[2] <= 1
 
 
+@EACH_ONCE
 async def test_records_of_nothing_and_of_much_end_in_their_outcome(broker: Broker, namespace: Namespace, runner: str, start: Start) -> None:
     broker.create_topics(namespace.topics())
     topic = namespace.topic("generations")
@@ -118,6 +119,7 @@ async def test_records_of_nothing_and_of_much_end_in_their_outcome(broker: Broke
     assert await committed(broker, namespace.group("safe_v0"), topic) == [7, 0, 0, 0]
 
 
+@EACH_ONCE
 async def test_a_timestamp_says_nothing_about_whether_an_event_is_read(broker: Broker, namespace: Namespace, runner: str, start: Start) -> None:
     broker.create_topics(namespace.topics())
     topic = namespace.topic("generations")

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.integration.brokers import Broker, Namespace, SecuredBroker
+from tests.integration.brokers import EACH_ONCE, Broker, Namespace, SecuredBroker
 from tests.integration.workers import Start, committed, produce, reading
 from tests.streams.fakes import safe_event
 
@@ -65,6 +65,7 @@ async def test_every_compression_codec_is_read(shared_embedded: Broker, namespac
         await until(lambda seen: len(seen.results) == 80)
 
 
+@EACH_ONCE
 async def test_cloudevents_of_both_modes_are_scored(broker: Broker, namespace: Namespace, runner: str, start: Start) -> None:
     broker.create_topics(namespace.topics())
     envelope = {"specversion": "1.0", "id": "structured", "source": "/t", "type": "touchstone.safe", "data": safe_event()}
@@ -80,6 +81,7 @@ async def test_cloudevents_of_both_modes_are_scored(broker: Broker, namespace: N
     assert set(outcomes.results) == {"structured", "binary"}
 
 
+@EACH_ONCE
 async def test_payload_text_is_found_only_in_the_dead_letters_payload(broker: Broker, namespace: Namespace, runner: str, start: Start) -> None:
     broker.create_topics(namespace.topics())
     expectations = {
@@ -257,6 +259,7 @@ async def test_faust_leaves_nothing_outside_a_temporary_folder(shared_embedded: 
     assert list(home.iterdir()) == list(temporary.iterdir()) == []
 
 
+@EACH_ONCE
 async def test_a_header_without_a_value_costs_nothing(broker: Broker, namespace: Namespace, runner: str, start: Start) -> None:
     broker.create_topics(namespace.topics())
     nulls: list[tuple[str, Any]] = [("content-type", None), ("ce_specversion", b"1.0"), ("ce_id", None)]
