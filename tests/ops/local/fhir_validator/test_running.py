@@ -138,7 +138,8 @@ def test_validators_end_with_a_service_in_the_foreground_that_is_killed_and_the_
     process.kill()
     process.wait(WAIT_S)
     assert wait_until(lambda: not is_running(told["processes"][0]["pid"], FAKE.name), WAIT_S)
-    assert run(app, ["fhir-validator", "status"]).exit_code == 3
+    after = run(app, ["fhir-validator", "status", "--json"])
+    assert (after.exit_code, json.loads(after.stdout)["running"]) == (3, False)
     left = machine / "state-home" / "touchstone" / "fhir-validator"
     assert len(list((left / "homes").iterdir())) == 1
     with alone(left):
