@@ -51,6 +51,7 @@ _UNREAD: Final = frozenset(
         "fhir.json.object",
         "structure.field-separator",
         "structure.encoding-characters",
+        "structure.cut",
         "ccda.xml.syntax",
         "ccda.xml.encoding",
         "ccda.xml.doctype",

@@ -36,16 +36,17 @@ class Notes:
     """Collects what is wrong in one message.
 
     `prefix` names the message where a document holds several. `read_as`: whose tables stand in where there are none of the declared version; what those
-    alone forbid the declared one may allow, so that it is minor.
+    alone forbid the declared one may allow, so that it is minor. `lacks_end`: the structure requires something after the last segment.
     """
 
-    __slots__ = ("context", "prefix", "read_as", "report")
+    __slots__ = ("context", "lacks_end", "prefix", "read_as", "report")
 
     def __init__(self, context: Context, report: Report, prefix: str = "") -> None:
         self.context = context
         self.report = report
         self.prefix = prefix
         self.read_as = ""
+        self.lacks_end = False
 
     def add(self, severity: Severity, code: str, path: str, message: str, *, suggestion: str | None = None, value: object = None) -> None:
         """Note one finding; beyond the bound it is only counted."""

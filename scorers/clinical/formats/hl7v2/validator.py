@@ -8,6 +8,7 @@ from touchstone.schemas.result import NotChecked, Severity
 from touchstone.scorers.clinical.checks.parameters import sex_of
 from touchstone.scorers.clinical.checks.terminology import MembershipSource
 from touchstone.scorers.clinical.formats.hl7v2.charset import decode
+from touchstone.scorers.clinical.formats.hl7v2.ending import check_end, check_header_alone, is_open
 from touchstone.scorers.clinical.formats.hl7v2.envelope import check_envelope
 from touchstone.scorers.clinical.formats.hl7v2.fields import checker
 from touchstone.scorers.clinical.formats.hl7v2.grammar import Fault
@@ -96,7 +97,11 @@ def check_document(data: bytes, context: Context, report: Report, source: Member
     check_envelope(document, notes)
     terms = Terms(source)
     for message in document.messages:
-        check_message(message, Notes(context, report, f"message[{message.number}]/" if len(document.messages) > 1 else ""), terms)
+        since, its = len(report.findings), Notes(context, report, f"message[{message.number}]/" if len(document.messages) > 1 else "")
+        check_message(message, its, terms)
+        check_header_alone(message, its)
+        if message is document.messages[-1] and is_open(text, PADDING):
+            check_end(document, its, since)
     if terms.asked:
         report.fired("terminology", len(terms.asked))
     return document
@@ -160,6 +165,7 @@ def _check_order_of_segments(message: Message, header: Segment, version: Version
 def _note_fault(fault: Fault, segments: list[Segment], structure: str, version: Version, notes: Notes) -> None:
     where = segments[fault.at].path if fault.at < len(segments) else "end"
     if fault.kind == "missing":
+        notes.lacks_end = notes.lacks_end or where == "end"
         group = f" of {fault.required_by}" if fault.required_by != structure else ""
         message = (
             f"{fault.segment}{group} is required by {structure} before {where}" if where != "end" else f"{fault.segment}{group} is required by {structure}"
