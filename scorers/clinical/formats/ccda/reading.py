@@ -17,6 +17,15 @@ from touchstone.scorers.clinical.formats.ccda.options import ATTRIBUTE_CHARS_MAX
 #: Encodings that documents may declare; all are read to the same characters on every machine.
 _ENCODINGS: Final = {"utf8": "utf-8", "utf16": "utf-16", "usascii": "ascii", "ascii": "ascii", "iso88591": "iso-8859-1", "windows1252": "windows-1252"}
 _MARKS: Final = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
+#: How UTF-16 and UTF-32 begin without a mark, or with one; those of UTF-32 come first, for theirs begin as UTF-16's do.
+_WIDE: Final = (
+    (codecs.BOM_UTF32_LE, None),
+    (codecs.BOM_UTF32_BE, None),
+    (b"<\0\0\0", None),
+    (b"\0\0\0<", None),
+    (b"<\0", "utf-16-le"),
+    (b"\0<", "utf-16-be"),
+)
 _DECLARATION: Final = re.compile(r"<\?xml\s[^>?]{0,200}\?>")
 _ENCODING: Final = re.compile(rb"""^\s*<\?xml\s[^>?]{0,120}?encoding\s*=\s*["']([A-Za-z0-9._-]{1,40})["']""")
 #: A document type, after what may stand before one. What was matched is never tried again, so that no text makes this slow.
@@ -79,13 +88,12 @@ def read(data: bytes, document: Document) -> bool:
 
 def _decoded(data: bytes, document: Document) -> str | None:
     """The document's text without its XML declaration, whose place is kept, so that lines and columns stay; None where it cannot be decoded."""
-    encoding = next((name for mark, name in _MARKS if data.startswith(mark)), None)
-    if encoding is None:
-        found = _ENCODING.match(data[:400])
-        declared = found[1].decode("ascii").lower().replace("-", "").replace("_", "") if found else "utf8"
-        encoding = _ENCODINGS.get(declared)
+    encoding = _encoding_of(data)
     if encoding is None:
         document.say("critical", "ccda.xml.encoding", None, "An encoding that is not taken", suggestion="Send UTF-8")
+        return None
+    if encoding == "utf-16" and data[:1] == b"<":
+        document.say("critical", "ccda.xml.encoding", None, "Declared as UTF-16, and its bytes are not", suggestion="Declare and send UTF-8")
         return None
     try:
         text = data.decode(encoding)
@@ -96,6 +104,19 @@ def _decoded(data: bytes, document: Document) -> str | None:
     # What was decoded is UTF-8 from here on, whatever it says of itself.
     declaration = _DECLARATION.match(text)
     return text if declaration is None else re.sub(r"[^\r\n]", " ", declaration[0]) + text[declaration.end() :]
+
+
+def _encoding_of(data: bytes) -> str | None:
+    """The encoding by which a document is read: that of its mark, of its first bytes, or the declared one; None where it is not taken."""
+    for begins, name in _WIDE:
+        if data.startswith(begins):
+            return name
+    for mark, name in _MARKS:
+        if data.startswith(mark):
+            return name
+    found = _ENCODING.match(data[:400])
+    declared = found[1].decode("ascii").lower().replace("-", "").replace("_", "") if found else "utf8"
+    return _ENCODINGS.get(declared)
 
 
 def _parsed(text: str, document: Document) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import re
 import time
 from pathlib import Path
 
@@ -106,6 +107,28 @@ def test_common_encodings_are_read(encoding: str, declared: str) -> None:
 @pytest.mark.parametrize("declared", ["UTF-7", "EBCDIC-US", "UTF-32"])
 def test_other_encodings_are_refused(declared: str) -> None:
     assert codes(validated(ccd().replace('encoding="UTF-8"', f'encoding="{declared}"'))) == {"ccda.xml.encoding"}
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+def test_utf_16_without_its_mark_is_read(encoding: str) -> None:
+    assert codes(validated(ccd().replace("UTF-8", "UTF-16").encode(encoding)), "critical", "major") == set()
+
+
+@pytest.mark.parametrize("encoding", ["utf-32", "utf-32-le", "utf-32-be", "utf-7"])
+def test_bytes_of_other_encodings_are_refused_by_that_name(encoding: str) -> None:
+    assert codes(validated(ccd().replace("UTF-8", encoding.upper()).encode(encoding)), "critical") == {"ccda.xml.encoding"}
+
+
+def test_a_document_that_is_not_the_utf_16_it_says_is_told_so() -> None:
+    (finding,) = validated(ccd().replace("UTF-8", "UTF-16")).findings
+    assert (finding.code, finding.message) == ("ccda.xml.encoding", "Declared as UTF-16, and its bytes are not")
+
+
+@pytest.mark.parametrize("document", [ccd()[:400], ccd().replace("<title>", "<title", 1), ccd().replace('code="US"/>', 'code="US/>', 1), "<a><b></a>"])
+def test_what_is_malformed_is_told_its_line_and_column(document: str) -> None:
+    (finding,) = validated(document).findings
+    assert (finding.code, finding.severity) == ("ccda.xml.syntax", "critical")
+    assert re.match(r"Malformed XML at line \d+, column \d+: .", finding.message)
 
 
 def test_bytes_that_are_not_of_the_encoding_are_told_their_line() -> None:

@@ -52,6 +52,9 @@ PATTERNS = {
         <sch:assert id="a-2" test="@classCode='OBS'">An observation</sch:assert></sch:rule>
         <sch:rule id="r" context="{observation("4.27", "2014-06-09")}"><sch:assert test="cda:nothing">first</sch:assert><sch:extends rule="a"/>
         <sch:report test="cda:code">has a code</sch:report></sch:rule></sch:pattern>""",
+    # The XSLT writes one blank for several.
+    "blanks": f"""<sch:pattern id="blanks"><sch:rule context="{observation("4.4")}"><sch:assert test="(cda:id)  and&#10;  not(cda:id)">
+        several   blanks, <sch:value-of select="@classCode"/> <sch:value-of select="@moodCode"/></sch:assert></sch:rule></sch:pattern>""",
     "first rule wins": f"""<sch:pattern id="first"><sch:rule context="{observation("4.27")}/cda:value[@unit='mm[Hg]']">
         <sch:assert test="@value &lt; 100">low</sch:assert></sch:rule>
         <sch:rule context="{observation("4.27")}/cda:value"><sch:assert test="false()">any other</sch:assert></sch:rule>
