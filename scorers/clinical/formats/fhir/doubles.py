@@ -30,7 +30,7 @@ def fold(report: Report, since: int, counted: Sequence[tuple[str, Severity, str]
     new = report.findings[since:]
     if len(new) + len(counted) < 2 or len(report.findings) >= report.findings_max:
         return
-    every = (*new, *(_Counted(*one) for one in counted))
+    every: list[Finding | _Counted] = [*new, *(_Counted(*one) for one in counted)]
     doubles = {id(one): one for family, below in FAMILIES for one in _doubles([one for one in every if one.code in family], below=below)}
     sliced = {one.path for one in every if one.code == SLICE_MISSING and "?" not in one.path}
     doubles |= {id(one): one for one in every if one.code == MISSING and one.path in sliced}
