@@ -12,6 +12,7 @@ from typing import Any, Final
 from touchstone.ops.verify.consistency import in_ccda, in_fhir, in_hl7v2
 from touchstone.ops.verify.consistency.changes import Chance, Change
 from touchstone.ops.verify.consistency.pairs import Pair, pairs_of, sample_pairs
+from touchstone.ops.verify.consistency.written.trial import both_halves
 from touchstone.schemas.result import Finding
 from touchstone.scorers.clinical.consistency.from_ccda import parse
 from touchstone.scorers.clinical.report import Report
@@ -22,13 +23,14 @@ HALVES: Final = ("samples", "developed on", "held back")
 
 
 def measured(data: Path | None, seed: int = 1, say: Callable[[str], None] = lambda _: None) -> dict[str, Any]:
-    """The figures of the sample patients, or of both halves of a folder's pairs. Raises `ConfigError` where there are no pairs."""
+    """The figures of the samples and of the pairs written by hand, or of both halves of a folder's pairs. Raises `ConfigError` where there are no pairs."""
     pairs = sample_pairs() if data is None else pairs_of(data)
     tallies = {half: _Tally() for half in HALVES}
     for number, pair in enumerate(pairs, 1):
         say(f"pair {number} of {len(pairs)}")
         tallies[pair.half].measure(pair, seed)
-    return {half: tally.told() for half, tally in tallies.items() if tally.pairs}
+    found = {half: tally.told() for half, tally in tallies.items() if tally.pairs}
+    return found | ({"written by hand": both_halves()} if data is None else {})
 
 
 class _Tally:
@@ -120,6 +122,8 @@ def _text(pair: Pair) -> str:
 
 def as_text(found: dict[str, Any]) -> str:
     """The tables, and what was missed or raised for nothing."""
+    written = found.get("written by hand", {})
+    found = {half: one for half, one in found.items() if half in HALVES}
     lines = [f"{'pairs':16}{'pairs':>7}{'clean':>7}{'changes':>9}{'caught':>8}{'recall':>9}{'equivalents':>13}{'false alarms':>14}"]
     for half, one in found.items():
         recall = "–" if one["recall"] is None else f"{one['recall']:.1%}"
@@ -133,4 +137,8 @@ def as_text(found: dict[str, Any]) -> str:
         lines += [f"  missed: {miss['pair']}, {miss['side']}, {miss['change']}" for miss in one["missed"]]
         lines += [f"  false alarm: {alarm['pair']}, {alarm['side']}, {alarm['change']}: {alarm['codes']}" for alarm in one["alarms"]]
         lines += [f"  as it is: {told['pair']}: {told['severity']} {told['code']} {told['path']}" for told in one["findings_listed"]]
+    lines += ["", f"{'written by hand':24}{'contradictions':>15}{'caught':>8}{'equal':>7}{'false alarms':>14}"] if written else []
+    for half, one in written.items():
+        lines.append(f"  {half:22}{one['contradictions']:>15}{one['caught']:>8}{one['equal']:>7}{one['false_alarms']:>14}")
+        lines += [f"  {half}: {wrong['pair']}: missed {wrong['missed']}, unexpected {wrong['unexpected']}" for wrong in one["wrong"]]
     return "\n".join(lines) + "\n"

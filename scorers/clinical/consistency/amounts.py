@@ -13,6 +13,8 @@ from touchstone.scorers.clinical.checks.ucum import normalize_ucum_unit
 from touchstone.scorers.clinical.checks.units import conversion, reader_installed
 from touchstone.scorers.clinical.consistency.record import Amount
 
+#: A text that is an amount: `< 5`, `99 mg/dL`.
+_AMOUNT: Final = re.compile(r"\s*(?P<sign>[<>]=?|[≤≥])?\s*(?P<number>[+-]?\d{1,15}(?:\.\d{1,15})?)(?:\s*(?P<unit>%|[A-Za-z\[{][^\s]{0,30}))?\s*", re.ASCII)
 Comparison = Literal["same", "other", "unknown"]
 #: Factors between units are rounded too (18.0 g/mol for 18.016).
 _RELATIVE: Final = 2e-3
@@ -26,6 +28,14 @@ def comparator_of(text: object) -> str:
     """A comparator as FHIR writes it; empty for none."""
     plain = text.strip() if isinstance(text, str) else ""
     return _COMPARATORS.get(plain, plain)
+
+
+def amount_of_text(text: str, path: str, unit: str = "") -> Amount | None:
+    """The amount that a text is: a number, perhaps with a comparator before it and its unit after it; None for any other text."""
+    found = _AMOUNT.fullmatch(text[:80])
+    if found is None:
+        return None
+    return Amount(found["number"], found["unit"] or unit, comparator_of(found["sign"]), path)
 
 
 def is_number(text: object) -> bool:
@@ -43,7 +53,8 @@ def compare(one: Amount, other: Amount, loinc: str | None = None) -> Comparison:
     if ours is None or theirs is None or not (math.isfinite(ours) and math.isfinite(theirs)):
         return "unknown"
     comparison = _numbers(one, other, ours, theirs, loinc)
-    if comparison == "same" and one.comparator != other.comparator:
+    # C-CDA leaves open whether the end of an interval belongs to it.
+    if comparison == "same" and one.comparator.rstrip("=") != other.comparator.rstrip("="):
         return "other"
     return comparison
 
@@ -53,12 +64,19 @@ def _numbers(one: Amount, other: Amount, ours: float, theirs: float, loinc: str 
         same = _is_near(ours, theirs, _step(one.number), _step(other.number), 0.0)
         # A number without a unit may be of another unit than the one that was written.
         return "same" if same else "other" if bool(one.unit) == bool(other.unit) else "unknown" if _may_convert(one, other) else "other"
+    if {one.unit, other.unit} == {"%", "1"}:
+        return _scaled(one, other, (0.01, 0.0) if one.unit == "%" else (100.0, 0.0))
     line = None if one.unit.isdecimal() or other.unit.isdecimal() else _line(one.unit, other.unit, loinc)
-    if line is None:
+    return _scaled(one, other, line)
+
+
+def _scaled(one: Amount, other: Amount, line: tuple[float, float] | None) -> Comparison:
+    """Whether an amount is the other when it is brought into its unit by scale and offset."""
+    ours, theirs = number_of(one.number), number_of(other.number)
+    if line is None or ours is None or theirs is None:
         return "unknown"
     scale, offset = line
-    converted = ours * scale + offset
-    return "same" if _is_near(converted, theirs, _step(one.number) * abs(scale), _step(other.number), _RELATIVE) else "other"
+    return "same" if _is_near(ours * scale + offset, theirs, _step(one.number) * abs(scale), _step(other.number), _RELATIVE) else "other"
 
 
 def _may_convert(one: Amount, other: Amount) -> bool:

@@ -75,12 +75,12 @@ def _compare(ours: list[Record], theirs: list[Record], context: Context, at: dat
     """Compare all documents of one format with all of another, and add what is found."""
     comparing = Comparing(_joined(ours), _joined(theirs), context, at)
     mine, yours = same_patient(ours), same_patient(theirs)
-    if mine is None or yours is None:
-        side = comparing.ours if mine is None else comparing.theirs
+    if mine and yours:
+        is_one = compare_patients(comparing, mine, yours)
+    else:
+        side = comparing.theirs if mine else comparing.ours
         comparing.skip("patient", f"{side.place} is about no patient, or about several")
         is_one = not (comparing.ours.patients and comparing.theirs.patients)
-    else:
-        is_one = compare_patients(comparing, mine, yours)
     if is_one:
         compare_entries(comparing)
     else:

@@ -11,7 +11,7 @@ import unicodedata
 from collections.abc import Iterable
 from typing import Final, Literal
 
-from touchstone.scorers.clinical.checks.terminology import CVX, ICD10CM, NDC, code_system
+from touchstone.scorers.clinical.checks.terminology import CVX, ICD10CM, NDC, SNOMED, code_system
 from touchstone.scorers.clinical.consistency.record import Code
 
 TEXT_LENGTH_MAX: Final = 400
@@ -29,7 +29,9 @@ _MORE_SYSTEMS: Final = {
     "I10": "icd-10", "ICD10": "icd-10", "ICD-10": "icd-10", "2.16.840.1.113883.6.3": "icd-10", "HTTP://HL7.ORG/FHIR/SID/ICD-10": "icd-10",
     "C4": "cpt", "CPT": "cpt", "CPT4": "cpt", "CPT-4": "cpt", "2.16.840.1.113883.6.12": "cpt", "HTTP://WWW.AMA-ASSN.ORG/GO/CPT": "cpt",
     "UNII": "unii", "2.16.840.1.113883.4.9": "unii", "HTTP://FDASIS.NLM.NIH.GOV": "unii",
-    "2.16.840.1.113883.6.59": CVX.key,
+    "2.16.840.1.113883.6.59": CVX.key, "HL70292": CVX.key, "SNOMED": SNOMED.key, "SNM": SNOMED.key, "SCTID": SNOMED.key,
+    "I10P": "icd-10-pcs", "ICD10PCS": "icd-10-pcs", "ICD-10-PCS": "icd-10-pcs", "2.16.840.1.113883.6.4": "icd-10-pcs",
+    "HTTP://WWW.CMS.GOV/MEDICARE/CODING/ICD10": "icd-10-pcs",
     "NDFRT": "ndf-rt", "2.16.840.1.113883.3.26.1.5": "ndf-rt", "HTTP://HL7.ORG/FHIR/NDFRT": "ndf-rt",
 }  # fmt: skip
 #: One code in two editions of ICD-10 may stand in a message under either name.
@@ -69,7 +71,6 @@ _FILLERS: Final = frozenset(
         "cap",
         "solution",
         "injection",
-        "history",
         "disease",
         "disorder",
         "finding",
@@ -79,11 +80,130 @@ _FILLERS: Final = frozenset(
         "current",
     ]
 )
+#: Words that make a thing another, and are not mere detail: those of a relative, of a suspicion, of other kinds of pressure, of what is gone.
+_TURNING: Final = frozenset(
+    [
+        "family",
+        "familial",
+        "mother",
+        "father",
+        "maternal",
+        "paternal",
+        "sibling",
+        "history",
+        "suspected",
+        "possible",
+        "risk",
+        "screening",
+        "exposure",
+        "gestational",
+        "pulmonary",
+        "portal",
+        "ocular",
+        "intracranial",
+        "non",
+        "not",
+        "no",
+        "ruled",
+        "absent",
+        "pre",
+    ]
+)
+#: Words that very different things share.
+_COMMON: Final = frozenset(
+    [
+        "acute",
+        "chronic",
+        "severe",
+        "mild",
+        "moderate",
+        "type",
+        "stage",
+        "primary",
+        "secondary",
+        "essential",
+        "syndrome",
+        "disease",
+        "disorder",
+        "infection",
+        "failure",
+        "injury",
+        "pain",
+        "kidney",
+        "heart",
+        "lung",
+        "liver",
+        "blood",
+        "high",
+        "extended",
+        "release",
+        "hydrochloride",
+        "sodium",
+        "potassium",
+        "calcium",
+        "acetate",
+        "succinate",
+        "tartrate",
+        "sulfate",
+        "phosphate",
+        "citrate",
+        "maleate",
+        "mesylate",
+        "besylate",
+        "drug",
+        "drugs",
+        "medication",
+        "medications",
+        "unspecified",
+        "complications",
+        "complication",
+        "without",
+        "with",
+        "left",
+        "right",
+        "upper",
+        "lower",
+        "bilateral",
+        "twice",
+        "once",
+        "every",
+        "hours",
+        "hour",
+        "weekly",
+        "needed",
+        "tablet",
+        "capsule",
+        "injection",
+        "acid",
+    ]
+)
 #: Texts that name no thing.
 _EMPTY_TEXTS: Final = frozenset({"unknown", "no information", "none", "n/a", "not available", "see text"})
-#: Codes that say that there is no allergy, of any kind or of one.
-NO_KNOWN: Final = frozenset({"716186003", "409137002", "428607008", "429625007", "160244002", "1003774007", "160245001"})
-_NO_KNOWN_TEXT: Final = re.compile(r"\s*(?:no known|no active|no current|nka\b|nkda\b|nil known|denies)", re.IGNORECASE)
+#: Codes that say that there is none → of what.
+NO_KNOWN: Final = {
+    "716186003": "all", "160244002": "all", "160245001": "all", "787481004": "all", "409137002": "medication", "428607008": "environment",
+    "429625007": "food", "1003774007": "environment",
+}  # fmt: skip
+_NO_KNOWN_TEXT: Final = re.compile(
+    r"\s*(?:(?:the )?(?:patient|pt) (?:has |reports |states )?)?"
+    r"(?:nkd?a\b|nkfa\b|nil known\b|none(?: known| reported)?\s*\.?$|(?:denies|no)(?: any| known| active| current| significant| other| (?=\w))+ *(?P<what>\w+))",
+    re.IGNORECASE,
+)
+#: How what is denied begins → of what there is none; anything else is one thing.
+_GENERAL: Final[dict[str, tuple[str, ...]]] = {
+    "medication": ("drug", "medic", "prescription"),
+    "food": ("food",),
+    "environment": ("environment", "latex"),
+    "all": ("allerg", "problem", "condition", "disease", "diagnos", "illness", "health", "chronic", "adverse", "intoleranc"),
+}
+#: Codes of SNOMED CT and of HL7, and words, of results that are positive or negative.
+_VERDICTS: Final = {
+    "10828004": "positive", "260373001": "positive", "11214006": "positive", "52101004": "positive", "POS": "positive", "POSITIVE": "positive",
+    "DETECTED": "positive", "REACTIVE": "positive", "PRESENT": "positive",
+    "260385009": "negative", "260415000": "negative", "131194007": "negative", "2667000": "negative", "NEG": "negative", "NEGATIVE": "negative",
+    "NOT DETECTED": "negative", "NONREACTIVE": "negative", "NON REACTIVE": "negative", "NOT REACTIVE": "negative", "ABSENT": "negative",
+    "NONE DETECTED": "negative", "UNDETECTED": "negative",
+}  # fmt: skip
 
 _SEX: Final = {
     "m": "male", "male": "male", "man": "male", "f": "female", "female": "female", "woman": "female",
@@ -96,26 +216,34 @@ _MARITAL_V2: Final = {
 _MARITAL_V3: Final = {"A": "A", "C": "C", "D": "D", "I": "I", "L": "L", "M": "M", "P": "P", "S": "S", "T": "T", "U": "U", "W": "W"}
 #: Equal for a comparison: never married and unmarried; common law, which C-CDA on FHIR makes a domestic partner.
 _MARITAL_ALIKE: Final = {"U": "S", "C": "T"}
+#: HL7 v2 has one class for patients who come and go, and those observed, or for a short stay, are in either.
 _CLASS: Final = {
     "I": "IMP", "E": "EMER", "O": "AMB", "P": "PRENC", "IMP": "IMP", "ACUTE": "IMP", "NONAC": "IMP", "EMER": "EMER", "AMB": "AMB", "PRENC": "PRENC",
-    "VR": "VR", "HH": "HH", "FLD": "FLD", "SS": "SS", "OBSENC": "OBSENC",
+    "VR": "AMB", "HH": "AMB", "FLD": "AMB",
 }  # fmt: skip
-_SEVERITY: Final = {
-    "SV": "severe", "MO": "moderate", "MI": "mild", "severe": "severe", "moderate": "moderate", "mild": "mild", "24484000": "severe", "6736007": "moderate",
-    "255604002": "mild", "high": "severe", "low": "mild", "CRITH": "severe", "CRITL": "mild",
+#: Severities of a reaction, and how critical an allergy is (`high`, `low`); HL7 v2 tells both by one code.
+_SEVERITY: Final[dict[str, tuple[str, ...]]] = {
+    "SV": ("severe", "high"), "MO": ("moderate",), "MI": ("mild", "low"), "severe": ("severe",), "moderate": ("moderate",), "mild": ("mild",),
+    "24484000": ("severe",), "6736007": ("moderate",), "255604002": ("mild",), "high": ("high",), "low": ("low",), "CRITH": ("high",), "CRITL": ("low",),
 }  # fmt: skip
 
 Relation = Literal["same", "other", "unknown"]
+#: Letters that Unicode does not take apart.
+_PLAIN_LETTERS: Final = str.maketrans({
+    "ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "æ": "ae", "œ": "oe", "ı": "i", "ħ": "h", "ŧ": "t", "’": "'", "‘": "'", "ʼ": "'",
+})  # fmt: skip
 
 
 def canonical_system(name: object) -> tuple[str, bool]:
     """The canonical name of a code system by URL, OID or HL7 v2 name, and whether that name is the same everywhere. Empty where none is named."""
     if not isinstance(name, str) or not name.strip() or len(name) > _CODE_LENGTH_MAX * 2:
         return "", False
-    known = code_system(name)
+    text = name.strip().rstrip("/")
+    if text.startswith(f"{SNOMED.url}/"):
+        return SNOMED.key, True
+    known = code_system(text)
     if known is not None:
         return known.key, True
-    text = name.strip()
     oid = _OID.fullmatch(text)
     more = _MORE_SYSTEMS.get((oid[1] if oid else text).upper())
     if more is not None:
@@ -139,8 +267,19 @@ def code_of(system: object, code: object) -> Code | None:
     if name in {ICD10CM.key, "icd-9-cm"}:
         folded = folded.replace(".", "")
     elif name == NDC.key:
-        folded = folded.replace("-", "")
+        name, folded = _whole_ndc(folded)
+    elif name == CVX.key:
+        folded = folded.lstrip("0") or "0"
     return Code(name, folded, is_public)
+
+
+def _whole_ndc(code: str) -> tuple[str, str]:
+    """A drug code in its eleven digits. Ten digits without hyphens may be of three layouts, and compare by name alone."""
+    parts = code.split("-")
+    if len(parts) == 3 and code.replace("-", "").isdecimal():
+        return NDC.key, "".join(part.zfill(width) for part, width in zip(parts, (5, 4, 2), strict=True))
+    plain = code.replace("-", "")
+    return (NDC.key if len(plain) == 11 else f"{NDC.key} of {len(plain)} digits"), plain
 
 
 def relation(ours: Iterable[Code], theirs: Iterable[Code]) -> Relation:
@@ -153,14 +292,21 @@ def relation(ours: Iterable[Code], theirs: Iterable[Code]) -> Relation:
             is_same_system = one.system == other.system
             if one.code == other.code and (is_same_system or not (one.is_public and other.is_public)):
                 return "same"
+            if is_same_system and _is_category(one, other):
+                return "same"
             shared = shared or is_same_system
     return "other" if shared else "unknown"
+
+
+def _is_category(one: Code, other: Code) -> bool:
+    """Whether one of two codes of ICD-10 is the category of three characters that the other is in: the same, told with less detail."""
+    return one.system == ICD10CM.key and 3 in (len(one.code), len(other.code)) and one.code[:3] == other.code[:3]
 
 
 def folded(text: str) -> str:
     """A text without case, accents and blanks around it."""
     decomposed = unicodedata.normalize("NFKD", text[:TEXT_LENGTH_MAX].casefold())
-    return "".join(character for character in decomposed if not unicodedata.combining(character)).strip()
+    return "".join(character for character in decomposed if not unicodedata.combining(character)).strip().translate(_PLAIN_LETTERS)
 
 
 def words_of(text: object) -> frozenset[str]:
@@ -181,20 +327,45 @@ def texts_of(texts: Iterable[object]) -> tuple[frozenset[str], ...]:
 
 
 def is_same_text(ours: Iterable[frozenset[str]], theirs: Iterable[frozenset[str]]) -> bool:
-    """Whether a name of one says the same as a name of the other: all words of the shorter stand in the longer."""
+    """Whether a name of one says the same as a name of the other: all words of the shorter stand in the longer, and no other word turns its meaning."""
     others = tuple(theirs)
-    return any(one <= other or other <= one for one in ours for other in others)
+    return any((one <= other or other <= one) and _TURNING.isdisjoint(one ^ other) for one in ours for other in others)
 
 
 def is_alike_text(ours: Iterable[frozenset[str]], theirs: Iterable[frozenset[str]]) -> bool:
     """Whether two names may mean the same: they share a word of weight."""
     others = tuple(theirs)
-    return any(len(word) > 3 for one in ours for other in others for word in one & other)
+    return any(len(word) > 3 and word not in _COMMON for one in ours for other in others if _TURNING.isdisjoint(one ^ other) for word in one & other)
 
 
-def is_none_known(codes: Iterable[Code], texts: Iterable[object]) -> bool:
-    """Whether an entry says that there is nothing to say."""
-    return any(code.code in NO_KNOWN for code in codes) or any(isinstance(text, str) and _NO_KNOWN_TEXT.match(text[:80]) is not None for text in texts)
+def denial_of(codes: Iterable[Code], texts: Iterable[object]) -> str | None:
+    """What an entry says that there is none of: `all`, `medication`, `food`, `environment`, `one` (one thing alone); None where it names something."""
+    for code in codes:
+        if code.code in NO_KNOWN:
+            return NO_KNOWN[code.code]
+    for text in texts:
+        if isinstance(text, str) and (found := _NO_KNOWN_TEXT.match(text[:120])) is not None:
+            return _denied(found)
+    return None
+
+
+def _denied(found: re.Match[str]) -> str:
+    what, rest = (found["what"] or "").casefold(), found.string[found.end() :].casefold()
+    if not what:
+        return "medication" if "nkd" in found[0].casefold() else "food" if "nkf" in found[0].casefold() else "all"
+    general = next((category for category, begins in _GENERAL.items() if what.startswith(begins)), None)
+    if general is None or " of " in rest or " to " in rest:
+        return "one"
+    return general
+
+
+def verdict_of(codes: Iterable[Code], text: object = None) -> str:
+    """`positive` or `negative`, of a result that is no number; empty for any other."""
+    for code in codes:
+        if code.code in _VERDICTS:
+            return _VERDICTS[code.code]
+    plain = " ".join(_WORD.findall(folded(text))) if isinstance(text, str) and len(text) <= 40 else ""
+    return _VERDICTS.get(plain.upper(), "")
 
 
 def sex_of(value: object) -> str:
@@ -215,6 +386,6 @@ def class_of(value: object) -> str:
     return _CLASS.get(value.strip().upper(), "") if isinstance(value, str) else ""
 
 
-def severity_of(value: object) -> str:
-    """`severe`, `moderate` or `mild`; empty for what is none of them."""
-    return _SEVERITY.get(value.strip(), "") if isinstance(value, str) else ""
+def severities_of(value: object) -> tuple[str, ...]:
+    """`severe`, `moderate` or `mild`, and `high` or `low`; empty for what is none of them."""
+    return _SEVERITY.get(value.strip(), ()) if isinstance(value, str) else ()

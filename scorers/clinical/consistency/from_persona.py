@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from touchstone.scorers.clinical.consistency import names
-from touchstone.scorers.clinical.consistency.codes import code_of, is_none_known, sex_of, texts_of
+from touchstone.scorers.clinical.consistency.codes import code_of, denial_of, sex_of, texts_of
 from touchstone.scorers.clinical.consistency.record import Code, Group, Item, Kind, Patient, Record, Told
 from touchstone.scorers.clinical.consistency.times import fhir_stamp
 from touchstone.scorers.clinical.curated.facts import PERSONA_KEYS, persona_items
@@ -23,6 +24,14 @@ _CODE_KEYS: Final = {
     "code": "", "icd10": "ICD10CM", "icd10cm": "ICD10CM", "icd10Code": "ICD10CM", "rxnorm": "RXNORM", "rxnormCode": "RXNORM", "rxcui": "RXNORM",
     "snomed": "SCT", "snomedCode": "SCT",
 }  # fmt: skip
+#: What is over may be left out.
+_OVER: Final = ("resolved", "inactive", "remission", "stopped", "completed", "past", "discontinued")
+_SEPARATORS: Final = re.compile(r"[,;\n]| and ")
+_LINE_LENGTH_MAX: Final = 10_000
+#: A date of birth in the American way.
+_AMERICAN: Final = re.compile(r"(\d{1,2})/(\d{1,2})/(\d{4})", re.ASCII)
+#: An age in words: `51 years`, `51-year-old`, `51 y/o`, `51`.
+_AGE: Final = re.compile(r"\s*(\d{1,3})(?:[ -]?(?:y|yo|years?|yrs?|y/o)\b[ -]?(?:old)?)?\s*", re.ASCII | re.IGNORECASE)
 _BIRTH_KEYS: Final = ("birthDate", "dateOfBirth", "birth_date", "dob")
 
 
@@ -31,15 +40,32 @@ def read_persona(persona: Mapping[str, Any]) -> Record:
     record = Record("persona", "persona", "persona")
     record.meet(_patient(persona))
     for kind, keys in _KEYS.items():
-        for path, item in persona_items(persona, keys):
+        for path, item in (*persona_items(persona, keys), *_listed(persona, keys)):
             codes, texts = _said(item)
-            if is_none_known(codes, texts) or texts == ["none"]:
-                record.deny(kind, path)
+            denial = denial_of(codes, texts)
+            if denial is not None:
+                if denial != "one":
+                    record.deny(kind, path, denial)
             elif codes or texts:
-                record.add(Item(kind, _GROUPS[kind], path, codes, texts_of(texts), labels=tuple(text for text in texts if isinstance(text, str))))
-        if any(isinstance(persona.get(key), list) for key in keys):
+                entry = Item(kind, _GROUPS[kind], path, codes, texts_of(texts), labels=tuple(text for text in texts if isinstance(text, str)))
+                entry.is_claimed = not (isinstance(item, Mapping) and item.get("status") in _OVER)
+                record.add(entry)
+        if any(isinstance(persona.get(key), list) or _line(persona, key) for key in keys):
             record.scopes[_GROUPS[kind]] = "whole" if record.items.get(kind) else "able"
     return record
+
+
+def _line(persona: Mapping[str, Any], key: str) -> str:
+    """A list that is written as one line of text; empty where there is none."""
+    value = persona.get(key)
+    return value.strip()[:_LINE_LENGTH_MAX] if isinstance(value, str) else ""
+
+
+def _listed(persona: Mapping[str, Any], keys: tuple[str, ...]) -> Iterator[tuple[str, Any]]:
+    """The entries of lists that are written as one line: `hypertension, asthma`."""
+    for key in keys:
+        parts = [part.strip() for part in _SEPARATORS.split(_line(persona, key))]
+        yield from ((f"{key}[{number}]", part) for number, part in enumerate(parts) if part)
 
 
 def _said(item: Any) -> tuple[tuple[Code, ...], list[object]]:
@@ -70,6 +96,15 @@ def _patient(persona: Mapping[str, Any]) -> Patient:
     return patient
 
 
+def _iso(day: object) -> object:
+    """A date in the American way as ISO writes it, where it can be no other: its second number is above twelve, or both are equal."""
+    found = _AMERICAN.fullmatch(day.strip()) if isinstance(day, str) and len(day) < 20 else None
+    if found is None:
+        return day
+    month, middle, year = found.groups()
+    return f"{year}-{month:0>2}-{middle:0>2}" if int(middle) > 12 or int(month) == int(middle) else year
+
+
 def _demographics(source: Mapping[str, Any], prefix: str, patient: Patient) -> None:
     if not patient.names:
         named = source.get("name")
@@ -86,8 +121,10 @@ def _demographics(source: Mapping[str, Any], prefix: str, patient: Patient) -> N
         if patient.sex is None and (sex := sex_of(source.get(key))):
             patient.sex = Told(sex, f"{prefix}{key}")
     for key in _BIRTH_KEYS:
-        patient.birth = patient.birth or fhir_stamp("birth", source.get(key), f"{prefix}{key}")
+        patient.birth = patient.birth or fhir_stamp("birth", _iso(source.get(key)), f"{prefix}{key}")
     age = source.get("age")
+    if isinstance(age, str) and (written := _AGE.fullmatch(age[:40])) is not None:
+        age = int(written[1])
     if patient.age_years is None and isinstance(age, int | float) and not isinstance(age, bool) and 0 <= age <= 150:
         patient.age_years = float(age)
     mrn = next((source[key] for key in ("mrn", "MRN", "medicalRecordNumber") if isinstance(source.get(key), str)), None)

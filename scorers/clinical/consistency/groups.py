@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from touchstone.scorers.clinical.checks.parameters import property_of
+from touchstone.scorers.clinical.checks.parameters import find_parameter, property_of
 from touchstone.scorers.clinical.checks.terminology import LOINC
 from touchstone.scorers.clinical.consistency.record import Code, Group
 
@@ -47,3 +47,9 @@ def group_of(codes: Iterable[Code], told: Group | None = None) -> Group:
 def loinc_of(codes: Iterable[Code]) -> str | None:
     """The first LOINC code."""
     return next((code.code for code in codes if code.system == LOINC.key), None)
+
+
+def parameters_of(codes: Iterable[Code]) -> frozenset[str]:
+    """The parameters that LOINC codes measure: body weight has four codes, and a saturation by pulse oximetry two."""
+    found = (find_parameter(code.code) for code in codes if code.system == LOINC.key)
+    return frozenset(parameter.key for parameter in found if parameter is not None)

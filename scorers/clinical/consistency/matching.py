@@ -7,14 +7,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from touchstone.scorers.clinical.checks.moments import Moment
 from touchstone.scorers.clinical.consistency import amounts
 from touchstone.scorers.clinical.consistency.codes import Relation, is_alike_text, is_same_text, relation
-from touchstone.scorers.clinical.consistency.groups import loinc_of
+from touchstone.scorers.clinical.consistency.groups import loinc_of, parameters_of
 from touchstone.scorers.clinical.consistency.record import Item
-from touchstone.scorers.clinical.consistency.times import is_same_time
+from touchstone.scorers.clinical.consistency.times import in_utc, is_same_time
 
 #: Pairs that are looked at one by one; of more, only those with a code in common.
 PAIRS_MAX: Final = 40_000
+#: Entries of one code and day, or identifier, of which one is sought.
+_NAMESAKES_MAX: Final = 40
 #: What speaks for a pair: a code in common, a name in common, an identifier, a time, a value.
 _CODE, _TEXT, _ALIKE, _IDENTIFIER, _TIME, _VALUE = 64, 32, 16, 4, 8, 2
 
@@ -51,25 +54,45 @@ def match(ours: Sequence[Item], theirs: Sequence[Item], *, is_lenient: bool = Fa
 
 def match_encounters(ours: Sequence[Item], theirs: Sequence[Item]) -> list[tuple[Item, Item]]:
     """Pair encounters: by identifier, else by their start, else the only one of either side, unless both have identifiers and share none."""
+    by_number: dict[str, list[int]] = defaultdict(list)
+    for number, other in enumerate(theirs):
+        for one in other.identifiers:
+            by_number[one.value].append(number)
     pairs: list[tuple[Item, Item]] = []
-    left = list(theirs)
+    taken: set[int] = set()
     rest: list[Item] = []
-    for one in ours:
-        other = next((other for other in left if share_identifier(one, other)), None) or next((other for other in left if _same_start(one, other)), None)
-        if other is None:
-            rest.append(one)
+    is_few = len(ours) * len(theirs) <= PAIRS_MAX
+    for mine in ours:
+        named = (number for one in mine.identifiers if len(one.value) > 1 for number in by_number.get(one.value, ())[:_NAMESAKES_MAX])
+        found = next((number for number in named if number not in taken), None)
+        if found is None and is_few:
+            found = next((number for number, other in enumerate(theirs) if number not in taken and _same_start(mine, other)), None)
+        if found is None:
+            rest.append(mine)
         else:
-            left.remove(other)
-            pairs.append((one, other))
-    if len(ours) == 1 and len(theirs) == 1 and rest and left and not (rest[0].identifiers and left[0].identifiers):
-        pairs.append((rest[0], left[0]))
+            taken.add(found)
+            pairs.append((mine, theirs[found]))
+    if len(ours) == 1 and len(theirs) == 1 and rest and not (ours[0].identifiers and theirs[0].identifiers):
+        pairs.append((ours[0], theirs[0]))
     return pairs
 
 
 def is_about_same(one: Item, other: Item) -> bool:
     """Whether two entries name the same thing by a code, or by name where their codes do not compare."""
     related = relation(one.codes, other.codes)
-    return related == "same" or (related == "unknown" and is_same_text(one.texts, other.texts))
+    return related == "same" or (related == "unknown" and _is_named_alike(one, other)) or (related == "other" and _is_measured_alike(one, other))
+
+
+def _is_named_alike(one: Item, other: Item) -> bool:
+    """Whether names say the same, and the terms that they are known to name are no others."""
+    return is_same_text(one.texts, other.texts) and not (one.terms and other.terms and one.terms.isdisjoint(other.terms))
+
+
+def _is_measured_alike(one: Item, other: Item) -> bool:
+    """Whether two results of one parameter under two of its LOINC codes are one: the same value, at no other time."""
+    if one.kind != "observation" or not one.amounts or not other.amounts or parameters_of(one.codes).isdisjoint(parameters_of(other.codes)):
+        return False
+    return same_value(one, other) and (same_time(one, other) or not (one.times and other.times))
 
 
 def may_be_same(one: Item, other: Item) -> bool:
@@ -90,8 +113,10 @@ def same_time(one: Item, other: Item) -> bool:
 def same_value(one: Item, other: Item) -> bool:
     """Whether a value of one is a value of the other."""
     loinc = loinc_of(one.codes) or loinc_of(other.codes)
-    return any(amounts.compare(mine, yours, loinc) == "same" for mine in one.amounts for yours in other.amounts) or (
-        relation(one.answers, other.answers) == "same"
+    return (
+        any(amounts.compare(mine, yours, loinc) == "same" for mine in one.amounts for yours in other.amounts)
+        or relation(one.answers, other.answers) == "same"
+        or (one.verdict is not None and other.verdict is not None and one.verdict.value == other.verdict.value)
     )
 
 
@@ -114,15 +139,29 @@ def _candidates(ours: Sequence[Item], theirs: Sequence[Item], *, is_lenient: boo
 
 
 def _with_common_code(ours: Sequence[Item], theirs: Sequence[Item]) -> list[tuple[int, int]]:
-    by_code: dict[tuple[str, tuple[int, int | None, int | None] | None], list[int]] = defaultdict(list)
+    """Pairs with a code in common and the same first time; for want of such, of the same day."""
+    exact: dict[tuple[str, Moment | None], list[int]] = defaultdict(list)
+    by_day: dict[tuple[str, tuple[int, int | None, int | None] | None], list[int]] = defaultdict(list)
     for number, item in enumerate(theirs):
         for code in item.codes:
-            by_code[code.code, _day(item)].append(number)
-    return [
-        pair
-        for mine, item in enumerate(ours)
-        for pair in dict.fromkeys((mine, other) for code in item.codes for other in by_code.get((code.code, _day(item)), ())[:100])
-    ]
+            exact[code.code, _instant(item)].append(number)
+            by_day[code.code, _day(item)].append(number)
+    pairs: dict[tuple[int, int], None] = {}
+    for mine, item in enumerate(ours):
+        for code in item.codes:
+            found = exact.get((code.code, _instant(item))) or by_day.get((code.code, _day(item)), [])
+            pairs.update(dict.fromkeys((mine, other) for other in found[:_NAMESAKES_MAX]))
+    return list(pairs)
+
+
+def _instant(item: Item) -> Moment | None:
+    """The first time of an entry, in UTC where its zone is known."""
+    return next((in_utc(stamp.moment) for stamp in item.times), None)
+
+
+def is_less_detailed(one: Item, other: Item) -> bool:
+    """Whether the name of one has every word of the other's and more: an ingredient beside its product, a disease beside one form of it."""
+    return is_same_text(one.texts, other.texts) and set(one.texts).isdisjoint(other.texts)
 
 
 def _day(item: Item) -> tuple[int, int | None, int | None] | None:
@@ -135,10 +174,12 @@ def _weight(one: Item, other: Item, related: Relation, *, is_lenient: bool) -> i
     """How much speaks for two entries being about the same; 0 where nothing of what they name does."""
     if related == "same":
         weight = _CODE
-    elif related == "unknown" and is_same_text(one.texts, other.texts):
+    elif related == "unknown" and _is_named_alike(one, other):
         weight = _TEXT
-    elif is_lenient and (one.terms & other.terms or (related == "unknown" and is_alike_text(one.texts, other.texts))):
+    elif is_lenient and (one.terms & other.terms or (related == "unknown" and not (one.terms and other.terms) and is_alike_text(one.texts, other.texts))):
         weight = _ALIKE
+    elif related == "other" and _is_measured_alike(one, other):
+        weight = _TEXT
     else:
         return 0
     weight += _IDENTIFIER if share_identifier(one, other) else 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterable
 from typing import Final
 
@@ -14,6 +15,7 @@ _WORD: Final = re.compile(r"[^\W_]+")
 _NOT_ALNUM: Final = re.compile(r"[\W_]+")
 _OID: Final = re.compile(r"(?:urn:oid:)?([0-2](?:\.\d+)+)", re.ASCII | re.IGNORECASE)
 _VALUE_LENGTH_MAX: Final = 256
+_EXTENSION: Final = re.compile(r";|,|x|ext")
 _SSN: Final = "us-ssn"
 #: Authorities by all of their names.
 _AUTHORITIES: Final = {
@@ -26,6 +28,67 @@ _OFFICIAL: Final = frozenset({"", "official", "usual", "l", "d", "r"})
 _KINDS: Final = {"SB": "SS"}
 #: The use of a name that is one text.
 TEXT: Final = "text"
+#: The uses of names that are neither legal nor usual.
+NICKNAME: Final = "nickname"
+MAIDEN: Final = "maiden"
+OTHER: Final = "other"
+_USES: Final = {"nickname": NICKNAME, "n": NICKNAME, "maiden": MAIDEN, "m": MAIDEN, "br": MAIDEN}
+#: How letters of one name are written in plain ones: Müller as Muller and Mueller, Ångström as Angstrom and Aangstroem.
+_WRITTEN_OUT: Final = re.compile(r"(?<=[aou])e|(?<=a)a")
+#: English first names and their short forms, which stand for each other in records.
+_SHORT_FORMS: Final = tuple(
+    frozenset(line.split())
+    for line in (
+        "robert bob bobby rob robbie",
+        "william bill billy will willie",
+        "richard dick rick ricky rich",
+        "james jim jimmy jamie",
+        "john jack johnny",
+        "joseph joe joey",
+        "michael mike mick mickey",
+        "thomas tom tommy",
+        "charles charlie chuck",
+        "edward ed eddie ted ned",
+        "david dave davey",
+        "daniel dan danny",
+        "matthew matt",
+        "andrew andy drew",
+        "anthony tony",
+        "steven stephen steve",
+        "christopher chris",
+        "nicholas nick",
+        "benjamin ben benny",
+        "samuel sam sammy",
+        "alexander alex sandy",
+        "alexandra alex sandra",
+        "katherine catherine kathryn kate katie kathy cathy",
+        "elizabeth liz beth betty eliza lisa",
+        "margaret maggie meg peggy",
+        "patricia pat patty tricia",
+        "patrick pat",
+        "jennifer jen jenny",
+        "susan sue susie",
+        "deborah debra deb debbie",
+        "barbara barb",
+        "rebecca becky",
+        "victoria vicky",
+        "theodore ted",
+        "gerald jerry",
+        "lawrence larry",
+        "ronald ron",
+        "donald don",
+        "kenneth ken",
+        "timothy tim",
+        "gregory greg",
+        "jeffrey jeff",
+        "frederick fred",
+        "francis frank",
+        "peter pete",
+        "philip phil",
+        "raymond ray",
+        "leonard len",
+    )
+)
 _TITLES: Final = frozenset(["mr", "mrs", "ms", "miss", "dr", "prof", "sir", "jr", "sr", "ii", "iii", "iv", "md", "phd"])
 
 
@@ -41,7 +104,7 @@ def name(family: object, given: Iterable[object], use: object, path: str) -> Nam
     if not surname and not first:
         return None
     plain = use.strip().casefold() if isinstance(use, str) else ""
-    return Name(surname, first, "official" if plain in _OFFICIAL else "other", path)
+    return Name(surname, first, "official" if plain in _OFFICIAL else _USES.get(plain, OTHER), path)
 
 
 def name_of_text(text: str, path: str) -> Name | None:
@@ -51,30 +114,57 @@ def name_of_text(text: str, path: str) -> Name | None:
 
 
 def is_same_name(one: Name, other: Name) -> bool:
-    """Whether two names may be the same: the family's words of one stand in the other, and so do the given names or their initials."""
+    """Whether two names may be the same: the family's words of one stand in the other, and so do the given names, their initials or short forms."""
     if TEXT in (one.use, other.use):
         return _within(one.family + one.given, other.family + other.given)
-    if not _within(one.family, other.family) and not (one.family and other.family and "".join(one.family) == "".join(other.family)):
-        return False
-    return _within(one.given, other.given)
+    return _within(one.family, other.family, is_family=True) and _within(one.given, other.given)
 
 
-def _within(ours: tuple[str, ...], theirs: tuple[str, ...]) -> bool:
-    """Whether all words of the shorter stand in the longer, each once, in full or as initials; an absent part fits everything."""
+def may_be_same_name(one: Name, other: Name) -> bool:
+    """Whether two names may be one person's: also a nickname, or the name of another time, that has one part in common with the other."""
+    if is_same_name(one, other):
+        return True
+    if NICKNAME in (one.use, other.use):
+        return _within(one.family, other.family, is_family=True)
+    return MAIDEN in (one.use, other.use) and _within(one.given, other.given)
+
+
+def script_of(one: Name) -> str:
+    """The script that a name is written in: names in two scripts do not compare."""
+    letter = next((letter for word in (*one.family, *one.given) for letter in word if letter.isalpha()), "a")
+    return unicodedata.name(letter, "?").split(" ", 1)[0]
+
+
+def _within(ours: tuple[str, ...], theirs: tuple[str, ...], *, is_family: bool = False) -> bool:
+    """Whether all words of the shorter stand in the longer, each once, in full or as initials; an absent part fits everything. Words may be joined."""
     shorter, longer = sorted((ours, theirs), key=len)
+    joined = "".join(shorter)
+    if joined and any(_is_same_word(joined, "".join(longer[:count])) for count in range(1, len(longer) + 1)):
+        return True
     left = list(longer)
     initials = []
     for word in shorter:
-        if word in left:
-            left.remove(word)
-        else:
+        found = next((other for other in left if _is_same_word(word, other) or (not is_family and _is_short_form(word, other))), None)
+        if found is None:
             initials.append(word)
+        else:
+            left.remove(found)
     for word in initials:
         found = next((other for other in left if 1 in (len(word), len(other)) and word[0] == other[0]), None)
         if found is None:
             return False
         left.remove(found)
     return True
+
+
+def _is_short_form(one: str, other: str) -> bool:
+    """Whether two first names are forms of one."""
+    return any(one in forms and other in forms for forms in _SHORT_FORMS)
+
+
+def _is_same_word(one: str, other: str) -> bool:
+    """Whether two folded words are the same, one of them perhaps with letters written out."""
+    return one == other or (len(one) != len(other) and _WRITTEN_OUT.sub("", one) == _WRITTEN_OUT.sub("", other))
 
 
 def identifier(system: object, kind: object, value: object, path: str) -> Identifier | None:
@@ -129,6 +219,17 @@ def may_be_one_authority(one: Identifier, other: Identifier) -> bool:
         return True
     # A URL and an OID may both name one authority.
     return one.is_public and one.authority[:1].isdigit() != other.authority[:1].isdigit()
+
+
+def phone(text: object) -> str:
+    """The digits of a phone number without its extension and without the country code of North America; empty for what is no phone number."""
+    if not isinstance(text, str):
+        return ""
+    plain = _EXTENSION.split(text[:_VALUE_LENGTH_MAX].casefold(), maxsplit=1)[0].removeprefix("tel:")
+    digits = "".join(letter for letter in plain if letter.isdecimal())
+    if "@" in plain or not 7 <= len(digits) <= 15:
+        return ""
+    return digits[1:] if len(digits) == 11 and digits[0] == "1" else digits
 
 
 def postal_code(text: str) -> str:

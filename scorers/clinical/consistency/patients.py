@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Final
 
+from touchstone.schemas.result import Severity
 from touchstone.scorers.clinical.checks.moments import Moment
 from touchstone.scorers.clinical.consistency.comparing import Comparing
-from touchstone.scorers.clinical.consistency.names import is_one_authority, is_same_name, may_be_one_authority
-from touchstone.scorers.clinical.consistency.record import Identifier, Name, Patient, Record
+from touchstone.scorers.clinical.consistency.names import is_one_authority, is_same_name, may_be_one_authority, may_be_same_name, script_of
+from touchstone.scorers.clinical.consistency.record import TOLD_MAX, Identifier, Name, Patient, Record
 from touchstone.scorers.clinical.consistency.times import is_same_day
 from touchstone.scorers.clinical.curated.facts import DAYS_PER_YEAR
 
@@ -17,26 +18,47 @@ from touchstone.scorers.clinical.curated.facts import DAYS_PER_YEAR
 _AGE_TOLERANCE_YEARS: Final = 1.1
 #: Types of table 0203 of which a person has one everywhere: social security, driver's licence, passport, and the medical record's in one record.
 _ONE_OF_A_KIND: Final = frozenset({"MR", "MRN", "SS", "DL", "PPN", "PI"})
+#: Shorter numbers are alike by chance.
+_SLIP_LENGTH_MIN: Final = 5
+#: Ways in which the documents of one format tell a patient that are compared.
+_DISTINCT_MAX: Final = 10
+#: Digits of a phone number without its area; postal codes are shorter, or have letters.
+_LOCAL_DIGITS: Final = 7
 
 
-def same_patient(records: Sequence[Record]) -> Patient | None:
-    """The patient that all documents of one format are about; None where there is none, or several."""
-    every = [patient for record in records for patient in record.patients]
-    if not every:
-        return None
-    first, *rest = every
-    if not all(_is_one(first, other) for other in rest):
-        return None
-    return replace(
-        first,
-        names=[name for patient in every for name in patient.names],
-        identifiers=[one for patient in every for one in patient.identifiers],
-        postal_codes=[one for patient in every for one in patient.postal_codes],
+def same_patient(records: Sequence[Record]) -> list[Patient]:
+    """The patient of each document of one format, where they are all one person; empty where there is none, or a document is about several.
+
+    Patients who are one by an identifier, or by what they are called and when they were born, and are told alike, count once.
+    """
+    every: list[Patient] = []
+    seen: list[object] = []
+    for record in records:
+        if record.patients and not all(is_one_person(record.patients[0], other) for other in record.patients[1:]):
+            return []
+        for patient in record.patients:
+            told = _as_told(patient)
+            if len(every) < _DISTINCT_MAX and told not in seen:
+                seen.append(told)
+                every.append(patient)
+    return every
+
+
+def _as_told(patient: Patient) -> tuple[object, ...]:
+    """What is told of a patient, without the places."""
+    told = (patient.sex, patient.marital, patient.dead)
+    return (
+        patient.birth and patient.birth.moment,
+        patient.age_years,
+        tuple(one and one.value for one in told),
+        {(name.family, name.given, name.use) for name in patient.names},
+        {(one.authority, one.kind, one.value) for one in patient.identifiers},
+        {one.value for one in (*patient.postal_codes, *patient.phones)},
     )
 
 
-def _is_one(one: Patient, other: Patient) -> bool:
-    """Whether two patients of one document may be one person."""
+def is_one_person(one: Patient, other: Patient) -> bool:
+    """Whether two patients may be one person."""
     if shares_identifier(one, other):
         return True
     born_apart = one.birth is not None and other.birth is not None and not is_same_day(one.birth.moment, other.birth.moment)
@@ -48,48 +70,93 @@ def shares_identifier(one: Patient, other: Patient) -> bool:
     return any(_is_same(mine, yours) for mine in one.identifiers for yours in other.identifiers)
 
 
-def compare_patients(comparing: Comparing, ours: Patient, theirs: Patient) -> bool:
-    """Compare two patients; whether they are one person. Two that differ in name and birth and share no identifier are others, and one finding says so."""
-    other_birth = _birth_differs(ours, theirs)
-    apart = _names_apart(ours.names, theirs.names)
-    if other_birth and apart is not None and not shares_identifier(ours, theirs):
-        comparing.fired()
-        what = "The patient is another: name and birth date"
-        comparing.differs("critical", "patient.other", what, _at(ours, ours.path), _at(theirs, theirs.path))
-        return False
-    _compare_birth(comparing, ours, theirs, other_birth)
-    if ours.names and theirs.names:
-        comparing.fired()
-        if apart is not None:
-            comparing.differs("major", "patient.name", "The patient's name", _at(ours, apart[0].path), _at(theirs, apart[1].path))
-    _compare_identifiers(comparing, ours, theirs)
-    _compare_told(comparing, ours, theirs)
+def compare_patients(comparing: Comparing, ours: Sequence[Patient], theirs: Sequence[Patient]) -> bool:
+    """Compare the patients of two formats' documents; whether they are one person. Two that differ in name and birth and share no identifier are others,
+    and one finding says so. Of several differences of one kind the first is told.
+    """
+    for mine in ours:
+        for yours in theirs:
+            if _birth_differs(mine, yours) and _names_apart(mine.names, yours.names) is not None and not shares_identifier(mine, yours):
+                comparing.fired()
+                what = "The patient is another: name and birth date"
+                comparing.differs("critical", "patient.other", what, _at(mine, mine.path), _at(yours, yours.path))
+                return False
+    once = _Once(comparing)
+    for mine in ours:
+        for yours in theirs:
+            _compare_birth(once, mine, yours, _birth_differs(mine, yours))
+            _compare_told(once, mine, yours)
+    _compare_names(once, ours, theirs)
+    _compare_identifiers(once, _all_of(ours), _all_of(theirs))
     return True
 
 
+@dataclass(slots=True)
+class _Once:
+    """A comparison that tells each kind of difference once, however many documents repeat it, and counts it once."""
+
+    comparing: Comparing
+    told: set[str] = field(default_factory=set)
+    compared: set[str] = field(default_factory=set)
+
+    def fired(self, code: str) -> None:
+        """Count one comparison of a kind."""
+        if code not in self.compared:
+            self.compared.add(code)
+            self.comparing.fired()
+
+    def differs(self, severity: Severity, code: str, what: str, ours: str, theirs: str, *, values: tuple[object, object] | None = None) -> None:
+        """Tell a difference, unless one of its kind was told."""
+        if code not in self.told:
+            self.told.add(code)
+            self.comparing.differs(severity, f"patient.{code}", what, ours, theirs, values=values)
+
+
+def _all_of(patients: Sequence[Patient]) -> Patient:
+    """One patient with the identifiers of all; what a document repeats of one before it stands once. Paths are whole."""
+    merged = Patient("")
+    for patient in patients:
+        known = {(one.authority, one.kind, one.value) for one in merged.identifiers}
+        more = [one for one in patient.identifiers if (one.authority, one.kind, one.value) not in known]
+        merged.identifiers += [replace(one, path=_at(patient, one.path)) for one in more]
+    del merged.identifiers[TOLD_MAX:]
+    return merged
+
+
+def _compare_names(once: _Once, ours: Sequence[Patient], theirs: Sequence[Patient]) -> None:
+    """The names of each document with those of all of the other format: one document may know a nickname alone."""
+    for mine, yours in ((mine, yours) for mine in ours for yours in theirs):
+        if not mine.names or not yours.names:
+            continue
+        once.fired("name")
+        apart = _names_apart(mine.names, yours.names)
+        if apart is not None:
+            once.differs("major", "name", "The patient's name", _at(mine, apart[0].path), _at(yours, apart[1].path))
+
+
 def _at(patient: Patient, path: str) -> str:
-    return f"{patient.place}/{path}" if path != patient.place else path
+    return f"{patient.place}/{path}" if patient.place and path != patient.place else path
 
 
 def _birth_differs(ours: Patient, theirs: Patient) -> bool:
     return ours.birth is not None and theirs.birth is not None and not is_same_day(ours.birth.moment, theirs.birth.moment)
 
 
-def _compare_birth(comparing: Comparing, ours: Patient, theirs: Patient, is_other: bool) -> None:
+def _compare_birth(once: _Once, ours: Patient, theirs: Patient, is_other: bool) -> None:
     if ours.birth is not None and theirs.birth is not None:
-        comparing.fired()
+        once.fired("birth-date")
         if is_other:
             values = _day_text(ours.birth.moment), _day_text(theirs.birth.moment)
-            comparing.differs("major", "patient.birth-date", "The birth date", _at(ours, ours.birth.path), _at(theirs, theirs.birth.path), values=values)
+            once.differs("major", "birth-date", "The birth date", _at(ours, ours.birth.path), _at(theirs, theirs.birth.path), values=values)
         return
     for one, other in ((ours, theirs), (theirs, ours)):
-        if one.birth is not None and other.age_years is not None and comparing.at is not None and one.birth.moment.month is not None:
-            comparing.fired()
+        if one.birth is not None and other.age_years is not None and (at := once.comparing.at) is not None and one.birth.moment.month is not None:
+            once.fired("age")
             born, _ = one.birth.moment.bounds()
-            age = (comparing.at - born).days / DAYS_PER_YEAR
+            age = (at - born).days / DAYS_PER_YEAR
             if not -_AGE_TOLERANCE_YEARS < age - other.age_years < 1 + _AGE_TOLERANCE_YEARS:
                 values = f"{age:.1f} years", f"{other.age_years:g} years"
-                comparing.differs("major", "patient.age", "The age by the birth date", _at(one, one.birth.path), f"{other.place}/age", values=values)
+                once.differs("major", "age", "The age by the birth date", _at(one, one.birth.path), f"{other.place}/age", values=values)
 
 
 def _day_text(moment: Moment) -> str:
@@ -97,15 +164,17 @@ def _day_text(moment: Moment) -> str:
 
 
 def _names_apart(ours: Sequence[Name], theirs: Sequence[Name]) -> tuple[Name, Name] | None:
-    """A legal or usual name of each side that none of the other's names is; None where there are not two such."""
-    if not ours or not theirs:
+    """A legal or usual name of each side that none of the other's names is; None where there are not two such, or they are in two scripts."""
+    scripts = {script_of(name) for name in ours} & {script_of(name) for name in theirs}
+    mine, yours = ([name for name in names if script_of(name) in scripts] for names in (ours, theirs))
+    if not mine or not yours:
         return None
-    left_ours = [name for name in ours if name.use == "official" and not any(is_same_name(name, other) for other in theirs)]
-    left_theirs = [name for name in theirs if name.use == "official" and not any(is_same_name(name, other) for other in ours)]
+    left_ours = [name for name in mine if name.use == "official" and not any(is_same_name(name, other) for other in yours)]
+    left_theirs = [name for name in yours if name.use == "official" and not any(is_same_name(name, other) for other in mine)]
     if left_ours and left_theirs:
         return left_ours[0], left_theirs[0]
-    if not any(is_same_name(mine, yours) for mine in ours for yours in theirs):
-        return ours[0], theirs[0]
+    if not any(may_be_same_name(one, other) for one in mine for other in yours):
+        return mine[0], yours[0]
     return None
 
 
@@ -113,26 +182,27 @@ def _is_same(one: Identifier, other: Identifier) -> bool:
     return one.value == other.value and may_be_one_authority(one, other)
 
 
-def _compare_identifiers(comparing: Comparing, ours: Patient, theirs: Patient) -> None:
+def _compare_identifiers(once: _Once, ours: Patient, theirs: Patient) -> None:
     """Identifiers of one authority, or of a type that a person has once: what either side has alone must not be of the same."""
     if not ours.identifiers or not theirs.identifiers:
         return
-    comparing.fired()
+    once.comparing.fired()
     left_ours = [one for one in ours.identifiers if not any(_is_same(one, other) for other in theirs.identifiers)]
     left_theirs = [other for other in theirs.identifiers if not any(_is_same(one, other) for one in ours.identifiers)]
+    # A type that both sides tell alike may be told a second time by another authority.
+    shared = [one for one in ours.identifiers if any(_is_same(one, other) and one.kind == other.kind for other in theirs.identifiers)]
     # Where one side writes an identifier twice (PID-2 and PID-3), and the other has it once, the second is left over too.
-    pairs = [(one, other) for one in left_ours for other in _surplus(theirs.identifiers, ours.identifiers)]
-    pairs += [(one, other) for other in left_theirs for one in _surplus(ours.identifiers, theirs.identifiers)]
+    more_theirs, more_ours = _surplus(theirs.identifiers, ours.identifiers), _surplus(ours.identifiers, theirs.identifiers)
+    pairs = [(one, other) for one in left_ours for other in more_theirs] + [(one, other) for other in left_theirs for one in more_ours]
     told: set[int] = set()
     for one, other in pairs:
-        if not {id(one), id(other)} & told and _must_be_same(one, other):
+        if not {id(one), id(other)} & told and _must_be_same(one, other, shared):
             told |= {id(one), id(other)}
-            comparing.differs("major", "patient.identifier", "The patient's identifier", _at(ours, one.path), _at(theirs, other.path))
+            once.comparing.differs("major", "patient.identifier", "The patient's identifier", one.path, other.path)
     if told or len(left_ours) < len(ours.identifiers) or len(left_theirs) < len(theirs.identifiers):
         return
     if any(may_be_one_authority(one, other) and _may_be_one_kind(one, other) for one in left_ours for other in left_theirs):
-        what = "No identifier of the patient is shared: this one"
-        comparing.differs("minor", "patient.identifier", what, _at(ours, left_ours[0].path), _at(theirs, left_theirs[0].path))
+        once.differs("minor", "identifier", "No identifier of the patient is shared: this one", left_ours[0].path, left_theirs[0].path)
 
 
 def _surplus(identifiers: Sequence[Identifier], others: Sequence[Identifier]) -> list[Identifier]:
@@ -145,38 +215,60 @@ def _surplus(identifiers: Sequence[Identifier], others: Sequence[Identifier]) ->
     return left
 
 
-def _must_be_same(one: Identifier, other: Identifier) -> bool:
-    """Whether two identifiers are of one authority and type, or of a type that a person has once."""
+def _must_be_same(one: Identifier, other: Identifier, shared: Sequence[Identifier]) -> bool:
+    """Whether two identifiers are of one authority and type, or of a type that a person has once and that the sides do not share already."""
     if is_one_authority(one, other):
         return _may_be_one_kind(one, other)
     if not (one.authority or other.authority or one.kind or other.kind):
         return True
-    return one.kind == other.kind and one.kind in _ONE_OF_A_KIND and may_be_one_authority(one, other)
+    if one.kind != other.kind or one.kind not in _ONE_OF_A_KIND or not may_be_one_authority(one, other):
+        return False
+    is_second = any(known.kind == one.kind and not _is_of(known, one) and not _is_of(known, other) for known in shared)
+    # Second numbers may be of two other hospitals, unless one is the other with a slip in it.
+    return not is_second or _is_slip(one.value, other.value)
+
+
+def _is_slip(one: str, other: str) -> bool:
+    """Whether two numbers differ in one or two characters of many."""
+    return len(one) == len(other) >= _SLIP_LENGTH_MIN and sum(a != b for a, b in zip(one, other, strict=True)) <= 2
+
+
+def _is_of(known: Identifier, other: Identifier) -> bool:
+    """Whether an identifier may be of the authority of another, told in the same manner."""
+    return not known.authority or not other.authority or known.authority == other.authority
 
 
 def _may_be_one_kind(one: Identifier, other: Identifier) -> bool:
     return one.kind == other.kind or not one.kind or not other.kind
 
 
-def _compare_told(comparing: Comparing, ours: Patient, theirs: Patient) -> None:
-    """Sex, marital status, death and postal codes."""
+def _compare_told(once: _Once, ours: Patient, theirs: Patient) -> None:
+    """Sex, marital status, death, postal codes and phones."""
     if ours.sex is not None and theirs.sex is not None:
-        comparing.fired()
+        once.fired("sex")
         sexes = ours.sex.value, theirs.sex.value
         # An unknown sex contradicts nobody, and other is how several codes of HL7 v2 are mapped.
         if sexes[0] != sexes[1] and set(sexes) != {"other", "unknown"}:
-            severity = "minor" if {"unknown", "other"} & set(sexes) else "major"
-            at = _at(ours, ours.sex.path), _at(theirs, theirs.sex.path)
-            comparing.differs("major" if severity == "major" else "minor", "patient.sex", "The patient's sex", *at, values=sexes)
+            severity: Severity = "minor" if {"unknown", "other"} & set(sexes) else "major"
+            once.differs(severity, "sex", "The patient's sex", _at(ours, ours.sex.path), _at(theirs, theirs.sex.path), values=sexes)
     for code, what, mine, yours in (
         ("marital-status", "The marital status", ours.marital, theirs.marital),
         ("death", "Whether the patient is dead", ours.dead, theirs.dead),
     ):
         if mine is not None and yours is not None:
-            comparing.fired()
+            once.fired(code)
             if mine.value != yours.value:
-                comparing.differs("minor", f"patient.{code}", what, _at(ours, mine.path), _at(theirs, yours.path), values=(mine.value, yours.value))
-    if ours.postal_codes and theirs.postal_codes:
-        comparing.fired()
-        if {one.value for one in ours.postal_codes}.isdisjoint(one.value for one in theirs.postal_codes):
-            comparing.differs("minor", "patient.address", "The postal code", _at(ours, ours.postal_codes[0].path), _at(theirs, theirs.postal_codes[0].path))
+                once.differs("minor", code, what, _at(ours, mine.path), _at(theirs, yours.path), values=(mine.value, yours.value))
+    for code, what, mine_all, yours_all in (
+        ("address", "The postal code", ours.postal_codes, theirs.postal_codes),
+        ("phone", "The phone number", ours.phones, theirs.phones),
+    ):
+        if mine_all and yours_all:
+            once.fired(code)
+            if not any(_is_same_number(one.value, other.value) for one in mine_all for other in yours_all):
+                once.differs("minor", code, what, _at(ours, mine_all[0].path), _at(theirs, yours_all[0].path))
+
+
+def _is_same_number(one: str, other: str) -> bool:
+    """Whether two postal codes are the same, or two phone numbers, one of them perhaps without its area or country."""
+    return one == other or (min(len(one), len(other)) >= _LOCAL_DIGITS and (one.endswith(other) or other.endswith(one)))

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
 from touchstone.scorers.clinical.checks.moments import Moment
 
-Kind = Literal["condition", "medication", "allergy", "immunization", "observation", "encounter"]
-KINDS: Final[tuple[Kind, ...]] = ("condition", "medication", "allergy", "immunization", "observation", "encounter")
+Kind = Literal["condition", "medication", "allergy", "immunization", "procedure", "observation", "encounter"]
+KINDS: Final[tuple[Kind, ...]] = ("condition", "medication", "allergy", "immunization", "procedure", "observation", "encounter")
 #: What a source may lack an entry of: a kind, of observations one of their groups.
-Group = Literal["condition", "medication", "allergy", "immunization", "lab", "vital", "other", "encounter"]
+Group = Literal["condition", "medication", "allergy", "immunization", "procedure", "lab", "vital", "other", "encounter"]
 Source = Literal["fhir", "hl7v2", "ccda", "persona"]
 #: How much a source tells of a group. whole: what it does not name is not there; part: it may hold a selection (an order, a visit's diagnoses);
 #: able: it has no entry, though such a document may have some.
 Scope = Literal["whole", "part", "able"]
-#: Entries of one kind in one document that are compared.
-ITEMS_MAX: Final = 1_000
+#: Entries of one kind that one format may have and that are compared, and patients, and names, identifiers, phones and addresses of one, that are.
+ITEMS_MAX: Final = 2_000
+PATIENTS_MAX: Final = 100
+TOLD_MAX: Final = 50
+#: Codes, names, times, identifiers and amounts of one entry that are compared.
+PARTS_MAX: Final = 10
+#: Names of other resources in which a persona's words are looked for.
+MENTIONS_MAX: Final = 2_000
 TITLE_LENGTH_MAX: Final = 80
 _WIDEST_FIRST: Final[tuple[Scope, ...]] = ("whole", "part", "able")
 
@@ -39,6 +45,15 @@ class Stamp:
     moment: Moment
     path: str
 
+    @property
+    def text(self) -> str:
+        """The moment as ISO 8601 writes it."""
+        one = self.moment
+        day = "-".join(f"{part:02}" for part in (one.year, one.month, one.day) if part is not None)
+        time = ":".join(f"{part:02}" for part in (one.hour, one.minute, one.second) if part is not None)
+        zone = "" if one.offset_min is None or not time else f"{'-' if one.offset_min < 0 else '+'}{abs(one.offset_min) // 60:02}:{abs(one.offset_min) % 60:02}"
+        return f"{day}T{time}{zone}" if time else day
+
 
 @dataclass(frozen=True, slots=True)
 class Amount:
@@ -52,7 +67,7 @@ class Amount:
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """A name as folded words. `use`: `official` for legal and usual names, `text` for one that is not in parts, `other` for the rest."""
+    """A name as folded words. `use`: `official` for legal and usual names, `nickname`, `maiden`, `text` for one that is not in parts, `other`."""
 
     family: tuple[str, ...]
     given: tuple[str, ...]
@@ -79,6 +94,23 @@ class Told:
     path: str
 
 
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two numbers that are one value: the ends of a `range`, or a `ratio`."""
+
+    kind: Literal["range", "ratio"]
+    first: Amount
+    second: Amount
+
+
+@dataclass(frozen=True, slots=True)
+class Denial:
+    """Where a document says that there is none of a kind. `category`: of which allergies (`medication`, `food`, …); empty for all."""
+
+    place: str
+    category: str
+
+
 @dataclass(slots=True)
 class Patient:
     """Who a document is about. `place`: the document; paths lie in it. `age_years`: where only an age is told."""
@@ -92,6 +124,7 @@ class Patient:
     marital: Told | None = None
     dead: Told | None = None
     postal_codes: list[Told] = field(default_factory=list)
+    phones: list[Told] = field(default_factory=list)
     age_years: float | None = None
 
 
@@ -100,7 +133,8 @@ class Item:
     """One entry. `is_claimed`: False where it takes part in matching, and its absence elsewhere says nothing.
 
     `texts`: folded words of each name; `labels`: the names as written, and `terms`: the known terms among them, both for comparing personas;
-    `severity`, `status` (an encounter's class): canonical codes, empty where none is told. `place`: the document; paths lie in it.
+    `severity`, `status` (an encounter's class), `category` (an allergy's): canonical codes, empty where none is told. `pair`, `verdict` (positive or
+    negative): values that are no single number. `place`: the document; paths lie in it.
     """
 
     kind: Kind
@@ -112,6 +146,9 @@ class Item:
     times: tuple[Stamp, ...] = ()
     amounts: tuple[Amount, ...] = ()
     answers: tuple[Code, ...] = ()
+    pair: Pair | None = None
+    verdict: Told | None = None
+    category: str = ""
     severity: tuple[str, ...] = ()
     status: str = ""
     is_claimed: bool = True
@@ -129,8 +166,9 @@ class Item:
 class Record:
     """What one document, or all documents of one format, say.
 
-    `scopes`: what it tells of each group; a group that is absent cannot be in such a document. `denied`: kind → place where it says that there is
-    none. `unnamed`: entries, per kind, that are named where it cannot be read here. `title`: the format, and what the document is (`ADT_A01`).
+    `scopes`: what it tells of each group; a group that is absent cannot be in such a document. `denied`: where it says that there is none of a kind;
+    `refused`: entries that it says are not so (negated, refuted, refused). `unnamed`: entries, per kind, that are named where it cannot be read here.
+    `mentions`: words of other resources. `title`: the format, and what the document is (`ADT_A01`).
     """
 
     source: Source
@@ -139,25 +177,46 @@ class Record:
     patients: list[Patient] = field(default_factory=list)
     items: dict[Kind, list[Item]] = field(default_factory=dict)
     scopes: dict[Group, Scope] = field(default_factory=dict)
-    denied: dict[Kind, str] = field(default_factory=dict)
+    denied: dict[Kind, list[Denial]] = field(default_factory=dict)
+    refused: dict[Kind, list[Item]] = field(default_factory=dict)
+    mentions: list[frozenset[str]] = field(default_factory=list)
     unnamed: dict[Kind, int] = field(default_factory=dict)
     cut: set[Kind] = field(default_factory=set)
 
     def meet(self, patient: Patient) -> None:
-        """Keep a patient."""
+        """Keep a patient, within the bound."""
         patient.place = self.place
-        self.patients.append(patient)
+        for told in (patient.names, patient.identifiers, patient.postal_codes, patient.phones):
+            del told[TOLD_MAX:]
+        if len(self.patients) < PATIENTS_MAX:
+            self.patients.append(patient)
 
-    def deny(self, kind: Kind, path: str) -> None:
+    def deny(self, kind: Kind, path: str, category: str = "") -> None:
         """Note where the document says that there is none of a kind."""
-        self.denied.setdefault(kind, f"{self.place}/{path}")
+        if len(told := self.denied.setdefault(kind, [])) < TOLD_MAX:
+            told.append(Denial(f"{self.place}/{path}", category))
+
+    def refuse(self, item: Item) -> None:
+        """Keep an entry that the document says is not so."""
+        item.place = self.place
+        if item.is_named and len(kept := self.refused.setdefault(item.kind, [])) < TOLD_MAX:
+            kept.append(item)
+
+    def mention(self, texts: Iterable[frozenset[str]]) -> None:
+        """Keep what a resource that is not compared is called."""
+        if len(self.mentions) < MENTIONS_MAX:
+            self.mentions += texts
 
     def add(self, item: Item) -> None:
         """Keep an entry that names something, within the bound."""
         item.place = self.place
+        item.codes, item.texts, item.times = item.codes[:PARTS_MAX], item.texts[:PARTS_MAX], item.times[:PARTS_MAX]
+        item.identifiers, item.amounts, item.answers = item.identifiers[:PARTS_MAX], item.amounts[:PARTS_MAX], item.answers[:PARTS_MAX]
+        if item.is_named or item.kind == "encounter":
+            self._keep(item)
+
+    def _keep(self, item: Item) -> None:
         kept = self.items.setdefault(item.kind, [])
-        if not item.is_named and item.kind != "encounter":
-            return
         if len(kept) < ITEMS_MAX:
             kept.append(item)
         else:
@@ -179,10 +238,14 @@ class Record:
     def join(self, other: Record) -> None:
         """Take over what another document of the same format says."""
         for item in other.every():
-            self.items.setdefault(item.kind, []).append(item)
+            self._keep(item)
         for group, scope in other.scopes.items():
             self.scopes[group] = min(scope, self.scopes.get(group, scope), key=_WIDEST_FIRST.index)
-        self.denied = other.denied | self.denied
+        for told in other.denied:
+            self.denied[told] = [*self.denied.get(told, ()), *other.denied[told]][:TOLD_MAX]
+        for told in other.refused:
+            self.refused[told] = [*self.refused.get(told, ()), *other.refused[told]][:TOLD_MAX]
+        self.mention(other.mentions)
         for kind, count in other.unnamed.items():
             self.unnamed[kind] = self.unnamed.get(kind, 0) + count
         self.cut |= other.cut

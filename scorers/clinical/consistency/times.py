@@ -51,6 +51,14 @@ def is_same_day(one: Moment, other: Moment) -> bool:
     return not _days(one, coarser).isdisjoint(_days(other, coarser))
 
 
+def in_utc(moment: Moment) -> Moment:
+    """The same moment in UTC, where it has a time and knows its zone."""
+    if not moment.has_time or moment.offset_min is None:
+        return moment
+    one = _utc(moment)
+    return Moment(one.year, one.month, one.day, one.hour, one.minute, moment.second and one.second, 0)
+
+
 def _days(moment: Moment, precision: int) -> set[tuple[int, ...]]:
     """The day as written, and, of a time with its zone, the day in UTC: systems write either where they write a day alone. Midnight stands for a day."""
     days = {_wall(moment).date()}
