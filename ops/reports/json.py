@@ -39,7 +39,7 @@ def _head(report: SuiteReport, verdict: Verdict) -> dict[str, Any]:
         "generated_at": utc_text(facts.generated_at),
         "concern_id": report.concern_id,
         "batch_id": report.batch_id,
-        "verdict": asdict(verdict),
+        "verdict": _told(verdict),
         "total": labels.scored + labels.unscored,
         "scored": labels.scored,
         "pass_rate": labels.pass_rate,
@@ -65,7 +65,7 @@ def _view_head(view: View, verdict: Verdict) -> dict[str, Any]:
         "config_digest": view.config_digest,
         "generated_at": view.generated_at,
         "title": view.title,
-        "verdict": asdict(verdict),
+        "verdict": _told(verdict),
         "total": view.total,
         "labels": dict(view.labels),
         "facts": list(view.facts),
@@ -108,3 +108,8 @@ def _document(head: Mapping[str, Any], name: str, items: Iterable[Any]) -> Itera
 def _indented(value: Any, indent: str) -> str:
     """JSON text set under an indent. Line ends inside strings are escaped, so each one here is the layout's."""
     return orjson.dumps(value, option=orjson.OPT_INDENT_2).decode().replace("\n", f"\n{indent}")
+
+
+def _told(verdict: Verdict) -> dict[str, str | int]:
+    """What people and programs act on; that a part failed stands in the reason."""
+    return {"word": verdict.word, "reason": verdict.reason, "exit_code": verdict.exit_code}
