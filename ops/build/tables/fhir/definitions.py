@@ -171,6 +171,6 @@ def _slim(element: Json) -> Json:
         slim["binding"] = {key: slim["binding"][key] for key in ("strength", "valueSet") if key in slim["binding"]}
     if "constraint" in slim:
         slim["constraint"] = [
-            {key: one[key] for key in ("key", "severity", "expression") if key in one} for one in slim["constraint"] if one["key"] not in EVERYWHERE
+            {key: one[key] for key in ("key", "severity", "human", "expression") if key in one} for one in slim["constraint"] if one["key"] not in EVERYWHERE
         ]
     return slim

@@ -88,7 +88,7 @@ class Document:
     settled: set[tuple[Any, Any, Any]] = field(default_factory=set)
     said: Counter[tuple[str, Severity]] = field(default_factory=Counter)
     skipped: set[tuple[str, str]] = field(default_factory=set)
-    counted: list[tuple[str, Severity, str]] = field(default_factory=list)
+    counted: list[tuple[str, Severity, str, str | None]] = field(default_factory=list)
     members: int = 0
 
     def named(self, name: str) -> str:
@@ -100,8 +100,8 @@ class Document:
         self.said[code, severity] += 1
         if self.said[code, severity] > PER_CODE_MAX:
             self.report.drop(code, severity)
-            if code in DOUBLED and len(self.counted) < _COUNTED_MAX:
-                self.counted.append((code, severity, shown_place(place)))
+            if code.startswith(DOUBLED) and len(self.counted) < _COUNTED_MAX:
+                self.counted.append((code, severity, shown_place(place), suggestion))
             return
         self.report.add(self.context.finding(severity, code, shown_place(place), message, suggestion=suggestion, value=value))
 
@@ -113,8 +113,8 @@ class Document:
                 self.report.add(finding)
                 continue
             self.report.drop(finding.code, finding.severity)
-            if finding.code in DOUBLED and len(self.counted) < _COUNTED_MAX:
-                self.counted.append((finding.code, finding.severity, finding.path))
+            if finding.code.startswith(DOUBLED) and len(self.counted) < _COUNTED_MAX:
+                self.counted.append((finding.code, finding.severity, finding.path, finding.suggestion))
 
     def skip(self, check: str, reason: str) -> None:
         """Name a rule that was not applied, once; a document can name any number of unknown things, so the list is bounded."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from touchstone.schemas.result import Finding, Severity
 from touchstone.scorers.clinical.formats.fhir.document import breaking
-from touchstone.scorers.clinical.formats.fhir.families import FAMILIES, MISSING, SLICE_MISSING
+from touchstone.scorers.clinical.formats.fhir.families import FAMILIES, MISSING, PROFILES, SLICE_MISSING
 from touchstone.scorers.clinical.report import Report
 
 _GRAVITY = {"critical": 0, "major": 1, "minor": 2, "info": 3}
@@ -20,12 +20,13 @@ class _Counted:
     code: str
     severity: Severity
     path: str
+    suggestion: str | None
 
 
-def fold(report: Report, since: int, counted: Sequence[tuple[str, Severity, str]] = ()) -> None:
+def fold(report: Report, since: int, counted: Sequence[tuple[str, Severity, str, str | None]] = ()) -> None:
     """Drop, of the findings from a number on, those that tell of a fault that a graver one tells of, or one before it that is as grave.
 
-    `counted`: code, severity and place of those that were counted and not kept, so that the totals hold no double either.
+    `counted`: code, severity, place and suggestion of those that were counted and not kept, so that the totals hold no double either.
     """
     new = report.findings[since:]
     if len(new) + len(counted) < 2 or len(report.findings) >= report.findings_max:
@@ -34,12 +35,25 @@ def fold(report: Report, since: int, counted: Sequence[tuple[str, Severity, str]
     doubles = {id(one): one for family, below in FAMILIES for one in _doubles([one for one in every if one.code in family], below=below)}
     sliced = {one.path for one in every if one.code == SLICE_MISSING and "?" not in one.path}
     doubles |= {id(one): one for one in every if one.code == MISSING and one.path in sliced}
+    doubles |= {id(one): one for one in _asked_again(one for one in every if id(one) not in doubles)}
     if doubles:
         report.findings[since:] = [one for one in new if id(one) not in doubles]
         for one in doubles.values():
             if isinstance(one, _Counted):
                 report.beyond[one.code, one.severity] -= 1
         report.beyond += type(report.beyond)()  # a count of none is no entry
+
+
+def _asked_again(findings: Iterable[Finding | _Counted]) -> Iterator[Finding | _Counted]:
+    """The findings that ask for what an earlier one asks for at the same place, of another profile."""
+    asked: set[tuple[str, str, str]] = set()
+    for finding in findings:
+        if finding.suggestion is None or not finding.code.startswith(PROFILES) or "?" in finding.path:
+            continue
+        key = (finding.code, finding.path, finding.suggestion)
+        if key in asked:
+            yield finding
+        asked.add(key)
 
 
 def _doubles(findings: list[Finding | _Counted], *, below: bool) -> Iterator[Finding | _Counted]:

@@ -13,4 +13,7 @@ ABSENT = frozenset({"fhir.structure.missing", "fhir.profiles.missing"})
 MISSING, SLICE_MISSING = "fhir.profiles.missing", "fhir.profiles.slice-missing"
 #: Findings of one fault: where one stands at the place of the other, or (True) also below it.
 FAMILIES = ((CODES, True), (NPIS, True), (ABSENT, False))
-DOUBLED = CODES | NPIS | ABSENT | {SLICE_MISSING}
+#: Several profiles of a resource may ask for the same.
+PROFILES = "fhir.profiles."
+#: How codes of findings begin that may be another's double.
+DOUBLED = (PROFILES, *sorted(CODES | NPIS | ABSENT))

@@ -199,3 +199,18 @@ def test_a_choice_that_a_profile_asks_for_is_named_with_its_types() -> None:
     (told,) = [one for one in report(resource, WITH_SHARED).findings if one.path.endswith(".effective")]
     assert "effective[x]" in told.message
     assert told.suggestion == "Add effective[x] (dateTime, Period)"
+
+
+def test_what_two_profiles_ask_for_is_told_once_however_often() -> None:
+    code = {"coding": [{"system": "http://loinc.org", "code": "8867-4"}]}
+    resource = observation(code=code, meta={"profile": ["http://hl7.org/fhir/StructureDefinition/vitalsigns"]})
+    entries = [{"fullUrl": f"urn:uuid:00000000-0000-4000-8000-{number:012d}", "resource": resource} for number in range(50)]
+    made = report({"resourceType": "Bundle", "type": "collection", "entry": entries}, WITH_SHARED)
+    assert made.counts()["fhir.profiles.slice-missing", "major"] == 50
+
+
+def test_a_constraint_of_r4s_own_profiles_is_told_in_its_own_words() -> None:
+    resource = observation(code={"coding": [{"system": "http://loinc.org", "code": "8867-4"}]})
+    resource = {name: value for name, value in resource.items() if not name.startswith("value")}
+    (told,) = [one for one in report(resource, WITH_SHARED).findings if one.code == "fhir.invariants.vs-2"]
+    assert "there is no component or hasMember element then either a value[x] or a data absent reason must be present" in told.message
