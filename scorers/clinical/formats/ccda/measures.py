@@ -132,6 +132,7 @@ def _check_observation(document: Document, observation: Any, born: Moment | None
 
 def _numbers(value: Any) -> list[tuple[str, str | None, str | None]]:
     """The numbers of a value, each with its unit, and a comparator where it is only a bound."""
+    bounds: list[tuple[Any, str | None]]
     if kind(value) != "IVL_PQ":
         bounds = [(value, None)]
     else:
