@@ -186,7 +186,8 @@ NO_KNOWN: Final = {
 }  # fmt: skip
 _NO_KNOWN_TEXT: Final = re.compile(
     r"\s*(?:(?:the )?(?:patient|pt) (?:has |reports |states )?)?"
-    r"(?:nkd?a\b|nkfa\b|nil known\b|none(?: known| reported)?\s*\.?$|(?:denies|no)(?: any| known| active| current| significant| other| (?=\w))+ *(?P<what>\w+))",
+    r"(?:nkd?a\b|nkfa\b|nil known\b|none(?: known| reported)?\s*\.?$|"
+    r"(?:denies|no)(?: any| known| active| current| significant| other| (?=\w))+ *(?P<what>\w+))",
     re.IGNORECASE,
 )
 #: How what is denied begins → of what there is none; anything else is one thing.

@@ -155,7 +155,7 @@ def patient_of(resource: Mapping[str, Any], path: str) -> Patient:
         if isinstance(code := address.get("postalCode"), str) and code.strip():
             patient.postal_codes.append(Told(names.postal_code(code), f"{path}.address[{number}].postalCode"))
     for number, telecom in objects_of(resource.get("telecom")):
-        if telecom.get("system") in {"phone", "sms"} and telecom.get("use") != "old" and (phone := names.phone(telecom.get("value"))):
+        if telecom.get("system") in ("phone", "sms") and telecom.get("use") != "old" and (phone := names.phone(telecom.get("value"))):
             patient.phones.append(Told(phone, f"{path}.telecom[{number}]"))
     return patient
 
