@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from touchstone.schemas.result import Finding, Severity
 from touchstone.scorers.clinical.formats.fhir.document import breaking
-from touchstone.scorers.clinical.formats.fhir.families import FAMILIES, MISSING, PROFILES, SLICE_MISSING
+from touchstone.scorers.clinical.formats.fhir.families import FAMILIES, INVARIANTS, MISSING, PROFILES, SLICE_MISSING
 from touchstone.scorers.clinical.report import Report
 
 _GRAVITY = {"critical": 0, "major": 1, "minor": 2, "info": 3}
@@ -46,11 +46,12 @@ def fold(report: Report, since: int, counted: Sequence[tuple[str, Severity, str,
 
 def _asked_again(findings: Iterable[Finding | _Counted]) -> Iterator[Finding | _Counted]:
     """The findings that ask for what an earlier one asks for at the same place, of another profile."""
-    asked: set[tuple[str, str, str]] = set()
+    asked: set[tuple[str, str, str | None]] = set()
     for finding in findings:
-        if finding.suggestion is None or not finding.code.startswith(PROFILES) or "?" in finding.path:
+        is_constraint = finding.code.startswith(INVARIANTS)
+        if "?" in finding.path or not (is_constraint or (finding.suggestion is not None and finding.code.startswith(PROFILES))):
             continue
-        key = (finding.code, finding.path, finding.suggestion)
+        key = (finding.code, finding.path, None if is_constraint else finding.suggestion)
         if key in asked:
             yield finding
         asked.add(key)

@@ -14,6 +14,6 @@ MISSING, SLICE_MISSING = "fhir.profiles.missing", "fhir.profiles.slice-missing"
 #: Findings of one fault: where one stands at the place of the other, or (True) also below it.
 FAMILIES = ((CODES, True), (NPIS, True), (ABSENT, False))
 #: Several profiles of a resource may ask for the same.
-PROFILES = "fhir.profiles."
+PROFILES, INVARIANTS = "fhir.profiles.", "fhir.invariants."
 #: How codes of findings begin that may be another's double.
-DOUBLED = (PROFILES, *sorted(CODES | NPIS | ABSENT))
+DOUBLED = (PROFILES, INVARIANTS, *sorted(CODES | NPIS | ABSENT))

@@ -212,5 +212,7 @@ def test_what_two_profiles_ask_for_is_told_once_however_often() -> None:
 def test_a_constraint_of_r4s_own_profiles_is_told_in_its_own_words() -> None:
     resource = observation(code={"coding": [{"system": "http://loinc.org", "code": "8867-4"}]})
     resource = {name: value for name, value in resource.items() if not name.startswith("value")}
+    resource["meta"] = {"profile": ["http://hl7.org/fhir/StructureDefinition/vitalsigns"]}
     (told,) = [one for one in report(resource, WITH_SHARED).findings if one.code == "fhir.invariants.vs-2"]
+    assert told.message.startswith("profile vitalsigns: If ")
     assert "there is no component or hasMember element then either a value[x] or a data absent reason must be present" in told.message

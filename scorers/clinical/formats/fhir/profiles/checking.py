@@ -128,7 +128,8 @@ class Checker(Slicing):
             level: Severity = "minor" if profile is not None or is_later(url) else LEVELS[rule.severity]
             for value, place in self._at(rule.at):
                 if not rule.where or (isinstance(value, dict) and value.get("system") == rule.where):
-                    self._invariant(invariant, value, place, place[1].lstrip("_")[len(rule.at) :] or None if rule.at else None, level)
+                    kind = place[1].lstrip("_")[len(rule.at) :] or None if rule.at else None
+                    self._invariant(invariant, value, place, kind, of=url, level=level)
         return known
 
     def _at(self, path: str) -> list[tuple[Any, Place]]:

@@ -60,16 +60,17 @@ class Statements(ABC):
         kind = place[1].lstrip("_")[len(rule.short) :] or None if rule.choice else None
         left = rule.invariants if value.__class__ is not dict else _left(rule, (*value,))
         for invariant in left:
-            self._invariant(invariant, value, place, kind)
+            self._invariant(invariant, value, place, kind, of=self._profile.url)
 
-    def _invariant(self, invariant: Invariant, value: Any, place: Place, kind: str | None = None, level: Severity | None = None) -> None:
+    def _invariant(self, invariant: Invariant, value: Any, place: Place, kind: str | None, *, of: str, level: Severity | None = None) -> None:
         frame = self._frame
         if invariant.look is not None and invariant.look(value, frame.resource):
             return
         around = Surroundings(frame.resource, frame.root.resource, value, self._resolve, kind, self._member)
         verdict = invariant.holds(value, around)
         if verdict is False:
-            self._document.say(level or LEVELS.get(invariant.severity, "minor"), f"fhir.invariants.{shown_text(invariant.key)}", place, invariant.human)
+            message = f"profile {named(of)}: {invariant.human}"
+            self._document.say(level or LEVELS.get(invariant.severity, "minor"), f"fhir.invariants.{shown_text(invariant.key)}", place, message)
         elif verdict is None:
             self._document.skip(f"invariant {shown_text(invariant.key)}", "the document alone cannot tell")
 
