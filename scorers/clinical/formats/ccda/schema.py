@@ -10,6 +10,7 @@ from typing import Any, Final
 from touchstone.scorers.base import ConfigError
 from touchstone.scorers.clinical.formats.ccda.document import Document
 from touchstone.scorers.clinical.formats.ccda.names import NAMES
+from touchstone.scorers.clinical.formats.ccda.options import PER_CODE_MAX
 from touchstone.scorers.clinical.formats.ccda.watch import Lent
 
 #: Elements beyond which a document is not held against the schema: libxml2 keeps every fault until it is done.
@@ -93,7 +94,13 @@ def check_schema(document: Document) -> bool:
     document.report.fired("schema", len(document.elements))
     places: dict[str, Any] = {}
     for fault in schema.faults(document.root):
+        document.check_time()
         name = str(fault.type_name).removeprefix("SCHEMAV_")
+        code = f"ccda.schema.{name.lower().replace('_', '-')}"
+        if document.said[code, "major"] >= PER_CODE_MAX:
+            # Counted and not shown: to find each element of thousands would cost their number squared.
+            document.say("major", code, None, "")
+            continue
         element = places.get(fault.path) if fault.path in places else places.setdefault(fault.path, _found(document, fault.path))
         words = _WORDS.get(name, "breaks the schema")
         if name in {"CVC_PATTERN_VALID", "CVC_ENUMERATION_VALID"} and "attribute" not in fault.message:
@@ -101,7 +108,7 @@ def check_schema(document: Document) -> bool:
         expected = _expected(fault.message)
         document.say(
             "major",
-            f"ccda.schema.{name.lower().replace('_', '-')}",
+            code,
             element,
             f"XSD, line {fault.line}: {words}" + (f"; expected: {expected}" if expected else ""),
             value=fault.message if document.context.quote else None,

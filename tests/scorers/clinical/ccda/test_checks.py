@@ -270,6 +270,15 @@ def test_a_schema_s_faults_name_the_rule_the_place_and_what_was_expected_and_no_
     assert not any("2.16.840" in finding.message for finding in found.values())
 
 
+def test_very_many_faults_of_a_schema_are_counted_and_few_are_looked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "cda.xsd").write_text(XSD.replace('<xs:element name="typeId">', '<xs:element name="typeId" maxOccurs="unbounded">'))
+    looked: list[object] = []
+    monkeypatch.setattr("touchstone.scorers.clinical.formats.ccda.schema._found", lambda _document, path: looked.append(path))
+    report = validated(ccd().replace("<typeId ", "<typeId root='x'/>" * 300 + "<typeId ", 1), schema=tmp_path / "cda.xsd")
+    assert report.counts()["ccda.schema.cvc-datatype-valid-1-2-1", "major"] > 250
+    assert len(looked) < 100
+
+
 def test_a_schema_that_cannot_be_used_is_refused_at_the_start(tmp_path: Path) -> None:
     (tmp_path / "cda.xsd").write_text("<a/>")
     for path in (tmp_path / "cda.xsd", tmp_path / "absent.xsd"):
