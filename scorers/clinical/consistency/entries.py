@@ -92,12 +92,14 @@ def compare_entries(comparing: Comparing) -> None:
 
 def _compare_codes(comparing: Comparing, ours: Item, theirs: Item) -> None:
     """Two entries that are about the same though their codes are others: an error, or two levels of detail."""
-    if is_product_of(ours, theirs):
+    is_product = is_product_of(ours, theirs)
+    if is_product and is_less_detailed(ours, theirs):
         return
     comparing.fired()
     # SNOMED CT and RxNorm have codes for every level of detail; another code of ICD-10 is another diagnosis.
     is_level = ours.kind in {"medication", "allergy"} or SNOMED.key in {code.system for code in ours.codes} & {code.system for code in theirs.codes}
-    severity: Severity = "minor" if ours.kind != "observation" and is_level and is_less_detailed(ours, theirs) else "major"
+    is_mild = is_product or (ours.kind != "observation" and is_level and is_less_detailed(ours, theirs))
+    severity: Severity = "minor" if is_mild else "major"
     comparing.differs(severity, f"{ours.kind}.code", f"The code of this {_WORDS[ours.kind]}", _at(ours), _at(theirs), values=_codes(ours, theirs))
 
 

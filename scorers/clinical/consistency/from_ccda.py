@@ -45,6 +45,7 @@ _TEMPLATES: Final[dict[str, Kind]] = {
 }
 #: Observations inside an entry that say something of it, and are none of their own: status, severity, reaction, criticality, age, comment.
 _STATUS: Final = "33999-4"
+_ACTIVE: Final = "55561003"
 #: Resolved, inactive, in remission: may be left out of a list of problems.
 _OVER: Final = frozenset({"413322009", "73425007", "277022003"})
 _SEVERITY_CODES: Final = frozenset({"SEV", "82606-5"})
@@ -304,7 +305,11 @@ def _status_of(one: Any) -> str:
 def _is_over(one: Any, status: str, times: tuple[Stamp, ...]) -> bool:
     """Whether a problem or an allergy is over: by its concern, its end, or the status that is told of it."""
     told = [child(inner, "value") for inner in one.iter(f"{HL7V3}observation") if attribute(child(inner, "code"), "code") == _STATUS]
-    return status in {"completed", *_ENDED} or any(stamp.role == "end" for stamp in times) or any(attribute(value, "code") in _OVER for value in told)
+    told_codes = {attribute(value, "code") for value in told}
+    # Documents of release 1.1 complete every concern; what is called active in one is so.
+    if _ACTIVE in told_codes:
+        return False
+    return status in {"completed", *_ENDED} or any(stamp.role == "end" for stamp in times) or not _OVER.isdisjoint(told_codes)
 
 
 def _is_any(texts: list[object]) -> bool:
