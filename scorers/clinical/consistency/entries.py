@@ -296,7 +296,8 @@ def _lacks_some(comparing: Comparing, target: Record, kind: Kind, alone: Sequenc
             continue
         if any((same_time(item, other) or not (item.times and other.times)) and (same_value(item, other) or not item.amounts) for other in alike):
             continue
-        severity: Severity = "minor" if alike or target.source == "persona" else "major"
+        # What one producer calls a procedure is an act of another section elsewhere.
+        severity: Severity = "minor" if alike or target.source == "persona" or kind == "procedure" else "major"
         comparing.lacks(severity, f"{kind}.missing", f"This {_WORDS[item.group]}", _at(item), target)
 
 

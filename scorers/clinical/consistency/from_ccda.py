@@ -31,7 +31,7 @@ _SECTIONS: Final[dict[str, tuple[Kind, Group, bool]]] = {
     "11369-6": ("immunization", "immunization", True),
     "30954-2": ("observation", "lab", True),
     "8716-3": ("observation", "vital", True),
-    "47519-4": ("procedure", "procedure", True),
+    "47519-4": ("procedure", "procedure", False),
     "46240-8": ("encounter", "encounter", False),
 }
 #: Kind of a substance's entry → what its time is the time of, and its group.
