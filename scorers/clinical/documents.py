@@ -18,7 +18,7 @@ from touchstone.scorers.clinical.checks.scores import Scores, has_critical, is_v
 from touchstone.scorers.clinical.checks.terminology import CVX, LOINC, RXNORM, MembershipSource
 from touchstone.scorers.clinical.checks.terminology_server import TerminologyServer, umls_server
 from touchstone.scorers.clinical.formats import ccda, fhir, hl7v2
-from touchstone.scorers.clinical.formats.ccda.rules import rules_of, rule_files
+from touchstone.scorers.clinical.formats.ccda.rules import rule_files, rules_of
 from touchstone.scorers.clinical.formats.ccda.schema import schema_of
 from touchstone.scorers.clinical.formats.fhir.profiles.library import can_be_checked
 from touchstone.scorers.clinical.formats.fhir.profiles.packages import holds_definitions
