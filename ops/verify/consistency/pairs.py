@@ -66,6 +66,8 @@ def sample_pairs() -> list[Pair]:
 
 def pairs_of(data: Path) -> list[Pair]:
     """The pairs below a folder. Raises `ConfigError` where there is none."""
+    if not data.is_dir():
+        raise ConfigError(f"{data}: no such folder; --data wants one with {EXPECTED}/ in it")
     found = []
     for path in sorted((data / EXPECTED).glob(f"*/*/*{SUFFIX}")):
         name = path.name.removesuffix(SUFFIX)

@@ -38,6 +38,13 @@ def test_the_sample_patients_are_consistent_in_all_formats() -> None:
     assert [one for one in told if one[1]] == []
 
 
+def test_a_folder_that_is_not_there_is_said_to_be_missing(run: Commands) -> None:
+    ran = run("bench", "consistency", "--data", "nowhere")
+
+    assert ran.code == 3
+    assert "nowhere: no such folder" in ran.err
+
+
 def test_a_folder_without_pairs_is_an_error_that_says_what_it_needs(run: Commands) -> None:
     Path("empty").mkdir()
     ran = run("bench", "consistency", "--data", "empty")
