@@ -105,7 +105,9 @@ def start(
             arguments = [f"--{name.replace('_', '-')}={value}" for name, value in given.items() if name != "guides" and value is not None]
             arguments += [f"--guide={name}" for name in guide or ()] + ([f"--config={config.absolute()}"] if config else [])
             running = start_in_background(folder, arguments, _token(settings), settings.start_timeout_s + 10)
-        _report(running, settings, as_json)
+        ready = _report(running, settings, as_json)
+    if not ready:  # it was started before, and cannot answer now
+        raise typer.Exit(EXIT_ERROR)
 
 
 @fhir_validator_app.command()

@@ -152,7 +152,7 @@ async def test_work_in_flight_is_not_a_stall(broker: Broker, job: Job) -> None:
 
 
 async def test_a_member_without_any_assignment_for_too_long_is_out_of_its_group(broker: Broker, job: Job) -> None:
-    worker = job.settings.worker.model_copy(update={"rebalance_timeout_s": 0.2, "session_timeout_s": 0.2})
+    worker = job.settings.worker.model_copy(update={"rebalance_timeout_s": STALL_S / 8, "session_timeout_s": STALL_S / 8})
     job.settings = job.settings.model_copy(update={"worker": worker})
     job.on_revoked()
     assert await stalls(job)

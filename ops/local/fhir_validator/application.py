@@ -1,5 +1,6 @@
 """What the service answers over HTTP: one document at a time to a validator, and how the validators are."""
 
+import asyncio
 import hmac
 import re
 from collections.abc import Awaitable, Callable
@@ -28,6 +29,8 @@ PARAMETERS: Final = frozenset({
 #: The validator decodes its query twice, so a value with one of & % + ; would be several parameters to it.
 _VALUE: Final = re.compile(r"[A-Za-z0-9:/._|#~=?,@$-]{1,500}")
 _PARAMETERS_MAX: Final = 50
+#: A client holds a place in the queue while it sends, so it may not take for ever.
+SENDING_S: Final = 60.0
 _JSON: Final = "application/fhir+json"
 #: What is sent → what the validator takes it for.
 _TYPES: Final = {
@@ -96,7 +99,7 @@ async def _validated(request: Request, settings: FhirValidatorSettings, pool: Po
     if content_type is None:
         raise Refused(415, "content_type", f"send {_JSON} or application/fhir+xml")
     async with pool.admitted():
-        body = await _body(request, settings.document_bytes_max)
+        body = await _body(request, settings.document_bytes_max, SENDING_S)
 
         async def is_wanted() -> bool:
             return not await request.is_disconnected()
@@ -127,17 +130,20 @@ def _path(request: Request) -> str:
     return f"/validateResource?{urlencode(given)}" if given else "/validateResource"
 
 
-async def _body(request: Request, bytes_max: int) -> bytes:
-    """The document, within its bound."""
+async def _body(request: Request, bytes_max: int, sending_s: float) -> bytes:
+    """The document, within its bounds."""
     body = bytearray()
     length = 0
     try:
-        async for piece in request.stream():  # to its end: a client that is answered before it has sent everything does not read the answer
-            length += len(piece)
-            if length <= bytes_max:
-                body += piece
+        async with asyncio.timeout(sending_s):
+            async for piece in request.stream():  # to its end: a client that is answered before it has sent everything does not read the answer
+                length += len(piece)
+                if length <= bytes_max:
+                    body += piece
     except ClientDisconnect:
         raise Refused(499, "gone", "the client has gone") from None
+    except TimeoutError:
+        raise Refused(408, "slow", f"the document was not sent within {sending_s:g} s") from None
     if length > bytes_max:
         raise Refused(413, "too_large", f"the document is larger than {bytes_max:,} bytes (fhir_validator.document_bytes_max)")
     return bytes(body)

@@ -79,7 +79,7 @@ def lacking(guides: Sequence[str] = ()) -> list[str]:
     lines += [f"{name} was installed at {folder} and has gone: {INSTALL}" for name, folder in there.packages.items() if not _is_package(folder)]
     for name in guides or there.guides:
         if name not in there.guides or not _is_package(there.guides[name]):
-            lines.append(f"the implementation guide {name} is not installed: {INSTALL} --guide {name}")
+            lines.append(f"the implementation guide {name} is not installed: {INSTALL[:-1]} --guide {name}`")
     return lines
 
 

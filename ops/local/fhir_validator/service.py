@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from touchstone.ops.local.fhir_validator.supervisor import STATE_FILE
+from touchstone.ops.local.fhir_validator.supervisor import STATE_FILE, is_held
 from touchstone.ops.local.kafka.processes import is_running, send, wait_until
 from touchstone.scorers.base import ConfigError
 
@@ -48,8 +48,8 @@ class Service:
         return found if found.is_alive() else None
 
     def is_alive(self) -> bool:
-        """Whether its process runs. The command's name on its command line tells it from a stranger with a reused process id."""
-        return is_running(self.pid, COMMAND)
+        """Whether its process runs. The folder's lock, which is held, and the command line tell it from a stranger with a reused process id."""
+        return is_held(self.state_dir) and is_running(self.pid, COMMAND)
 
     def status(self, token: str | None = None) -> dict[str, Any] | None:
         """What it says of itself; None where it does not answer. Raises `ConfigError` where it wants another token."""
@@ -69,10 +69,13 @@ class Service:
 
     def stop(self) -> None:
         """Ask it to end, and kill it where it does not in time; its validators end with it."""
+        if not self.is_alive():
+            return
         send(self.pid, COMMAND, signal.SIGTERM)
-        if not wait_until(lambda: not self.is_alive(), STOP_TIMEOUT_S):
+        # It gives the folder back a little before it ends.
+        if not wait_until(lambda: not is_running(self.pid, COMMAND), STOP_TIMEOUT_S):
             send(self.pid, COMMAND, signal.SIGKILL)
-            wait_until(lambda: not self.is_alive(), STOP_TIMEOUT_S)
+            wait_until(lambda: not is_running(self.pid, COMMAND), STOP_TIMEOUT_S)
 
 
 def start_in_background(state_dir: Path, arguments: Sequence[str], token: str | None, start_timeout_s: float) -> Service:

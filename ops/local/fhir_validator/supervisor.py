@@ -72,11 +72,28 @@ def alone(state_dir: Path) -> Iterator[None]:
         state_dir.mkdir(parents=True, exist_ok=True)
         with (state_dir / "lock").open("w") as lock:
             _hold(lock.fileno(), state_dir)
+            (state_dir / STATE_FILE).unlink(missing_ok=True)  # of one that was killed
             shutil.rmtree(homes(state_dir), ignore_errors=True)
             homes(state_dir).mkdir()
             yield
     except OSError as error:
         raise ConfigError(f"{state_dir}: cannot be written ({error.strerror}); give another --state-dir") from None
+
+
+def is_held(state_dir: Path) -> bool:
+    """Whether a service holds the folder; where the platform has no such locks, True."""
+    with suppress(ImportError):  # Windows
+        import fcntl
+
+        try:
+            with (state_dir / "lock").open() as lock:
+                fcntl.flock(lock.fileno(), fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+        except OSError:
+            return False
+        return False
+    return True
 
 
 def _hold(descriptor: int, state_dir: Path) -> None:

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from touchstone.ops.cli import app
 from touchstone.ops.local.fhir_validator import artifacts, installation, packages
 from touchstone.ops.local.fhir_validator.service import Service
-from touchstone.ops.local.fhir_validator.supervisor import alone, serve
+from touchstone.ops.local.fhir_validator.supervisor import STATE_FILE, alone, serve
 from touchstone.ops.local.kafka.processes import is_running, wait_until
 from touchstone.schemas.settings.house import FhirValidatorSettings
 from touchstone.scorers.base import ConfigError
@@ -166,3 +166,15 @@ async def test_a_taken_port_is_told(tmp_path: Path) -> None:
 async def test_a_state_folder_serves_one_service(tmp_path: Path) -> None:
     with alone(tmp_path), pytest.raises(ConfigError, match=r"runs with .* already: stop it, or give another --state-dir"):
         await serve(FhirValidatorSettings(port=0), tmp_path, pytest.fail)
+
+
+def test_a_stranger_with_a_reused_process_id_is_left_alone(tmp_path: Path) -> None:
+    stranger = subprocess.Popen([sys.executable, "-c", "import sys; sys.stdin.read()", "notes-on-fhir-validator.md"], stdin=subprocess.PIPE)
+    try:
+        (tmp_path / "lock").touch()
+        (tmp_path / STATE_FILE).write_text(json.dumps({"pid": stranger.pid, "address": "http://127.0.0.1:9"}))
+        assert Service.load(tmp_path) is None
+        with alone(tmp_path):
+            assert not (tmp_path / STATE_FILE).exists()
+    finally:
+        stranger.communicate(timeout=WAIT_S)

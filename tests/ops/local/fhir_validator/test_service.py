@@ -3,13 +3,16 @@
 import asyncio
 import os
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 from tests.ops.local.fhir_validator.fake_validator import DOES_NOT_START
 from tests.ops.local.fhir_validator.served import FAKE, JSON, fake, is_refused, served
+from touchstone.ops.local.fhir_validator import application
 from touchstone.ops.local.kafka.processes import is_running
 from touchstone.schemas.settings.house import FhirValidatorSettings
 from touchstone.scorers.base import ConfigError
@@ -208,3 +211,19 @@ def test_beyond_loopback_a_token_is_needed() -> None:
 def test_an_address_that_cannot_be_asked_safely_is_refused(url: str) -> None:
     with pytest.raises(ValueError, match=r"write the service's address|travel unencrypted"):
         FhirValidatorSettings(url=url)
+
+
+async def test_a_client_that_sends_for_ever_gives_its_place_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(application, "SENDING_S", 0.2)
+
+    async def drops() -> AsyncIterator[bytes]:
+        for _ in range(10_000):
+            yield b" "
+            await asyncio.sleep(0.02)
+
+    async with served(queue=1) as service:
+        with suppress(httpx.HTTPError):  # it is still sending when it is answered
+            answer = await service.client.post("/validateResource", content=drops(), headers={"Content-Type": JSON})
+            assert is_refused(answer, 408, "slow")
+        await service.until(lambda: service.pool._admitted == 0)
+        assert (await service.post("{}")).status_code == 200

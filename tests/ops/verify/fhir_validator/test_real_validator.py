@@ -21,6 +21,7 @@ from touchstone.ops.verify.agreement.sources import sources
 from touchstone.ops.verify.fhir_validator.client import OracleLost, Settings, ValidatorClient
 from touchstone.ops.verify.fhir_validator.server import FhirValidator
 from touchstone.scorers.base import ConfigError
+from touchstone.scorers.clinical.conformance.outcomes import Issue, Outcome
 
 pytestmark = pytest.mark.slow(7)
 SAMPLES = Path(__file__).parents[4] / "scorers" / "clinical" / "samples" / "traces"
@@ -28,6 +29,11 @@ SAMPLES = Path(__file__).parents[4] / "scorers" / "clinical" / "samples" / "trac
 
 def resource(**members: object) -> bytes:
     return json.dumps({"resourceType": "Patient", **members}).encode()
+
+
+def told_always(outcome: Outcome) -> tuple[bool, list[Issue]]:
+    """The verdict, and its issues but for a warning that the validator gives for a terminology server that is off, or not, by what it was asked before."""
+    return outcome.valid, [issue for issue in outcome.issues if issue.code != "Terminology_TX_Error_CodeableConcept"]
 
 
 def test_it_tells_valid_from_invalid(official_validator: ValidatorClient) -> None:
@@ -62,7 +68,7 @@ async def test_the_service_gives_the_same_verdicts_and_outlives_a_validator_that
     async with served(lambda: ValidatorProcess(launch, start_timeout_s=300)) as service:
         through = ValidatorClient(service.client.base_url.port or 0)
         for text in texts:
-            assert await asyncio.to_thread(through.validate, text) == official_validator.validate(text)
+            assert told_always(await asyncio.to_thread(through.validate, text)) == told_always(official_validator.validate(text))
         [seat] = service.pool.seats
         entries = [
             {"fullUrl": f"urn:uuid:{number:08}-0000-4000-8000-000000000000", "resource": json.loads(resource(gender="woman"))} for number in range(5_000)
@@ -73,7 +79,7 @@ async def test_the_service_gives_the_same_verdicts_and_outlives_a_validator_that
         seat.process.kill()
         assert is_refused(await long, 502, "died")
         await service.until_ready()
-        assert await asyncio.to_thread(through.validate, broken[3]) == official_validator.validate(broken[3])
+        assert told_always(await asyncio.to_thread(through.validate, broken[3])) == told_always(official_validator.validate(broken[3]))
 
 
 def test_it_ends_with_the_program_that_started_it_and_is_then_lost(official_validator: ValidatorClient, tmp_path: Path) -> None:
