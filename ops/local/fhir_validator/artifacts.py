@@ -1,13 +1,11 @@
 """What the official validator needs from the machine: a JDK, and its jars, fetched once through Maven into the user's cache."""
 
 import os
-import shutil
-import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from touchstone.ops.local import maven
-from touchstone.ops.local.kafka.artifacts import JAVA_VERSION_MIN, java_version
+from touchstone.ops.local import java, maven
+from touchstone.ops.local.java import JAVA_VERSION_MIN
 from touchstone.scorers.base import ConfigError
 
 VALIDATOR_VERSION = "6.10.4"
@@ -50,31 +48,20 @@ def missing() -> str | None:
 
 def distribution() -> Distribution:
     """JDK and jars, fetching the jars the first time (155 MB). Raises `ConfigError`."""
-    java = find_java()
+    found = find_java()
     libs = libs_folder()
     if not libs.is_dir():
         fetch(libs)
-    return Distribution(java, libs)
+    return Distribution(found, libs)
 
 
 def find_java() -> str:
-    """Path of a new enough Java with a compiler, for the launcher is a source file: `$JAVA_HOME`, else the PATH. Raises `ConfigError`."""
-    home = os.environ.get("JAVA_HOME")
-    java = shutil.which("java", path=str(Path(home) / "bin")) if home else shutil.which("java")
+    """Path of a new enough Java with a compiler, for the launcher is a source file. Raises `ConfigError`."""
     advice = f"the official FHIR validator needs a JDK {JAVA_VERSION_MIN} or newer (Debian: openjdk-17-jdk-headless)"
-    if java is None:
-        raise ConfigError(f"no Java {'below JAVA_HOME' if home else 'on the PATH'}: {advice}")
-    try:
-        told = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=30, check=False).stderr
-        modules = subprocess.run([java, "--list-modules"], capture_output=True, text=True, timeout=30, check=False).stdout
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise ConfigError(f"{java} does not run ({type(error).__name__}): {advice}") from None
-    found = java_version(told)
-    if found is None or found < JAVA_VERSION_MIN:
-        raise ConfigError(f"{java} is Java {found or 'of an unknown version'}: {advice}; set JAVA_HOME to one")
-    if "jdk.compiler" not in modules:
-        raise ConfigError(f"{java} has no compiler, it is a runtime only: {advice}")
-    return java
+    found = java.find_java(advice, f"{advice}; set JAVA_HOME to one")
+    if "jdk.compiler" not in java.answer_of(found, "--list-modules", advice).stdout:
+        raise ConfigError(f"{found} has no compiler, it is a runtime only: {advice}")
+    return found
 
 
 def find_maven() -> str:

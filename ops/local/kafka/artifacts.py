@@ -1,17 +1,14 @@
 """What a node needs from the machine: Java, and Kafka's jars, fetched once through Maven into the user's cache."""
 
 import os
-import re
-import shutil
-import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from touchstone.ops.local import maven
+from touchstone.ops.local import java, maven
+from touchstone.ops.local.java import JAVA_VERSION_MIN
 from touchstone.scorers.base import ConfigError
 
 KAFKA_VERSION = "4.3.1"
-JAVA_VERSION_MIN = 17
 POM = Path(__file__).with_name("pom.xml")
 LOG_CONFIG = Path(__file__).with_name("log4j2.xml")
 _WHAT = f"Kafka {KAFKA_VERSION}"
@@ -43,34 +40,19 @@ def missing() -> str | None:
 
 def distribution() -> Distribution:
     """Java and jars, fetching the jars the first time (44 MB, some seconds). Raises `ConfigError`."""
-    java = find_java()
+    found = find_java()
     libs = libs_folder()
     if not libs.is_dir():
         fetch(libs)
-    return Distribution(java, libs)
+    return Distribution(found, libs)
 
 
 def find_java() -> str:
-    """Path of a new enough Java: `$JAVA_HOME`, else the PATH. Raises `ConfigError`."""
-    home = os.environ.get("JAVA_HOME")
-    java = shutil.which("java", path=str(Path(home) / "bin")) if home else shutil.which("java")
-    if java is None:
-        where = "below JAVA_HOME" if home else "on the PATH"
-        raise ConfigError(f"no Java {where}: install Java {JAVA_VERSION_MIN} or newer (Debian: openjdk-17-jre-headless), {_OTHER_WAYS}")
-    try:
-        answer = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=30, check=False).stderr
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise ConfigError(f"{java} does not run ({type(error).__name__}): install Java {JAVA_VERSION_MIN} or newer, {_OTHER_WAYS}") from None
-    found = java_version(answer)
-    if found is None or found < JAVA_VERSION_MIN:
-        raise ConfigError(f"{java} is Java {found or 'of an unknown version'}: Kafka needs {JAVA_VERSION_MIN} or newer; set JAVA_HOME to one, {_OTHER_WAYS}")
-    return java
-
-
-def java_version(answer: str) -> int | None:
-    """The feature release in the output of `java -version` (`"1.8.0_392"` is 8); None where there is none."""
-    match = re.search(r'version "(?:1\.)?(\d+)', answer)
-    return int(match.group(1)) if match else None
+    """Path of a new enough Java. Raises `ConfigError`."""
+    return java.find_java(
+        f"install Java {JAVA_VERSION_MIN} or newer (Debian: openjdk-17-jre-headless), {_OTHER_WAYS}",
+        f"Kafka needs {JAVA_VERSION_MIN} or newer; set JAVA_HOME to one, {_OTHER_WAYS}",
+    )
 
 
 def find_maven() -> str:

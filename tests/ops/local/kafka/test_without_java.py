@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from touchstone.ops.local.java import java_version
 from touchstone.ops.local.kafka import artifacts
 from touchstone.ops.local.kafka.cluster import KafkaCluster
 from touchstone.ops.local.kafka.node import Node
@@ -39,7 +40,7 @@ def tools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     [('openjdk version "17.0.15" 2025-04-15', 17), ('java version "1.8.0_392"', 8), ('openjdk version "25" 2025-09-16', 25), ("no idea", None)],
 )
 def test_java_tells_its_version(answer: str, version: int | None) -> None:
-    assert artifacts.java_version(answer) == version
+    assert java_version(answer) == version
 
 
 def test_no_java(tools: Path) -> None:
