@@ -24,10 +24,6 @@ RUN uv pip install --no-cache --compile-bytecode --python /opt/touchstone \
       --require-hashes -r pyproject.toml $(printf -- '--extra %s ' $EXTRAS) \
       $(case " $EXTRAS " in *" nli-onnx "*) echo --group weights ;; esac) -c requirements.lock
 COPY LICENSE README.md ./
-COPY schemas schemas
-COPY scorers scorers
-COPY streams streams
-COPY ops ops
 COPY touchstone touchstone
 RUN grep -oE '^hatchling==[^ ;]+' requirements.lock > /tmp/build.in \
  && uv pip install --no-cache --system --require-hashes -r /tmp/build.in -c requirements.lock \

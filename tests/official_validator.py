@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from touchstone.ops.local.fhir_validator.artifacts import missing
-from touchstone.ops.verify.fhir_validator.client import ValidatorClient
-from touchstone.ops.verify.fhir_validator.server import FhirValidator
+from touchstone.ops.local.fhir_validator.client import ValidatorClient
+from touchstone.ops.local.fhir_validator.server import FhirValidator
 from touchstone.scorers.base import ConfigError
 
 

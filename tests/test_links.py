@@ -9,12 +9,7 @@ from urllib.parse import unquote
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PAGES = sorted(
-    path
-    for pattern in ("*.md", "docs/**/*.md", "ops/**/*.md", "scorers/**/*.md", "schemas/**/*.md", "streams/**/*.md")
-    for path in ROOT.glob(pattern)
-    if "node_modules" not in path.parts
-)
+PAGES = sorted(path for pattern in ("*.md", "docs/**/*.md", "touchstone/**/*.md") for path in ROOT.glob(pattern) if "node_modules" not in path.parts)
 _FENCE = re.compile(r"^ *(`{3,}|~{3,})")
 _CODE = re.compile(r"(`+)(?!`).+?(?<!`)\1(?!`)")
 _LINK = re.compile(r"!?\[[^\]]*\]\(\s*<?([^)\s>]+)>?(?:\s+\"[^\"]*\")?\s*\)")

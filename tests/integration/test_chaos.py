@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from tests.integration.brokers import Broker
-from touchstone.ops.verify.chaos.grounds import EMBEDDED_RETENTION_BYTES, Grounds
-from touchstone.ops.verify.chaos.run import Run
-from touchstone.ops.verify.chaos.scenarios import SCENARIOS
+from touchstone.ops.lab.chaos.grounds import EMBEDDED_RETENTION_BYTES, Grounds
+from touchstone.ops.lab.chaos.run import Run
+from touchstone.ops.lab.chaos.scenarios import SCENARIOS
 from touchstone.streams.embedded.broker import EmbeddedBroker
 
 pytestmark = [pytest.mark.chaos, pytest.mark.slow(15), pytest.mark.timeout(900)]

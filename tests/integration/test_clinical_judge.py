@@ -5,9 +5,9 @@ from typing import Any
 
 from aiokafka import AIOKafkaConsumer, TopicPartition
 
+from tests.doubles.judges import JudgeServer
 from tests.integration.brokers import Broker, Namespace
 from tests.integration.workers import Outcomes, Start, committed, produce, reading
-from touchstone.ops.verify.judges import JudgeServer
 from touchstone.scorers.clinical.judging.verdicts import DIMENSIONS
 
 CANARY = "Wierzba-Kanarek"

@@ -25,13 +25,13 @@ from faust.types import tuples
 
 from tests.integration.brokers import Broker
 from tests.streams.fakes import FakeRecord, GatedPublisher, StepScorer, make_intake, safe_record
-from touchstone.ops.verify.chaos.checks import check_commits, check_topics
-from touchstone.ops.verify.chaos.evidence import Evidence, Letter, Position, Told, gather
-from touchstone.ops.verify.chaos.grounds import Field, Grounds
-from touchstone.ops.verify.chaos.observer import Observer, Sample
-from touchstone.ops.verify.chaos.plan import Plan, Poison, make_plan
-from touchstone.ops.verify.chaos.processes import Child, Fleet
-from touchstone.ops.verify.chaos.topiclog import Feeder, Offsets, read_all
+from touchstone.ops.lab.chaos.checks import check_commits, check_topics
+from touchstone.ops.lab.chaos.evidence import Evidence, Letter, Position, Told, gather
+from touchstone.ops.lab.chaos.grounds import Field, Grounds
+from touchstone.ops.lab.chaos.observer import Observer, Sample
+from touchstone.ops.lab.chaos.plan import Plan, Poison, make_plan
+from touchstone.ops.lab.chaos.processes import Child, Fleet
+from touchstone.ops.lab.chaos.topiclog import Feeder, Offsets, read_all
 from touchstone.schemas.case import SafeCase
 from touchstone.schemas.result import Scorecard
 from touchstone.schemas.settings.house import TOPIC_ROLES, KafkaSettings, Settings, WorkerSettings

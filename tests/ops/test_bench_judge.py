@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from touchstone.ops.bench.judge_cascade import PRICE_USD, Outcome, outcome, rows, suites
+from touchstone.ops.lab.bench.judge_cascade import PRICE_USD, Outcome, outcome, rows, suites
 from touchstone.scorers.base import Suite
 from touchstone.scorers.judges.prompts import render
 from touchstone.scorers.registry import load_suite, suite_entry_points

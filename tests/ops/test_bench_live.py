@@ -8,11 +8,11 @@ import pytest
 
 from tests.ops.web.served import WAIT_S, served, until
 from tests.streams.subscription.made import P0, R0, read, record
-from touchstone.ops.bench.live import table
-from touchstone.ops.bench.live_clients import Chunks, Client, Crowd, Tally, run_clients
-from touchstone.ops.bench.live_raw import HEAD, framed
-from touchstone.ops.bench.live_run import SERVICE, Run
-from touchstone.ops.bench.live_stream import Expected, result
+from touchstone.ops.lab.bench.live import table
+from touchstone.ops.lab.bench.live_clients import Chunks, Client, Crowd, Tally, run_clients
+from touchstone.ops.lab.bench.live_raw import HEAD, framed
+from touchstone.ops.lab.bench.live_run import SERVICE, Run
+from touchstone.ops.lab.bench.live_stream import Expected, result
 
 EXPECTED = Expected(20)
 

@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
-from touchstone.ops.bench.nli_gpu import Shape, ceiling, timed
-from touchstone.ops.bench.nli_load import arrivals
-from touchstone.ops.bench.nli_rates import ENGINE, ONE_CALL, Rates
-from touchstone.ops.bench.nli_report import aims, table
-from touchstone.ops.bench.nli_workload import SENTENCE_ENDS, note_events, summary_events
+from touchstone.ops.lab.bench.nli_gpu import Shape, ceiling, timed
+from touchstone.ops.lab.bench.nli_load import arrivals
+from touchstone.ops.lab.bench.nli_rates import ENGINE, ONE_CALL, Rates
+from touchstone.ops.lab.bench.nli_report import aims, table
+from touchstone.ops.lab.bench.nli_workload import SENTENCE_ENDS, note_events, summary_events
 from touchstone.schemas.case import validate_case
 from touchstone.schemas.summary import SummaryCase
 
@@ -44,7 +44,7 @@ def test_timed_leaves_the_first_calls_out_and_waits_for_each() -> None:
 
 def test_gpu_part_says_in_one_line_that_it_was_not_run() -> None:
     env = os.environ | {"CUDA_VISIBLE_DEVICES": ""}
-    done = subprocess.run([sys.executable, "-m", "touchstone.ops.bench.nli_gpu"], check=False, capture_output=True, text=True, env=env, timeout=500)
+    done = subprocess.run([sys.executable, "-m", "touchstone.ops.lab.bench.nli_gpu"], check=False, capture_output=True, text=True, env=env, timeout=500)
     assert done.returncode == 0
     assert len(done.stdout.splitlines()) == 1
     assert "not run" in done.stdout
@@ -111,7 +111,7 @@ def test_quick_run_reports_every_figure(tmp_path: Path) -> None:
     command = [
         sys.executable,
         "-m",
-        "touchstone.ops.bench.nli",
+        "touchstone.ops.lab.bench.nli",
         "--quick",
         "--json",
         "--model",

@@ -18,7 +18,7 @@ from touchstone.ops.settings import load_settings
 from touchstone.schemas.settings.house import TopicSettings, WorkerSettings
 from touchstone.scorers.registry import load_suite, suite_entry_points
 
-FOLDER = Path(__file__).parents[2] / "ops" / "k8s"
+FOLDER = Path(__file__).parents[2] / "touchstone" / "ops" / "k8s"
 #: KEDA's own schema of a ScaledObject (kedacore/keda 2.18, Apache-2.0), without its descriptions and closed against unknown keys.
 SCALED_OBJECT = Path(__file__).with_name("k8s") / "scaledobject.schema.json"
 #: The oldest and the newest version of Kubernetes that the manifests are held to.
@@ -214,7 +214,7 @@ def test_what_no_policy_names_is_refused() -> None:
 
 
 def test_an_image_is_one_that_the_dockerfile_makes() -> None:
-    compose = yaml.safe_load((FOLDER.parents[1] / "docker-compose.yml").read_text())
+    compose = yaml.safe_load((FOLDER.parents[2] / "docker-compose.yml").read_text())
     built = {service["image"] for service in compose["services"].values() if "build" in service}
     for name, template in pods():
         for container in template["spec"]["containers"]:

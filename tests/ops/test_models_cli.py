@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from tests.ops.commands import Commands
-from touchstone.ops.verify.models.listing import figures
-from touchstone.ops.verify.models.speed import HYPOTHESIS_WORDS, PAIRS_FIRST, PREMISE_WORDS, ROUNDS, made_up, pairs_per_second
+from touchstone.ops.lab.models.listing import figures
+from touchstone.ops.lab.models.speed import HYPOTHESIS_WORDS, PAIRS_FIRST, PREMISE_WORDS, ROUNDS, made_up, pairs_per_second
 from touchstone.scorers.engines import catalogue, encoders
 from touchstone.scorers.engines.encoders import MINILM, Encoder, Found
 
@@ -126,7 +126,7 @@ async def test_the_speed_is_the_median_of_three_rounds_after_a_first_that_does_n
         clock[0] += next(paces) * len(pairs)
         return np.zeros((len(pairs), 3))
 
-    monkeypatch.setattr("touchstone.ops.verify.models.speed.time.perf_counter", lambda: clock[0])
+    monkeypatch.setattr("touchstone.ops.lab.models.speed.time.perf_counter", lambda: clock[0])
     engines: Any = SimpleNamespace(nli=SimpleNamespace(entail=entail, model="toy@1"))
     told = await pairs_per_second(engines, seconds=2, say=lambda _: None)
     assert counts == [PAIRS_FIRST, PAIRS_FIRST, *[200] * ROUNDS]

@@ -7,7 +7,7 @@ from typing import Any
 from touchstone.ops.evaluation.console import console_pieces
 from touchstone.ops.evaluation.counts import summarise, verdict_on
 from touchstone.ops.evaluation.external import ConformanceChecks, Outside
-from touchstone.ops.verify.fhir_validator.client import Issue, NoVerdict, Outcome
+from touchstone.ops.local.fhir_validator.client import Issue, NoVerdict, Outcome
 from touchstone.schemas.reports.evaluation import EvaluatedCase, EvaluationReport, Expectation, Expectations
 from touchstone.schemas.result import Failure, Finding, NotChecked
 from touchstone.scorers.clinical.conformance.telling import tell

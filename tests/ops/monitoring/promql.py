@@ -18,7 +18,7 @@ from touchstone.streams.telemetry.metric_list import METRICS
 from touchstone.streams.telemetry.metrics import ProjectorCounts
 from touchstone.streams.telemetry.readings import families
 
-MONITORING = Path(__file__).parents[3] / "ops" / "monitoring"
+MONITORING = Path(__file__).parents[3] / "touchstone" / "ops" / "monitoring"
 RULES = MONITORING / "prometheus" / "rules" / "touchstone.yml"
 ALERTS = MONITORING / "prometheus" / "alerts" / "touchstone.yml"
 DASHBOARDS = sorted((MONITORING / "grafana" / "dashboards").glob("*.json"))

@@ -150,7 +150,7 @@ def test_grafana_finds_the_data_source_and_the_pages() -> None:
     assert (source["type"], source["isDefault"], source["editable"]) == ("prometheus", True, False)
     (provider,) = yaml.safe_load((provisioning / "dashboards" / "touchstone.yml").read_text())["providers"]
     assert provider["allowUiUpdates"] is False
-    compose = yaml.safe_load((MONITORING.parents[1] / "docker-compose.metrics.yml").read_text())
+    compose = yaml.safe_load((MONITORING.parents[2] / "docker-compose.metrics.yml").read_text())
     mounts = {mount["target"]: mount["source"] for mount in compose["services"]["grafana"]["volumes"] if isinstance(mount, dict)}
-    assert mounts[provider["options"]["path"]] == "./ops/monitoring/grafana/dashboards"
-    assert mounts["/etc/grafana/provisioning"] == "./ops/monitoring/grafana/provisioning"
+    assert mounts[provider["options"]["path"]] == "./touchstone/ops/monitoring/grafana/dashboards"
+    assert mounts["/etc/grafana/provisioning"] == "./touchstone/ops/monitoring/grafana/provisioning"

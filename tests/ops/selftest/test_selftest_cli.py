@@ -14,13 +14,13 @@ from typing import Any
 
 import pytest
 
+from tests.doubles.judges import Asked, Fault, JudgeServer, Kind, Reply
 from tests.ops.commands import Commands, Ran
 from tests.ops.contracts.fitting import faults
 from tests.ops.selftest import systems
 from tests.ops.selftest.systems import HttpServer, TaskService
 from touchstone.ops.contracts import schemas
 from touchstone.ops.selftest.config_file import packaged, parse
-from touchstone.ops.verify.judges import Asked, Fault, JudgeServer, Kind, Reply
 
 ANSWER = "python:tests.ops.selftest.systems:answer"
 WRITTEN = {

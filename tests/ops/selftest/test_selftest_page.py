@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.doubles.judges import JudgeServer, Script, read_script
 from tests.ops.commands import Commands
 from tests.ops.selftest.test_selftest_cli import InAThread
 from touchstone.ops.selftest.config_file import parse
-from touchstone.ops.verify.judges import JudgeServer, Script, read_script
 from touchstone.scorers.selftest.rubric import WEIGHTS
 
 ROOT = Path(__file__).parents[3]

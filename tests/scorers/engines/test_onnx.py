@@ -11,8 +11,8 @@ import pytest
 
 from tests.lazily import lazily
 from tests.scorers.engines.tiny import SENTENCES, classifier, encoder, roberta_tokenizer, saved
-from touchstone.ops.build.graphs.__main__ import SHAPES, files
-from touchstone.ops.build.graphs.__main__ import main as build_graphs
+from touchstone.ops.lab.build.graphs.__main__ import SHAPES, files
+from touchstone.ops.lab.build.graphs.__main__ import main as build_graphs
 from touchstone.schemas.settings.engines import EngineSettings
 from touchstone.scorers.base import ConfigError
 from touchstone.scorers.engines.encoders import default_base

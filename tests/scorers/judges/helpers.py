@@ -7,9 +7,9 @@ from typing import Any
 
 from pydantic import BaseModel, Field, SecretStr
 
-from touchstone.ops.verify.judges.asked import Asked
-from touchstone.ops.verify.judges.faults import Fault
-from touchstone.ops.verify.judges.server import JudgeServer
+from tests.doubles.judges.asked import Asked
+from tests.doubles.judges.faults import Fault
+from tests.doubles.judges.server import JudgeServer
 from touchstone.scorers.judges.asking import Judge
 from touchstone.scorers.judges.opening import open_judge
 from touchstone.scorers.judges.prompts import parse_prompt

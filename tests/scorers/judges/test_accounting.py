@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 from pydantic import BaseModel, Field
 
+from tests.doubles.judges import Asked, Fault, JudgeServer, Kind, Limit, Reply
 from tests.scorers.judges.helpers import counted
-from touchstone.ops.verify.judges import Asked, Fault, JudgeServer, Kind, Limit, Reply
 from touchstone.scorers.base import Unavailable
 from touchstone.scorers.judges.asking import Answer, Judge, OverBudget, Unanswered
 from touchstone.scorers.judges.opening import open_judge

@@ -12,10 +12,10 @@ import time_machine
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.doubles.judges.asked import Asked
+from tests.doubles.judges.faults import Fault, Kind
+from tests.doubles.judges.replies import Reply
 from tests.scorers.judges.helpers import PROMPT, Verdict, counted, judged
-from touchstone.ops.verify.judges.asked import Asked
-from touchstone.ops.verify.judges.faults import Fault, Kind
-from touchstone.ops.verify.judges.replies import Reply
 from touchstone.scorers.base import ConfigError
 from touchstone.scorers.judges.asking import Answer, OverBudget
 from touchstone.scorers.judges.budget import NANO, Budget, Reservation, cost_nano, dearest_nano

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from tests.doubles.judges import Fault, Kind, Reply
 from tests.scorers.judges.helpers import PROMPT, Verdict, counted, judged
-from touchstone.ops.verify.judges import Fault, Kind, Reply
 from touchstone.schemas.case import SafeCase
 from touchstone.schemas.result import Failure, FileRef, Scorecard
 from touchstone.scorers.base import ConfigError, Lost, NoSettings, Shed, Suite, Unavailable

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
+from tests.doubles.judges.asked import Asked
+from tests.doubles.judges.faults import Fault, Kind
+from tests.doubles.judges.replies import Reply
 from tests.scorers.judges.helpers import CANARY, PROMPT, Verdict, counted, judged, score_of, scripted
-from touchstone.ops.verify.judges.asked import Asked
-from touchstone.ops.verify.judges.faults import Fault, Kind
-from touchstone.ops.verify.judges.replies import Reply
 from touchstone.scorers.base import Lost, Unavailable
 from touchstone.scorers.judges.asking import Answer, Judge, NoAnswer, Unanswered
 

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.doubles.judges.asked import Asked
 from tests.scorers.judges.helpers import PROMPT, Verdict, judged
-from touchstone.ops.verify.judges.asked import Asked
 from touchstone.scorers.base import ConfigError
 from touchstone.scorers.judges.asking import Judge, Unanswered
 from touchstone.scorers.judges.prompts import GUARD, blocks_of, load_prompt, parse_prompt, render, visible

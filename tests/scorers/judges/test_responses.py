@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
+from tests.doubles.judges.faults import Fault, Kind
 from tests.scorers.judges.helpers import CANARY, PROMPT, Verdict, counted, judged, settings_for
-from touchstone.ops.verify.judges.faults import Fault, Kind
 from touchstone.scorers.base import ConfigError, Unavailable
 from touchstone.scorers.judges.asking import Unanswered
 from touchstone.scorers.judges.forms import form_of

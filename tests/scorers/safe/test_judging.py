@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
+from tests.doubles.judges import Asked, Fault, JudgeServer, Kind
 from tests.scorers.judges.helpers import QUICK
 from tests.scorers.judges.test_prompts import ATTEMPTS
 from tests.scorers.safe.cases import case, record, samples
 from touchstone.ops.batch.call import ascore
 from touchstone.ops.reports.layouts import lay_out
 from touchstone.ops.suites import paced, running_suite
-from touchstone.ops.verify.judges import Asked, Fault, JudgeServer, Kind
 from touchstone.schemas.reports.safe import SafeV0JsonReport
 from touchstone.schemas.settings.house import Settings
 from touchstone.scorers.base import ConfigError, Lost, Shed, Unavailable

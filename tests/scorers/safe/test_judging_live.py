@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
+from tests.doubles.judges import Fault, Kind
 from tests.scorers.safe.cases import record
 from tests.scorers.safe.test_judging import ASKS, BLAMES, OutOfMoney, judged, settings, verdicts
 from tests.streams.fakes import FakeRecord
-from touchstone.ops.verify.judges import Fault, Kind
 from touchstone.schemas.settings.house import WorkerSettings
 from touchstone.scorers.registry import known_signatures
 from touchstone.scorers.safe import SUITE

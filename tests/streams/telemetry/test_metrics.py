@@ -108,7 +108,9 @@ def test_the_counters_of_a_projector_stand_at_zero_before_the_first_record(regis
 
 
 def test_every_code_and_format_of_the_intake_is_known_beforehand() -> None:
-    source = "".join((ROOT / "streams" / name).read_text() for name in ("wire/codec.py", "wire/headers.py", "intake/scoring.py", "intake/intake.py"))
+    source = "".join(
+        (ROOT / "touchstone" / "streams" / name).read_text() for name in ("wire/codec.py", "wire/headers.py", "intake/scoring.py", "intake/intake.py")
+    )
     codes = set(re.findall(r'(?:Reject\(|return \()"([a-z_0-9]+)"', source))
     assert len(codes) > 10
     assert codes <= set(DEAD_REASONS)
@@ -116,7 +118,7 @@ def test_every_code_and_format_of_the_intake_is_known_beforehand() -> None:
 
 
 def test_every_code_of_an_unreadable_result_is_known_beforehand() -> None:
-    source = (ROOT / "streams" / "account" / "projection.py").read_text()
+    source = (ROOT / "touchstone" / "streams" / "account" / "projection.py").read_text()
     codes = set(re.findall(r'Unreadable\("([a-z_]+)"', source))
     assert codes
     assert codes <= set(metric_list.UNREADABLE_RESULTS)

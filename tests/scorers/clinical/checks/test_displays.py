@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from touchstone.ops.build.tables.clinical.displays import compile_displays
+from touchstone.ops.lab.build.tables.clinical.displays import compile_displays
 from touchstone.scorers.clinical import validate_document
 from touchstone.scorers.clinical.checks.displays import is_of_another_code
 from touchstone.scorers.clinical.checks.routes import check_route

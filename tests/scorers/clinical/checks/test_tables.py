@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from touchstone.ops.build.tables.clinical.icd10cm import compile_table, read_codes
-from touchstone.ops.build.tables.clinical.value_sets import compile_value_sets
+from touchstone.ops.lab.build.tables.clinical.icd10cm import compile_table, read_codes
+from touchstone.ops.lab.build.tables.clinical.value_sets import compile_value_sets
 from touchstone.scorers.clinical.checks.terminology import in_icd10cm
 
 TABLES = resources.files("touchstone.scorers.clinical.tables")

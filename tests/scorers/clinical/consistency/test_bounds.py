@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from touchstone.ops.verify.consistency.written.hands import (
+from touchstone.ops.lab.consistency.written.hands import (
     RXNORM,
     SNOMED,
     bundle,

@@ -7,10 +7,10 @@ import lzma
 import shutil
 from pathlib import Path
 
-from touchstone.ops.build.tables.fhir.__main__ import main, read_package
-from touchstone.ops.verify.agreement.official import is_r4, official_cases, options_of, verdict
-from touchstone.ops.verify.agreement.recorded import measure
-from touchstone.ops.verify.agreement.run import as_text
+from touchstone.ops.lab.agreement.official import is_r4, official_cases, options_of, verdict
+from touchstone.ops.lab.agreement.recorded import measure
+from touchstone.ops.lab.agreement.run import as_text
+from touchstone.ops.lab.build.tables.fhir.__main__ import main, read_package
 from touchstone.scorers.clinical.formats.fhir.tables import FOLDER, code_systems, definitions, own_profiles
 
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from touchstone.ops.verify.agreement.mutations import KINDS
+from touchstone.ops.lab.agreement.mutations import KINDS
 from touchstone.scorers.clinical.formats.fhir import Options, is_valid, validate
 from touchstone.scorers.clinical.formats.fhir.tables import definitions
 from touchstone.scorers.clinical.formats.fhir.xml import DEPTH_MAX, xml_as_json

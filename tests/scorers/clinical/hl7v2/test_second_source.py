@@ -14,10 +14,10 @@ from typing import Any
 
 import pytest
 
-import touchstone.ops.build.tables.hl7v2.__main__ as compiler
+import touchstone.ops.lab.build.tables.hl7v2.__main__ as compiler
 from tests.scorers.clinical.hl7v2.messages import OBR, PID, findings, result, told
-from touchstone.ops.build.tables.hl7v2.codes import CODE_CHARACTERS_MAX, cleaned, code_tables
-from touchstone.ops.build.tables.hl7v2.published import published_codes, read_published, without_zeros
+from touchstone.ops.lab.build.tables.hl7v2.codes import CODE_CHARACTERS_MAX, cleaned, code_tables
+from touchstone.ops.lab.build.tables.hl7v2.published import published_codes, read_published, without_zeros
 from touchstone.scorers.clinical.formats.hl7v2 import tables
 from touchstone.scorers.clinical.formats.hl7v2.tables import VERSIONS, Element, load
 

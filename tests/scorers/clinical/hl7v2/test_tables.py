@@ -7,11 +7,11 @@ from pathlib import Path
 import orjson
 import pytest
 
-import touchstone.ops.build.tables.hl7v2.__main__ as compiler
+import touchstone.ops.lab.build.tables.hl7v2.__main__ as compiler
 from touchstone.scorers.clinical.formats.hl7v2.coded import coding_system_fault, membership
 from touchstone.scorers.clinical.formats.hl7v2.tables import VERSIONS, code_tables, load, nearest
 
-SHIPPED = Path(compiler.__file__).parents[5] / compiler.FOLDER
+SHIPPED = Path(compiler.__file__).parents[6] / compiler.FOLDER
 BYTES_MAX = 2 * 1024 * 1024
 
 

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from touchstone.ops.verify.judges.careful_reader import CarefulReader
-from touchstone.ops.verify.judges.server import JudgeServer
-from touchstone.ops.verify.losses.run import Sets, measured
-from touchstone.ops.verify.losses.truth import truths
+from tests.doubles.judges.careful_reader import CarefulReader
+from tests.doubles.judges.server import JudgeServer
+from touchstone.ops.lab.losses.run import Sets, measured
+from touchstone.ops.lab.losses.truth import truths
 from touchstone.scorers.summary import build
 from touchstone.scorers.summary.settings import resolve
 

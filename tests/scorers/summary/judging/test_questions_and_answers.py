@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
+from tests.doubles.judges.asked import Asked
+from tests.doubles.judges.faults import Fault, Kind
+from tests.doubles.judges.server import JudgeServer
 from tests.scorers.judges.helpers import settings_for
 from tests.scorers.summary.fakes import FACTS, TableEngines, case, gold
 from tests.scorers.summary.judging.judges import TableJudge, half_sure, scorer
-from touchstone.ops.verify.judges.asked import Asked
-from touchstone.ops.verify.judges.faults import Fault, Kind
-from touchstone.ops.verify.judges.server import JudgeServer
 from touchstone.scorers.judges.opening import open_judge
 from touchstone.scorers.summary.judging.verdicts import StatementVerdicts
 from touchstone.scorers.summary.scorer import SummaryLossScorer

@@ -1,1 +1,0 @@
-"""Generators of the tables that the shared clinical checks ship with: `python -m touchstone.ops.build.tables.clinical`."""

@@ -1,0 +1,26 @@
+"""Fixtures of these tests."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.ops.commands import Commands
+from tests.ops.local.fhir_validator.stand_in import stand_in
+
+__all__ = ["stand_in"]
+
+
+@pytest.fixture
+def run(capfdbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch) -> Commands:
+    """The command line."""
+    return Commands(capfdbinary, monkeypatch)
+
+
+@pytest.fixture
+def clinical_data() -> Path:
+    """The development data, where it is at hand."""
+    folder = Path(os.environ.get("TOUCHSTONE_DATA", "")) / "clinical-dev"
+    if not os.environ.get("TOUCHSTONE_DATA") or not folder.is_dir():
+        pytest.skip("TOUCHSTONE_DATA names no folder that holds clinical-dev/")
+    return folder

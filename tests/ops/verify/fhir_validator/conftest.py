@@ -1,6 +1,0 @@
-"""Fixtures of these tests."""
-
-from tests.official_validator import official_validator
-from tests.ops.verify.fhir_validator.stand_in import stand_in
-
-__all__ = ["official_validator", "stand_in"]

@@ -1,0 +1,195 @@
+"""`touchstone loss`: Loss V3 over generated summaries in files."""
+
+import json
+import os
+from collections.abc import Awaitable
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from touchstone.ops.cli import app
+from touchstone.ops.cli.common.groups import Group
+from touchstone.ops.cli.common.options import FORMAT_HELP, AgainstOption, Format, MaxDropOption
+from touchstone.ops.cli.common.shared import JsonOption, one_line_errors
+
+if TYPE_CHECKING:
+    from touchstone.scorers.summary.scorer import SummaryLossScorer
+    from touchstone.scorers.summary.settings import SummarySettings
+
+loss_app = Group(name="loss", help="Loss V3: score generated summaries against their gold standards.", no_args_is_help=True)
+app.add_typer(loss_app)
+
+
+class Support(StrEnum):
+    """How support of a statement is measured."""
+
+    auto = "auto"
+    nli = "nli"
+    nli_lexical = "nli+lexical"
+    calibrated = "calibrated"
+    judge = "judge"
+
+
+FilesArgument = Annotated[list[str], typer.Argument(help="Files of summary events, directories of them, or - for standard input.")]
+FormatOption = Annotated[Format, typer.Option("--format", "-f", help=FORMAT_HELP)]
+WorstOption = Annotated[int, typer.Option("--worst", min=0, help="List this many of the highest losses.")]
+OutputOption = Annotated[Path | None, typer.Option("--output", "-o", help="File for the report. Default: standard output.", show_default=False)]
+LossConfigOption = Annotated[Path | None, typer.Option("--config", help="Settings file. Default: ./summary.config.json.", show_default=False)]
+GoldOption = Annotated[Path | None, typer.Option("--gold", help="File of gold standards that `gold_ref` refers to.", show_default=False)]
+SupportOption = Annotated[Support | None, typer.Option("--support", help="What counts as support of a fact. Default: the setting.", show_default=False)]
+QuoteOption = Annotated[bool | None, typer.Option("--quote/--withhold", help="Quote facts and sentences in the details.", show_default=False)]
+EvidenceOption = Annotated[bool | None, typer.Option("--evidence/--no-evidence", help="Details: which sentence supported which fact.", show_default=False)]
+GateOption = Annotated[
+    float | None,
+    typer.Option("--max-mean-loss", min=0.0, max=1.0, help="Gate: exit 0 if the mean loss is at most this, else 1, whatever the labels.", show_default=False),
+]
+UnscoredOption = Annotated[bool, typer.Option("--allow-unscored", help="Report cases that cannot be scored (no gold, empty, …) without failing.")]
+
+
+ModelOption = Annotated[
+    str | None, typer.Option("--model", help="NLI model: small, base, a folder or a hub name. Default: the configured one.", show_default=False)
+]
+
+
+@loss_app.callback()
+def loss() -> None:
+    """Loss V3: score generated summaries against their gold standards."""
+
+
+@loss_app.command()
+def score(
+    files: FilesArgument,
+    format: FormatOption = Format.console,
+    worst: WorstOption = 5,
+    output: OutputOption = None,
+    gold: GoldOption = None,
+    support: SupportOption = None,
+    evidence: EvidenceOption = None,
+    quote: QuoteOption = None,
+    max_mean_loss: GateOption = None,
+    allow_unscored: UnscoredOption = False,
+    against: AgainstOption = None,
+    max_drop: MaxDropOption = None,
+    config: LossConfigOption = None,
+) -> None:
+    """Score generated summaries and report their losses; 0 is best, 1 is worst.
+
+    A file is a JSON array, JSON lines or {"cases": […]} of summary events. Exit codes: 0 all pass, 1 at least one Fail, 2 no Fail but a Review, 3 an
+    error or a case that was not scored. The report goes to standard output or to a file, everything else to standard error.
+
+    Example: touchstone loss score summaries.jsonl --gold golds.jsonl --worst 10
+    """
+    from touchstone.ops.batch.run import Run
+    from touchstone.ops.batch.sources import find_sources
+    from touchstone.ops.cli.common.scoring import compared, earlier_report, end_with, judged, paths_of, run_files, tell_left_out, tell_problems, write_in
+    from touchstone.ops.reports.writing import check_output
+    from touchstone.scorers.base import ConfigError
+    from touchstone.scorers.reporting import Gate
+    from touchstone.scorers.summary import SUITE
+
+    with one_line_errors():
+        check_output(output)
+        earlier = earlier_report(SUITE, against, max_drop)
+        settings = _settings(config, _overrides(gold, support, evidence, quote))
+        left_out: list[Path] = []
+        sources = list(find_sources(paths_of(files), any_file=False, hint="name the files that hold summaries", left_out=left_out))
+        tell_left_out(left_out)
+        _check_golds(sources, settings)
+        run = Run(SUITE, settings, asked={"worst": worst})
+        report, _ = run_files(run, lambda: iter(sources), "summaries scored")
+        if not len(run.entries):
+            raise ConfigError("no case to score: the files hold no summary; check the paths")
+        comparison = compared(SUITE, report, earlier)
+        gate = Gate(max_mean=() if max_mean_loss is None else (("loss", max_mean_loss),), allow_unscored=allow_unscored)
+        verdict = judged(SUITE, report, gate, comparison, max_drop)
+        write_in(SUITE, report, [(format.value, output)], verdict, comparison=comparison)
+    tell_problems(run, [(format.value, output)])
+    end_with(SUITE, verdict)
+
+
+@loss_app.command()
+def evaluate(
+    data: Annotated[Path, typer.Option("--data", help="Folder of a truth set (*.json, one gold a file), or of realsumm_scu* and realsumm_docs*.")],
+    model: Annotated[
+        str | None, typer.Option("--model", help="NLI model: small, base, a folder or a hub name. Default: the configured one.", show_default=False)
+    ] = None,
+    runtime: Annotated[str | None, typer.Option("--runtime", help="auto, torch or onnx. Default: the configured one.", show_default=False)] = None,
+    documents: Annotated[int | None, typer.Option("--documents", min=1, help="Of REALSumm, use so many documents.", show_default=False)] = None,
+    config: LossConfigOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Measure whether the loss orders summaries as truth does, and what its labels let pass.
+
+    Example: touchstone loss evaluate --data truth/ --model small
+    """
+    import asyncio
+
+    from touchstone.ops.cli.common.progress import Progress
+    from touchstone.ops.lab.losses.run import measured, sets_of
+    from touchstone.scorers.summary import build
+
+    engines = {name: value for name, value in (("nli_model", model), ("runtime", runtime)) if value is not None}
+    with one_line_errors():
+        settings = _settings(config, {"engines": engines} if engines else {})
+        sets = sets_of(data)  # loading models takes seconds; a mistyped folder should not
+        scorer = build(settings)
+        with Progress("summaries scored", every=1) as progress:
+            told = asyncio.run(_closing(scorer, measured(scorer, sets, documents_max=documents, step=lambda done, _: progress.step(done))))
+    if as_json:
+        typer.echo(json.dumps(told, indent=2))
+        return
+    for name, figures in told.items():
+        typer.echo(name)
+        for figure, value in figures.items():
+            typer.echo(f"  {figure:22} " + ("-" if value is None else f"{value:.3f}" if isinstance(value, float) else str(value)))
+
+
+async def _closing(scorer: "SummaryLossScorer", work: Awaitable[dict[str, Any]]) -> dict[str, Any]:
+    """What the work gives, the engines closed behind it."""
+    try:
+        return await work
+    finally:
+        await scorer.close()
+
+
+def _settings(config: Path | None, overrides: dict[str, Any]) -> "SummarySettings":
+    """Command line > environment > document > defaults."""
+    from touchstone.ops.json_documents import read_document, read_document_if_present
+    from touchstone.scorers.summary.settings import DOCUMENT_NAME, resolve
+
+    path = config or Path(DOCUMENT_NAME)
+    document = read_document(path) if config else read_document_if_present(path)
+    return resolve(os.environ, document, overrides, document_name=str(path))
+
+
+def _overrides(gold: Path | None, support: Support | None, evidence: bool | None, quote: bool | None) -> dict[str, Any]:
+    """What the command line sets, in the form of the settings document."""
+    given: dict[str, Any] = {
+        "gold": None if gold is None else str(gold),
+        "support": None if support is None else support.value,
+        "evidence": None if evidence is None else "ids" if evidence else "none",
+        "quote": quote,
+    }
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def _check_golds(sources: list[Any], settings: "SummarySettings") -> None:
+    """Refuse a run in which no case has a gold, before models are loaded: that takes half a minute. Raises `ConfigError`."""
+    from touchstone.ops.batch.cases import BatchCase, cases_of
+    from touchstone.ops.batch.sources import STANDARD_INPUT
+    from touchstone.scorers.base import ConfigError
+    from touchstone.scorers.summary import SUITE
+
+    if settings.gold is not None or any(source.path == STANDARD_INPUT or not source.path.is_file() for source in sources):
+        return
+    refers = 0
+    for source in sources:
+        for case in cases_of(source, SUITE, settings):
+            if isinstance(case, BatchCase):
+                if getattr(case.case, "datum", None) is not None:
+                    return
+                refers += 1
+    if refers:
+        raise ConfigError("no summary holds its gold standard, and no file of gold standards is given; name one with --gold (or SUMMARY_LOSS_GOLD)")

@@ -1,0 +1,105 @@
+"""Why the two validators differ where they do: what is set aside before verdicts are compared, and which differences are meant.
+
+Each class has its reason in docs/agreement.md. A difference that fits none is listed as unexplained.
+"""
+
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from touchstone.ops.local.fhir_validator.client import Issue
+
+
+@dataclass(frozen=True, slots=True)
+class Aside:
+    """Errors of the official validator that say only that something was not available. `known`: Touchstone's code where it has the thing and finds the same."""
+
+    reason: str
+    codes: frozenset[str]
+    location: re.Pattern[str]
+    text: re.Pattern[str]
+    known: str = ""
+
+
+#: The first two are code systems that the packages name and do not hold: the validator then refuses every code, right or wrong.
+ASIDE = (
+    Aside(
+        "code systems that are not in the packages",
+        frozenset({"Terminology_TX_NoValid_1_CC", "Terminology_TX_NoValid_12", "Terminology_TX_NoValid_16"}),
+        re.compile(r""),
+        re.compile(r"error message = (A definition for CodeSystem '[^']*' could not be found|Cannot invoke)"),
+    ),
+    Aside(
+        "code systems that are not in the packages",
+        frozenset({"UNABLE_TO_INFER_CODESYSTEM", "Terminology_TX_NoValid_16"}),
+        re.compile(r""),
+        re.compile(r"http://hl7\.org/fhir/ValueSet/(mimetypes|currencies|all-languages|ucum-units)\b"),
+    ),
+    Aside(
+        "extensions whose definition is not in the packages",
+        frozenset({"Type_Specific_Checks_DT_URL_Resolve"}),
+        re.compile(r"(?i)extension\[\d+\]\.url$"),
+        re.compile(r"/StructureDefinition/"),
+        "fhir.extensions.unknown",
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Class:
+    """Differences that are meant: errors of one side, by their codes."""
+
+    name: str
+    side: str
+    codes: re.Pattern[str]
+
+
+CLASSES = (
+    Class("reference form", "ours", re.compile(r"fhir\.references\.form")),
+    Class("blank text", "ours", re.compile(r"fhir\.primitives\.blank")),
+    Class("element with an id only", "ours", re.compile(r"fhir\.invariants\.ele-1")),
+    Class("empty list of primitives", "ours", re.compile(r"fhir\.structure\.empty-list")),
+    Class("system of a coding", "ours", re.compile(r"fhir\.codings\.(system|value-set)")),
+    Class("form of the narrative", "ours", re.compile(r"fhir\.narrative\.(malformed|root|doctype)")),
+    Class("language tag", "ours", re.compile(r"fhir\.bindings\.language")),
+    Class("codes of US Core", "ours", re.compile(r"fhir\.bindings\.us-core")),
+    Class("codes of HL7 terminology", "official", re.compile(r"Unknown_Code_in_Version")),
+    Class("extensions published after R4", "official", re.compile(r"Extension_EXT(_Type|_SubExtension_Invalid|_Modifier_[NY]|[MP]_Context_Wrong(_VER)?)")),
+    Class("fullUrl and references in Bundles", "official", re.compile(r"BUNDLE_ENTRY_URL_MATCHES_TYPE_ID|BUNDLE_BUNDLE_ENTRY_NOTFOUND_CANNOT")),
+    Class("vital signs by code", "official", re.compile(r"VALIDATION_VAL_PROFILE_MINIMUM_MAGIC")),
+    Class("relative canonical", "official", re.compile(r"TYPE_SPECIFIC_CHECKS_CANONICAL_ABSOLUTE")),
+    Class("unknown address below hl7.org/fhir", "official", re.compile(r"Type_Specific_Checks_DT_URL_Resolve")),
+    Class("scheme in capitals", "official", re.compile(r"Type_Specific_Checks_DT_Identifier_System|BUNDLE_ENTRY_URL_ABSOLUTE")),
+    Class("OID of fewer than four numbers", "official", re.compile(r"Type_Specific_Checks_DT_OID_Valid")),
+    Class("extension where a code is required", "official", re.compile(r"Terminology_TX_Code_ValueSet_MISSING")),
+    Class("identifier that should be a URI", "official", re.compile(r"TYPE_SPECIFIC_CHECKS_DT_IDENTIFIER_IETF_SYSTEM_VALUE")),
+)
+#: Dates of different precision and the like: the official validator counts an invariant that is neither true nor false as broken.
+OPEN_COMPARISON = "comparison that the values leave open"
+
+
+def set_aside(issue: Issue, ours: Collection[str] = ()) -> str | None:
+    """Why an error does not count against a document, None where it does. `ours`: the codes of Touchstone's errors, which may know more."""
+    for rule in ASIDE:
+        if rule.known in ours:
+            continue
+        if issue.code in rule.codes and rule.location.search(issue.location) and rule.text.search(issue.text):
+            return rule.reason
+    return None
+
+
+def explanations(official: Sequence[str], ours: Sequence[str], left_open: Collection[str] = ()) -> list[str]:
+    """The classes of a difference in verdict, from the error codes of the side that has any; empty where one of them is in no class.
+
+    `left_open`: what Touchstone's report names as not checked.
+    """
+    side, codes = ("official", official) if official else ("ours", ours)
+    classes = [_class(side, code, left_open) for code in codes]
+    return [] if None in classes else sorted({name for name in classes if name is not None})
+
+
+def _class(side: str, code: str, left_open: Collection[str]) -> str | None:
+    key = code.rpartition("#")[2]
+    if side == "official" and "#" in code and f"invariant {key}" in left_open:
+        return OPEN_COMPARISON
+    return next((one.name for one in CLASSES if one.side == side and one.codes.fullmatch(code)), None)

@@ -1,0 +1,136 @@
+"""What suites ask of a judge and what that costs, with their cascade and without it: on the samples of every suite that says that it asks one.
+
+The judge is a script: for each suite what a careful reader of its samples would say. So labels tell what the cascade changes, and nothing of a model. Tokens
+are estimated by length, four characters each, and the price is an example.
+"""
+
+import asyncio
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from tests.doubles.judges import JudgeServer
+from touchstone.ops.batch.cases import BatchCase, cases_of
+from touchstone.ops.batch.executor import scored
+from touchstone.ops.batch.sources import find_sources
+from touchstone.ops.suites import missing_libraries
+from touchstone.schemas.result import Problem, ScoreResult
+from touchstone.scorers.base import AsksJudge, ConfigError, Suite
+from touchstone.scorers.judges.settings import PREFIX
+from touchstone.scorers.judges.tally import JudgeTally
+from touchstone.scorers.registry import load_suite, suite_entry_points
+from touchstone.scorers.scoring import Scoring
+
+#: USD per million tokens, in and out: an example, of the order of what small hosted models cost.
+PRICE_USD = (0.15, 0.60)
+HEADER = (
+    "| suite | samples | | judged | calls per 1,000 cases | tokens a call, in and out | USD per 1,000 cases | labels that differ |",
+    "|---|---|---|---|---|---|---|---|",
+)
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What became of a suite's samples. `labels`: event id → label."""
+
+    tally: JudgeTally = field(default_factory=JudgeTally)
+    labels: dict[str, str] = field(default_factory=dict)
+
+    def per_1000(self, value: float) -> float:
+        """So much in 1,000 such cases."""
+        return 1000 * value / len(self.labels)
+
+    @property
+    def tokens(self) -> str:
+        """Tokens of a call, in and out."""
+        spent = self.tally.spent
+        return " and ".join(f"{spent[name] / spent['calls']:,.0f}" for name in ("tokens_in", "tokens_out")) if spent["calls"] else ""
+
+
+def suites() -> Iterator[tuple[Suite, AsksJudge, str | None]]:
+    """Every installed suite that can ask a judge; and why its samples cannot be scored here, if so."""
+    for name in sorted(suite_entry_points()):
+        suite = load_suite(name)
+        if suite.judged is not None:
+            yield suite, suite.judged, missing_libraries({**suite.requires, **suite.judged.samples().requires})
+
+
+def environment(judged: AsksJudge, base_url: str, *, whole: bool) -> Mapping[str, str]:
+    """The variables of a run; nothing else is read. `whole`: without the cascade."""
+    return {
+        **judged.samples().env,
+        f"{PREFIX}BASE_URL": base_url,
+        f"{PREFIX}MODEL": "touchstone-scripted",
+        f"{PREFIX}CACHE": "off",
+        f"{PREFIX}PRICE_INPUT_USD": str(PRICE_USD[0]),
+        f"{PREFIX}PRICE_OUTPUT_USD": str(PRICE_USD[1]),
+        **judged.env,
+        **(judged.env_of_all if whole else {}),
+    }
+
+
+async def outcome(suite: Suite, judged: AsksJudge, *, whole: bool) -> Outcome:
+    """Score the samples. Raises `ConfigError` for a case that cannot be read, or that the script does not know."""
+    found = Outcome()
+    async with JudgeServer(lambda asked: judged.answer(asked.last)) as server:
+        settings = suite.resolve(environment(judged, server.base_url, whole=whole), None)
+        scoring = Scoring(suite, settings)
+        try:
+            async for entry in scored(_cases(suite, judged, settings), scoring):
+                if isinstance(entry, Problem):
+                    raise ConfigError(f"{entry.where}: {entry.what}")
+                _count(entry, found)
+        finally:
+            await scoring.close()
+        if server.mistakes:
+            raise ConfigError(f"{suite.name}: the scripted judge has no answer to a sample ({type(server.mistakes[0]).__name__}: {server.mistakes[0]})")
+    return found
+
+
+def _cases(suite: Suite, judged: AsksJudge, settings: object) -> Iterator[BatchCase | Problem]:
+    for source in find_sources(judged.samples().paths, any_file=suite.read is not None):
+        for case in cases_of(source, suite, settings, None):
+            if case is not None:
+                yield case
+
+
+def _count(result: ScoreResult, found: Outcome) -> None:
+    found.tally.add(result.details)
+    found.labels[result.event_id] = result.label
+
+
+def rows(suite: Suite, cascade: Outcome, whole: Outcome) -> Iterator[str]:
+    """Two rows of the table."""
+    changed = [f"{cascade.labels[name]} → {label}" for name, label in whole.labels.items() if cascade.labels.get(name) != label]
+    differ = f"{len(changed)} of {len(whole.labels)}" + (
+        f" ({', '.join(f'{change}: {changed.count(change)}' for change in sorted(set(changed)))})" if changed else ""
+    )
+    for name, one, told in (("with the cascade", cascade, ""), ("without", whole, differ)):
+        judged = one.tally.states["answered"]
+        calls, cost = one.per_1000(one.tally.spent["calls"]), one.per_1000(one.tally.cost_usd)
+        yield f"| {suite.name} | {len(one.labels)} | {name} | {judged} | {calls:,.0f} | {one.tokens} | {cost:.3f} | {told} |"
+
+
+async def measure() -> list[str]:
+    """The table, and what it says nothing of."""
+    lines = [*HEADER]
+    left_out = []
+    for suite, judged, reason in suites():
+        if reason is not None:
+            left_out.append(f"{suite.name} is left out: {reason}")
+            continue
+        lines += rows(suite, await outcome(suite, judged, whole=False), await outcome(suite, judged, whole=True))
+    price = f"USD {PRICE_USD[0]:g} per million tokens in and {PRICE_USD[1]:g} out"
+    return [
+        "## What is asked, and what it costs",
+        "",
+        f"On the samples of every suite that asks a judge; the answers are scripted, tokens are estimated by length. Example price: {price}.",
+        "Without the cascade every case, and every part of one, is asked about.",
+        "",
+        *lines,
+        "",
+        *left_out,
+    ]
+
+
+if __name__ == "__main__":
+    print("\n".join(asyncio.run(measure())))

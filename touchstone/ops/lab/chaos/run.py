@@ -1,0 +1,206 @@
+"""One run: feed, disturb, drain, gather the evidence, judge."""
+
+import json
+import random
+import subprocess
+import sys
+import time
+import uuid
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from confluent_kafka.admin import AdminClient
+
+from touchstone.ops.lab.chaos.checks import check_commits, check_logs, check_store, check_topics
+from touchstone.ops.lab.chaos.evidence import gather, read_reports
+from touchstone.ops.lab.chaos.grounds import PARTITIONS, SUITE, Field, Grounds
+from touchstone.ops.lab.chaos.observer import Observer
+from touchstone.ops.lab.chaos.plan import make_plan
+from touchstone.ops.lab.chaos.processes import Broken, Fleet
+from touchstone.ops.lab.chaos.scenarios import Scenario
+from touchstone.ops.lab.chaos.topiclog import Feeder
+
+#: At and above so many events a run takes the scenario's full length.
+FULL_EVENTS = 10_000
+#: Longer than a worker may stall before its own watchdog ends it, on a machine that others use.
+DRAIN_TIMEOUT_S = 480.0
+REPORTS_TIMEOUT_S = 120.0
+RECONCILE_WAIT_S = 60
+
+
+@dataclass
+class Row:
+    """One line of the table. `seconds`: from the first worker's start until nothing was left."""
+
+    scenario: str
+    runner: str
+    broker: str
+    seed: int
+    events: int = 0
+    lost: int = 0
+    doubled: int = 0
+    dead: int = 0
+    dead_expected: int = 0
+    duplicates: int = 0
+    faults: int = 0
+    restarts: int = 0
+    samples: int = 0
+    regressions: int = 0
+    lag_max: int = 0
+    lag_end: int = 0
+    seconds: float = 0.0
+    violations: list[str] = field(default_factory=list)
+
+    @property
+    def holds(self) -> bool:
+        """Whether every promise was kept."""
+        return not self.violations
+
+    def as_json(self) -> dict[str, object]:
+        """For machines."""
+        return asdict(self) | {"verdict": "held" if self.holds else "BROKEN"}
+
+
+class Run:
+    """The stage of one scenario."""
+
+    def __init__(self, scenario: Scenario, runner: str, seed: int, events: int, grounds: Grounds, folder: Path) -> None:
+        self.scenario = scenario
+        self.grounds = grounds
+        full = events >= FULL_EVENTS
+        self.session_s = 6.0 if full else 3.0
+        self.rounds = 2 if full else 1
+        self.feed_s = scenario.feed_s if full else scenario.small_s
+        self.draw = random.Random(f"{scenario.name} {seed}")
+        self.faults = 0
+        self.began = time.monotonic()
+        knobs = {
+            "TOUCHSTONE_WORKER_SESSION_TIMEOUT_S": f"{self.session_s:g}",
+            "TOUCHSTONE_WORKER_HEARTBEAT_INTERVAL_S": f"{self.session_s / 6:g}",
+            "TOUCHSTONE_WORKER_REBALANCE_TIMEOUT_S": "8",
+            "TOUCHSTONE_WORKER_COMMIT_INTERVAL_S": "0.3",
+            "TOUCHSTONE_WORKER_RETRY_BACKOFF_MAX_S": "1",
+            # A worker that stalls is ended by its own watchdog and started again: part of what is promised, only sooner than in production.
+            "TOUCHSTONE_WORKER_STALL_TIMEOUT_S": "60",
+            "TOUCHSTONE_PROJECTOR_REPORT_INTERVAL_S": "0.5",
+        }
+        self.field = Field(grounds, folder, f"chaos-{uuid.uuid4().hex[:10]}", knobs | scenario.knobs)
+        self.plan = make_plan(seed, events, partitions=PARTITIONS, poison=scenario.poison, repeat_share=scenario.repeat_share)
+        self.fleet = Fleet(runner, SUITE, self.field.environment, folder, max(scenario.workers, 3), scenario.may_restart)
+        self.feeder = Feeder(self.plan, grounds.bootstrap_servers, self.topic("generations"), self.feed_s)
+        self.observer = Observer(self.field)
+        self.row = Row(scenario.name, runner, grounds.kind, seed)
+
+    def topic(self, role: str) -> str:
+        """Name of a topic of this run."""
+        return self.field.topic(role)
+
+    def flowing(self) -> bool:
+        """Events are still to come; where all were fed beforehand, until little is left. Bounded in time."""
+        if self.feeder.is_alive():
+            return True
+        last = self.observer.samples[-1] if self.observer.samples else None
+        if time.monotonic() - self.began > self.feed_s + DRAIN_TIMEOUT_S:
+            return False
+        return self.feed_s == 0 and (last is None or last.lag > len(self.plan.records) // 20)
+
+    def leader(self, role: str, partition: int) -> int:
+        """Broker id of a partition's leader."""
+        metadata = AdminClient({"bootstrap.servers": self.grounds.bootstrap_servers, "log_level": 0}).list_topics(self.topic(role), timeout=10)
+        return int(metadata.topics[self.topic(role)].partitions[partition].leader)
+
+    def play(self) -> Row:
+        """Run the scenario to its end and judge it. Every process is gone when this returns."""
+        try:
+            self.field.make_topics()
+            self._flow()
+            self._finish()
+            self._judge()
+        except Broken as error:
+            self.row.violations += [*self.fleet.troubles[-5:], str(error)]
+        finally:
+            self.feeder.abandoned.set()
+            self.observer.finish()
+            self.fleet.kill_all()
+        return self.row
+
+    def _flow(self) -> None:
+        """From the first event until nothing is left uncommitted, or the time is over."""
+        self.feeder.start()
+        if self.feed_s == 0:
+            self.feeder.join()
+        if self.scenario.prepare is not None:
+            self.scenario.prepare(self)
+        self.began = time.monotonic()
+        self.observer.start()
+        self.fleet.projector.start()
+        self.fleet.start(*range(self.scenario.workers))
+        self.feeder.workers_up.set()
+        self.scenario.disturb(self)
+        self.feeder.join(timeout=DRAIN_TIMEOUT_S)
+        settled = time.monotonic()
+        while not self.observer.drained_since(settled) and time.monotonic() - settled < DRAIN_TIMEOUT_S:
+            self.fleet.look()
+            time.sleep(0.05)
+        self.row.seconds = round(time.monotonic() - self.began, 1)
+
+    def _finish(self) -> None:
+        """Workers leave; the account is asked for; the projector says its last word."""
+        for slot, child in enumerate(self.fleet.workers):
+            if child.running:
+                self.fleet.ask_to_leave(slot)
+        self._reconcile()
+        batches = {case["batch_id"] for case in self.plan.cases}
+        deadline = time.monotonic() + REPORTS_TIMEOUT_S
+        while time.monotonic() < deadline:
+            reports = read_reports(self.field)
+            if all(reports.get(batch, {}).get("final") for batch in batches):
+                break
+            time.sleep(0.3)
+        code = self.fleet.projector.leave()
+        if code != 0:
+            self.fleet.troubles.append(f"the projector left with exit code {code}")
+        # One more sample, so that what came last is covered as well.
+        time.sleep(0.3)
+        self.observer.finish()
+
+    def _reconcile(self) -> None:
+        """The account by the command that people use."""
+        command = [sys.executable, "-m", "touchstone.ops.cli", "reconcile", "--suite", SUITE, "--drained", "--wait", str(RECONCILE_WAIT_S), "--json"]
+        environment = self.fleet.projector.environment
+        done = subprocess.run(command, env=environment, cwd=self.field.folder, capture_output=True, text=True, timeout=RECONCILE_WAIT_S + 60, check=False)
+        if done.returncode != 0:
+            self.row.violations.append(f"reconcile exits {done.returncode}: {_why(done.stdout) or done.stderr.strip()[-300:]}")
+
+    def _judge(self) -> None:
+        """Fill the row in."""
+        row, samples = self.row, self.observer.samples
+        evidence = gather(self.field, self.plan)
+        counts = check_topics(self.plan, evidence)
+        counts.violations += check_commits(evidence, samples)
+        counts.violations += check_store(self.field, self.plan, evidence, counts)
+        counts.violations += check_logs(child.log_path for child in self.fleet.children)
+        row.events, row.lost, row.doubled, row.duplicates = counts.events, counts.lost, counts.doubled, counts.duplicates
+        row.dead, row.dead_expected, row.faults = counts.dead, counts.dead_expected, self.faults
+        row.restarts = self.fleet.restarts
+        row.samples, row.regressions, row.lag_max = len(samples), self.observer.regressions, self.observer.lag_max
+        row.lag_end = samples[-1].lag if samples else -1
+        if row.lag_end:
+            row.violations.append(f"{row.lag_end} events were never committed")
+        if self.feeder.refused:
+            row.violations.append(f"the broker refused {len(self.feeder.refused)} records of the feeder ({self.feeder.refused[0]}): the harness itself failed")
+        row.violations += counts.violations + self.fleet.troubles
+
+
+def _why(answer: str) -> str:
+    """What the account's JSON complains of."""
+    try:
+        account = json.loads(answer)
+    except ValueError:
+        return ""
+    wrong = [
+        f"{one['topic']}[{one['partition']}] holes {one['holes']}, {[(found['code'], found['offsets'][:3]) for found in one['differences']]}"
+        for one in account["partitions"]
+        if not one["closes"]
+    ]
+    return f"behind {account['behind']}, in flight {account['in_flight']}; " + "; ".join(wrong)

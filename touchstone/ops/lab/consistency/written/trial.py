@@ -1,0 +1,62 @@
+"""Tries the check on the pairs written by hand: equal ones that raise a finding, and contradictions that raise none."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from hashlib import sha256
+from typing import Any, Final
+
+from touchstone.ops.lab.consistency.written import lists, people, personas, values
+from touchstone.ops.lab.consistency.written.hands import Written
+from touchstone.schemas.result import Finding
+from touchstone.scorers.clinical.consistency import Given, check_consistency
+from touchstone.scorers.clinical.report import Context
+
+#: The day on which the pairs are compared; ages are reckoned to it.
+AT: Final = datetime(2025, 5, 7, tzinfo=UTC)
+WRITTEN: Final[tuple[Written, ...]] = (*people.PAIRS, *values.PAIRS, *lists.PAIRS, *personas.PAIRS)
+_PREFIX: Final = "consistency."
+
+
+def is_kept_back(pair: Written) -> bool:
+    """Whether a pair belongs to the half that was not looked at before the check was mended; a hash of its name decides."""
+    return sha256(f"written:{pair.name}".encode()).digest()[0] % 2 == 1
+
+
+def findings_of(pair: Written) -> list[Finding]:
+    """What the check says of a pair, without remarks."""
+    numbers: dict[str, int] = {}
+    given = []
+    for form, content in pair.documents:
+        numbers[form] = numbers.get(form, 0) + 1
+        given.append(Given(f"outputs.{form}[{numbers[form] - 1}]", form, content))
+    report = check_consistency(given, pair.persona or None, Context(), at=AT)
+    return [finding for finding in report.findings if finding.severity != "info"]
+
+
+def tried(pairs: tuple[Written, ...]) -> dict[str, Any]:
+    """The counts of some pairs, and those that came out wrong."""
+    wrong: list[dict[str, Any]] = []
+    contradictions = [pair for pair in pairs if pair.expects]
+    beside = 0
+    for pair in pairs:
+        codes = [finding.code.removeprefix(_PREFIX) for finding in findings_of(pair)]
+        unexpected = [code for code in codes if not code.startswith(pair.expects)] if pair.expects else codes
+        missed = [code for code in pair.expects if not any(found.startswith(code) for found in codes)]
+        beside += bool(pair.expects and unexpected)
+        if unexpected or missed:
+            wrong.append({"pair": pair.name, "missed": missed, "unexpected": unexpected})
+    return {
+        "equal": len(pairs) - len(contradictions),
+        "false_alarms": sum(1 for one in wrong if one["unexpected"] and not any(pair.name == one["pair"] for pair in contradictions)),
+        "contradictions": len(contradictions),
+        "caught": len(contradictions) - sum(1 for one in wrong if one["missed"]),
+        "with_other_findings": beside,
+        "wrong": wrong,
+    }
+
+
+def both_halves() -> dict[str, Any]:
+    """The counts of the half that the check was mended on, and of the one that was kept back until then."""
+    halves = {"mended on": False, "kept back": True}
+    return {name: tried(tuple(pair for pair in WRITTEN if is_kept_back(pair) is kept)) for name, kept in halves.items()}
