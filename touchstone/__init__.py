@@ -10,8 +10,9 @@ if TYPE_CHECKING:
     from touchstone.ops.batch.call import ascore, open_suite, score
     from touchstone.schemas.case import Case
     from touchstone.schemas.result import Failure, Finding, Scorecard, ScoreResult
-    from touchstone.scorers.base import ConfigError, NoSettings, Suite, Unavailable
+    from touchstone.scorers.base import ConfigError, NoSettings, Unavailable
     from touchstone.scorers.reporting import Column, Group
+    from touchstone.scorers.suite import Suite
 
 #: Public name → the module that has it; loaded when it is asked for, so that importing the package costs nothing.
 _HOMES = {
@@ -24,7 +25,7 @@ _HOMES = {
     "NoSettings": "touchstone.scorers.base",
     "ScoreResult": "touchstone.schemas.result",
     "Scorecard": "touchstone.schemas.result",
-    "Suite": "touchstone.scorers.base",
+    "Suite": "touchstone.scorers.suite",
     "Unavailable": "touchstone.scorers.base",
     "ascore": "touchstone.ops.batch.call",
     "open_suite": "touchstone.ops.batch.call",

@@ -31,11 +31,12 @@ from touchstone.ops.store.results import ResultStore
 from touchstone.ops.suites import missing_libraries, suite_settings, why_not_here
 from touchstone.schemas.result import ScoreResult, Source, SourceRef
 from touchstone.schemas.settings.house import Settings
-from touchstone.scorers.base import RunFacts, Samples, Suite
+from touchstone.scorers.base import Samples
 from touchstone.scorers.registry import known_signatures, load_suite, suite_entry_points
 from touchstone.scorers.reporting import LayoutOptions
-from touchstone.scorers.reporting.report import Entry
+from touchstone.scorers.reporting.report import Entry, RunFacts
 from touchstone.scorers.scoring import Scoring
+from touchstone.scorers.suite import Suite
 from touchstone.streams.account.batch_reports import encode_report, payload
 from touchstone.streams.account.projection import project
 from touchstone.streams.intake.scoring import RunningSuite, Scored, SliceScorer

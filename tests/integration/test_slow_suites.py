@@ -13,7 +13,8 @@ from tests.integration.brokers import Broker, Namespace
 from tests.integration.workers import Worker, committed, produce, reading
 from touchstone.ops.suites import paced
 from touchstone.schemas.settings.house import Settings, WorkerSettings
-from touchstone.scorers.base import NoSettings, Suite
+from touchstone.scorers.base import NoSettings
+from touchstone.scorers.suite import Suite
 
 SUITE = """
 import asyncio, os, time
@@ -22,7 +23,8 @@ from typing import Literal
 
 from touchstone.schemas.case import Case
 from touchstone.schemas.result import Scorecard
-from touchstone.scorers.base import ConfigError, NoSettings, Reading, Suite, Unavailable
+from touchstone.scorers.base import ConfigError, NoSettings, Reading, Unavailable
+from touchstone.scorers.suite import Suite
 
 FOLDER = Path(os.environ["SLOW_FOLDER"])
 

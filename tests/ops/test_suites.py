@@ -8,8 +8,9 @@ import pytest
 
 from touchstone.ops import suites
 from touchstone.schemas.settings.house import Settings
-from touchstone.scorers.base import ConfigError, unknown_suite
+from touchstone.scorers.base import ConfigError
 from touchstone.scorers.registry import load_suite, suite_entry_points
+from touchstone.scorers.suite import unknown_suite
 
 HOUSE = tuple(load_suite(name) for name, point in sorted(suite_entry_points().items()) if point.module.startswith("touchstone."))
 

@@ -21,7 +21,7 @@ def test_an_unknown_suite_names_the_installed_ones() -> None:
 @pytest.mark.parametrize(
     ("value", "expected"),
     [
-        ("json:loads", "not a touchstone.scorers.base.Suite"),
+        ("json:loads", "not a touchstone.scorers.suite.Suite"),
         ("no_such_module_here:SUITE", "install the extra"),
         ("touchstone.scorers.safe:SUITE", "must agree"),
     ],

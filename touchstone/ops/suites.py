@@ -10,9 +10,10 @@ from pydantic import BaseModel
 
 from touchstone.ops.json_documents import read_document, read_document_if_present
 from touchstone.schemas.settings.house import Settings
-from touchstone.scorers.base import ConfigError, Scorer, Suite, Warmed
+from touchstone.scorers.base import ConfigError, Scorer, Warmed
 from touchstone.scorers.identity import config_digest
 from touchstone.scorers.registry import known_signatures, load_suite, suite_entry_points
+from touchstone.scorers.suite import Suite
 from touchstone.streams.intake.scoring import PlannedSuite, RunningSuite
 from touchstone.streams.wire.codec import Codec
 

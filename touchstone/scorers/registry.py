@@ -4,7 +4,8 @@ from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from traceback import extract_tb
 
-from touchstone.scorers.base import ConfigError, Suite
+from touchstone.scorers.base import ConfigError
+from touchstone.scorers.suite import Suite
 
 GROUP = "touchstone.suites"
 
@@ -27,7 +28,7 @@ def load_suite(name: str) -> Suite:
     except Exception as error:  # noqa: BLE001 -- one broken package must not stop the other suites, and its message may say anything
         raise ConfigError(f"suite {name!r} cannot be imported: {type(error).__name__} at {_place(error)}; repair its package, or remove it") from None
     if not isinstance(suite, Suite):
-        raise ConfigError(f"entry point {GROUP}:{name} is a {type(suite).__name__}, not a touchstone.scorers.base.Suite")
+        raise ConfigError(f"entry point {GROUP}:{name} is a {type(suite).__name__}, not a touchstone.scorers.suite.Suite")
     if suite.name != name:
         raise ConfigError(f"entry point {GROUP}:{name} names the suite {suite.name!r}; the two must agree")
     return suite

@@ -8,8 +8,9 @@ from typing import Any
 
 from touchstone.schemas.case import Case
 from touchstone.schemas.result import Failure, Scorecard, ScoreResult, Source
-from touchstone.scorers.base import Closeable, Scorer, Shed, Suite, Unavailable
+from touchstone.scorers.base import Closeable, Scorer, Shed, Unavailable
 from touchstone.scorers.identity import ResultIds, config_digest
+from touchstone.scorers.suite import Suite
 
 #: How long a scorer may take to release its engines.
 CLOSE_S = 10.0

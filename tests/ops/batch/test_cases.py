@@ -20,9 +20,10 @@ from touchstone.ops.batch.sources import Source
 from touchstone.schemas.case import Case, SafeCase
 from touchstone.schemas.result import Problem
 from touchstone.schemas.settings.house import Settings
-from touchstone.scorers.base import NoSettings, Place, Suite
+from touchstone.scorers.base import NoSettings, Place
 from touchstone.scorers.identity import event_id
 from touchstone.scorers.safe import SUITE as SAFE
+from touchstone.scorers.suite import Suite
 from touchstone.scorers.summary import SUITE as SUMMARY
 from touchstone.streams.wire.codec import Codec, Read
 

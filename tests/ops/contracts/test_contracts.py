@@ -18,9 +18,9 @@ from touchstone.schemas.ledger import LedgerEntry, LedgerRecord
 from touchstone.schemas.reports.suite import SuiteEvent
 from touchstone.schemas.result import ScoreResult
 from touchstone.schemas.settings.house import KafkaSettings, Settings, TopicSettings
-from touchstone.scorers.base import Suite
 from touchstone.scorers.registry import load_suite, suite_entry_points
 from touchstone.scorers.reporting import suite_view
+from touchstone.scorers.suite import Suite
 from touchstone.streams.wire.codec import encode_ledger
 from touchstone.streams.wire.dead_letter import OMITTED, OURS, dead_letter
 

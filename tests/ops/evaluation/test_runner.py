@@ -19,9 +19,10 @@ from touchstone.ops.evaluation.systems import StepFailed, Told
 from touchstone.schemas.reports.evaluation import AddedCode, EvaluatedCase, EvaluationReport
 from touchstone.schemas.result import Failure, Finding, Scorecard
 from touchstone.schemas.trace import ClinicalFormat, ProductionTrace
-from touchstone.scorers.base import ConfigError, NoSettings, Suite
+from touchstone.scorers.base import ConfigError, NoSettings
 from touchstone.scorers.reporting import Gate
 from touchstone.scorers.scoring import Scoring
+from touchstone.scorers.suite import Suite
 
 CARD = Scorecard(
     label="Pass",

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from touchstone.ops.local.checkup import check_suite, check_suites
-from touchstone.scorers.base import Check, unknown_suite
+from touchstone.scorers.base import Check
 from touchstone.scorers.registry import load_suite
+from touchstone.scorers.suite import unknown_suite
 
 CANARY = "zanzibar-canary"
 TOY = unknown_suite("toy", "1.0")

@@ -19,8 +19,8 @@ from touchstone.ops.reports.layouts import FORMATS, lay_out
 from touchstone.schemas.reports.changes import Comparison
 from touchstone.schemas.reports.suite import SuiteReportDocument
 from touchstone.schemas.result import Label, ScoreResult
-from touchstone.scorers.base import Suite
 from touchstone.scorers.reporting.verdict import Gate, with_drop
+from touchstone.scorers.suite import Suite
 
 
 def batch(labels: Sequence[Label], *, names: str = "case", shift: float = 0.0, code: str = "toy.small") -> list[ScoreResult]:

@@ -17,13 +17,14 @@ from touchstone.ops.reports import earlier
 from touchstone.ops.reports.comparing import compare
 from touchstone.ops.reports.earlier import read_report, reported
 from touchstone.ops.reports.layouts import lay_out
-from touchstone.scorers.base import ConfigError, RunFacts, Suite
+from touchstone.scorers.base import ConfigError
 from touchstone.scorers.clinical import SUITE as CLINICAL
 from touchstone.scorers.clinical.settings import ClinicalSettings
 from touchstone.scorers.reporting import LayoutOptions
-from touchstone.scorers.reporting.report import SuiteReport, suite_report
+from touchstone.scorers.reporting.report import RunFacts, SuiteReport, suite_report
 from touchstone.scorers.safe import SUITE as SAFE
 from touchstone.scorers.safe.settings import SafeSettings
+from touchstone.scorers.suite import Suite
 from touchstone.scorers.summary import SUITE as SUMMARY
 
 ROOT = Path(__file__).parents[3]

@@ -8,10 +8,11 @@ from typing import Any
 
 from touchstone.schemas.case import Case
 from touchstone.schemas.result import Failure, FileRef, Finding, Label, Problem, ScoreResult
-from touchstone.scorers.base import NoSettings, Suite
+from touchstone.scorers.base import NoSettings
 from touchstone.scorers.reporting.report import Entry, RunFacts, SuiteReport, suite_report
 from touchstone.scorers.reporting.verdict import Verdict
 from touchstone.scorers.reporting.view import Column, LayoutOptions
+from touchstone.scorers.suite import Suite
 
 NOW = datetime(2031, 5, 6, 7, 8, 9, tzinfo=UTC)
 #: What a producer may call things: markup of every format, control characters, a direction override, an XML non-character, a lone quote.

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from tests.streams.results_topic import headers_of, ledger, records, result
 from touchstone.ops.store.results import ResultStore
-from touchstone.scorers.base import unknown_suite
 from touchstone.scorers.registry import usable_suites
+from touchstone.scorers.suite import unknown_suite
 from touchstone.streams.account.batch_reports import encode_report, payload
 from touchstone.streams.account.projection import project
 

@@ -16,11 +16,13 @@ from touchstone.ops.store.reports import Chosen, StoredEntries, Wanted, choose, 
 from touchstone.ops.store.results import ResultStore
 from touchstone.schemas.case import SafeCase
 from touchstone.schemas.result import Failure, Label, ScoreResult
-from touchstone.scorers.base import ConfigError, RunFacts, Suite, unknown_suite
+from touchstone.scorers.base import ConfigError
 from touchstone.scorers.reporting import LayoutOptions
+from touchstone.scorers.reporting.report import RunFacts
 from touchstone.scorers.safe import SUITE
 from touchstone.scorers.safe.scorer import SafeScorer
 from touchstone.scorers.safe.settings import SafeSettings
+from touchstone.scorers.suite import Suite, unknown_suite
 
 QUOTING = SafeSettings(quote=True)
 

@@ -14,9 +14,10 @@ from touchstone.ops.store.rows import from_micros, to_micros
 from touchstone.ops.store.trends import span_between, trend_of
 from touchstone.schemas.reports.changes import Trend
 from touchstone.schemas.result import ScoreResult
-from touchstone.scorers.base import ConfigError, unknown_suite
+from touchstone.scorers.base import ConfigError
 from touchstone.scorers.reporting.intervals import mean_interval, wilson
 from touchstone.scorers.safe import SUITE
+from touchstone.scorers.suite import unknown_suite
 
 HOUR = 3600
 

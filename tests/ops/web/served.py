@@ -15,8 +15,8 @@ from touchstone.ops.web.app import make_app
 from touchstone.ops.web.server import REQUESTS_MAX, WebServer
 from touchstone.ops.web.service import Service
 from touchstone.schemas.settings.house import ServeSettings, Settings
-from touchstone.scorers.base import Suite, unknown_suite
 from touchstone.scorers.reporting.view import Column
+from touchstone.scorers.suite import Suite, unknown_suite
 from touchstone.streams.subscription.hub import Hub
 from touchstone.streams.telemetry.serve_counts import ServeCounts
 

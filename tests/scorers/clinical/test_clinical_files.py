@@ -14,7 +14,7 @@ from touchstone.ops.batch.run import Run
 from touchstone.ops.batch.sources import find_sources
 from touchstone.schemas.reports.clinical import JudgedFile
 from touchstone.schemas.result import Problem, ScoreResult, SourceRef
-from touchstone.scorers.base import Document, Found, Group
+from touchstone.scorers.base import Document, Found
 from touchstone.scorers.clinical import SUITE, ClinicalSettings, samples
 from touchstone.scorers.clinical.reading import read, trace_id_of
 from touchstone.scorers.clinical.reporting import ClinicalReport, event
@@ -22,6 +22,7 @@ from touchstone.scorers.clinical.settings import resolve
 from touchstone.scorers.identity import event_id
 from touchstone.scorers.reporting import RunFacts
 from touchstone.scorers.reporting.report import suite_report
+from touchstone.scorers.reporting.view import Group
 
 
 def found(data: Any, *, file: str = "a.json", named: bool = True, is_cut: bool = False, **settings: Any) -> list[Found | Problem]:

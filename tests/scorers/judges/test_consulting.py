@@ -9,13 +9,14 @@ from tests.doubles.judges import Fault, Kind, Reply
 from tests.scorers.judges.helpers import PROMPT, Verdict, counted, judged
 from touchstone.schemas.case import SafeCase
 from touchstone.schemas.result import Failure, FileRef, Scorecard
-from touchstone.scorers.base import ConfigError, Lost, NoSettings, Shed, Suite, Unavailable
+from touchstone.scorers.base import ConfigError, Lost, NoSettings, Shed, Unavailable
 from touchstone.scorers.judges.asking import Answer, OverBudget, Unanswered, Usage
 from touchstone.scorers.judges.consulting import Unjudged, consult, settled, told
 from touchstone.scorers.judges.sampling import cut, is_sampled, shares
 from touchstone.scorers.judges.settings import JudgeSettings, Section, resolver
 from touchstone.scorers.judges.tally import JudgeTally
 from touchstone.scorers.scoring import Scoring
+from touchstone.scorers.suite import Suite
 
 USAGE = Usage(tokens_in=900, tokens_out=50, cost_usd=0.002, calls=2, wasted=1)
 ANSWER = Answer(Verdict(score=3), "gpt-test-1", USAGE)

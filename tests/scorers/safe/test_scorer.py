@@ -9,12 +9,12 @@ import pytest
 from pydantic import ValidationError
 
 from tests.scorers.safe.cases import case
-from touchstone.scorers.base import Suite
 from touchstone.scorers.identity import config_digest
 from touchstone.scorers.registry import load_suite
 from touchstone.scorers.safe import SUITE
 from touchstone.scorers.safe.scorer import THREAD_NS, SafeScorer, estimate_ns
 from touchstone.scorers.safe.settings import SafeSettings, resolve
+from touchstone.scorers.suite import Suite
 
 QUOTING = SafeScorer(SafeSettings(quote=True))
 CANARY = "zanzibar-canary"

@@ -9,9 +9,9 @@ import pytest
 
 from tests.streams.results_topic import BEGAN, SOURCE, TOPIC, Stored, ledger, projection, records, result
 from touchstone.schemas.result import Failure, ScoreResult
-from touchstone.scorers.base import unknown_suite
 from touchstone.scorers.reporting import Group
 from touchstone.scorers.safe import SUITE
+from touchstone.scorers.suite import unknown_suite
 from touchstone.streams.account.batch_reports import BatchState, encode_report, is_final, payload, summarise
 from touchstone.streams.account.intervals import Interval
 from touchstone.streams.account.projection import AccountKey, BatchKey, project, read_result, restore

@@ -5,8 +5,8 @@ import json
 import pytest
 
 from tests.streams.subscription.made import P0, R0, event, read, record, report_bytes, result_bytes
-from touchstone.scorers.base import unknown_suite
 from touchstone.scorers.reporting.view import Group
+from touchstone.scorers.suite import unknown_suite
 from touchstone.streams.subscription.events import Event, Filter, Outcomes
 
 

@@ -16,10 +16,11 @@ from touchstone.ops.suites import suite_settings
 from touchstone.schemas.case import Case, validate_case
 from touchstone.schemas.faults import explain
 from touchstone.schemas.result import FileRef, Problem, ScoreResult
-from touchstone.scorers.base import Document, Suite
+from touchstone.scorers.base import Document
 from touchstone.scorers.identity import event_id
 from touchstone.scorers.registry import load_suite
 from touchstone.scorers.scoring import Scoring
+from touchstone.scorers.suite import Suite
 
 #: The place of a case in the result of a Python call.
 CALLER = "python"

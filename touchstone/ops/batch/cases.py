@@ -13,8 +13,9 @@ from touchstone.ops.batch.sources import Source
 from touchstone.schemas.case import Case, validate_case
 from touchstone.schemas.faults import explain
 from touchstone.schemas.result import FileRef, Problem
-from touchstone.scorers.base import Place, Suite
+from touchstone.scorers.base import Place
 from touchstone.scorers.identity import event_id
+from touchstone.scorers.suite import Suite
 
 #: Says of a completed record whether it is asked for; it must travel to other processes, so it is a function or a frozen object.
 Admit = Callable[[Mapping[str, Any]], bool]

@@ -7,9 +7,9 @@ from typing import Any, Final
 
 from touchstone.ops.batch.cases import BatchCase
 from touchstone.schemas.result import Problem, ScoreResult
-from touchstone.scorers.base import Suite
 from touchstone.scorers.reporting.report import Entry
 from touchstone.scorers.scoring import Scoring
+from touchstone.scorers.suite import Suite
 
 #: Cases in flight where the suite does not say: enough to fill the batches of the fastest device, few enough to hold in memory.
 WINDOW_CASES: Final = 64

@@ -20,7 +20,8 @@ from touchstone.ops.batch.sources import STANDARD_INPUT, Source, UnreadableError
 from touchstone.schemas.case import Case
 from touchstone.schemas.result import FileRef, Problem, place_of
 from touchstone.schemas.settings.house import Settings
-from touchstone.scorers.base import ConfigError, Suite
+from touchstone.scorers.base import ConfigError
+from touchstone.scorers.suite import Suite
 from touchstone.streams.topics.produce import TOO_DEEP, Envelope, Outgoing, encode_event
 from touchstone.streams.wire.codec import Codec, Header, Reject
 

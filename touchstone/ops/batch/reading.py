@@ -13,7 +13,8 @@ import orjson
 from touchstone.ops.batch.mistakes import told
 from touchstone.ops.batch.sources import Source, UnreadableError, opened
 from touchstone.schemas.result import FileRef, Problem
-from touchstone.scorers.base import Document, Found, Suite
+from touchstone.scorers.base import Document, Found
+from touchstone.scorers.suite import Suite
 
 #: Bytes of one line, of one JSON document, and of one document of another format, all of them unpacked.
 LINE_BYTES_MAX: Final = 67_108_864

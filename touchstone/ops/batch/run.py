@@ -14,9 +14,9 @@ from touchstone.ops.batch.packing import Packed, packed, unpacked
 from touchstone.ops.batch.pool import Work, in_processes
 from touchstone.ops.batch.sources import Source
 from touchstone.schemas.result import Problem, ScoreResult, place_of
-from touchstone.scorers.base import Suite
 from touchstone.scorers.reporting.report import RunFacts
 from touchstone.scorers.scoring import Scoring
+from touchstone.scorers.suite import Suite
 from touchstone.streams.process.garbage_collection import calm_collector
 
 

@@ -49,7 +49,8 @@ def _checks(settings: "Settings | None") -> "list[Check]":
     from touchstone.ops.cli.common.running import run
     from touchstone.ops.local.checkup import check_embedded, check_kafka, check_python, check_store, check_suite, check_suites, check_tools
     from touchstone.ops.local.extras import check_extras
-    from touchstone.scorers.base import Check, Suite
+    from touchstone.scorers.base import Check
+    from touchstone.scorers.suite import Suite
 
     suites: list[Suite] = []
     checks = [*check_python(), *check_extras(), *check_suites(suites)]

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from touchstone.ops.reports.comparing import Reported
     from touchstone.ops.store.reports import Chosen
     from touchstone.ops.store.results import ResultStore
-    from touchstone.scorers.base import Suite
     from touchstone.scorers.reporting import RunFacts
+    from touchstone.scorers.suite import Suite
 
 
 @app.command()

@@ -19,7 +19,7 @@ from touchstone.ops.suites import suite_settings
 from touchstone.schemas.ledger import LedgerRecord
 from touchstone.schemas.result import ScoreResult
 from touchstone.schemas.settings.house import Settings, TopicSettings
-from touchstone.scorers.base import Suite
+from touchstone.scorers.suite import Suite
 from touchstone.streams.account.batch_reports import BatchState, Summary, encode_report, payload
 from touchstone.streams.account.projection import BatchKey
 from touchstone.streams.wire.codec import LEDGER_TYPE, RESULT_TYPE, Header, encode_ledger

@@ -18,9 +18,9 @@ from touchstone.schemas.reports.evaluation import EvaluationReport
 from touchstone.schemas.reports.selftest import SelftestReport
 from touchstone.schemas.reports.suite import ReportEvent, SuiteEvent, SuiteReportDocument, ViewDocument
 from touchstone.schemas.result import ScoreResult
-from touchstone.scorers.base import Suite
 from touchstone.scorers.registry import usable_suites
 from touchstone.scorers.reporting.report import suite_event, suite_report
+from touchstone.scorers.suite import Suite
 
 DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 ASYNCAPI: Final = "asyncapi"

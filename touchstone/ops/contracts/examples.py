@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from touchstone.schemas.settings.house import TopicSettings
-from touchstone.scorers.base import Suite, unknown_suite
 from touchstone.scorers.identity import ResultIds
+from touchstone.scorers.suite import Suite, unknown_suite
 
 CONCERN: Final = "I25"
 BATCH: Final = "I25_batch_1"

@@ -10,7 +10,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from touchstone.schemas.settings.house import Settings
-from touchstone.scorers.base import Check, ConfigError, Suite
+from touchstone.scorers.base import Check, ConfigError
+from touchstone.scorers.suite import Suite
 
 PACKAGES = ("touchstone-stream", "aiokafka", "confluent-kafka", "faust-streaming", "mode-streaming", "pydantic", "sqlalchemy", "uvloop")
 DOCKER_TIMEOUT_S = 5.0

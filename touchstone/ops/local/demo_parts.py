@@ -13,10 +13,11 @@ from touchstone.ops.store.reports import Chosen, StoredEntries, Wanted, choose
 from touchstone.ops.store.results import ResultStore
 from touchstone.ops.suites import missing_libraries, suite_settings, why_not_here
 from touchstone.schemas.result import Problem, ScoreResult
-from touchstone.scorers.base import Samples, Suite
+from touchstone.scorers.base import Samples
 from touchstone.scorers.registry import load_suite, suite_entry_points
 from touchstone.scorers.reporting import CaseView, RunFacts, View
 from touchstone.scorers.reporting.equality import differences
+from touchstone.scorers.suite import Suite
 
 #: Differences of one suite that are listed.
 TOLD_MAX = 8

@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import Self
 
 from touchstone.schemas.settings.house import Settings
-from touchstone.scorers.base import Suite
+from touchstone.scorers.suite import Suite
 from touchstone.streams.topics.log_reader import LogReader
 from touchstone.streams.topics.tail import Describer, Sighting
 

@@ -17,9 +17,9 @@ from typing import Final
 
 from touchstone.schemas.reports.changes import CaseChange, CodeDifference, Comparison, Difference, Direction, Side, ValueDifference
 from touchstone.schemas.reports.intervals import Interval
-from touchstone.scorers.base import Suite
 from touchstone.scorers.reporting.intervals import Pairs, Rate, mean_difference, rate_difference
 from touchstone.scorers.reporting.view import CaseView, Column
+from touchstone.scorers.suite import Suite
 
 #: What a comparison lists: cases that became worse, and codes.
 WORSE_MAX: Final = 20

@@ -9,9 +9,10 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from touchstone.ops.json_documents import read_bounded
 from touchstone.ops.reports.comparing import Reported
 from touchstone.schemas.reports.suite import CaseDocument, SuiteReportDocument, ViewDocument
-from touchstone.scorers.base import ConfigError, Suite
+from touchstone.scorers.base import ConfigError
 from touchstone.scorers.reporting.report import case_view
 from touchstone.scorers.reporting.view import CaseView
+from touchstone.scorers.suite import Suite
 
 #: A report is read as a whole.
 REPORT_BYTES_MAX: Final = 512 * 1024 * 1024

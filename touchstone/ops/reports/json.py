@@ -9,10 +9,10 @@ from pydantic import BaseModel
 
 from touchstone.schemas.reports.fields import utc_text
 from touchstone.schemas.reports.intervals import Intervals
-from touchstone.scorers.base import Suite
 from touchstone.scorers.reporting.report import SuiteReport
 from touchstone.scorers.reporting.verdict import Verdict
 from touchstone.scorers.reporting.view import CaseView, Figure, LayoutOptions, View
+from touchstone.scorers.suite import Suite
 
 _CHUNK_CHARS: Final = 1 << 20
 

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import Any, Final
 
-from touchstone.scorers.base import Suite
 from touchstone.scorers.reporting.view import LayoutOptions
+from touchstone.scorers.suite import Suite
 
 #: Format → ending of its file.
 SUFFIXES: Final = {"console": ".txt", "json": ".json", "markdown": ".md", "junit": ".xml", "html": ".html"}

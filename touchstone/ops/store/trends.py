@@ -20,9 +20,9 @@ from touchstone.ops.store.results import ResultStore
 from touchstone.ops.store.rows import from_micros
 from touchstone.ops.store.schema import results
 from touchstone.schemas.reports.changes import Trend, TrendPoint, TrendValue
-from touchstone.scorers.base import Suite
 from touchstone.scorers.reporting.intervals import Rate, mean_intervals
 from touchstone.scorers.reporting.view import Column
+from touchstone.scorers.suite import Suite
 from touchstone.streams.account.projection import BatchKey
 
 #: Batches of a trend, and cases of all of them together: of larger ones it shows fewer.

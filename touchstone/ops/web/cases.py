@@ -10,7 +10,7 @@ import orjson
 
 from touchstone.ops.web.access import Grant
 from touchstone.ops.web.overview import utc
-from touchstone.scorers.base import Suite
+from touchstone.scorers.suite import Suite
 from touchstone.streams.subscription.events import Event, Filter
 from touchstone.streams.subscription.window import Seen, Window
 

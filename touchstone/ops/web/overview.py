@@ -9,8 +9,8 @@ from typing import Any, get_args
 
 from touchstone.ops.web.suites import components, suite_or_stand_in
 from touchstone.schemas.result import Label
-from touchstone.scorers.base import Suite
 from touchstone.scorers.reporting.report import distribution
+from touchstone.scorers.suite import Suite
 from touchstone.streams.subscription.events import Event, Outcomes
 
 MINUTE_MS = 60_000

@@ -11,7 +11,7 @@ from starlette.responses import JSONResponse, Response
 from touchstone.ops.web.access import Grant
 from touchstone.ops.web.streams import Abort, Straight
 from touchstone.schemas.settings.house import Settings
-from touchstone.scorers.base import Suite
+from touchstone.scorers.suite import Suite
 from touchstone.streams.subscription.hub import Hub
 from touchstone.streams.subscription.past import Past
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
-from touchstone.scorers.base import Suite, unknown_suite
+from touchstone.scorers.suite import Suite, unknown_suite
 
 #: A suite's value when it says nothing of its direction.
 DEFAULT_BETTER = "higher"

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from touchstone.schemas.reports.clinical import ClinicalEvent, WrittenEntry
 from touchstone.schemas.trace import ClinicalFormat, ProductionTrace
-from touchstone.scorers.base import Suite
 from touchstone.scorers.clinical import checkup, reading, reporting, samples
 from touchstone.scorers.clinical.settings import DOCUMENT_NAME, ENV_PREFIX, ClinicalSettings, fingerprint, resolve
+from touchstone.scorers.suite import Suite
 
 if TYPE_CHECKING:
     from touchstone.scorers.clinical.documents import Validated

@@ -11,18 +11,15 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, get_args
+from typing import Any, Protocol, get_args
 
 from touchstone.schemas.reports.fields import utc_text
 from touchstone.schemas.reports.intervals import Interval, Intervals
 from touchstone.schemas.result import Label, Problem, ScoreResult
 from touchstone.scorers.reporting.intervals import Rate, mean_intervals
 from touchstone.scorers.reporting.verdict import Gate, Verdict, verdict_by_labels
-from touchstone.scorers.reporting.view import CaseView, Column, Distribution, Figure, Table, View
+from touchstone.scorers.reporting.view import CaseView, Column, Distribution, Figure, Group, Table, View
 from touchstone.scorers.reporting.words import counted, number, number_span
-
-if TYPE_CHECKING:
-    from touchstone.scorers.base import Suite
 
 Entry = ScoreResult | Problem
 #: Bins of a distribution.
@@ -34,6 +31,24 @@ PROBLEMS_MAX = 1_000
 _LABELS: tuple[Label, ...] = get_args(Label)
 
 
+class ReportedSuite(Protocol):
+    """The part of a suite that reports read; `touchstone.scorers.suite.Suite` documents each member."""
+
+    @property
+    def name(self) -> str: ...  # noqa: D102 -- see the class
+    @property
+    def version(self) -> str: ...  # noqa: D102
+    @property
+    def title(self) -> str | None: ...  # noqa: D102
+    @property
+    def metrics(self) -> tuple[str, ...]: ...  # noqa: D102
+    @property
+    def value_max(self) -> float: ...  # noqa: D102
+    def group_of(self, result: ScoreResult) -> Group | None: ...  # noqa: D102
+    def shown_columns(self, values: Mapping[str, float]) -> tuple[Column, ...]: ...  # noqa: D102
+    def case_name(self, result: ScoreResult) -> str: ...  # noqa: D102
+
+
 @dataclass(frozen=True, slots=True)
 class RunFacts:
     """What a report needs besides the results: what scored them, when, and what was asked for.
@@ -43,7 +58,7 @@ class RunFacts:
     counted once. `duration_s`: of the run.
     """
 
-    suite: Suite
+    suite: ReportedSuite
     settings: Any
     config_digest: str
     generated_at: datetime
@@ -308,7 +323,7 @@ def _why_unscored(result: ScoreResult) -> list[str]:
     return list(dict.fromkeys([one.code for one in result.failures] or [one.code for one in result.findings if one.severity == "info"]))
 
 
-def case_view(result: ScoreResult, suite: Suite) -> CaseView:
+def case_view(result: ScoreResult, suite: ReportedSuite) -> CaseView:
     """One result as every format shows it."""
     columns = suite.shown_columns(result.values)
     codes = _why_unscored(result) if result.label == "unscored" else [failure.code for failure in result.failures]

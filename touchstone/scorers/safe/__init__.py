@@ -5,12 +5,13 @@ from typing import Any
 
 from touchstone.schemas.case import SafeCase
 from touchstone.schemas.reports.safe import SafeV0Event, SafeV0JsonReport
-from touchstone.scorers.base import AsksJudge, Place, Samples, Suite
+from touchstone.scorers.base import AsksJudge, Place, Samples
 from touchstone.scorers.safe import checkup, reporting
 from touchstone.scorers.safe.judging import notes
 from touchstone.scorers.safe.judging.trying import careful_answer
 from touchstone.scorers.safe.scorer import NAME, VERSION, SafeScorer
 from touchstone.scorers.safe.settings import DOCUMENT_NAME, ENV_PREFIX, METRICS, SafeSettings, fingerprint, resolve
+from touchstone.scorers.suite import Suite
 
 
 def build(settings: SafeSettings) -> SafeScorer:

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from touchstone.schemas.reports.summary import LossReport
 from touchstone.schemas.summary import SummaryCase
-from touchstone.scorers.base import AsksJudge, ConfigError, Place, Samples, Suite
+from touchstone.scorers.base import AsksJudge, ConfigError, Place, Samples
+from touchstone.scorers.suite import Suite
 from touchstone.scorers.summary import batch
 from touchstone.scorers.summary.settings import DOCUMENT_NAME, ENV_PREFIX, SummarySettings, fingerprint, resolve
 

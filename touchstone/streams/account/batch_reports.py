@@ -10,9 +10,9 @@ from typing import Any
 
 import orjson
 
-from touchstone.scorers.base import Suite
 from touchstone.scorers.identity import deterministic_id
 from touchstone.scorers.reporting import LabelCounts, Tally
+from touchstone.scorers.suite import Suite
 from touchstone.streams.account.projection import BatchKey
 from touchstone.streams.wire.codec import Header
 

@@ -16,8 +16,8 @@ from pydantic import ValidationError
 
 from touchstone.schemas.ledger import LedgerRecord
 from touchstone.schemas.result import ScoreResult, SourceRef
-from touchstone.scorers.base import Suite, default_group
 from touchstone.scorers.identity import deterministic_id
+from touchstone.scorers.suite import Suite, default_group
 from touchstone.streams.account.intervals import Interval, runs
 from touchstone.streams.wire.codec import LEDGER_TYPE, RESULT_TYPE, Record
 

@@ -18,7 +18,7 @@ from aiokafka.errors import KafkaError, OffsetOutOfRangeError, for_code
 
 from touchstone.schemas.settings.house import Settings
 from touchstone.scorers.backoff import Backoff
-from touchstone.scorers.base import Suite, unknown_suite
+from touchstone.scorers.suite import Suite, unknown_suite
 from touchstone.streams.account.batch_reports import COMPUTE_SHARE_MAX, BatchState, Emitted, Summary, encode_report, is_final, next_look, payload
 from touchstone.streams.account.projection import NO_SUITES, project
 from touchstone.streams.account.store_port import ProjectionStore, StoreUnavailable, check_positions

@@ -10,7 +10,7 @@ import orjson
 
 from touchstone.schemas.result import Label, ScoreResult
 from touchstone.schemas.settings.house import TopicSettings
-from touchstone.scorers.base import Suite, default_group
+from touchstone.scorers.suite import Suite, default_group
 from touchstone.streams.subscription.positions import Place
 from touchstone.streams.wire.codec import LEDGER_TYPE, RESULT_TYPE, Record
 

@@ -10,7 +10,7 @@ from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient
 
 from touchstone.schemas.settings.house import Settings
-from touchstone.scorers.base import Suite
+from touchstone.scorers.suite import Suite
 from touchstone.streams.subscription.past import GONE
 from touchstone.streams.wire.clients import client_options, existing_topics
 from touchstone.streams.wire.closing import close_client

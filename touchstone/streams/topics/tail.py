@@ -10,8 +10,8 @@ import orjson
 
 from touchstone.schemas.result import ScoreResult
 from touchstone.schemas.settings.house import TopicSettings
-from touchstone.scorers.base import Suite, default_group
 from touchstone.scorers.reporting import Group
+from touchstone.scorers.suite import Suite, default_group
 from touchstone.streams.topics.dlq import LETTER, RESOLUTION
 from touchstone.streams.topics.log_reader import header_texts, moment
 from touchstone.streams.wire.codec import LEDGER_TYPE, RESULT_TYPE, Codec, Read, Record, Reject

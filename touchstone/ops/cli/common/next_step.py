@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from touchstone.schemas.case import Case
-    from touchstone.scorers.base import Suite
+    from touchstone.scorers.suite import Suite
 
 _UNREADABLE = {
     "not_utf8": "write it in UTF-8",

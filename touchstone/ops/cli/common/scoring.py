@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from touchstone.ops.batch.sources import Source
     from touchstone.ops.reports.comparing import Reported
     from touchstone.schemas.reports.changes import Comparison, Trend
-    from touchstone.scorers.base import Suite
     from touchstone.scorers.reporting import Gate, RunFacts, Verdict
+    from touchstone.scorers.suite import Suite
 
 #: Problems that are printed on standard error; all of them are in the report.
 PROBLEMS_SHOWN_MAX = 20

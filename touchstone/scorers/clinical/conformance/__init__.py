@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING
 from touchstone.schemas.conformance import ConformanceRequest
 from touchstone.schemas.result import Problem
 from touchstone.schemas.trace import ProductionTrace
-from touchstone.scorers.base import Check, Document, Found, Suite
+from touchstone.scorers.base import Check, Document, Found
 from touchstone.scorers.clinical import reporting as of_validators
 from touchstone.scorers.clinical.conformance.settings import DOCUMENT_NAME, ENV_PREFIX, ConformanceSettings, fingerprint, resolve
 from touchstone.scorers.clinical.requests.reading import traces_of
 from touchstone.scorers.reporting import Column
+from touchstone.scorers.suite import Suite
 
 if TYPE_CHECKING:
     from touchstone.scorers.clinical.conformance.scorer import ConformanceScorer

@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING
 from touchstone.schemas.judging import JudgeRequest
 from touchstone.schemas.reports.clinical import ClinicalEvent
 from touchstone.schemas.trace import ProductionTrace
-from touchstone.scorers.base import AsksJudge, Suite
+from touchstone.scorers.base import AsksJudge
 from touchstone.scorers.clinical import reporting as of_validators
 from touchstone.scorers.clinical.judging import reading, reporting, samples
 from touchstone.scorers.clinical.judging.settings import DOCUMENT_NAME, ENV_PREFIX, CoherenceSettings, fingerprint, resolve
 from touchstone.scorers.clinical.judging.trying import careful_answer
 from touchstone.scorers.clinical.judging.verdicts import DIMENSIONS
 from touchstone.scorers.clinical.samples import samples as traces
+from touchstone.scorers.suite import Suite
 
 if TYPE_CHECKING:
     from touchstone.scorers.clinical.judging.scorer import CoherenceScorer
