@@ -20,7 +20,7 @@ from touchstone.scorers.summary.judging.uncertain import uncertain
 from touchstone.scorers.summary.judging.verdicts import StatementVerdicts
 from touchstone.scorers.summary.length import same_tokenizer
 from touchstone.scorers.summary.preparing import GOLD_NOT_FOUND, NO_GOLD, STATEMENT_TOO_LONG, Prepared, Unscored, prepare
-from touchstone.scorers.summary.reporting import conflict_findings, details_of, findings_of, hard_fail_details
+from touchstone.scorers.summary.details import conflict_findings, details_of, findings_of, hard_fail_details
 from touchstone.scorers.summary.total import capped, label_of, missing
 
 if TYPE_CHECKING:

@@ -27,7 +27,7 @@ from touchstone.scorers.judges.asking import Judge
 from touchstone.scorers.judges.opening import open_judge
 from touchstone.scorers.judges.prompts import parse_prompt
 from touchstone.scorers.judges.settings import JudgeSettings
-from touchstone.scorers.summary.batch import percentile
+from touchstone.scorers.summary.report import percentile
 from touchstone.streams.process.garbage_collection import calm_collector
 
 CONTENDERS = ("raw", "judge")
