@@ -14,13 +14,13 @@ from touchstone.scorers.judges.asking import Answer
 from touchstone.scorers.judges.consulting import consult, settled, told
 from touchstone.scorers.summary import NAME, VERSION
 from touchstone.scorers.summary.components import Asked, Components, Questions, Vectors, ask, texts_to_embed, weigh
+from touchstone.scorers.summary.details import conflict_findings, details_of, findings_of, hard_fail_details
 from touchstone.scorers.summary.judging.asking import fields_of, prompt, source_shown, verdicts_of
 from touchstone.scorers.summary.judging.hearing import CERTAIN, COMPONENT, HARD_FAIL, Hearing
 from touchstone.scorers.summary.judging.uncertain import uncertain
 from touchstone.scorers.summary.judging.verdicts import StatementVerdicts
 from touchstone.scorers.summary.length import same_tokenizer
 from touchstone.scorers.summary.preparing import GOLD_NOT_FOUND, NO_GOLD, STATEMENT_TOO_LONG, Prepared, Unscored, prepare
-from touchstone.scorers.summary.details import conflict_findings, details_of, findings_of, hard_fail_details
 from touchstone.scorers.summary.total import capped, label_of, missing
 
 if TYPE_CHECKING:
