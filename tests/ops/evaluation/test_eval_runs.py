@@ -18,8 +18,8 @@ from tests.scorers.clinical.judging.judges import USAGE, FakeJudge, answer
 from touchstone.ops.contracts.documents import schemas
 from touchstone.ops.local.fhir_validator import artifacts
 from touchstone.scorers.clinical.curated import SAMPLE_OUTPUTS, curated_cases
-from touchstone.scorers.judges import opening
-from touchstone.scorers.judges.asking import Unanswered
+from touchstone.scorers.judges import serve
+from touchstone.scorers.judges.ask.judge import Unanswered
 
 PERSONA = "/api/plan-persona"
 HL7V2 = "/api/generate/hl7v2"
@@ -187,7 +187,7 @@ def test_without_a_key_a_run_says_that_there_is_no_judge(commands: Commands) -> 
 
 def judged_by(monkeypatch: pytest.MonkeyPatch, judge: FakeJudge) -> dict[str, str]:
     """The variables of a run that this judge is asked in."""
-    monkeypatch.setattr(opening, "open_judge", lambda _settings, **_: judge)
+    monkeypatch.setattr(serve, "open_judge", lambda _settings, **_: judge)
     return {"TOUCHSTONE_JUDGE_BASE_URL": "http://127.0.0.1:1/v1"}
 
 

@@ -10,9 +10,9 @@ from pydantic import BaseModel, Field, SecretStr
 from tests.doubles.judges.asked import Asked
 from tests.doubles.judges.faults import Fault
 from tests.doubles.judges.server import JudgeServer
-from touchstone.scorers.judges.asking import Judge
-from touchstone.scorers.judges.opening import open_judge
-from touchstone.scorers.judges.prompts import parse_prompt
+from touchstone.scorers.judges.ask.judge import Judge
+from touchstone.scorers.judges.ask.prompt import parse_prompt
+from touchstone.scorers.judges.serve import open_judge
 from touchstone.scorers.judges.settings import JudgeSettings
 
 CANARY = "Zebulon Quackenbush 1931-02-30"

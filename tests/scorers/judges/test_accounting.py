@@ -16,9 +16,9 @@ from pydantic import BaseModel, Field
 from tests.doubles.judges import Asked, Fault, JudgeServer, Kind, Limit, Reply
 from tests.scorers.judges.helpers import counted
 from touchstone.scorers.base import Unavailable
-from touchstone.scorers.judges.asking import Answer, Judge, OverBudget, Unanswered
-from touchstone.scorers.judges.opening import open_judge
-from touchstone.scorers.judges.prompts import blocks_of, parse_prompt
+from touchstone.scorers.judges.ask.judge import Answer, Judge, OverBudget, Unanswered
+from touchstone.scorers.judges.ask.prompt import blocks_of, parse_prompt
+from touchstone.scorers.judges.serve import open_judge
 from touchstone.scorers.judges.settings import JudgeSettings
 
 PROMPT = parse_prompt("accounting", "version: 1.0\n--- system ---\nScore the case from 1 to 5.\n--- user ---\nThe case:\n{{case}}\n")

@@ -17,9 +17,9 @@ from tests.doubles.judges.faults import Fault, Kind
 from tests.doubles.judges.replies import Reply
 from tests.scorers.judges.helpers import PROMPT, Verdict, counted, judged
 from touchstone.scorers.base import ConfigError
-from touchstone.scorers.judges.asking import Answer, OverBudget
-from touchstone.scorers.judges.budget import NANO, Budget, Reservation, cost_nano, dearest_nano
-from touchstone.scorers.judges.opening import open_judge
+from touchstone.scorers.judges.ask.judge import Answer, OverBudget
+from touchstone.scorers.judges.serve import open_judge
+from touchstone.scorers.judges.serve.budget import NANO, Budget, Reservation, cost_nano, dearest_nano
 from touchstone.scorers.judges.settings import JudgeSettings, Price
 
 PRICE = Price(input_usd=0.15, output_usd=0.6)

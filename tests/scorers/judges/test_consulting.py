@@ -10,11 +10,11 @@ from tests.scorers.judges.helpers import PROMPT, Verdict, counted, judged
 from touchstone.schemas.case import SafeCase
 from touchstone.schemas.result import Failure, FileRef, Scorecard
 from touchstone.scorers.base import ConfigError, Lost, NoSettings, Shed, Unavailable
-from touchstone.scorers.judges.asking import Answer, OverBudget, Unanswered, Usage
-from touchstone.scorers.judges.consulting import Unjudged, consult, settled, told
-from touchstone.scorers.judges.sampling import cut, is_sampled, shares
+from touchstone.scorers.judges.ask.consult import Unjudged, consult, settled, told
+from touchstone.scorers.judges.ask.judge import Answer, OverBudget, Unanswered, Usage
+from touchstone.scorers.judges.ask.sampling import cut, is_sampled, shares
+from touchstone.scorers.judges.ask.tally import JudgeTally
 from touchstone.scorers.judges.settings import JudgeSettings, Section, resolver
-from touchstone.scorers.judges.tally import JudgeTally
 from touchstone.scorers.scoring import Scoring
 from touchstone.scorers.suite import Suite
 

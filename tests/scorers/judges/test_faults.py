@@ -11,7 +11,7 @@ from tests.doubles.judges.faults import Fault, Kind
 from tests.doubles.judges.replies import Reply
 from tests.scorers.judges.helpers import CANARY, PROMPT, Verdict, counted, judged, score_of, scripted
 from touchstone.scorers.base import Lost, Unavailable
-from touchstone.scorers.judges.asking import Answer, Judge, NoAnswer, Unanswered
+from touchstone.scorers.judges.ask.judge import Answer, Judge, NoAnswer, Unanswered
 
 CASES = 12
 #: What passes: the first request of each case fails, and the case is judged all the same.

@@ -11,8 +11,8 @@ from tests.scorers.judges.helpers import PROMPT, names, settings_for
 from touchstone.ops.settings import load_settings
 from touchstone.schemas.settings.house import Section
 from touchstone.scorers.base import ConfigError
-from touchstone.scorers.judges import opening
-from touchstone.scorers.judges.opening import open_judge
+from touchstone.scorers.judges import serve
+from touchstone.scorers.judges.serve import open_judge
 from touchstone.scorers.judges.settings import JudgeSettings, Price, check_names, fingerprint, resolver
 
 KEY = "sk-very-secret"
@@ -106,7 +106,7 @@ def test_a_judge_that_is_switched_off_is_not_asked_whatever_key_there_is() -> No
 
 
 def test_a_judge_without_its_libraries_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(opening, "find_spec", lambda _: None)
+    monkeypatch.setattr(serve, "find_spec", lambda _: None)
     with pytest.raises(ConfigError, match=r"no module 'openai' here; install touchstone-stream\[judge\]"):
         open_judge(JudgeSettings(), suite="a_suite")
 

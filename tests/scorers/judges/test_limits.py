@@ -9,9 +9,9 @@ import pytest
 
 from tests.doubles.judges.faults import Fault, Kind
 from tests.scorers.judges.helpers import PROMPT, Verdict, counted, judged, settings_for
-from touchstone.scorers.judges.limits import CLEAN_S, Limits, Places, Rate
-from touchstone.scorers.judges.opening import open_judge
-from touchstone.scorers.judges.retrying import fault_of, retry_after_s
+from touchstone.scorers.judges.serve import open_judge
+from touchstone.scorers.judges.serve.faults import fault_of, retry_after_s
+from touchstone.scorers.judges.serve.limits import CLEAN_S, Limits, Places, Rate
 from touchstone.scorers.judges.settings import JudgeSettings
 
 

@@ -12,11 +12,11 @@ from pydantic import BaseModel
 from tests.doubles.judges.faults import Fault, Kind
 from tests.scorers.judges.helpers import CANARY, PROMPT, Verdict, counted, judged, settings_for
 from touchstone.scorers.base import ConfigError, Unavailable
-from touchstone.scorers.judges.asking import Unanswered
-from touchstone.scorers.judges.forms import form_of
-from touchstone.scorers.judges.opening import open_judge
-from touchstone.scorers.judges.prompts import parse_prompt
-from touchstone.scorers.judges.responses import InFile, InMemory, Kept, question_of
+from touchstone.scorers.judges.ask.form import form_of
+from touchstone.scorers.judges.ask.judge import Unanswered
+from touchstone.scorers.judges.ask.prompt import parse_prompt
+from touchstone.scorers.judges.serve import open_judge
+from touchstone.scorers.judges.serve.verdict_cache import InFile, InMemory, Kept, question_of
 from touchstone.scorers.judges.settings import JudgeSettings
 
 ONE = Kept("m", '{"score":1}')

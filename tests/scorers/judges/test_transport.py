@@ -11,8 +11,8 @@ import httpx2
 import pytest
 import trustme
 
-from touchstone.scorers.judges import transport as module
-from touchstone.scorers.judges.transport import KeptConnections, LeanClient, transport_to
+from touchstone.scorers.judges.serve import transport as module
+from touchstone.scorers.judges.serve.transport import KeptConnections, LeanClient, transport_to
 
 BOUND = 10_000
 PLAIN = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}"

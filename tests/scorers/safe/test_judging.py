@@ -21,8 +21,8 @@ from touchstone.schemas.reports.safe import SafeV0JsonReport
 from touchstone.schemas.settings.house import Settings
 from touchstone.scorers.base import ConfigError, Lost, Shed, Unavailable
 from touchstone.scorers.identity import config_digest
-from touchstone.scorers.judges.asking import OverBudget
-from touchstone.scorers.judges.sampling import is_sampled
+from touchstone.scorers.judges.ask.judge import OverBudget
+from touchstone.scorers.judges.ask.sampling import is_sampled
 from touchstone.scorers.reporting import Gate, LayoutOptions, RunFacts
 from touchstone.scorers.reporting.gating import with_fail_on
 from touchstone.scorers.reporting.report import now

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from touchstone.scorers.judges.asking import Answer, Prompt, Unanswered, Usage
+from touchstone.scorers.judges.ask.judge import Answer, Prompt, Unanswered, Usage
 from touchstone.scorers.selftest.generator import Written
 from touchstone.scorers.selftest.rubric import RubricVerdict
 from touchstone.scorers.selftest.system import Outcome, SystemFault, Task

@@ -4,8 +4,8 @@ import pytest
 
 from tests.scorers.selftest.fakes import WRITTEN, FakeJudge
 from touchstone.scorers.base import Unavailable
-from touchstone.scorers.judges.asking import Unanswered, Usage
-from touchstone.scorers.judges.prompts import load_prompt
+from touchstone.scorers.judges.ask.judge import Unanswered, Usage
+from touchstone.scorers.judges.ask.prompt import load_prompt
 from touchstone.scorers.selftest.generator import Generator, NoRequest, parsed
 from touchstone.scorers.selftest.settings import Scenario
 

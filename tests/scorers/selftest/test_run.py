@@ -9,8 +9,8 @@ import pytest
 from tests.scorers.selftest.fakes import GOOD, WRITTEN, FakeJudge, FakeSystem, scores
 from touchstone.schemas.reports.selftest import SelftestCase, SelftestReport
 from touchstone.scorers.base import Unavailable
-from touchstone.scorers.judges.asking import OverBudget, Unanswered, Usage
-from touchstone.scorers.judges.prompts import load_prompt
+from touchstone.scorers.judges.ask.judge import OverBudget, Unanswered, Usage
+from touchstone.scorers.judges.ask.prompt import load_prompt
 from touchstone.scorers.selftest.generator import Generator
 from touchstone.scorers.selftest.reporting import report_of, verdict_of
 from touchstone.scorers.selftest.run import Metered, Selftest

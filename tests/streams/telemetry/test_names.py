@@ -6,7 +6,7 @@ from pathlib import Path
 from touchstone.scorers.base import Reading
 from touchstone.scorers.engines.counts import Counts
 from touchstone.scorers.engines.tokens import Tokenizer, Words
-from touchstone.scorers.judges.counts import Counts as JudgeCounts
+from touchstone.scorers.judges.serve.counts import Counts as JudgeCounts
 from touchstone.streams.telemetry.metric_list import METRICS
 from touchstone.streams.telemetry.readings import families
 

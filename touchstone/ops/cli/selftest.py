@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from touchstone.ops.selftest.running import Plan
     from touchstone.schemas.reports.selftest import SelftestCase
     from touchstone.schemas.settings.house import KafkaSettings
-    from touchstone.scorers.judges.asking import Judge
+    from touchstone.scorers.judges.ask.judge import Judge
     from touchstone.scorers.judges.settings import JudgeSettings
     from touchstone.scorers.selftest.settings import KafkaSystem
 
@@ -137,7 +137,7 @@ def _cluster(system: "KafkaSystem") -> "KafkaSettings":
 
 
 def _open_judge(settings: "JudgeSettings") -> "Judge":
-    from touchstone.scorers.judges.opening import open_judge
+    from touchstone.scorers.judges.serve import open_judge
 
     return open_judge(settings, suite="selftest")
 

@@ -18,8 +18,8 @@ from touchstone.ops.selftest.layout import markdown
 from touchstone.schemas.reports.selftest import SelftestCase, SelftestReport
 from touchstone.schemas.settings.house import KafkaSettings, Section
 from touchstone.scorers.base import ConfigError
-from touchstone.scorers.judges.asking import Judge, Prompt
-from touchstone.scorers.judges.prompts import load_prompt
+from touchstone.scorers.judges.ask.judge import Judge, Prompt
+from touchstone.scorers.judges.ask.prompt import load_prompt
 from touchstone.scorers.judges.settings import PREFIX, JudgeSettings, resolver
 from touchstone.scorers.selftest.generator import Generator, NoRequest, Request
 from touchstone.scorers.selftest.reporting import report_of

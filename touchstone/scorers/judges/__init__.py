@@ -1,1 +1,1 @@
-"""Language models as judges: the one client, its limits and budget, and prompts as versioned files."""
+"""Language models as judges. `ask`: what suites use. `serve`: how one server is asked. `settings`: of both."""

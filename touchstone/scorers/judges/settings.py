@@ -13,7 +13,7 @@ from pydantic import BaseModel, BeforeValidator, Field, SecretStr, field_validat
 
 from touchstone.schemas.settings.house import LOOPBACK, Seconds, Section
 from touchstone.scorers.base import ConfigError
-from touchstone.scorers.judges.asking import Prompt
+from touchstone.scorers.judges.ask.judge import Prompt
 from touchstone.scorers.settings import Key, Resolver, environment, in_files, text_of, variables
 
 PREFIX = "TOUCHSTONE_JUDGE_"

@@ -18,7 +18,7 @@ def build(settings: SafeSettings) -> SafeScorer:
     """The scorer of the settings, with a client for its judge where one is to be asked and there is one. Raises `ConfigError`."""
     if not settings.ah_judge:
         return SafeScorer(settings)
-    from touchstone.scorers.judges.opening import open_judge
+    from touchstone.scorers.judges.serve import open_judge
     from touchstone.scorers.safe.judging.asking import HarmJudging
 
     judge = open_judge(settings.judge, suite=NAME) if settings.judge.is_usable else None

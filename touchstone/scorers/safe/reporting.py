@@ -18,7 +18,7 @@ from touchstone.schemas.reports.safe import (
 )
 from touchstone.schemas.result import Finding, Problem, ScoreResult, place_of
 from touchstone.scorers.base import ConfigError
-from touchstone.scorers.judges.tally import FAILED
+from touchstone.scorers.judges.ask.tally import FAILED
 from touchstone.scorers.reporting import (
     CaseView,
     Column,

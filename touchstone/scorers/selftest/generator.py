@@ -9,7 +9,7 @@ from typing import Final
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from touchstone.scorers.judges.asking import Judge, Prompt, Unanswered
+from touchstone.scorers.judges.ask.judge import Judge, Prompt, Unanswered
 from touchstone.scorers.selftest.safety import danger
 from touchstone.scorers.selftest.settings import Scenario
 from touchstone.scorers.selftest.system import writable

@@ -7,7 +7,7 @@ from typing import Final
 
 from touchstone.schemas.reports.selftest import SelftestCase, SelftestFailure, SelftestJudge, SelftestScores, SelftestStep
 from touchstone.scorers.base import Unavailable
-from touchstone.scorers.judges.asking import Answer, Judge, OverBudget, Prompt, Unanswered, Usage, VerdictT
+from touchstone.scorers.judges.ask.judge import Answer, Judge, OverBudget, Prompt, Unanswered, Usage, VerdictT
 from touchstone.scorers.reporting.words import counted
 from touchstone.scorers.selftest.checks import check, check_format_score
 from touchstone.scorers.selftest.generator import NoRequest, Request

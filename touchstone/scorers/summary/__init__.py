@@ -71,7 +71,7 @@ def _scorer(settings: SummarySettings, engines: Engines | None) -> SummaryLossSc
     calibration = calibration_for(settings)
     judge = None
     if settings.asks_judge and settings.judge.is_usable:
-        from touchstone.scorers.judges.opening import open_judge
+        from touchstone.scorers.judges.serve import open_judge
 
         judge = open_judge(settings.judge, suite=NAME)
     return SummaryLossScorer(engines or open_engines(settings.engines), settings, golds, calibration, judge)

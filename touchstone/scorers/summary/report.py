@@ -13,7 +13,7 @@ from touchstone.schemas.reports.fields import utc_text
 from touchstone.schemas.reports.intervals import Intervals
 from touchstone.schemas.reports.summary import LossCase, LossComponent, LossError, LossLabels, LossReport, LossResult, LossSpread
 from touchstone.schemas.result import Problem, ScoreResult, place_of
-from touchstone.scorers.judges.tally import STATES, JudgeTally
+from touchstone.scorers.judges.ask.tally import STATES, JudgeTally
 from touchstone.scorers.reporting import (
     EXIT_FAIL,
     EXIT_PASS,

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from touchstone.schemas.result import Failure, NotChecked, Scorecard
 from touchstone.scorers.base import Reading
 from touchstone.scorers.engines.base import TextTooLong
-from touchstone.scorers.judges.asking import Answer
-from touchstone.scorers.judges.consulting import consult, settled, told
+from touchstone.scorers.judges.ask.consult import consult, settled, told
+from touchstone.scorers.judges.ask.judge import Answer
 from touchstone.scorers.summary import NAME, VERSION
 from touchstone.scorers.summary.components import Asked, Components, Questions, Vectors, ask, texts_to_embed, weigh
 from touchstone.scorers.summary.details import conflict_findings, details_of, findings_of, hard_fail_details
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from touchstone.schemas.gold import GoldStandardDatum
     from touchstone.schemas.summary import SummaryCase
     from touchstone.scorers.engines.base import Engines
-    from touchstone.scorers.judges.asking import Judge
+    from touchstone.scorers.judges.ask.judge import Judge
     from touchstone.scorers.summary.settings import SummarySettings
     from touchstone.scorers.summary.support import Calibration
 

@@ -9,7 +9,7 @@ from touchstone.scorers.clinical.judging.composing import compose
 from touchstone.scorers.clinical.judging.scorer import CoherenceScorer
 from touchstone.scorers.clinical.judging.settings import CoherenceSettings
 from touchstone.scorers.clinical.judging.verdicts import DIMENSIONS, CoherenceVerdict
-from touchstone.scorers.judges.asking import Answer, Prompt, Usage
+from touchstone.scorers.judges.ask.judge import Answer, Prompt, Usage
 
 USAGE = Usage(tokens_in=1_200, tokens_out=300, cost_usd=0.0004, calls=2, wasted=1)
 PATIENT = {"resourceType": "Patient", "id": "p", "gender": "female", "birthDate": "1966-05-04"}

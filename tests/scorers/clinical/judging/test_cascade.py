@@ -6,7 +6,7 @@ from tests.scorers.clinical.judging.judges import TRACE, FakeJudge, request, sco
 from touchstone.schemas.trace import ProductionTrace
 from touchstone.scorers.clinical.requests.cascade import SAMPLED, stopped
 from touchstone.scorers.clinical.settings import JudgeRequestSettings
-from touchstone.scorers.judges.sampling import is_sampled
+from touchstone.scorers.judges.ask.sampling import is_sampled
 
 EVERY = JudgeRequestSettings()
 

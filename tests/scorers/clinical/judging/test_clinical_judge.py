@@ -25,7 +25,7 @@ from touchstone.scorers.clinical.judging.settings import prompt
 from touchstone.scorers.clinical.judging.verdicts import DIMENSIONS, CoherenceVerdict
 from touchstone.scorers.clinical.samples import TRACES
 from touchstone.scorers.clinical.settings import JudgeRequestSettings
-from touchstone.scorers.judges.asking import OverBudget, Unanswered
+from touchstone.scorers.judges.ask.judge import OverBudget, Unanswered
 from touchstone.scorers.reporting import LayoutOptions
 from touchstone.scorers.scoring import Scoring
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from tests.scorers.summary.fakes import TableEngines, same_words
 from touchstone.scorers.base import Reading
-from touchstone.scorers.judges.asking import Answer, Prompt, Usage
+from touchstone.scorers.judges.ask.judge import Answer, Prompt, Usage
 from touchstone.scorers.summary.judging.verdicts import StatementVerdicts
 from touchstone.scorers.summary.scorer import SummaryLossScorer
 from touchstone.scorers.summary.settings import resolve

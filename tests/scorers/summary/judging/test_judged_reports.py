@@ -5,7 +5,7 @@ from tests.scorers.summary.fakes import FACTS, case
 from tests.scorers.summary.judging.judges import USAGE, TableJudge, scorer
 from tests.scorers.summary.test_report import made_of
 from touchstone.schemas.result import Scorecard
-from touchstone.scorers.judges.asking import Unanswered
+from touchstone.scorers.judges.ask.judge import Unanswered
 from touchstone.scorers.summary.report import view
 
 ALL = " ".join(FACTS)

@@ -14,7 +14,7 @@ from touchstone.schemas.result import Failure, NotChecked, Scorecard
 from touchstone.schemas.settings.house import WorkerSettings
 from touchstone.schemas.summary import SummaryCase
 from touchstone.scorers.base import Lost, Shed, Unavailable
-from touchstone.scorers.judges.asking import OverBudget, Unanswered
+from touchstone.scorers.judges.ask.judge import OverBudget, Unanswered
 from touchstone.scorers.scoring import Scoring
 from touchstone.scorers.summary import NAME, SUITE, VERSION
 from touchstone.scorers.summary.settings import resolve

@@ -13,7 +13,7 @@ from tests.doubles.judges.server import JudgeServer
 from tests.scorers.judges.helpers import settings_for
 from tests.scorers.summary.fakes import FACTS, TableEngines, case, gold
 from tests.scorers.summary.judging.judges import TableJudge, half_sure, scorer
-from touchstone.scorers.judges.opening import open_judge
+from touchstone.scorers.judges.serve import open_judge
 from touchstone.scorers.summary.judging.verdicts import StatementVerdicts
 from touchstone.scorers.summary.scorer import SummaryLossScorer
 

@@ -23,9 +23,9 @@ from tests.doubles.judges import JudgeProcess, JudgeServer
 from touchstone.ops.lab.bench.judge_cascade import measure as measure_cascades
 from touchstone.ops.lab.bench.judge_raw import RawClient
 from touchstone.ops.lab.machine import machine
-from touchstone.scorers.judges.asking import Judge
-from touchstone.scorers.judges.opening import open_judge
-from touchstone.scorers.judges.prompts import parse_prompt
+from touchstone.scorers.judges.ask.judge import Judge
+from touchstone.scorers.judges.ask.prompt import parse_prompt
+from touchstone.scorers.judges.serve import open_judge
 from touchstone.scorers.judges.settings import JudgeSettings
 from touchstone.scorers.summary.report import percentile
 from touchstone.streams.process.garbage_collection import calm_collector

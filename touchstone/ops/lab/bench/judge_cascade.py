@@ -15,8 +15,8 @@ from touchstone.ops.batch.sources import find_sources
 from touchstone.ops.suites import missing_libraries
 from touchstone.schemas.result import Problem, ScoreResult
 from touchstone.scorers.base import AsksJudge, ConfigError
+from touchstone.scorers.judges.ask.tally import JudgeTally
 from touchstone.scorers.judges.settings import PREFIX
-from touchstone.scorers.judges.tally import JudgeTally
 from touchstone.scorers.registry import load_suite, suite_entry_points
 from touchstone.scorers.scoring import Scoring
 from touchstone.scorers.suite import Suite

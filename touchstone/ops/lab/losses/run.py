@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from touchstone.ops.lab.losses import recall, truth
 from touchstone.ops.lab.models.sets import SUFFIXES
 from touchstone.scorers.base import ConfigError, Shed, Unavailable
-from touchstone.scorers.judges.tally import JudgeTally
+from touchstone.scorers.judges.ask.tally import JudgeTally
 
 if TYPE_CHECKING:
     from touchstone.schemas.result import Scorecard

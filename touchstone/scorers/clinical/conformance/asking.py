@@ -25,8 +25,8 @@ from touchstone.scorers.backoff import Backoff
 from touchstone.scorers.base import Unavailable
 from touchstone.scorers.clinical.conformance.outcomes import NotUnderstoodError, Outcome
 from touchstone.scorers.clinical.conformance.settings import ServiceSettings
-from touchstone.scorers.judges.away import Away
-from touchstone.scorers.judges.retrying import retry_after_s
+from touchstone.scorers.judges.serve.faults import retry_after_s
+from touchstone.scorers.outage import Away
 
 ValueT = TypeVar("ValueT")
 #: So many break-downs on one document, and it is undecided.

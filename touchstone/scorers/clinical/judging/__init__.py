@@ -34,7 +34,7 @@ def build(settings: CoherenceSettings) -> CoherenceScorer:
 
     if not settings.judge.is_usable:
         return CoherenceScorer(None, settings, NAME, VERSION)
-    from touchstone.scorers.judges.opening import open_judge
+    from touchstone.scorers.judges.serve import open_judge
 
     return CoherenceScorer(open_judge(settings.judge, suite=NAME), settings, NAME, VERSION)
 

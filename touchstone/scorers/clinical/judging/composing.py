@@ -16,8 +16,8 @@ from touchstone.scorers.clinical.checks.scores import CLINICAL_WEIGHTS, clinical
 from touchstone.scorers.clinical.judging.verdicts import DIMENSIONS, CoherenceVerdict, Dimension, JudgeFinding
 from touchstone.scorers.clinical.requests.cascade import WHY, Reason
 from touchstone.scorers.clinical.traces import worst
-from touchstone.scorers.judges.asking import Answer
-from touchstone.scorers.judges.consulting import Unjudged, told, withheld
+from touchstone.scorers.judges.ask.consult import Unjudged, told, withheld
+from touchstone.scorers.judges.ask.judge import Answer
 
 #: The value of one dimension, 0–100.
 VALUE: Final = "clinical_{}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
-from touchstone.scorers.judges.tally import STATES, JudgeTally
+from touchstone.scorers.judges.ask.tally import STATES, JudgeTally
 from touchstone.scorers.reporting import Column, Table, View
 from touchstone.scorers.reporting.report import SuiteReport, suite_view
 

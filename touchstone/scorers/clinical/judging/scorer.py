@@ -17,8 +17,8 @@ from touchstone.scorers.clinical.judging.verdicts import CoherenceVerdict
 from touchstone.scorers.clinical.requests.making import request_of
 from touchstone.scorers.clinical.settings import fingerprint as validators_fingerprint
 from touchstone.scorers.identity import config_digest
-from touchstone.scorers.judges.asking import Answer, Judge
-from touchstone.scorers.judges.consulting import Unjudged, consult, settled
+from touchstone.scorers.judges.ask.consult import Unjudged, consult, settled
+from touchstone.scorers.judges.ask.judge import Answer, Judge
 
 if TYPE_CHECKING:
     from touchstone.scorers.clinical.scorer import ClinicalScorer

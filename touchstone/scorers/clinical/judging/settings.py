@@ -9,8 +9,8 @@ from pydantic import Field
 
 from touchstone.schemas.settings.house import Section
 from touchstone.scorers.clinical import settings as clinical
-from touchstone.scorers.judges.asking import Prompt
-from touchstone.scorers.judges.prompts import load_prompt
+from touchstone.scorers.judges.ask.judge import Prompt
+from touchstone.scorers.judges.ask.prompt import load_prompt
 from touchstone.scorers.judges.settings import JudgeSettings, OnBudget, resolver
 from touchstone.scorers.judges.settings import fingerprint as judge_fingerprint
 from touchstone.scorers.settings import Key, variables

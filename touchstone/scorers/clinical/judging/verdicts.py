@@ -7,7 +7,7 @@ from typing import Annotated, Any, Final, Literal, get_args
 from pydantic import BeforeValidator, Field
 
 from touchstone.schemas.result import Severity
-from touchstone.scorers.judges.answers import LOWER, RATIONALE_CHARS_MAX, WORDS_CHARS_MAX, Answered, bounded, few
+from touchstone.scorers.judges.ask.verdict_fields import LOWER, RATIONALE_CHARS_MAX, WORDS_CHARS_MAX, Answered, bounded, few
 
 Dimension = Literal["medication_condition_alignment", "lab_value_plausibility", "narrative_coherence", "temporal_consistency", "demographic_appropriateness"]
 DIMENSIONS: Final[tuple[Dimension, ...]] = get_args(Dimension)

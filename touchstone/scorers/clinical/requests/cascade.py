@@ -9,7 +9,7 @@ from touchstone.schemas.judging import Validated
 from touchstone.schemas.result import Scorecard, Severity
 from touchstone.scorers.clinical.settings import JudgeRequestSettings
 from touchstone.scorers.clinical.traces import LABEL_MAX
-from touchstone.scorers.judges.sampling import is_sampled
+from touchstone.scorers.judges.ask.sampling import is_sampled
 
 Reason = Literal["not_validated", "unreadable", "fail", "invalid", "not_sampled"]
 #: Why a trace was not judged, for people.

@@ -10,7 +10,7 @@ from touchstone.schemas.trace import ProductionTrace
 from touchstone.scorers.clinical.documents import as_bytes
 from touchstone.scorers.clinical.requests.making import about
 from touchstone.scorers.clinical.settings import ConformanceRequestSettings
-from touchstone.scorers.judges.sampling import is_sampled
+from touchstone.scorers.judges.ask.sampling import is_sampled
 
 #: The suite that the sample is of.
 SAMPLED: Final = "clinical_conformance"

@@ -13,7 +13,7 @@ from typing import Any, Final
 from touchstone.schemas.judging import PARTS_MAX, Asked, Extract
 from touchstone.schemas.trace import CLINICAL_FORMATS, ClinicalFormat, ProductionTrace
 from touchstone.scorers.clinical.settings import JudgeRequestSettings
-from touchstone.scorers.judges.sampling import cut, shares
+from touchstone.scorers.judges.ask.sampling import cut, shares
 
 #: A longer text inside a JSON document (an attachment, a picture) is cut: its content is no clinical statement that can be read.
 STRING_CHARS_MAX: Final = 2_000

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
-from touchstone.scorers.judges.prompts import load_prompt
+from touchstone.scorers.judges.ask.prompt import load_prompt
 from touchstone.scorers.judges.settings import fingerprint as judge_fingerprint
 
 if TYPE_CHECKING:
-    from touchstone.scorers.judges.asking import Prompt
+    from touchstone.scorers.judges.ask.judge import Prompt
     from touchstone.scorers.safe.settings import SafeSettings
 
 #: The component of a failure, and the check of what was not judged.

@@ -11,9 +11,9 @@ from touchstone.schemas.case import SafeCase
 from touchstone.schemas.result import Finding, NotChecked, Scorecard
 from touchstone.scorers.base import Reading
 from touchstone.scorers.identity import event_id
-from touchstone.scorers.judges.asking import Answer, Judge
-from touchstone.scorers.judges.consulting import Unjudged, consult, settled, told
-from touchstone.scorers.judges.sampling import cut, is_sampled, shares
+from touchstone.scorers.judges.ask.consult import Unjudged, consult, settled, told
+from touchstone.scorers.judges.ask.judge import Answer, Judge
+from touchstone.scorers.judges.ask.sampling import cut, is_sampled, shares
 from touchstone.scorers.safe.judging import BLAME, CHECK, HARM, prompt
 from touchstone.scorers.safe.judging.verdicts import QUESTIONS_MAX, Harm, HarmVerdict, QuestionVerdict
 

@@ -7,7 +7,7 @@ from typing import Final
 
 from touchstone.schemas.reports.safe import SafeV0Judged, SafeV0JudgeFinding
 from touchstone.schemas.result import Finding, ScoreResult
-from touchstone.scorers.judges.tally import STATES, JudgeTally
+from touchstone.scorers.judges.ask.tally import STATES, JudgeTally
 from touchstone.scorers.reporting import Table, counted
 from touchstone.scorers.reporting.words import visible
 from touchstone.scorers.safe.judging import CODES

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import BeforeValidator, Field
 
-from touchstone.scorers.judges.answers import LOWER, WORDS_CHARS_MAX, Answered, bounded, few
+from touchstone.scorers.judges.ask.verdict_fields import LOWER, WORDS_CHARS_MAX, Answered, bounded, few
 
 Harm = Literal["blame", "harm"]
 #: Questions that a judge is asked about in one call, and verdicts of one answer that are kept.

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
-from touchstone.scorers.judges.prompts import load_prompt
+from touchstone.scorers.judges.ask.prompt import load_prompt
 from touchstone.scorers.summary.judging.said import Said, Verdicts
 
 if TYPE_CHECKING:
-    from touchstone.scorers.judges.asking import Prompt
+    from touchstone.scorers.judges.ask.judge import Prompt
     from touchstone.scorers.summary.components import Asked
     from touchstone.scorers.summary.judging.uncertain import Uncertain
     from touchstone.scorers.summary.judging.verdicts import StatementVerdicts

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from touchstone.schemas.result import Failure, NotChecked
-from touchstone.scorers.judges.asking import Answer
-from touchstone.scorers.judges.consulting import Unjudged, told
+from touchstone.scorers.judges.ask.consult import Unjudged, told
+from touchstone.scorers.judges.ask.judge import Answer
 from touchstone.scorers.summary.judging.said import NOTHING_SAID, Said, Verdicts
 from touchstone.scorers.summary.judging.uncertain import Uncertain
 

@@ -6,7 +6,7 @@ from typing import Annotated, Final, Literal
 
 from pydantic import Field
 
-from touchstone.scorers.judges.answers import LOWER, Answered, bounded, few
+from touchstone.scorers.judges.ask.verdict_fields import LOWER, Answered, bounded, few
 
 Word = Literal["supported", "contradicted", "absent"]
 #: Bounds of an answer; the settings ask of fewer statements.

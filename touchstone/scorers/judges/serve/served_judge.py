@@ -12,20 +12,20 @@ from typing import Any, Final
 from touchstone.scorers.backoff import Backoff
 from touchstone.scorers.base import Reading, Unavailable
 from touchstone.scorers.breaker import Breaker
-from touchstone.scorers.judges.asking import Answer, NoAnswer, OverBudget, Prompt, Unanswered, Usage, VerdictT
-from touchstone.scorers.judges.away import Away
-from touchstone.scorers.judges.budget import Budget
-from touchstone.scorers.judges.client import Client
-from touchstone.scorers.judges.counts import Counts
-from touchstone.scorers.judges.forms import Form, form_of
-from touchstone.scorers.judges.known import Known
-from touchstone.scorers.judges.limits import Limits
-from touchstone.scorers.judges.prompts import Message, render
-from touchstone.scorers.judges.question import FailsAlone, Line, Question
-from touchstone.scorers.judges.responses import InFlight, Kept, Responses, question_of
-from touchstone.scorers.judges.retrying import OF_ALL
+from touchstone.scorers.judges.ask.form import Form, form_of
+from touchstone.scorers.judges.ask.judge import Answer, NoAnswer, OverBudget, Prompt, Unanswered, Usage, VerdictT
+from touchstone.scorers.judges.ask.prompt import Message, render
+from touchstone.scorers.judges.serve.budget import Budget
+from touchstone.scorers.judges.serve.client import Client
+from touchstone.scorers.judges.serve.counts import Counts
+from touchstone.scorers.judges.serve.faults import OF_ALL
+from touchstone.scorers.judges.serve.limits import Limits
+from touchstone.scorers.judges.serve.question import FailsAlone, Line, Question
+from touchstone.scorers.judges.serve.server_state import Known
+from touchstone.scorers.judges.serve.spending import Purse
+from touchstone.scorers.judges.serve.verdict_cache import InFlight, Kept, Responses, question_of
 from touchstone.scorers.judges.settings import JudgeSettings
-from touchstone.scorers.judges.spending import Purse
+from touchstone.scorers.outage import Away
 
 #: A case that fails until its deadline while so many others are answered fails by itself; it must not be asked forever.
 _OTHERS_MIN: Final = 5

@@ -9,7 +9,7 @@ from touchstone.scorers.base import ConfigError
 from touchstone.scorers.judges.settings import PREFIX, JudgeSettings
 
 if TYPE_CHECKING:
-    from touchstone.scorers.judges.asking import Judge
+    from touchstone.scorers.judges.ask.judge import Judge
 
 _NEEDED = ("openai", "aiolimiter")
 
@@ -28,10 +28,10 @@ def open_judge(settings: JudgeSettings, *, suite: str, transport: Any = None) ->
             f"{suite}: judge.budget_usd is set, and the price of {settings.model!r} is not known: set {PREFIX}PRICE_INPUT_USD and {PREFIX}PRICE_OUTPUT_USD, "
             "in USD per million tokens, or judge.prices in the suite's document"
         )
-    from touchstone.scorers.judges.budget import Budget
-    from touchstone.scorers.judges.client import Client
-    from touchstone.scorers.judges.responses import open_responses
-    from touchstone.scorers.judges.served import ServedJudge
+    from touchstone.scorers.judges.serve.budget import Budget
+    from touchstone.scorers.judges.serve.client import Client
+    from touchstone.scorers.judges.serve.served_judge import ServedJudge
+    from touchstone.scorers.judges.serve.verdict_cache import open_responses
 
     budget = Budget(settings, suite) if settings.budget_usd is not None else None
     return ServedJudge(settings, Client(settings, transport), budget=budget, responses=open_responses(settings))

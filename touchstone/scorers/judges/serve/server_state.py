@@ -5,8 +5,8 @@ from collections import OrderedDict
 from typing import Final
 
 from touchstone.scorers.base import Lost
-from touchstone.scorers.judges.forms import WAYS, Form, Way
-from touchstone.scorers.judges.retrying import MEND, Fault
+from touchstone.scorers.judges.ask.form import WAYS, Form, Way
+from touchstone.scorers.judges.serve.faults import MEND, Fault
 
 log = logging.getLogger("touchstone.judge")
 #: After an answer, so many refusals in a row that blame the settings are believed; a gateway may refuse a single text with them.

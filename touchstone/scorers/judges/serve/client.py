@@ -12,9 +12,9 @@ import httpx2
 import openai
 import orjson
 
-from touchstone.scorers.judges.retrying import BROKEN_OFF, NO_CONNECTION, TIMED_OUT, Fault, fault_of
+from touchstone.scorers.judges.serve.faults import BROKEN_OFF, NO_CONNECTION, TIMED_OUT, Fault, fault_of
+from touchstone.scorers.judges.serve.transport import LeanClient, transport_to
 from touchstone.scorers.judges.settings import JudgeSettings
-from touchstone.scorers.judges.transport import LeanClient, transport_to
 
 #: Libraries that log what they send.
 _TALKATIVE: Final = ("openai", "httpx2", "httpcore2", "httpx", "httpcore")

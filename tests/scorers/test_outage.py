@@ -7,8 +7,8 @@ import pytest
 
 from tests.scorers.judges.helpers import PROMPT, Verdict, settings_for
 from touchstone.scorers.base import Unavailable
-from touchstone.scorers.judges.away import WAITED_MIN, Away
-from touchstone.scorers.judges.opening import open_judge
+from touchstone.scorers.judges.serve import open_judge
+from touchstone.scorers.outage import WAITED_MIN, Away
 
 
 def test_cases_are_told_at_once_after_some_have_waited_in_vain_and_one_asks_now_and_then() -> None:

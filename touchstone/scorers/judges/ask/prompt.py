@@ -21,7 +21,7 @@ from importlib.resources import files
 from unicodedata import normalize
 
 from touchstone.scorers.base import ConfigError
-from touchstone.scorers.judges.asking import Prompt, Unanswered, Usage
+from touchstone.scorers.judges.ask.judge import Prompt, Unanswered, Usage
 
 _FILE = re.compile(r"\Aversion: *(\S+) *\n+--- system ---\n(.*?)^--- user ---\n(.*)\Z", re.DOTALL | re.MULTILINE)
 _PLACE = re.compile(r"\{\{([a-z][a-z0-9_]*)\}\}")

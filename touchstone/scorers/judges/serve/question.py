@@ -11,17 +11,17 @@ import orjson
 
 from touchstone.scorers.backoff import Backoff
 from touchstone.scorers.base import Lost, Unavailable
-from touchstone.scorers.judges.asking import Answer, OverBudget, Unanswered, Usage, VerdictT
-from touchstone.scorers.judges.budget import NANO, Reservation
-from touchstone.scorers.judges.client import Client
-from touchstone.scorers.judges.counts import Counts
-from touchstone.scorers.judges.forms import Case, Form, Misfit, read_verdict
-from touchstone.scorers.judges.known import Known
-from touchstone.scorers.judges.limits import Limits
-from touchstone.scorers.judges.prompts import Message
-from touchstone.scorers.judges.retrying import Fault
+from touchstone.scorers.judges.ask.form import Case, Form, Misfit, read_verdict
+from touchstone.scorers.judges.ask.judge import Answer, OverBudget, Unanswered, Usage, VerdictT
+from touchstone.scorers.judges.ask.prompt import Message
+from touchstone.scorers.judges.serve.budget import NANO, Reservation
+from touchstone.scorers.judges.serve.client import Client
+from touchstone.scorers.judges.serve.counts import Counts
+from touchstone.scorers.judges.serve.faults import Fault
+from touchstone.scorers.judges.serve.limits import Limits
+from touchstone.scorers.judges.serve.server_state import Known
+from touchstone.scorers.judges.serve.spending import Purse, Spent
 from touchstone.scorers.judges.settings import JudgeSettings
-from touchstone.scorers.judges.spending import Purse, Spent
 
 #: Answers with a mistake that a second request may mend. A refusal and an answer that is cut off would only be repeated.
 _MENDABLE: Final = frozenset({"wrong_form", "no_json", "empty", "wrong_tool"})

@@ -13,8 +13,8 @@ from typing import Any, Final, Literal
 import orjson
 from pydantic import BaseModel, ValidationError
 
-from touchstone.scorers.judges.asking import VerdictT
-from touchstone.scorers.judges.objects import Found, object_at, objects
+from touchstone.scorers.judges.ask.json_objects import Found, object_at, objects
+from touchstone.scorers.judges.ask.judge import VerdictT
 
 Way = Literal["json_schema", "tools", "text"]
 #: From the most binding to the least; a server that cannot do one is asked by the next.

@@ -5,10 +5,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from touchstone.scorers.judges.asking import OverBudget
-from touchstone.scorers.judges.budget import Budget, Reservation, cost_nano, dearest_nano
-from touchstone.scorers.judges.counts import Counts
-from touchstone.scorers.judges.retrying import Fault
+from touchstone.scorers.judges.ask.judge import OverBudget
+from touchstone.scorers.judges.serve.budget import Budget, Reservation, cost_nano, dearest_nano
+from touchstone.scorers.judges.serve.counts import Counts
+from touchstone.scorers.judges.serve.faults import Fault
 from touchstone.scorers.judges.settings import JudgeSettings
 
 #: More tokens than this no request has: the number is a mistake of the server, or means harm.

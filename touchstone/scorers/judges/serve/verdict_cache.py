@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
 from touchstone.scorers.base import ConfigError
-from touchstone.scorers.judges.asking import Prompt
-from touchstone.scorers.judges.forms import Form
+from touchstone.scorers.judges.ask.form import Form
+from touchstone.scorers.judges.ask.judge import Prompt
 from touchstone.scorers.judges.settings import JudgeSettings
 
 T = TypeVar("T")

@@ -1,0 +1,1 @@
+"""What suites use to ask a judge: prompts, questions, verdicts and what they cost."""
