@@ -21,8 +21,6 @@ OPENAI_URL = "https://api.openai.com/v1"
 #: Budgets of a day, an hour or a month are kept here unless the settings say where.
 BUDGET_FILE = Path("touchstone-judge-budget.db")
 ModelT = TypeVar("ModelT", bound=BaseModel)
-#: What a worker does with a case that its budget has no money for: wait for the next period, or give it the outcome `shed(budget)`.
-OnBudget = Literal["wait", "shed"]
 Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Usd = Annotated[float, Field(ge=0, le=10_000, allow_inf_nan=False)]
 Rate = Annotated[int, Field(ge=0, le=1_000_000_000)]

@@ -8,7 +8,8 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from touchstone.schemas.reports.safe import SafeV0Thresholds
-from touchstone.scorers.judges.settings import JudgeSettings, OnBudget, Share, resolver
+from touchstone.scorers.judges.ask.judge import OnBudget
+from touchstone.scorers.judges.settings import JudgeSettings, Share, resolver
 from touchstone.scorers.settings import Key, merged, variables
 
 DOCUMENT_NAME = "safe.config.json"

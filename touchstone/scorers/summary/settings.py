@@ -10,7 +10,8 @@ from pydantic import Field, model_validator
 
 from touchstone.schemas.settings.engines import EngineSettings
 from touchstone.schemas.settings.house import Section
-from touchstone.scorers.judges.settings import JudgeSettings, OnBudget, resolver
+from touchstone.scorers.judges.ask.judge import OnBudget
+from touchstone.scorers.judges.settings import JudgeSettings, resolver
 from touchstone.scorers.judges.settings import fingerprint as judge_fingerprint
 
 DOCUMENT_NAME = "summary.config.json"

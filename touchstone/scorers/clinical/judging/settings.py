@@ -9,9 +9,9 @@ from pydantic import Field
 
 from touchstone.schemas.settings.house import Section
 from touchstone.scorers.clinical import settings as clinical
-from touchstone.scorers.judges.ask.judge import Prompt
+from touchstone.scorers.judges.ask.judge import OnBudget, Prompt
 from touchstone.scorers.judges.ask.prompt import load_prompt
-from touchstone.scorers.judges.settings import JudgeSettings, OnBudget, resolver
+from touchstone.scorers.judges.settings import JudgeSettings, resolver
 from touchstone.scorers.judges.settings import fingerprint as judge_fingerprint
 from touchstone.scorers.settings import Key, variables
 

@@ -9,8 +9,7 @@ from typing import Any, Final
 
 from touchstone.schemas.result import Failure, Scorecard
 from touchstone.scorers.base import Shed, Unavailable
-from touchstone.scorers.judges.ask.judge import Answer, Judge, NoAnswer, OverBudget, Prompt, Unanswered, Usage, VerdictT
-from touchstone.scorers.judges.settings import OnBudget
+from touchstone.scorers.judges.ask.judge import Answer, Judge, NoAnswer, OnBudget, OverBudget, Prompt, Unanswered, Usage, VerdictT
 
 #: The unavailability of a worker that waits for the next period of its budget.
 OUT_OF_BUDGET: Final = "judge_budget"

@@ -2,13 +2,15 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, Literal, Protocol, TypeVar
 
 from pydantic import BaseModel
 
 from touchstone.scorers.base import Reading, Unavailable
 
 VerdictT = TypeVar("VerdictT", bound=BaseModel)
+#: What a worker does with a case that the budget cannot pay: wait for the next period, or settle it with the outcome `shed(budget)`.
+OnBudget = Literal["wait", "shed"]
 
 
 @dataclass(frozen=True, slots=True)
