@@ -10,7 +10,7 @@ from touchstone.ops.evaluation.external import ConformanceChecks, Outside
 from touchstone.ops.local.fhir_validator.client import Issue, NoVerdict, Outcome
 from touchstone.schemas.reports.evaluation import EvaluatedCase, EvaluationReport, Expectation, Expectations
 from touchstone.schemas.result import Failure, Finding, NotChecked
-from touchstone.scorers.clinical.conformance.telling import tell
+from touchstone.scorers.clinical.conformance.evaluation import tell
 from touchstone.scorers.clinical.words import DIMENSIONS
 from touchstone.scorers.reporting import LayoutOptions
 from touchstone.scorers.reporting.words import score_text

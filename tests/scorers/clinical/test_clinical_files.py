@@ -16,9 +16,9 @@ from touchstone.schemas.reports.clinical import JudgedFile
 from touchstone.schemas.result import Problem, ScoreResult, SourceRef
 from touchstone.scorers.base import Document, Found
 from touchstone.scorers.clinical import SUITE, ClinicalSettings, samples
-from touchstone.scorers.clinical.reading import read, trace_id_of
 from touchstone.scorers.clinical.reporting import ClinicalReport, event
 from touchstone.scorers.clinical.settings import resolve
+from touchstone.scorers.clinical.trace_files import read, trace_id_of
 from touchstone.scorers.identity import event_id
 from touchstone.scorers.reporting import RunFacts
 from touchstone.scorers.reporting.report import suite_report

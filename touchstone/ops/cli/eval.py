@@ -161,7 +161,7 @@ def _outside() -> "Outside":
     from touchstone.ops.evaluation.external import Outside
     from touchstone.ops.suites import read_suite_document
     from touchstone.scorers.clinical.conformance import SUITE, resolve
-    from touchstone.scorers.clinical.conformance.telling import tell, tellers
+    from touchstone.scorers.clinical.conformance.evaluation import tell, tellers
 
     return Outside(tellers(resolve(os.environ, read_suite_document(SUITE))), tell)
 

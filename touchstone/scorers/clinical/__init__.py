@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from touchstone.schemas.reports.clinical import ClinicalEvent, WrittenEntry
 from touchstone.schemas.trace import ClinicalFormat, ProductionTrace
-from touchstone.scorers.clinical import checkup, reading, reporting, samples
+from touchstone.scorers.clinical import checkup, reporting, samples, trace_files
 from touchstone.scorers.clinical.settings import DOCUMENT_NAME, ENV_PREFIX, ClinicalSettings, fingerprint, resolve
 from touchstone.scorers.suite import Suite
 
@@ -59,7 +59,7 @@ SUITE = Suite(
     hands_on=hands_on,
     execution="processes",
     window_cases=256,
-    read=reading.read,
+    read=trace_files.read,
     by_file=True,
     columns=reporting.COLUMNS,
     metrics=METRICS,

@@ -12,7 +12,7 @@ from touchstone.schemas.reports.clinical import ClinicalEntry, ClinicalSummary, 
 from touchstone.schemas.reports.fields import utc_text
 from touchstone.schemas.result import ScoreResult, SourceRef
 from touchstone.scorers.clinical.console import console_pieces
-from touchstone.scorers.clinical.entries import Entry, judged_files
+from touchstone.scorers.clinical.file_entries import Entry, judged_files
 from touchstone.scorers.clinical.settings import ClinicalSettings
 from touchstone.scorers.clinical.words import counts_of_entry, counts_text, format_text, reason_text, scores_text
 from touchstone.scorers.reporting import (

@@ -12,10 +12,10 @@ from touchstone.schemas.trace import ProductionTrace
 from touchstone.scorers.base import FollowUp
 from touchstone.scorers.clinical import NAME, VERSION
 from touchstone.scorers.clinical.documents import DocumentValidator
-from touchstone.scorers.clinical.requests.documents import documents_request
-from touchstone.scorers.clinical.requests.making import record_of, request_of
+from touchstone.scorers.clinical.requests.conformance_requests import documents_request
+from touchstone.scorers.clinical.requests.judge_requests import record_of, request_of
 from touchstone.scorers.clinical.settings import ClinicalSettings, fingerprint
-from touchstone.scorers.clinical.traces import judge_trace
+from touchstone.scorers.clinical.trace_scoring import judge_trace
 from touchstone.scorers.identity import config_digest
 
 #: Characters that are validated within about 5 ms; larger traces, and those that may wait for a terminology server, go to a thread.

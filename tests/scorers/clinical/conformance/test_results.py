@@ -19,7 +19,7 @@ from touchstone.scorers.clinical import SUITE as VALIDATORS
 from touchstone.scorers.clinical.conformance import NAME, SUITE, VERSION
 from touchstone.scorers.clinical.conformance.scorer import ASKED_MAX, ConformanceScorer
 from touchstone.scorers.clinical.conformance.settings import ConformanceSettings, fingerprint, resolve
-from touchstone.scorers.clinical.requests.documents import documents_request
+from touchstone.scorers.clinical.requests.conformance_requests import documents_request
 from touchstone.scorers.clinical.settings import ClinicalSettings, ConformanceRequestSettings
 from touchstone.scorers.reporting.report import RunFacts
 from touchstone.scorers.scoring import Scoring

@@ -7,10 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.scorers.clinical.hl7v2.messages import NOW, OBR, OBX, PID, admission, findings, grave, header, message, report_of, result, told
+from touchstone.scorers.clinical.formats.hl7v2.field_patterns import compiled
 from touchstone.scorers.clinical.formats.hl7v2.fields import Checker, check_value
+from touchstone.scorers.clinical.formats.hl7v2.findings import Notes
 from touchstone.scorers.clinical.formats.hl7v2.lexer import Segment
-from touchstone.scorers.clinical.formats.hl7v2.notes import Notes
-from touchstone.scorers.clinical.formats.hl7v2.patterns import compiled
 from touchstone.scorers.clinical.formats.hl7v2.primitives import trie
 from touchstone.scorers.clinical.formats.hl7v2.tables import Element, load
 from touchstone.scorers.clinical.report import Context, Report

@@ -6,12 +6,12 @@ import pytest
 
 from tests.scorers.clinical.hl7v2.messages import OBR, OBX, PID, PV1, header, message
 from touchstone.scorers.clinical.formats.hl7v2 import read
+from touchstone.scorers.clinical.formats.hl7v2.field_patterns import parts_of
 from touchstone.scorers.clinical.formats.hl7v2.fields import Checker
-from touchstone.scorers.clinical.formats.hl7v2.learning import LEARN_AFTER, Learner
+from touchstone.scorers.clinical.formats.hl7v2.findings import Notes
 from touchstone.scorers.clinical.formats.hl7v2.lexer import Segment
-from touchstone.scorers.clinical.formats.hl7v2.notes import Notes
 from touchstone.scorers.clinical.formats.hl7v2.observations import value_accepts
-from touchstone.scorers.clinical.formats.hl7v2.patterns import parts_of
+from touchstone.scorers.clinical.formats.hl7v2.pattern_learner import LEARN_AFTER, Learner
 from touchstone.scorers.clinical.formats.hl7v2.tables import load
 from touchstone.scorers.clinical.report import Context, Report
 

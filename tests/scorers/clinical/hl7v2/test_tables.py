@@ -8,7 +8,7 @@ import orjson
 import pytest
 
 import touchstone.ops.lab.build.tables.hl7v2.__main__ as compiler
-from touchstone.scorers.clinical.formats.hl7v2.coded import coding_system_fault, membership
+from touchstone.scorers.clinical.formats.hl7v2.code_membership import coding_system_fault, membership
 from touchstone.scorers.clinical.formats.hl7v2.tables import VERSIONS, code_tables, load, nearest
 
 SHIPPED = Path(compiler.__file__).parents[6] / compiler.FOLDER

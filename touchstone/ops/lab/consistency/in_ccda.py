@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from touchstone.ops.lab.consistency.changes import EQUAL_UNITS, Chance, Change, fresh, moved_in_zone, plain_number, shifted_day, tells_number
 from touchstone.scorers.clinical.consistency.ccda_elements import HL7V3
-from touchstone.scorers.clinical.consistency.from_ccda import parse
+from touchstone.scorers.clinical.consistency.ccda_record import parse
 
 #: LOINC code of a section → kind, and the path from an entry to the element with the code.
 CODED: Final = {

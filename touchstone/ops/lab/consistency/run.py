@@ -14,7 +14,7 @@ from touchstone.ops.lab.consistency.changes import Chance, Change
 from touchstone.ops.lab.consistency.pairs import Pair, pairs_of, sample_pairs
 from touchstone.ops.lab.consistency.written.trial import both_halves
 from touchstone.schemas.result import Finding
-from touchstone.scorers.clinical.consistency.from_ccda import parse
+from touchstone.scorers.clinical.consistency.ccda_record import parse
 from touchstone.scorers.clinical.report import Report
 
 #: Missed changes and false alarms that are listed.

@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import Iterator
 
 from touchstone.scorers.base import Check
-from touchstone.scorers.clinical.conformance.composing import VALIDATORS
-from touchstone.scorers.clinical.conformance.services import open_services
+from touchstone.scorers.clinical.conformance.scorecards import VALIDATORS
+from touchstone.scorers.clinical.conformance.service_protocols import open_services
 from touchstone.scorers.clinical.conformance.settings import ENV_PREFIX, ConformanceSettings
 
 

@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any, Final
 
-from touchstone.scorers.clinical.consistency import names
+from touchstone.scorers.clinical.consistency import person_names
 from touchstone.scorers.clinical.consistency.amounts import amount_of_text, is_number
 from touchstone.scorers.clinical.consistency.codes import code_of, marital_of, sex_of, verdict_of
 from touchstone.scorers.clinical.consistency.record import Amount, Code, Identifier, Item, Pair, Patient, Stamp, Told
-from touchstone.scorers.clinical.consistency.times import compact_stamp
-from touchstone.scorers.clinical.formats.ccda.names import name_of
+from touchstone.scorers.clinical.consistency.stamps import compact_stamp
+from touchstone.scorers.clinical.formats.ccda.element_names import name_of
 
 HL7V3: Final = "{urn:hl7-org:v3}"
 XSI_TYPE: Final = "{http://www.w3.org/2001/XMLSchema-instance}type"
@@ -101,7 +101,7 @@ class Tree:
         for one in children(element, "id"):
             root, extension = attribute(one, "root"), attribute(one, "extension")
             # A root without an extension is the identifier itself.
-            told = names.identifier(root if extension else "", "", extension or root, self.path(one))
+            told = person_names.identifier(root if extension else "", "", extension or root, self.path(one))
             if told is not None:
                 found.append(told)
         return tuple(found)
@@ -164,7 +164,7 @@ def patient_of(role: Any, tree: Tree) -> Patient:
         current = [part for part in families if attribute(part, "qualifier") != "BR"] or families
         family = " ".join(text_of(part) for part in current)
         use = "" if not attribute(one, "use") else "l" if "L" in attribute(one, "use").split() else attribute(one, "use")
-        found = names.name(family, given, use, tree.path(one)) or names.name_of_text(text_of(one), tree.path(one))
+        found = person_names.name(family, given, use, tree.path(one)) or person_names.name_of_text(text_of(one), tree.path(one))
         if found is not None:
             patient.names.append(found)
     birth, sex = child(person, "birthTime"), child(person, "administrativeGenderCode")
@@ -182,10 +182,10 @@ def patient_of(role: Any, tree: Tree) -> Patient:
         patient.dead = Told("dead", tree.path(time))
     for telecom in children(role, "telecom"):
         told = attribute(telecom, "value")
-        if (number := names.phone(told)) and attribute(telecom, "use") != "BAD" and not told.casefold().startswith(("mailto:", "fax:", "http")):
+        if (number := person_names.phone(told)) and attribute(telecom, "use") != "BAD" and not told.casefold().startswith(("mailto:", "fax:", "http")):
             patient.phones.append(Told(number, tree.path(telecom)))
     for address in children(role, "addr"):
         code = child(address, "postalCode")
-        if postal := names.postal_code(text_of(code)):
+        if postal := person_names.postal_code(text_of(code)):
             patient.postal_codes.append(Told(postal, tree.path(code)))
     return patient

@@ -8,13 +8,13 @@ from datetime import datetime
 from typing import Any, Final
 
 from touchstone.schemas.trace import ClinicalFormat
-from touchstone.scorers.clinical.consistency.comparing import GROUP, Comparing
-from touchstone.scorers.clinical.consistency.entries import compare_entries
-from touchstone.scorers.clinical.consistency.from_ccda import parse, read_ccda
-from touchstone.scorers.clinical.consistency.from_fhir import read_fhir
-from touchstone.scorers.clinical.consistency.from_hl7v2 import read_hl7v2
-from touchstone.scorers.clinical.consistency.from_persona import read_persona
-from touchstone.scorers.clinical.consistency.patients import compare_patients, same_patient
+from touchstone.scorers.clinical.consistency.ccda_record import parse, read_ccda
+from touchstone.scorers.clinical.consistency.compare_entries import compare_entries
+from touchstone.scorers.clinical.consistency.compare_patients import compare_patients, same_patient
+from touchstone.scorers.clinical.consistency.comparison import GROUP, Comparing
+from touchstone.scorers.clinical.consistency.fhir_record import read_fhir
+from touchstone.scorers.clinical.consistency.hl7v2_record import read_hl7v2
+from touchstone.scorers.clinical.consistency.persona_record import read_persona
 from touchstone.scorers.clinical.consistency.record import Record, Source
 from touchstone.scorers.clinical.report import Context, Report
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, Literal
 
-from touchstone.scorers.clinical.consistency import names
+from touchstone.scorers.clinical.consistency import person_names
 from touchstone.scorers.clinical.consistency.amounts import amount_of_text, comparator_of
 from touchstone.scorers.clinical.consistency.codes import code_of, marital_of, sex_of, verdict_of
 from touchstone.scorers.clinical.consistency.record import Amount, Code, Identifier, Item, Pair, Patient, Stamp, Told
-from touchstone.scorers.clinical.consistency.times import fhir_stamp
+from touchstone.scorers.clinical.consistency.stamps import fhir_stamp
 
 LIST_MAX: Final = 200
 #: Values that are two numbers: their kind, member, and the members of the numbers.
@@ -125,7 +125,7 @@ def identifiers_of(value: Any, path: str) -> Iterator[Identifier]:
     for number, one in objects_of(value):
         kinds = [coding.get("code") for _, coding in objects_of(object_of(one.get("type")).get("coding"))]
         kind = next((code for code in kinds if isinstance(code, str)), "")
-        found = names.identifier(one.get("system"), kind, one.get("value"), f"{path}.identifier[{number}]")
+        found = person_names.identifier(one.get("system"), kind, one.get("value"), f"{path}.identifier[{number}]")
         if found is not None:
             yield found
 
@@ -135,9 +135,9 @@ def patient_of(resource: Mapping[str, Any], path: str) -> Patient:
     patient = Patient(path)
     for number, name in objects_of(resource.get("name")):
         given = [text for text in list_of(name.get("given")) if isinstance(text, str)]
-        found = names.name(name.get("family"), given, name.get("use"), f"{path}.name[{number}]")
+        found = person_names.name(name.get("family"), given, name.get("use"), f"{path}.name[{number}]")
         if found is None and isinstance(name.get("text"), str):
-            found = names.name_of_text(name["text"], f"{path}.name[{number}]")
+            found = person_names.name_of_text(name["text"], f"{path}.name[{number}]")
         if found is not None:
             patient.names.append(found)
     patient.identifiers += identifiers_of(resource.get("identifier"), path)
@@ -153,9 +153,9 @@ def patient_of(resource: Mapping[str, Any], path: str) -> Patient:
         patient.dead = Told("dead" if is_dead else "alive", f"{path}.deceased")
     for number, address in objects_of(resource.get("address")):
         if isinstance(code := address.get("postalCode"), str) and code.strip():
-            patient.postal_codes.append(Told(names.postal_code(code), f"{path}.address[{number}].postalCode"))
+            patient.postal_codes.append(Told(person_names.postal_code(code), f"{path}.address[{number}].postalCode"))
     for number, telecom in objects_of(resource.get("telecom")):
-        if telecom.get("system") in ("phone", "sms") and telecom.get("use") != "old" and (phone := names.phone(telecom.get("value"))):
+        if telecom.get("system") in ("phone", "sms") and telecom.get("use") != "old" and (phone := person_names.phone(telecom.get("value"))):
             patient.phones.append(Told(phone, f"{path}.telecom[{number}]"))
     return patient
 

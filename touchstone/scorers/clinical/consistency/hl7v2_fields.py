@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from touchstone.scorers.clinical.consistency import names
+from touchstone.scorers.clinical.consistency import person_names
 from touchstone.scorers.clinical.consistency.amounts import amount_of_text, comparator_of, is_number
 from touchstone.scorers.clinical.consistency.codes import code_of, marital_of, sex_of
 from touchstone.scorers.clinical.consistency.record import Amount, Code, Identifier, Pair, Patient, Stamp, Told
-from touchstone.scorers.clinical.consistency.times import compact_stamp
+from touchstone.scorers.clinical.consistency.stamps import compact_stamp
 from touchstone.scorers.clinical.formats.hl7v2.escapes import unescape
 from touchstone.scorers.clinical.formats.hl7v2.lexer import Segment, part
 
@@ -63,7 +63,7 @@ def identifier_of(text: str, path: str, kind: str = "") -> Identifier | None:
     universal = part(authority, "&", 2)
     # A universal id that is no OID nor URL is as local as a namespace; the namespace is what converters take then.
     system = universal if part(authority, "&", 3).upper() in {"ISO", "URI"} and universal else part(authority, "&", 1) or universal
-    return names.identifier(unescape(system), component_of(text, 5) or kind, component_of(text, 1), path)
+    return person_names.identifier(unescape(system), component_of(text, 5) or kind, component_of(text, 1), path)
 
 
 def patient_of(segment: Segment, path: str) -> Patient:
@@ -73,7 +73,7 @@ def patient_of(segment: Segment, path: str) -> Patient:
         for at, text in repetitions(segment, position):
             given = [component_of(text, 2), component_of(text, 3)]
             use = component_of(text, 7) if position == 5 else "alias"
-            if (found := names.name(unescape(part(part(text, "^", 1), "&", 1)), given, use, f"{path}{at}")) is not None:
+            if (found := person_names.name(unescape(part(part(text, "^", 1), "&", 1)), given, use, f"{path}{at}")) is not None:
                 patient.names.append(found)
     for position, kind in ((3, ""), (2, ""), (4, ""), (19, "SS")):
         for at, text in repetitions(segment, position):
@@ -89,7 +89,7 @@ def patient_of(segment: Segment, path: str) -> Patient:
         patient.dead = Told("alive" if died == "N" else "dead", f"{path}-{30 if died else 29}")
     for at, text in repetitions(segment, 11):
         if code := component_of(text, 5):
-            patient.postal_codes.append(Told(names.postal_code(code), f"{path}{at}"))
+            patient.postal_codes.append(Told(person_names.postal_code(code), f"{path}{at}"))
     patient.phones += _phones(segment, path)
     return patient
 
@@ -105,8 +105,8 @@ def _phone(text: str) -> str:
     """An XTN: its one text, its unformatted number, or its area and number."""
     if component_of(text, 3).upper() in {"INTERNET", "FX", "MD"}:
         return ""
-    parts = names.phone(component_of(text, 6) + component_of(text, 7)) if component_of(text, 7) else ""
-    return parts or names.phone(component_of(text, 1)) or names.phone(component_of(text, 12))
+    parts = person_names.phone(component_of(text, 6) + component_of(text, 7)) if component_of(text, 7) else ""
+    return parts or person_names.phone(component_of(text, 1)) or person_names.phone(component_of(text, 12))
 
 
 def amounts_of(number: str, unit: str, path: str, comparator: str = "") -> tuple[Amount, ...]:

@@ -10,9 +10,9 @@ from typing import Final
 from touchstone.scorers.clinical.checks.moments import Moment
 from touchstone.scorers.clinical.consistency import amounts
 from touchstone.scorers.clinical.consistency.codes import Relation, is_alike_text, is_same_text, relation
-from touchstone.scorers.clinical.consistency.groups import loinc_of, parameters_of
+from touchstone.scorers.clinical.consistency.observation_groups import loinc_of, parameters_of
 from touchstone.scorers.clinical.consistency.record import Item
-from touchstone.scorers.clinical.consistency.times import in_utc, is_same_time
+from touchstone.scorers.clinical.consistency.stamps import in_utc, is_same_time
 
 #: Pairs that are looked at one by one; of more, only those with a code in common.
 PAIRS_MAX: Final = 40_000

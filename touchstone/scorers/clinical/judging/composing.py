@@ -14,8 +14,8 @@ from touchstone.schemas.judging import Asked, JudgeRequest, Validated
 from touchstone.schemas.result import Failure, Finding, NotChecked, Scorecard
 from touchstone.scorers.clinical.checks.scores import CLINICAL_WEIGHTS, clinical_score, label_of, overall_score
 from touchstone.scorers.clinical.judging.verdicts import DIMENSIONS, CoherenceVerdict, Dimension, JudgeFinding
-from touchstone.scorers.clinical.requests.cascade import WHY, Reason
-from touchstone.scorers.clinical.traces import worst
+from touchstone.scorers.clinical.requests.judge_selection import WHY, Reason
+from touchstone.scorers.clinical.trace_scoring import worst
 from touchstone.scorers.judges.ask.consult import Unjudged, told, withheld
 from touchstone.scorers.judges.ask.judge import Answer
 

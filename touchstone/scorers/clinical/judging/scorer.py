@@ -14,7 +14,7 @@ from touchstone.scorers.clinical import VERSION as VALIDATORS_VERSION
 from touchstone.scorers.clinical.judging.composing import compose, skipped
 from touchstone.scorers.clinical.judging.settings import CoherenceSettings, prompt
 from touchstone.scorers.clinical.judging.verdicts import CoherenceVerdict
-from touchstone.scorers.clinical.requests.making import request_of
+from touchstone.scorers.clinical.requests.judge_requests import request_of
 from touchstone.scorers.clinical.settings import fingerprint as validators_fingerprint
 from touchstone.scorers.identity import config_digest
 from touchstone.scorers.judges.ask.consult import Unjudged, consult, settled

@@ -7,7 +7,7 @@ from typing import Any
 
 from touchstone.schemas.result import Problem
 from touchstone.scorers.base import Document, Found
-from touchstone.scorers.clinical import reading as of_validators
+from touchstone.scorers.clinical import trace_files as of_validators
 
 
 def traces_of(document: Document, settings: Any, kind: str) -> Iterable[Found | Problem] | None:

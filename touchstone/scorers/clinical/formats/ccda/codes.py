@@ -12,8 +12,8 @@ from touchstone.scorers.clinical.checks.routes import check_route
 from touchstone.scorers.clinical.checks.terminology import CodeCheck, check_code, code_system
 from touchstone.scorers.clinical.checks.valuesets import codes_of
 from touchstone.scorers.clinical.formats.ccda.document import Document
+from touchstone.scorers.clinical.formats.ccda.elements import carries, child, is_null, local, tag
 from touchstone.scorers.clinical.formats.ccda.options import SOURCE_CODES_MAX, SOURCE_S_MAX
-from touchstone.scorers.clinical.formats.ccda.tree import carries, child, is_null, local, tag
 
 #: Code systems of which the lists below are.
 _GENDER: Final = "2.16.840.1.113883.5.1"

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any, Final
 
 from touchstone.schemas.result import Finding, Severity
-from touchstone.scorers.clinical.formats.ccda.names import TEMPLATE_ID, name_of
+from touchstone.scorers.clinical.formats.ccda.element_names import TEMPLATE_ID, name_of
 from touchstone.scorers.clinical.formats.ccda.options import NOT_CHECKED_MAX, PER_CODE_MAX, Options
 from touchstone.scorers.clinical.report import Context, Report
 

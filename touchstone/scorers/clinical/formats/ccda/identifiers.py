@@ -6,7 +6,7 @@ from typing import Final
 
 from touchstone.scorers.clinical.checks.identifiers import NPI_OID, check_ccda_root, check_npi, check_oid, oid_problem
 from touchstone.scorers.clinical.formats.ccda.document import Document
-from touchstone.scorers.clinical.formats.ccda.tree import child, is_null, local
+from touchstone.scorers.clinical.formats.ccda.elements import child, is_null, local
 from touchstone.scorers.clinical.formats.memory import Memory
 
 #: Elements whose `root` is that of an instance identifier.

@@ -11,7 +11,7 @@ from touchstone.scorers.clinical.checks.scalars import number_of
 from touchstone.scorers.clinical.checks.ucum import NOT_INSTALLED, UCUM_SYSTEM, check_unit
 from touchstone.scorers.clinical.checks.units import reader_installed
 from touchstone.scorers.clinical.formats.ccda.document import Document
-from touchstone.scorers.clinical.formats.ccda.tree import below, child, children, is_null, kind, local
+from touchstone.scorers.clinical.formats.ccda.elements import below, child, children, is_null, kind, local
 
 _LOINC: Final = "2.16.840.1.113883.6.1"
 _DAYS_PER_YEAR: Final = 365.25

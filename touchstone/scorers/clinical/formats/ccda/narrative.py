@@ -6,7 +6,7 @@ import re
 from typing import Any, Final
 
 from touchstone.scorers.clinical.formats.ccda.document import Document
-from touchstone.scorers.clinical.formats.ccda.tree import below, child, is_null, local
+from touchstone.scorers.clinical.formats.ccda.elements import below, child, is_null, local
 
 #: What a link in a narrative may begin with that a browser would run.
 _RUNS: Final = ("javascript:", "vbscript:", "data:text/html", "data:image/svg")

@@ -14,7 +14,7 @@ from touchstone.scorers.clinical.formats.ccda.options import Options
 from touchstone.scorers.clinical.formats.ccda.releases import HEADER, NONE, R11, R30, release_of_rules
 from touchstone.scorers.clinical.formats.ccda.schematron.engine import Engine, Fired
 from touchstone.scorers.clinical.formats.ccda.schematron.rulefile import Assertion, Pattern, read_rule_file
-from touchstone.scorers.clinical.formats.ccda.watch import Lent
+from touchstone.scorers.clinical.formats.ccda.time_limit import Lent
 from touchstone.scorers.clinical.formats.fhir.profiles.packages import home
 
 #: Rule files that one configuration may bring.

@@ -9,9 +9,9 @@ from typing import Any, Final
 
 from touchstone.scorers.base import ConfigError
 from touchstone.scorers.clinical.formats.ccda.document import Document
-from touchstone.scorers.clinical.formats.ccda.names import NAMES
+from touchstone.scorers.clinical.formats.ccda.element_names import NAMES
 from touchstone.scorers.clinical.formats.ccda.options import PER_CODE_MAX
-from touchstone.scorers.clinical.formats.ccda.watch import Lent
+from touchstone.scorers.clinical.formats.ccda.time_limit import Lent
 
 #: Elements beyond which a document is not held against the schema: libxml2 keeps every fault until it is done.
 ELEMENTS_MAX: Final = 200_000

@@ -8,8 +8,8 @@ from touchstone.schemas.result import Severity
 from touchstone.scorers.clinical.checks.datetimes import Zone, check_ccda, check_period
 from touchstone.scorers.clinical.checks.moments import Malformed, Moment, Precision, read_compact
 from touchstone.scorers.clinical.formats.ccda.document import Document
-from touchstone.scorers.clinical.formats.ccda.names import SDTC
-from touchstone.scorers.clinical.formats.ccda.tree import child, is_null, kind, local
+from touchstone.scorers.clinical.formats.ccda.element_names import SDTC
+from touchstone.scorers.clinical.formats.ccda.elements import child, is_null, kind, local
 
 #: Elements that hold a time, or a period of them.
 _TIMES: Final = frozenset({"effectiveTime", "time", "birthTime", "deceasedTime", "expectedUseTime", "useablePeriod", "validTime"})

@@ -7,22 +7,22 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
-from touchstone.scorers.clinical.formats.ccda.body import check_body
+from touchstone.scorers.clinical.formats.ccda.attachments import check_body
 from touchstone.scorers.clinical.formats.ccda.codes import check_terminology, check_value_sets
-from touchstone.scorers.clinical.formats.ccda.conformance import check_cda, check_templates
 from touchstone.scorers.clinical.formats.ccda.document import Document, OutOfTime
 from touchstone.scorers.clinical.formats.ccda.identifiers import check_identifiers
 from touchstone.scorers.clinical.formats.ccda.measures import check_measures
 from touchstone.scorers.clinical.formats.ccda.narrative import check_narrative
-from touchstone.scorers.clinical.formats.ccda.nulls import check_nulls
+from touchstone.scorers.clinical.formats.ccda.null_flavors import check_nulls
 from touchstone.scorers.clinical.formats.ccda.options import Options
-from touchstone.scorers.clinical.formats.ccda.reading import read
 from touchstone.scorers.clinical.formats.ccda.releases import NONE, R11, release_of
 from touchstone.scorers.clinical.formats.ccda.rules import check_rules
 from touchstone.scorers.clinical.formats.ccda.schema import check_schema
+from touchstone.scorers.clinical.formats.ccda.template_checks import check_cda, check_templates
+from touchstone.scorers.clinical.formats.ccda.time_limit import GIVEN_UP_MAX, within
 from touchstone.scorers.clinical.formats.ccda.times import check_times
-from touchstone.scorers.clinical.formats.ccda.watch import GIVEN_UP_MAX, within
 from touchstone.scorers.clinical.formats.ccda.watermarks import check_marks
+from touchstone.scorers.clinical.formats.ccda.xml_reader import read
 from touchstone.scorers.clinical.report import Context, Report
 
 #: Groups of rules that are of C-CDA's templates; where none of them fired, a document was not validated as C-CDA, whatever else was checked.

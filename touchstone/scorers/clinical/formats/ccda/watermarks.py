@@ -6,7 +6,7 @@ import re
 from typing import Final
 
 from touchstone.scorers.clinical.formats.ccda.document import Document
-from touchstone.scorers.clinical.formats.ccda.tree import below, child
+from touchstone.scorers.clinical.formats.ccda.elements import below, child
 
 _SAYS: Final = re.compile(
     r"\b(synthetic|synthea|simulated|fictitious|sample|test[ _-]?(?:data|patient|record)|not a real (?:patient|person))\b|\bHTEST\b", re.IGNORECASE

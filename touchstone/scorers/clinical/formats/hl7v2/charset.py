@@ -6,7 +6,7 @@ import codecs
 import re
 from typing import NamedTuple
 
-from touchstone.scorers.clinical.formats.hl7v2.notes import Problem
+from touchstone.scorers.clinical.formats.hl7v2.findings import Problem
 
 CODECS = {
     "ASCII": "ascii",

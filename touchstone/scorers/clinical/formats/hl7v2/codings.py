@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from touchstone.scorers.clinical.formats.hl7v2.coded import CODED
+from touchstone.scorers.clinical.formats.hl7v2.code_membership import CODED
 from touchstone.scorers.clinical.formats.hl7v2.lexer import Document, Segment
 from touchstone.scorers.clinical.formats.hl7v2.tables import Version, load, nearest
-from touchstone.scorers.clinical.formats.hl7v2.terms import pairs
+from touchstone.scorers.clinical.formats.hl7v2.terminology import pairs
 
 CODINGS_MAX = 10_000
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from touchstone.scorers.clinical.formats.hl7v2.findings import Notes
 from touchstone.scorers.clinical.formats.hl7v2.lexer import Document, Segment
-from touchstone.scorers.clinical.formats.hl7v2.notes import Notes
 
 PAIRS = {"BTS": "BHS", "FTS": "FHS"}
 

@@ -6,12 +6,12 @@ from collections.abc import Callable
 from functools import lru_cache
 
 from touchstone.schemas.result import Severity
-from touchstone.scorers.clinical.formats.hl7v2 import coded, shared
+from touchstone.scorers.clinical.formats.hl7v2 import code_membership, shared_checks
 from touchstone.scorers.clinical.formats.hl7v2.escapes import has_stray, unescape
-from touchstone.scorers.clinical.formats.hl7v2.learning import Learner
+from touchstone.scorers.clinical.formats.hl7v2.field_patterns import LEVELS, UNSTRUCTURED, codes_accepted, compiled, component_accepts
+from touchstone.scorers.clinical.formats.hl7v2.findings import Notes, Problem, Recorder, Unlasting
 from touchstone.scorers.clinical.formats.hl7v2.lexer import FIELDS_MAX, PARTS_MAX, Segment
-from touchstone.scorers.clinical.formats.hl7v2.notes import Notes, Problem, Recorder, Unlasting
-from touchstone.scorers.clinical.formats.hl7v2.patterns import LEVELS, UNSTRUCTURED, codes_accepted, compiled, component_accepts
+from touchstone.scorers.clinical.formats.hl7v2.pattern_learner import Learner
 from touchstone.scorers.clinical.formats.hl7v2.primitives import LENGTHS_END, PRIMITIVES
 from touchstone.scorers.clinical.formats.hl7v2.tables import Element, Version, edition, load
 from touchstone.scorers.clinical.formats.memory import remembering
@@ -35,7 +35,7 @@ ENDLESS = frozenset({"NA", "MA"})
 #: Tables of messages and events, in which Z begins a local one.
 LOCAL_Z = frozenset({"HL70003", "HL70076", "HL70354"})
 #: Types whose values are codes: few of them make up most fields, and what was said of one is remembered (memory.py).
-REMEMBERED = coded.CODED | {"ID", "IS"}
+REMEMBERED = code_membership.CODED | {"ID", "IS"}
 
 
 def is_control(text: str) -> bool:
@@ -221,7 +221,7 @@ def check_value(
         if component_accepts(version.name, component.datatype, component.table, level + 1)(part):
             continue
         where = f"{path}.{component.position}"
-        if component.table == coded.SYSTEMS:
+        if component.table == code_membership.SYSTEMS:
             check_system(part, where, notes)
         else:
             check_value(version, component, part, where, notes, level + 1)
@@ -237,13 +237,13 @@ def check_value(
     if len(parts) > len(components) and any(parts[len(components) :]) and element.datatype not in ENDLESS:
         beyond = f"{element.datatype} has {len(components)} components in HL7 {version.name}, and more are given"
         notes.add("minor", "data_types.extra-component", path, beyond)
-    if level == 0 and element.datatype in coded.CODED:
+    if level == 0 and element.datatype in code_membership.CODED:
         check_coded(version, element, parts, path, notes, coded_severity)
 
 
 def check_system(value: str, path: str, notes: Notes) -> None:
     """Note a coding system that table 0396 does not know."""
-    fault = coded.coding_system_fault(unescape(value))
+    fault = code_membership.coding_system_fault(unescape(value))
     if fault is not None:
         notes.add(fault[0], "data_types.coding-system", path, fault[1], value=value)
 
@@ -254,14 +254,14 @@ def check_coded(version: Version, element: Element, parts: list[str], path: str,
     system = parts[2] if len(parts) > 2 else ""
     if not identifier or identifier == NULL:
         return
-    answer = coded.membership(version, element.table, identifier)
+    answer = code_membership.membership(version, element.table, identifier)
     if not system and answer != "member":
         if severity == "minor" and not any(parts[1:]):
             severity = "info"  # a bare code: the field's meaning implies its system, as with MSH-19
         message = f"{element.datatype}.3 (Coding System) required when {element.datatype}.1 (Identifier) is present"
         notes.add(severity, "data_types.coding-system-missing", path, message, suggestion="Name the coding system of table 0396, for example LN, SCT or L")
     elif element.table and answer == "other" and system == element.table:
-        suggestion = f"Table {element.table[3:]} suggests: {coded.examples(version, element.table)}"
+        suggestion = f"Table {element.table[3:]} suggests: {code_membership.examples(version, element.table)}"
         notes.add("minor", "valuesets.code", path, f"The code is not in the table it names ({element.table})", suggestion=suggestion, value=identifier)
 
 
@@ -287,7 +287,7 @@ def check_primitive(version: Version, element: Element, value: str, path: str, n
         return
     if primitive.pattern is not None and not compiled(version.name, datatype, None, repeats=False).fullmatch(value):
         if datatype in {"DT", "DTM"}:
-            found = shared.time(value, path, notes.context)
+            found = shared_checks.time(value, path, notes.context)
             notes.shared(found)
             if not found:  # a time where only a day may stand
                 notes.add("major", "data_types.datatype", path, f"{element.title}: not {primitive.form}", value=value)
@@ -302,7 +302,7 @@ def check_primitive(version: Version, element: Element, value: str, path: str, n
         datatype == "ID"
         and element.table is not None
         and element.table not in TOLD_BY_HEADER
-        and coded.membership(version, element.table, unescape(value)) == "other"
+        and code_membership.membership(version, element.table, unescape(value)) == "other"
     ):
         note_code(version, element, value, path, notes)
 
@@ -312,13 +312,13 @@ def note_code(version: Version, element: Element, value: str, path: str, notes: 
     table = element.table or ""
     if table in LOCAL_Z and value[:1] == "Z":
         return  # `header.py` says that local messages are not checked
-    if coded.listed_later(table, unescape(value)):
+    if code_membership.listed_later(table, unescape(value)):
         notes.add("info", "valuesets.code-version", path, f"Table {table[3:]} lists the code in another version than {version.name}", value=value)
         return
-    suggestion = f"Codes of table {table[3:]}: {coded.examples(version, table)}"
-    since = f" as of {edition()}" if coded.growing(table) else ""
+    suggestion = f"Codes of table {table[3:]}: {code_membership.examples(version, table)}"
+    since = f" as of {edition()}" if code_membership.growing(table) else ""
     message = f"{element.title}: not a code of HL7 table {table[3:]}{since}"
-    notes.add(coded.severity_of(table), "valuesets.code", path, message, suggestion=suggestion, value=value)
+    notes.add(code_membership.severity_of(table), "valuesets.code", path, message, suggestion=suggestion, value=value)
 
 
 def check_text(value: str, path: str, notes: Notes) -> None:

@@ -7,9 +7,9 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from touchstone.schemas.result import NotChecked, Severity
+from touchstone.scorers.clinical.formats.hl7v2.findings import Notes, Problem, Recorder
 from touchstone.scorers.clinical.formats.hl7v2.grammar import Structure, build
 from touchstone.scorers.clinical.formats.hl7v2.lexer import Segment
-from touchstone.scorers.clinical.formats.hl7v2.notes import Notes, Problem, Recorder
 from touchstone.scorers.clinical.formats.hl7v2.tables import VERSION_DEFAULT, VERSIONS, VERSIONS_MORE, Version, edition, load, nearest, structures_of_events
 from touchstone.scorers.clinical.formats.memory import Memory
 

@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Literal
 
-from touchstone.scorers.clinical.formats.hl7v2 import shared
+from touchstone.scorers.clinical.formats.hl7v2 import shared_checks
+from touchstone.scorers.clinical.formats.hl7v2.findings import Notes, Problem, Recorder
 from touchstone.scorers.clinical.formats.hl7v2.lexer import Segment, part
-from touchstone.scorers.clinical.formats.hl7v2.notes import Notes, Problem, Recorder
 from touchstone.scorers.clinical.formats.hl7v2.tables import VERSIONS, Version, load
 from touchstone.scorers.clinical.formats.memory import Memory
 from touchstone.scorers.clinical.report import Context
@@ -58,7 +58,9 @@ def repetitions_of(value: str, path: str) -> list[tuple[str, str]]:
 @lru_cache(maxsize=4_096)
 def is_known_oid(universal_id: str) -> bool:
     """Whether an OID is sound and of a known root, so that nothing is to be said of it."""
-    return len(universal_id) <= 64 and not shared.authority("", Context(), identifier="", universal_id=universal_id, universal_id_type="ISO", type_code="")
+    return len(universal_id) <= 64 and not shared_checks.authority(
+        "", Context(), identifier="", universal_id=universal_id, universal_id_type="ISO", type_code=""
+    )
 
 
 def check_authorities(segment: Segment, notes: Notes) -> int:
@@ -109,7 +111,9 @@ def _check_authority(value: str, field: str, kind: Kind, notes: Notes) -> int:
             continue
         if universal_id or type_code == "NPI":
             notes.shared(
-                shared.authority(path, notes.context, identifier=identifier, universal_id=universal_id, universal_id_type=universal_type, type_code=type_code)
+                shared_checks.authority(
+                    path, notes.context, identifier=identifier, universal_id=universal_id, universal_id_type=universal_type, type_code=type_code
+                )
             )
     return checked
 

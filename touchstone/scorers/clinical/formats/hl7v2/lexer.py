@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from touchstone.scorers.clinical.formats.hl7v2.escapes import unescape
-from touchstone.scorers.clinical.formats.hl7v2.notes import Problem
+from touchstone.scorers.clinical.formats.hl7v2.findings import Problem
 
 USUAL = "|^~\\&"
 DATA_BYTES_MAX = 64 * 1024 * 1024

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from datetime import date
 
 from touchstone.scorers.clinical.checks.parameters import Sex
-from touchstone.scorers.clinical.formats.hl7v2 import shared
+from touchstone.scorers.clinical.formats.hl7v2 import shared_checks
 from touchstone.scorers.clinical.formats.hl7v2.escapes import unescape
+from touchstone.scorers.clinical.formats.hl7v2.findings import Notes
 from touchstone.scorers.clinical.formats.hl7v2.lexer import Segment
-from touchstone.scorers.clinical.formats.hl7v2.notes import Notes
 
 #: OBX-7 as an interval: `3.5-5.5`, `3.5 - 5.5`, `-2 to 2`.
 INTERVAL = re.compile(r"\s*([+-]?\d{1,12}(?:\.\d{1,12})?)\s*(?:-|–|to)\s*([+-]?\d{1,12}(?:\.\d{1,12})?)\s*", re.ASCII)
@@ -51,7 +51,7 @@ def _day(written: str) -> date | None:
 def loinc_of(parts: list[str]) -> str | None:
     """The LOINC code of OBX-3's components, from the identifier or the alternate one."""
     for code, system in ((0, 2), (3, 5)):
-        if len(parts) > system and parts[system] in shared.LOINC_SYSTEMS and parts[code]:
+        if len(parts) > system and parts[system] in shared_checks.LOINC_SYSTEMS and parts[code]:
             return parts[code]
     return None
 
@@ -77,16 +77,16 @@ def check_observation(segment: Segment, patient: Patient, notes: Notes) -> None:
     if unit and unit != '""':
         system = unit_parts[2] if len(unit_parts) > 2 else ""
         notes.report.fired("units")
-        if not shared.is_good_unit(unit, loinc, system):
-            notes.shared(shared.unit(unit, f"{segment.path}-6", notes, loinc=loinc, system=system or None))
+        if not shared_checks.is_good_unit(unit, loinc, system):
+            notes.shared(shared_checks.unit(unit, f"{segment.path}-6", notes, loinc=loinc, system=system or None))
     number, comparator = _number(fields[5], segment.component(2, 1)) if size > 5 else ("", None)
     if NUMBER.fullmatch(number):
         age = patient.age_years(segment.field(14) or segment.field(19)) if patient.birth else None
-        if loinc is not None and comparator is None and shared.is_usual_value(float(number), loinc, unit, age, patient.sex):
+        if loinc is not None and comparator is None and shared_checks.is_usual_value(float(number), loinc, unit, age, patient.sex):
             notes.report.fired("plausibility")
         else:
             name = identifier[1] if loinc is None and len(identifier) > 1 else None
-            found = shared.value(
+            found = shared_checks.value(
                 number, f"{segment.path}-5", notes, unit=unit or None, loinc=loinc, name=name, age_years=age, sex=patient.sex, comparator=comparator
             )
             notes.shared(found)
@@ -96,7 +96,7 @@ def check_observation(segment: Segment, patient: Patient, notes: Notes) -> None:
     interval = INTERVAL.fullmatch(fields[7]) if size > 7 and fields[7] else None
     if interval:
         notes.report.fired("plausibility")
-        notes.shared(shared.reference_range(interval[1], interval[2], f"{segment.path}-7", notes))
+        notes.shared(shared_checks.reference_range(interval[1], interval[2], f"{segment.path}-7", notes))
 
 
 def check_pressures(systolic: tuple[Segment, str], diastolic: tuple[Segment, str], notes: Notes) -> None:
@@ -105,4 +105,4 @@ def check_pressures(systolic: tuple[Segment, str], diastolic: tuple[Segment, str
     if NUMBER.fullmatch(above) and NUMBER.fullmatch(below):
         notes.report.fired("plausibility")
         units = systolic[0].component(6, 1), diastolic[0].component(6, 1)
-        notes.shared(shared.blood_pressure(above, below, units, f"{systolic[0].path}-5", notes))
+        notes.shared(shared_checks.blood_pressure(above, below, units, f"{systolic[0].path}-5", notes))

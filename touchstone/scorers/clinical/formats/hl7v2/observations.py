@@ -8,13 +8,13 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from touchstone.schemas.result import Severity
-from touchstone.scorers.clinical.formats.hl7v2 import coded, measures, shared
+from touchstone.scorers.clinical.formats.hl7v2 import code_membership, measures, shared_checks
 from touchstone.scorers.clinical.formats.hl7v2.escapes import unescape
+from touchstone.scorers.clinical.formats.hl7v2.field_patterns import compiled
 from touchstone.scorers.clinical.formats.hl7v2.fields import NULL, check_value
+from touchstone.scorers.clinical.formats.hl7v2.findings import Notes
 from touchstone.scorers.clinical.formats.hl7v2.lexer import PARTS_MAX, Segment
 from touchstone.scorers.clinical.formats.hl7v2.measures import NUMBER
-from touchstone.scorers.clinical.formats.hl7v2.notes import Notes
-from touchstone.scorers.clinical.formats.hl7v2.patterns import compiled
 from touchstone.scorers.clinical.formats.hl7v2.primitives import PRIMITIVES
 from touchstone.scorers.clinical.formats.hl7v2.tables import Element, Version, code_tables, load
 from touchstone.scorers.clinical.formats.memory import Memory
@@ -47,7 +47,7 @@ class Test(NamedTuple):
     """What OBX-3 says. `key`: the identifier and its system; `usual`: OBX-6 → where its numbers (NM) need no look."""
 
     key: tuple[str, str]
-    usual: Memory[shared.Usual | None]
+    usual: Memory[shared_checks.Usual | None]
 
 
 def _test(code: str) -> Test:
@@ -55,11 +55,11 @@ def _test(code: str) -> Test:
     parts = code.split("^", 6)
     identifier, system = parts[0], parts[2] if len(parts) > 2 else ""
 
-    def usual(unit: str) -> shared.Usual | None:
+    def usual(unit: str) -> shared_checks.Usual | None:
         if "~" in unit or len(parts) < 3:
             return None
         units = unit.split("^", 3)
-        return shared.usual_of(parts[0], parts[2], units[0], units[2] if len(units) > 2 else "")
+        return shared_checks.usual_of(parts[0], parts[2], units[0], units[2] if len(units) > 2 else "")
 
     alternate = (parts[3], parts[5]) if not identifier and len(parts) > 5 else None
     return Test(alternate or (identifier, system), Memory(usual, texts_max=UNITS_MAX))
@@ -216,11 +216,11 @@ def check_bound(version: Version, segment: Segment, position: int, table: str, s
         if not code or code == NULL or (system and system not in {table, f"L{table}"}) or (not system and table in NAMED):
             continue
         # A version whose table is not carried takes any version's codes: what none of them lists, none allows.
-        if (codes is not None and code in codes) or known.matches(code) or code in shared.codes(table):
+        if (codes is not None and code in codes) or known.matches(code) or code in shared_checks.codes(table):
             continue
         if severity == "minor" and system == table and codes is not None:
             continue  # the field's own check has reported that the code is not in the table it names
         path = f"{segment.path}-{position}" + (f"[{index}]" if "~" in value else "")
-        suggestion = f"Valid values: {coded.examples(version, table, 40)}"
+        suggestion = f"Valid values: {code_membership.examples(version, table, 40)}"
         notes.add(severity, "valuesets.code", path, f"Invalid code (HL7 table {table[3:]})", suggestion=suggestion, value=code)
     return True

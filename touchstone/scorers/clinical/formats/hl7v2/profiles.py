@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from touchstone.schemas.result import NotChecked
-from touchstone.scorers.clinical.formats.hl7v2.coded import CODED
+from touchstone.scorers.clinical.formats.hl7v2.code_membership import CODED
+from touchstone.scorers.clinical.formats.hl7v2.findings import Notes
 from touchstone.scorers.clinical.formats.hl7v2.identities import repetitions
 from touchstone.scorers.clinical.formats.hl7v2.lexer import Message, Segment
-from touchstone.scorers.clinical.formats.hl7v2.notes import Notes
 from touchstone.scorers.clinical.formats.hl7v2.tables import Element, Version, load
 from touchstone.scorers.clinical.formats.memory import Memory
 

@@ -6,11 +6,11 @@ import re
 from collections.abc import Mapping
 from datetime import timedelta
 
-from touchstone.scorers.clinical.formats.hl7v2 import shared
+from touchstone.scorers.clinical.formats.hl7v2 import shared_checks
+from touchstone.scorers.clinical.formats.hl7v2.findings import Notes
 from touchstone.scorers.clinical.formats.hl7v2.lexer import Segment
-from touchstone.scorers.clinical.formats.hl7v2.notes import Notes
 from touchstone.scorers.clinical.formats.hl7v2.primitives import DTM
-from touchstone.scorers.clinical.formats.hl7v2.shared import Zone
+from touchstone.scorers.clinical.formats.hl7v2.shared_checks import Zone
 
 WELL_FORMED = re.compile(DTM.pattern or "", re.ASCII)
 #: Segment → (field, whether a time of day needs its offset). Birth is a day; MSH-7 places the whole message in time.
@@ -54,9 +54,9 @@ def check_times(segment: Segment, notes: Notes, past: str) -> int:
             continue
         path = f"{segment.path}-{position}"
         if not has_zone and "1900" <= day <= past and len(day) == _DAY_LENGTH and not notes.context.quote:
-            notes.shared(shared.zone_missing(path, zone))
+            notes.shared(shared_checks.zone_missing(path, zone))
         else:
-            notes.shared(shared.time(value, path, notes.context, zone=zone))
+            notes.shared(shared_checks.time(value, path, notes.context, zone=zone))
     return checked
 
 

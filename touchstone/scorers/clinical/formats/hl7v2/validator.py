@@ -8,20 +8,20 @@ from touchstone.schemas.result import NotChecked, Severity
 from touchstone.scorers.clinical.checks.parameters import sex_of
 from touchstone.scorers.clinical.checks.terminology import MembershipSource
 from touchstone.scorers.clinical.formats.hl7v2.charset import decode
-from touchstone.scorers.clinical.formats.hl7v2.ending import check_end, check_header_alone, is_open
 from touchstone.scorers.clinical.formats.hl7v2.envelope import check_envelope
 from touchstone.scorers.clinical.formats.hl7v2.fields import checker
+from touchstone.scorers.clinical.formats.hl7v2.findings import Notes
 from touchstone.scorers.clinical.formats.hl7v2.grammar import Fault
 from touchstone.scorers.clinical.formats.hl7v2.header import check_header, structure_of, version_of
 from touchstone.scorers.clinical.formats.hl7v2.identities import AUTHORITIES, check_authorities, check_patient
 from touchstone.scorers.clinical.formats.hl7v2.lexer import DATA_BYTES_MAX, FIELDS_MAX, SEGMENTS_MAX, Document, Message, Segment, read
 from touchstone.scorers.clinical.formats.hl7v2.measures import Patient
-from touchstone.scorers.clinical.formats.hl7v2.notes import Notes
 from touchstone.scorers.clinical.formats.hl7v2.observations import WITHIN_GROUP, Observations, check_bound
 from touchstone.scorers.clinical.formats.hl7v2.profiles import check_profiles
 from touchstone.scorers.clinical.formats.hl7v2.tables import VERSIONS, Version, load
-from touchstone.scorers.clinical.formats.hl7v2.terms import Terms
+from touchstone.scorers.clinical.formats.hl7v2.terminology import Terms
 from touchstone.scorers.clinical.formats.hl7v2.times import TIMES, check_order, check_times, past_limit
+from touchstone.scorers.clinical.formats.hl7v2.truncation import check_end, check_header_alone, is_open
 from touchstone.scorers.clinical.formats.hl7v2.watermarks import check_marks
 from touchstone.scorers.clinical.report import Context, Report
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from touchstone.scorers.clinical.formats.hl7v2.findings import Notes
 from touchstone.scorers.clinical.formats.hl7v2.lexer import Message
-from touchstone.scorers.clinical.formats.hl7v2.notes import Notes
 
 #: MSH-11: training and debugging (HL7 table 0103); P is production.
 _NOT_PRODUCTION: Final = frozenset({"T", "D"})

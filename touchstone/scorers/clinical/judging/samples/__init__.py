@@ -51,7 +51,7 @@ def made() -> Iterator[Mapping[str, Any]]:
     from touchstone.schemas.case import validate_case
     from touchstone.schemas.trace import ProductionTrace
     from touchstone.scorers.clinical import VERSION
-    from touchstone.scorers.clinical.requests.making import record_of, request_of
+    from touchstone.scorers.clinical.requests.judge_requests import record_of, request_of
     from touchstone.scorers.clinical.samples import paths
     from touchstone.scorers.clinical.scorer import ClinicalScorer
     from touchstone.scorers.clinical.settings import ClinicalSettings

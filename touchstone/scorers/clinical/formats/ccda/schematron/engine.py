@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from touchstone.scorers.clinical.formats.ccda.document import Document
-from touchstone.scorers.clinical.formats.ccda.names import CDA
+from touchstone.scorers.clinical.formats.ccda.element_names import CDA
 from touchstone.scorers.clinical.formats.ccda.options import RULES_BYTES_MAX
 from touchstone.scorers.clinical.formats.ccda.schematron.bounds import excess
+from touchstone.scorers.clinical.formats.ccda.schematron.document_paths import rooted
 from touchstone.scorers.clinical.formats.ccda.schematron.expressions import (
     CURRENT,
     Alternative,
@@ -24,7 +25,6 @@ from touchstone.scorers.clinical.formats.ccda.schematron.expressions import (
     translated,
     variables,
 )
-from touchstone.scorers.clinical.formats.ccda.schematron.rooted import rooted
 from touchstone.scorers.clinical.formats.ccda.schematron.rulefile import Assertion, Pattern, Quoted, Rule, RuleFile, read_rule_file
 
 

@@ -24,9 +24,9 @@ from tests.scorers.clinical.conformance.fake_services import (
     result,
 )
 from touchstone.scorers.base import Unavailable
-from touchstone.scorers.clinical.conformance.asking import NotServingError, Service, Undecided
 from touchstone.scorers.clinical.conformance.outcomes import Outcome
-from touchstone.scorers.clinical.conformance.services import open_services
+from touchstone.scorers.clinical.conformance.service import NotServingError, Service, Undecided
+from touchstone.scorers.clinical.conformance.service_protocols import open_services
 from touchstone.scorers.clinical.conformance.settings import ConformanceSettings
 
 DOCUMENT = json.dumps(PATIENT).encode()

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
-from touchstone.scorers.clinical.formats.hl7v2.coded import CODED, OID, coding_system_pattern, growing
+from touchstone.scorers.clinical.formats.hl7v2.code_membership import CODED, OID, coding_system_pattern, growing
 from touchstone.scorers.clinical.formats.hl7v2.primitives import ANY, LENGTHS_END, NULL, PRIMITIVES, TEXT_CHARACTER, text_pattern, trie
 from touchstone.scorers.clinical.formats.hl7v2.tables import Element, Version, code_tables, load
 

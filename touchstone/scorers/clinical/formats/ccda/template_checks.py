@@ -9,10 +9,10 @@ from typing import Any, Final
 
 from touchstone.scorers.clinical.formats.ccda.codes import is_no_status
 from touchstone.scorers.clinical.formats.ccda.document import Document
-from touchstone.scorers.clinical.formats.ccda.names import CDA, NAMES, XSI_TYPE
+from touchstone.scorers.clinical.formats.ccda.element_names import CDA, NAMES, XSI_TYPE
+from touchstone.scorers.clinical.formats.ccda.elements import below, carries, child, children, is_null, local, tag
 from touchstone.scorers.clinical.formats.ccda.releases import HEADER, NONE, R11
-from touchstone.scorers.clinical.formats.ccda.templates import DOCUMENTS, ENTRIES, SECTIONS, Entry
-from touchstone.scorers.clinical.formats.ccda.tree import below, carries, child, children, is_null, local, tag
+from touchstone.scorers.clinical.formats.ccda.template_requirements import DOCUMENTS, ENTRIES, SECTIONS, Entry
 
 #: What every CDA document must have, by CDA R2's schema.
 _CDA_HEADER: Final = ("typeId", "id", "code", "effectiveTime", "confidentialityCode", "recordTarget", "author", "custodian", "component")

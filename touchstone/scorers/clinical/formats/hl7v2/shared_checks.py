@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 
 from touchstone.schemas.result import Finding, NotChecked
 from touchstone.scorers.clinical.checks.parameters import Parameter, Sex
-from touchstone.scorers.clinical.formats.hl7v2.notes import Notes
+from touchstone.scorers.clinical.formats.hl7v2.findings import Notes
 from touchstone.scorers.clinical.report import Context
 
 #: What table 0396 calls LOINC, and what senders call it.

@@ -10,8 +10,8 @@ from touchstone.schemas.result import Severity
 from touchstone.scorers.clinical.checks.terminology import NDC, RXNORM, SNOMED
 from touchstone.scorers.clinical.consistency import amounts
 from touchstone.scorers.clinical.consistency.codes import relation
-from touchstone.scorers.clinical.consistency.comparing import Comparing
-from touchstone.scorers.clinical.consistency.groups import loinc_of
+from touchstone.scorers.clinical.consistency.comparison import Comparing
+from touchstone.scorers.clinical.consistency.known_terms import is_product_of, name_terms
 from touchstone.scorers.clinical.consistency.matching import (
     Matched,
     is_about_same,
@@ -23,9 +23,9 @@ from touchstone.scorers.clinical.consistency.matching import (
     same_value,
     share_identifier,
 )
-from touchstone.scorers.clinical.consistency.naming import is_product_of, name_terms
+from touchstone.scorers.clinical.consistency.observation_groups import loinc_of
 from touchstone.scorers.clinical.consistency.record import KINDS, Group, Item, Kind, Record, Stamp
-from touchstone.scorers.clinical.consistency.times import is_same_time
+from touchstone.scorers.clinical.consistency.stamps import is_same_time
 
 #: Roles of a time → the roles under which the other format may hold the same time.
 _ROLES: Final[dict[str, frozenset[str]]] = {

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Final
 from urllib.parse import urlencode
 
-from touchstone.scorers.clinical.conformance.asking import Request, Service, said_code
-from touchstone.scorers.clinical.conformance.onc import form, read_report
+from touchstone.scorers.clinical.conformance.onc_reports import form, read_report
 from touchstone.scorers.clinical.conformance.outcomes import Outcome, read_operation_outcome
+from touchstone.scorers.clinical.conformance.service import Request, Service, said_code
 from touchstone.scorers.clinical.conformance.settings import CcdaServiceSettings, ConformanceSettings, FhirServiceSettings
 
 #: Parameters that make the validator as strict as Touchstone is by default: example addresses and unknown extensions are no errors.

@@ -20,7 +20,7 @@ from touchstone.scorers.clinical.consistency.fhir_elements import (
     set_value,
     times_of,
 )
-from touchstone.scorers.clinical.consistency.groups import group_of
+from touchstone.scorers.clinical.consistency.observation_groups import group_of
 from touchstone.scorers.clinical.consistency.record import Code, Group, Item, Kind, Record, Scope
 
 ENTRIES_MAX: Final = 20_000

@@ -6,7 +6,7 @@ import pytest
 
 from tests.scorers.clinical.judging.judges import TRACE, FakeJudge, scorer
 from touchstone.schemas.trace import ProductionTrace
-from touchstone.scorers.clinical.requests.extracts import extract
+from touchstone.scorers.clinical.requests.judge_extracts import extract
 from touchstone.scorers.clinical.settings import JudgeRequestSettings
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from touchstone.scorers.clinical.formats.ccda.document import Document
-from touchstone.scorers.clinical.formats.ccda.tree import child, is_null, kind, local
+from touchstone.scorers.clinical.formats.ccda.elements import child, is_null, kind, local
 
 #: HL7 v3 NullFlavor. CDA's schema lists those of 2005; the last three are later.
 NULL_FLAVORS: Final = frozenset({"NI", "INV", "DER", "OTH", "NINF", "PINF", "UNC", "MSK", "NA", "UNK", "ASKU", "NAV", "NASK", "NAVU", "QS", "TRC", "NP"})

@@ -4,7 +4,7 @@ import pytest
 
 from tests.scorers.clinical.judging.judges import TRACE, FakeJudge, request, scorer
 from touchstone.schemas.trace import ProductionTrace
-from touchstone.scorers.clinical.requests.cascade import SAMPLED, stopped
+from touchstone.scorers.clinical.requests.judge_selection import SAMPLED, stopped
 from touchstone.scorers.clinical.settings import JudgeRequestSettings
 from touchstone.scorers.judges.ask.sampling import is_sampled
 

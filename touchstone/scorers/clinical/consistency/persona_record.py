@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from touchstone.scorers.clinical.consistency import names
+from touchstone.scorers.clinical.consistency import person_names
 from touchstone.scorers.clinical.consistency.codes import code_of, denial_of, sex_of, texts_of
 from touchstone.scorers.clinical.consistency.record import Code, Group, Item, Kind, Patient, Record, Told
-from touchstone.scorers.clinical.consistency.times import fhir_stamp
+from touchstone.scorers.clinical.consistency.stamps import fhir_stamp
 from touchstone.scorers.clinical.curated.facts import PERSONA_KEYS, persona_items
 
 _KEYS: Final[dict[Kind, tuple[str, ...]]] = {
@@ -112,9 +112,9 @@ def _demographics(source: Mapping[str, Any], prefix: str, patient: Patient) -> N
         given = next((source[key] for key in ("firstName", "givenName", "first_name") if isinstance(source.get(key), str)), None)
         if isinstance(named, Mapping):
             family, given, named = named.get("family") or named.get("last"), named.get("given") or named.get("first"), None
-        found = names.name(family, given if isinstance(given, list) else [given], "", f"{prefix}name")
+        found = person_names.name(family, given if isinstance(given, list) else [given], "", f"{prefix}name")
         if found is None and isinstance(named, str):
-            found = names.name_of_text(named, f"{prefix}name")
+            found = person_names.name_of_text(named, f"{prefix}name")
         if found is not None:
             patient.names.append(found)
     for key in ("sex", "gender"):
@@ -128,5 +128,5 @@ def _demographics(source: Mapping[str, Any], prefix: str, patient: Patient) -> N
     if patient.age_years is None and isinstance(age, int | float) and not isinstance(age, bool) and 0 <= age <= 150:
         patient.age_years = float(age)
     mrn = next((source[key] for key in ("mrn", "MRN", "medicalRecordNumber") if isinstance(source.get(key), str)), None)
-    if mrn is not None and (one := names.identifier("", "MR", mrn, f"{prefix}mrn")) is not None:
+    if mrn is not None and (one := person_names.identifier("", "MR", mrn, f"{prefix}mrn")) is not None:
         patient.identifiers.append(one)

@@ -8,7 +8,7 @@ from typing import Final, Literal
 from touchstone.schemas.judging import Validated
 from touchstone.schemas.result import Scorecard, Severity
 from touchstone.scorers.clinical.settings import JudgeRequestSettings
-from touchstone.scorers.clinical.traces import LABEL_MAX
+from touchstone.scorers.clinical.trace_scoring import LABEL_MAX
 from touchstone.scorers.judges.ask.sampling import is_sampled
 
 Reason = Literal["not_validated", "unreadable", "fail", "invalid", "not_sampled"]

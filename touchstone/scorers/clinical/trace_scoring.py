@@ -21,7 +21,7 @@ from touchstone.scorers.clinical.checks.scores import (
 )
 from touchstone.scorers.clinical.consistency import Given, check_consistency
 from touchstone.scorers.clinical.documents import DocumentValidator, Validated, as_bytes, sniff
-from touchstone.scorers.clinical.entries import CONSISTENCY, FINDING_COUNTS, by_code, finding_at, in_order
+from touchstone.scorers.clinical.file_entries import CONSISTENCY, FINDING_COUNTS, by_code, finding_at, in_order
 from touchstone.scorers.clinical.report import GRAVE, Context, Report
 from touchstone.scorers.clinical.settings import ClinicalSettings, Limits
 from touchstone.scorers.reporting.findings import bounded

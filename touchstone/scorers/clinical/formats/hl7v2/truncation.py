@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from touchstone.scorers.clinical.formats.hl7v2.findings import Notes
 from touchstone.scorers.clinical.formats.hl7v2.lexer import Document, Message, Segment
-from touchstone.scorers.clinical.formats.hl7v2.notes import Notes
 
 CODE: Final = "structure.cut"
 _ENDS: Final = ("\r", "\n", "\x1c")

@@ -8,10 +8,10 @@ from typing import Final
 
 from touchstone.schemas.result import Severity
 from touchstone.scorers.clinical.checks.moments import Moment
-from touchstone.scorers.clinical.consistency.comparing import Comparing
-from touchstone.scorers.clinical.consistency.names import is_one_authority, is_same_name, may_be_one_authority, may_be_same_name, script_of
+from touchstone.scorers.clinical.consistency.comparison import Comparing
+from touchstone.scorers.clinical.consistency.person_names import is_one_authority, is_same_name, may_be_one_authority, may_be_same_name, script_of
 from touchstone.scorers.clinical.consistency.record import TOLD_MAX, Identifier, Name, Patient, Record
-from touchstone.scorers.clinical.consistency.times import is_same_day
+from touchstone.scorers.clinical.consistency.stamps import is_same_day
 from touchstone.scorers.clinical.curated.facts import DAYS_PER_YEAR
 
 #: An age may be told a birthday early or late.

@@ -11,11 +11,11 @@ from touchstone.schemas.result import NotChecked
 from touchstone.scorers.clinical.checks.displays import is_of_another_code
 from touchstone.scorers.clinical.checks.routes import check_route
 from touchstone.scorers.clinical.checks.terminology import CodeSystem, MembershipSource, check_code, code_system
-from touchstone.scorers.clinical.formats.hl7v2.coded import CODED
+from touchstone.scorers.clinical.formats.hl7v2.code_membership import CODED
 from touchstone.scorers.clinical.formats.hl7v2.escapes import unescape
+from touchstone.scorers.clinical.formats.hl7v2.findings import Notes
 from touchstone.scorers.clinical.formats.hl7v2.identities import repetitions
 from touchstone.scorers.clinical.formats.hl7v2.lexer import Segment
-from touchstone.scorers.clinical.formats.hl7v2.notes import Notes
 from touchstone.scorers.clinical.formats.hl7v2.tables import load
 from touchstone.scorers.clinical.formats.memory import Memory
 from touchstone.scorers.clinical.report import Context

@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from typing import Any, Final
 
 from touchstone.scorers.clinical.formats.ccda.document import Document
-from touchstone.scorers.clinical.formats.ccda.names import CDA
+from touchstone.scorers.clinical.formats.ccda.element_names import CDA
 from touchstone.scorers.clinical.formats.ccda.options import ATTRIBUTE_CHARS_MAX, ATTRIBUTES_MAX
 
 #: Encodings that documents may declare; all are read to the same characters on every machine.

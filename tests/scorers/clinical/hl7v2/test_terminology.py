@@ -4,7 +4,7 @@ import pytest
 
 from tests.scorers.clinical.hl7v2.messages import NOW, OBX, admission, result
 from touchstone.scorers.clinical.checks.scalars import Membership
-from touchstone.scorers.clinical.formats.hl7v2 import terms, validate
+from touchstone.scorers.clinical.formats.hl7v2 import terminology, validate
 from touchstone.scorers.clinical.report import Context, Report
 
 
@@ -78,28 +78,28 @@ def test_what_was_not_checked_is_named_with_its_reason() -> None:
     named = {(rule.check, rule.reason) for rule in report.not_checked}
 
     assert ("membership in SNOMED CT", "no table or server for SNOMED CT") in named
-    assert (terms.OTHER_SYSTEMS.check, terms.OTHER_SYSTEMS.reason) in named
+    assert (terminology.OTHER_SYSTEMS.check, terminology.OTHER_SYSTEMS.reason) in named
     closed = of(coded("260415000", "SCT"), Source(answer="not_checked"))
     assert ("membership in SNOMED CT", "closed") in {(rule.check, rule.reason) for rule in closed.not_checked}
 
 
 def test_questions_of_one_document_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(terms, "QUESTIONS_MAX", 3)
+    monkeypatch.setattr(terminology, "QUESTIONS_MAX", 3)
     source = Source(answer="not_checked")
     report = of(result(*[f"OBX|{number}|CWE|94500-6^RNA^LN|{number}|{number}000^a^RXNORM||||||F" for number in range(1, 9)]), source)
 
     assert len(source.asked) <= 3
     assert report.rules_fired["terminology"] == 3
-    assert terms.TOO_MANY in report.not_checked
+    assert terminology.TOO_MANY in report.not_checked
 
 
 def test_a_slow_source_is_not_asked_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(terms, "ASKING_S_MAX", -1.0)
+    monkeypatch.setattr(terminology, "ASKING_S_MAX", -1.0)
     source = Source()
     report = of(coded("260415000", "SCT"), source)
 
     assert source.asked == []
-    assert terms.TOO_SLOW in report.not_checked
+    assert terminology.TOO_SLOW in report.not_checked
 
 
 def test_units_of_results_are_left_to_the_units_check() -> None:

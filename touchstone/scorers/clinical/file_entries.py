@@ -13,9 +13,9 @@ from touchstone.schemas.reports.clinical import ClinicalEntry, FileFormat, Judge
 from touchstone.schemas.result import FileRef, Finding, Label, NotChecked, Problem, ScoreResult, Severity, Source, place_of
 from touchstone.schemas.trace import CLINICAL_FORMATS
 from touchstone.scorers.base import ConfigError
-from touchstone.scorers.clinical.reading import ONLY, UNRECOGNISED, trace_id_of
 from touchstone.scorers.clinical.report import Report
 from touchstone.scorers.clinical.settings import ClinicalSettings
+from touchstone.scorers.clinical.trace_files import ONLY, UNRECOGNISED, trace_id_of
 
 #: Findings of one file that are listed; the rest is counted.
 FINDINGS_MAX: Final = 1_000

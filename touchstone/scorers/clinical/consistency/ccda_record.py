@@ -9,12 +9,12 @@ from typing import Any, Final
 from touchstone.scorers.clinical.checks.moments import Malformed, read_compact
 from touchstone.scorers.clinical.consistency.ccda_elements import HL7V3, Tree, attribute, child, children, patient_of, text_of
 from touchstone.scorers.clinical.consistency.codes import class_of, denial_of, severities_of, texts_of
-from touchstone.scorers.clinical.consistency.groups import group_of
+from touchstone.scorers.clinical.consistency.observation_groups import group_of
 from touchstone.scorers.clinical.consistency.record import ITEMS_MAX, Code, Group, Item, Kind, Record, Stamp
-from touchstone.scorers.clinical.consistency.times import compact_stamp
+from touchstone.scorers.clinical.consistency.stamps import compact_stamp
 from touchstone.scorers.clinical.formats.ccda.document import Document
 from touchstone.scorers.clinical.formats.ccda.options import Options
-from touchstone.scorers.clinical.formats.ccda.reading import read
+from touchstone.scorers.clinical.formats.ccda.xml_reader import read
 from touchstone.scorers.clinical.report import Context, Report
 
 #: LOINC code of a section → the kind of its entries, the group, and whether the section is the patient's whole list.

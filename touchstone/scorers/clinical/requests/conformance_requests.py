@@ -8,7 +8,7 @@ from typing import Any, Final
 from touchstone.schemas.conformance import Asked, ConformanceFormat, ConformanceRequest
 from touchstone.schemas.trace import ProductionTrace
 from touchstone.scorers.clinical.documents import as_bytes
-from touchstone.scorers.clinical.requests.making import about
+from touchstone.scorers.clinical.requests.judge_requests import about
 from touchstone.scorers.clinical.settings import ConformanceRequestSettings
 from touchstone.scorers.judges.ask.sampling import is_sampled
 

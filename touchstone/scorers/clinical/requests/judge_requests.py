@@ -9,10 +9,10 @@ from touchstone.schemas.handing import TraceRequest
 from touchstone.schemas.judging import Asked, JudgeRequest
 from touchstone.schemas.result import Scorecard
 from touchstone.schemas.trace import ProductionTrace
-from touchstone.scorers.clinical.requests.cascade import Reason, stopped, validated_of
-from touchstone.scorers.clinical.requests.extracts import extract
+from touchstone.scorers.clinical.requests.judge_extracts import extract
+from touchstone.scorers.clinical.requests.judge_selection import Reason, stopped, validated_of
 from touchstone.scorers.clinical.settings import ClinicalSettings
-from touchstone.scorers.clinical.traces import day_of
+from touchstone.scorers.clinical.trace_scoring import day_of
 
 
 def request_of(

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from touchstone.schemas.result import Severity
 from touchstone.scorers.clinical.formats.ccda.document import Document
-from touchstone.scorers.clinical.formats.ccda.tree import child, local
+from touchstone.scorers.clinical.formats.ccda.elements import child, local
 
 #: Value set SupportedFileFormats (2.16.840.1.113883.11.20.7.1), with what senders use besides.
 _MEDIA: Final = frozenset(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from touchstone.scorers.clinical.formats.ccda.names import CDA, XSI_TYPE
+from touchstone.scorers.clinical.formats.ccda.element_names import CDA, XSI_TYPE
 from touchstone.scorers.clinical.formats.memory import Memory
 
 #: Full name → name without its namespace: a document has thousands of elements, and few names.

@@ -6,7 +6,6 @@ from functools import lru_cache
 from typing import Final
 
 from touchstone.scorers.clinical.consistency.codes import class_of, denial_of, severities_of, texts_of, verdict_of
-from touchstone.scorers.clinical.consistency.groups import group_of, loinc_of
 from touchstone.scorers.clinical.consistency.hl7v2_fields import (
     amounts_of,
     coded_of,
@@ -19,6 +18,7 @@ from touchstone.scorers.clinical.consistency.hl7v2_fields import (
     unit_of,
     value_of,
 )
+from touchstone.scorers.clinical.consistency.observation_groups import group_of, loinc_of
 from touchstone.scorers.clinical.consistency.record import TITLE_LENGTH_MAX, Amount, Code, Group, Item, Record, Scope, Told
 from touchstone.scorers.clinical.formats import hl7v2
 from touchstone.scorers.clinical.formats.hl7v2.lexer import Message, Segment

@@ -1,10 +1,10 @@
-"""Which fields and components good segments use, and a pattern of the whole segment made of it (patterns.py)."""
+"""Which fields and components good segments use, and a pattern of the whole segment made of it (field_patterns.py)."""
 
 from __future__ import annotations
 
 import re
 
-from touchstone.scorers.clinical.formats.hl7v2.patterns import parts_of, segment_pattern
+from touchstone.scorers.clinical.formats.hl7v2.field_patterns import parts_of, segment_pattern
 from touchstone.scorers.clinical.formats.hl7v2.tables import Version
 
 #: Good segments of a name before a pattern of the whole is made; each further pattern takes so many times more, up to a number.
