@@ -11,9 +11,9 @@ import numpy as np
 from touchstone.schemas.gold import GoldStandardDatum
 from touchstone.schemas.summary import SummaryCase
 from touchstone.scorers.base import Reading
+from touchstone.scorers.summary.components.support import MEAN_WITH_WORDS
 from touchstone.scorers.summary.scorer import SummaryLossScorer
 from touchstone.scorers.summary.settings import resolve
-from touchstone.scorers.summary.support import MEAN_WITH_WORDS
 
 if TYPE_CHECKING:
     from touchstone.scorers.engines.base import Floats

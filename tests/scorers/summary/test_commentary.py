@@ -4,10 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from touchstone.scorers.summary.commentary import commentary_in, is_commentary
-from touchstone.scorers.summary.commentary_model import score
-from touchstone.scorers.summary.guardrails import Generation, breaches
-from touchstone.scorers.summary.nouns import tokens
+from touchstone.scorers.summary.hard_fails.breaches import breaches
+from touchstone.scorers.summary.hard_fails.commentary.detection import commentary_in, is_commentary
+from touchstone.scorers.summary.hard_fails.commentary.model import score
+from touchstone.scorers.summary.hard_fails.commentary.nouns import tokens
+from touchstone.scorers.summary.hard_fails.generation import Generation
 from touchstone.scorers.summary.sentences import split
 
 CORPORA = Path(__file__).parent / "corpus"

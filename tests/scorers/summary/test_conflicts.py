@@ -4,7 +4,7 @@ import pytest
 
 from tests.scorers.summary.fakes import FACTS, TableEngines, case, gold, same_words, scorer
 from touchstone.schemas.result import Scorecard
-from touchstone.scorers.summary.conflicts import Conflict, Unit, units_of
+from touchstone.scorers.summary.conflicts.conflict import Conflict, Unit, units_of
 from touchstone.scorers.summary.settings import Conflicts
 from touchstone.scorers.summary.total import capped
 

@@ -9,12 +9,12 @@ from touchstone.schemas.settings.engines import EngineSettings
 from touchstone.schemas.summary import SummaryCase
 from touchstone.scorers.engines.opening import OpenEngines, open_engines
 from touchstone.scorers.summary import score_summary
+from touchstone.scorers.summary.components.support import calibration_for
 from touchstone.scorers.summary.golds import load_golds
 from touchstone.scorers.summary.samples import GOLDS as SAMPLE_GOLDS
 from touchstone.scorers.summary.samples import expected, samples
 from touchstone.scorers.summary.scorer import SummaryLossScorer
 from touchstone.scorers.summary.settings import SummarySettings
-from touchstone.scorers.summary.support import calibration_for
 
 pytestmark = [pytest.mark.slow(6), pytest.mark.timeout(600)]
 

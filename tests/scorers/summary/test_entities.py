@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from touchstone.scorers.summary.entities import Words, entities_loss, mentions, seek
-from touchstone.scorers.summary.expansions import acronym, expansions
+from touchstone.scorers.summary.components.acronyms import acronym, expansions
+from touchstone.scorers.summary.components.entities import Words, entities_loss, mentions, seek
 
 
 def _found(entity: str, text: str) -> bool:

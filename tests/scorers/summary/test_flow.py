@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.scorers.summary.fakes import FACTS, TableEngines, case, gold, scorer
-from touchstone.scorers.summary.flow import TIE, WINDOW_TIE, covered, flow_loss, inversions, nearest, order, places
+from touchstone.scorers.summary.components.flow import TIE, WINDOW_TIE, covered, flow_loss, inversions, nearest, order, places
 
 
 def test_flow_of_four_points_with_one_inversion() -> None:

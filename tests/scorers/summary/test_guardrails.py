@@ -3,8 +3,9 @@ import time
 
 import pytest
 
-from touchstone.scorers.summary.endings import ends_whole
-from touchstone.scorers.summary.guardrails import Generation, Unreadable, breaches, read_generation
+from touchstone.scorers.summary.hard_fails.breaches import breaches
+from touchstone.scorers.summary.hard_fails.endings.whole import ends_whole
+from touchstone.scorers.summary.hard_fails.generation import Generation, Unreadable, read_generation
 from touchstone.scorers.summary.sentences import split
 
 WHOLE = [

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from touchstone.scorers.summary.facts import facts_loss, precision
-from touchstone.scorers.summary.length import COUNTS_FROM, length_loss, unborne_tokens
+from touchstone.scorers.summary.components.facts import facts_loss, precision
+from touchstone.scorers.summary.components.length import COUNTS_FROM, length_loss, unborne_tokens
 from touchstone.scorers.summary.settings import Weights
 from touchstone.scorers.summary.total import total
 

@@ -12,9 +12,9 @@ from touchstone.scorers.base import Closeable, Measured, Unavailable
 from touchstone.scorers.engines.base import TextTooLong
 from touchstone.scorers.registry import load_suite
 from touchstone.scorers.summary import METRICS, NAME, score_summary
+from touchstone.scorers.summary.components.support import Calibration
 from touchstone.scorers.summary.scorer import SummaryLossScorer
 from touchstone.scorers.summary.settings import resolve
-from touchstone.scorers.summary.support import Calibration
 
 CANARY = "Zanzibarcanary"
 ALL = " ".join(FACTS)

@@ -9,9 +9,9 @@ from tests.scorers.summary.fakes import gold
 from touchstone.scorers.base import ConfigError
 from touchstone.scorers.identity import config_digest
 from touchstone.scorers.summary import SUITE, build
+from touchstone.scorers.summary.components.support import Calibration, load_calibration
 from touchstone.scorers.summary.golds import load_golds
 from touchstone.scorers.summary.settings import ENV_PREFIX, SummarySettings, fingerprint, resolve
-from touchstone.scorers.summary.support import Calibration, load_calibration
 
 
 def test_defaults_are_the_specifications() -> None:
@@ -72,7 +72,7 @@ def test_only_what_changes_scores_is_in_the_fingerprint(tmp_path: Path) -> None:
 def test_importing_the_suite_loads_no_heavy_library() -> None:
     heavy = ["numpy", "torch", "transformers", "sentence_transformers", "rapidfuzz", "pysbd"]
     code = (
-        "import sys; from touchstone.scorers.summary import SUITE; from touchstone.scorers.summary import lexical, sentences, support; "
+        "import sys; from touchstone.scorers.summary import SUITE, lexical, sentences; from touchstone.scorers.summary.components import support; "
         f"s = SUITE.resolve({{}}, None); SUITE.fingerprint(s); print([m for m in {heavy} if m in sys.modules])"
     )
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "[]"

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from touchstone.scorers.summary.conflicts.values.differences import find
 from touchstone.scorers.summary.lexical import containment
-from touchstone.scorers.summary.value_differences import find
 
 TABLES = Path(__file__).parent / "values"
 #: Seconds that one call may take on a busy machine, whatever it is given.

@@ -7,8 +7,8 @@ import datetime as dt
 from hypothesis import given
 from hypothesis import strategies as st
 
-from touchstone.scorers.summary.value_differences import find
-from touchstone.scorers.summary.values import read, same
+from touchstone.scorers.summary.conflicts.values import read, same
+from touchstone.scorers.summary.conflicts.values.differences import find
 
 _SMALL = "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen".split()  # noqa: SIM905
 _TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()  # noqa: SIM905

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from touchstone.scorers.summary.values import Value, read, same
-from touchstone.scorers.summary.values.dates import When
+from touchstone.scorers.summary.conflicts.values import Value, read, same
+from touchstone.scorers.summary.conflicts.values.dates import When
 
 
 def values(text: str) -> list[Value]:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from touchstone.scorers.summary.wording_differences import find
+from touchstone.scorers.summary.conflicts.wording.differences import find
 
 CORPUS = Path(__file__).parent / "corpus"
 

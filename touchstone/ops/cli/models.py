@@ -158,7 +158,7 @@ async def _evaluate(settings: "EngineSettings", support: str, data: Path, sample
     from touchstone.ops.lab.models.report import measured
     from touchstone.ops.lab.models.sets import find_sets
     from touchstone.scorers.engines.opening import open_engines
-    from touchstone.scorers.summary.support import own_calibration
+    from touchstone.scorers.summary.components.support import own_calibration
 
     find_sets(data)  # loading a model takes seconds; a mistyped folder should not
     engines = open_engines(settings)

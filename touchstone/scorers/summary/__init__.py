@@ -15,7 +15,7 @@ from touchstone.schemas.summary import SummaryCase
 from touchstone.scorers.base import AsksJudge, ConfigError, Place, Samples
 from touchstone.scorers.suite import Suite
 from touchstone.scorers.summary import report as reporting
-from touchstone.scorers.summary.settings import DOCUMENT_NAME, ENV_PREFIX, SummarySettings, fingerprint, resolve
+from touchstone.scorers.summary.settings import DOCUMENT_NAME, ENV_PREFIX, NAME, VERSION, SummarySettings, fingerprint, resolve
 
 if TYPE_CHECKING:
     from touchstone.schemas.gold import GoldStandardDatum
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from touchstone.scorers.engines.base import Engines
     from touchstone.scorers.summary.scorer import SummaryLossScorer
 
-NAME = "summary_loss"
-VERSION = "3.1"
 METRICS = ("loss", "facts_loss", "recall", "precision", "entities_loss", "flow_loss", "coverage", "order", "semantic_loss", "cosine", "length_loss")
 NEEDED = ("numpy", "pysbd", "rapidfuzz")
 
@@ -63,9 +61,9 @@ def _scorer(settings: SummarySettings, engines: Engines | None) -> SummaryLossSc
     if absent := [name for name in NEEDED if find_spec(name) is None]:
         raise ConfigError(f"summary_loss: no module {absent[0]!r} here; install touchstone-stream[nli-onnx,summary]")
     from touchstone.scorers.engines.opening import open_engines
+    from touchstone.scorers.summary.components.support import calibration_for
     from touchstone.scorers.summary.golds import load_golds
     from touchstone.scorers.summary.scorer import SummaryLossScorer
-    from touchstone.scorers.summary.support import calibration_for
 
     golds = load_golds(settings.gold) if settings.gold is not None else {}
     calibration = calibration_for(settings)
@@ -96,7 +94,7 @@ def complete(record: dict[str, Any], _: Place) -> dict[str, Any]:
 
 def careful_answer(said: str) -> Mapping[str, Any]:
     """What a person who has read the samples answers to a request about one of them."""
-    from touchstone.scorers.summary.judging.trying import careful_answer as of_package
+    from touchstone.scorers.summary.judging.careful_answer import careful_answer as of_package
 
     return of_package(said)
 

@@ -7,17 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 from touchstone.schemas.result import Finding, Severity
 from touchstone.scorers.reporting.words import visible
-from touchstone.scorers.summary import facts, flow
-from touchstone.scorers.summary.components import named_units
-from touchstone.scorers.summary.conflicts import CONTRADICTION, DISPUTED, JUDGED, UNSUPPORTED, Conflict
-from touchstone.scorers.summary.guardrails import MESSAGES, Breach
+from touchstone.scorers.summary.components import facts, flow
+from touchstone.scorers.summary.components.questions import named_units
+from touchstone.scorers.summary.conflicts.conflict import CONTRADICTION, DISPUTED, JUDGED, UNSUPPORTED, Conflict
+from touchstone.scorers.summary.hard_fails.breaches import MESSAGES, Breach
 
 if TYPE_CHECKING:
-    from touchstone.scorers.summary.components import Asked, Components
-    from touchstone.scorers.summary.facts import Matrix
+    from touchstone.scorers.summary.components.questions import Asked
+    from touchstone.scorers.summary.components.weighing import Components
     from touchstone.scorers.summary.preparing import Prepared
     from touchstone.scorers.summary.sentences import Window
     from touchstone.scorers.summary.settings import SummarySettings
+    from touchstone.scorers.summary.vectors import Matrix
 
 #: Decimal places of numbers in the details.
 DIGITS = 4

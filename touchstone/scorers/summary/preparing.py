@@ -5,8 +5,9 @@ from dataclasses import dataclass
 
 from touchstone.schemas.gold import GoldStandardDatum
 from touchstone.schemas.summary import SummaryCase
-from touchstone.scorers.summary.entities import Mention, Sought, Words, seek
-from touchstone.scorers.summary.guardrails import JSON, Breach, Generation, Unreadable, breaches, read_generation
+from touchstone.scorers.summary.components.entities import Mention, Sought, Words, seek
+from touchstone.scorers.summary.hard_fails.breaches import JSON, Breach, breaches
+from touchstone.scorers.summary.hard_fails.generation import Generation, Unreadable, read_generation
 from touchstone.scorers.summary.sentences import Span, Window, split, windows
 from touchstone.scorers.summary.settings import SummarySettings
 

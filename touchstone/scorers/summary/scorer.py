@@ -12,24 +12,27 @@ from touchstone.scorers.base import Reading
 from touchstone.scorers.engines.base import TextTooLong
 from touchstone.scorers.judges.ask.consult import consult, settled, told
 from touchstone.scorers.judges.ask.judge import Answer
-from touchstone.scorers.summary import NAME, VERSION
-from touchstone.scorers.summary.components import Asked, Components, Questions, Vectors, ask, texts_to_embed, weigh
+from touchstone.scorers.summary.components.length import same_tokenizer
+from touchstone.scorers.summary.components.questions import Asked, Questions, ask, texts_to_embed
+from touchstone.scorers.summary.components.weighing import Components, weigh
 from touchstone.scorers.summary.details import conflict_findings, details_of, findings_of, hard_fail_details
-from touchstone.scorers.summary.judging.asking import fields_of, prompt, source_shown, verdicts_of
-from touchstone.scorers.summary.judging.hearing import CERTAIN, COMPONENT, HARD_FAIL, Hearing
+from touchstone.scorers.summary.judging.outcome import CERTAIN, COMPONENT, HARD_FAIL, Hearing
+from touchstone.scorers.summary.judging.prompt import prompt
+from touchstone.scorers.summary.judging.statement_ids import fields_of, source_shown, verdicts_of
 from touchstone.scorers.summary.judging.uncertain import uncertain
 from touchstone.scorers.summary.judging.verdicts import StatementVerdicts
-from touchstone.scorers.summary.length import same_tokenizer
 from touchstone.scorers.summary.preparing import GOLD_NOT_FOUND, NO_GOLD, STATEMENT_TOO_LONG, Prepared, Unscored, prepare
+from touchstone.scorers.summary.settings import NAME, VERSION
 from touchstone.scorers.summary.total import capped, label_of, missing
+from touchstone.scorers.summary.vectors import Vectors
 
 if TYPE_CHECKING:
     from touchstone.schemas.gold import GoldStandardDatum
     from touchstone.schemas.summary import SummaryCase
     from touchstone.scorers.engines.base import Engines
     from touchstone.scorers.judges.ask.judge import Judge
+    from touchstone.scorers.summary.components.support import Calibration
     from touchstone.scorers.summary.settings import SummarySettings
-    from touchstone.scorers.summary.support import Calibration
 
 
 class SummaryLossScorer:

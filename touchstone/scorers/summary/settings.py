@@ -14,6 +14,8 @@ from touchstone.scorers.judges.ask.judge import OnBudget
 from touchstone.scorers.judges.settings import JudgeSettings, resolver
 from touchstone.scorers.judges.settings import fingerprint as judge_fingerprint
 
+NAME = "summary_loss"
+VERSION = "3.1"
 DOCUMENT_NAME = "summary.config.json"
 ENV_PREFIX = "SUMMARY_LOSS_"
 Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
@@ -212,7 +214,7 @@ def fingerprint(settings: SummarySettings) -> dict[str, Any]:
     calibration = f"+{_digest(own.adapter / 'calibration.json')}" if own is not None and settings.supported_by == "calibrated" else ""
     told = settings.model_dump(mode="json", exclude=set(SHOWN_ONLY | OF_JUDGE))
     if settings.asks_judge:
-        from touchstone.scorers.summary.judging.asking import prompt
+        from touchstone.scorers.summary.judging.prompt import prompt
 
         bounds = settings.model_dump(mode="json", include=set(OF_JUDGE - {"judge"}))
         told |= bounds | {"judge": judge_fingerprint(settings.judge, [prompt()]) if settings.judge.is_usable else None}

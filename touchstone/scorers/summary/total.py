@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
-from touchstone.scorers.summary.conflicts import DISPUTED, Conflict
+from touchstone.scorers.summary.conflicts.conflict import DISPUTED, Conflict
 from touchstone.scorers.summary.settings import Cap, Conflicts, Labels, Weights
 
 Label = Literal["Pass", "Review", "Fail"]

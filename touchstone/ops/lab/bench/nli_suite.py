@@ -20,9 +20,9 @@ from touchstone.scorers.base import Reading
 from touchstone.scorers.identity import config_digest
 from touchstone.scorers.registry import known_signatures
 from touchstone.scorers.summary import SUITE
+from touchstone.scorers.summary.components.support import calibration_for
 from touchstone.scorers.summary.scorer import SummaryLossScorer
 from touchstone.scorers.summary.settings import SummarySettings
-from touchstone.scorers.summary.support import calibration_for
 from touchstone.streams.intake.intake import Destinations, Intake
 from touchstone.streams.intake.scoring import RunningSuite
 from touchstone.streams.telemetry.metrics import CollectorRegistry, WorkerMetrics

@@ -11,9 +11,9 @@ from touchstone.ops.lab.models.run import PREMISES_MAX, evaluate, load
 from touchstone.ops.lab.models.sets import SETS, Answer, Support
 from touchstone.scorers.base import ConfigError
 from touchstone.scorers.engines.base import Engines
+from touchstone.scorers.summary.components.support import MEAN_WITH_WORDS, Calibration
 from touchstone.scorers.summary.lexical import containment
 from touchstone.scorers.summary.sentences import split, windows
-from touchstone.scorers.summary.support import MEAN_WITH_WORDS, Calibration
 
 
 def _entailment(answer: Answer) -> Vector:

@@ -21,7 +21,7 @@ import orjson
 
 from touchstone.ops.lab.models.measures import Measure, Vector, auroc, balanced_accuracy, best_threshold, interval, pearson, spearman
 from touchstone.scorers.base import ConfigError
-from touchstone.scorers.summary.facts import RATIO_EDGE
+from touchstone.scorers.summary.components.facts import RATIO_EDGE
 
 SUFFIXES = (".jsonl", ".jsonl.gz")
 LABELS = ("entailment", "neutral", "contradiction")

@@ -6,13 +6,14 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from touchstone.scorers.summary import facts
+from touchstone.scorers.summary.components import facts
 
 if TYPE_CHECKING:
-    from touchstone.scorers.summary.components import Asked, Components
-    from touchstone.scorers.summary.facts import Vector
+    from touchstone.scorers.summary.components.questions import Asked
+    from touchstone.scorers.summary.components.weighing import Components
     from touchstone.scorers.summary.judging.verdicts import Word
     from touchstone.scorers.summary.settings import SummarySettings
+    from touchstone.scorers.summary.vectors import Vector
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """Learns the commentary model's weights from labelled sentences, or says how well it does on kinds of sentences that it was not shown.
 
-    python -m touchstone.ops.lab.build.commentary                     # writes scorers/summary/commentary.json
+    python -m touchstone.ops.lab.build.commentary                     # writes the weights beside the model
     python -m touchstone.ops.lab.build.commentary --cross-validate    # rules, model and both, each kind judged by a model that saw none of it
 
 Deterministic: the same files give the same weights.
@@ -17,18 +17,18 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from touchstone.scorers.summary.commentary import bare, has_cue
-from touchstone.scorers.summary.commentary_model import features
-from touchstone.scorers.summary.nouns import introduces, tokens
-from touchstone.scorers.summary.register import is_assistant
+from touchstone.scorers.summary.hard_fails.commentary.assistant import is_assistant
+from touchstone.scorers.summary.hard_fails.commentary.detection import bare, has_cue
+from touchstone.scorers.summary.hard_fails.commentary.model import features
+from touchstone.scorers.summary.hard_fails.commentary.nouns import introduces, tokens
+from touchstone.scorers.summary.hard_fails.commentary.source_texts import is_about_its_source
 from touchstone.scorers.summary.sentences import split
-from touchstone.scorers.summary.sources import is_about_its_source
 
 ROOT = Path(__file__).resolve().parents[5]
 CORPUS = ROOT / "tests" / "scorers" / "summary" / "corpus"
 #: What is learned from. A corpus of unseen sentences stays unseen.
 FILES = ("hard_fails_written.jsonl", "hard_fails_dev.jsonl", "meta_commentary.jsonl")
-WEIGHTS = ROOT / "touchstone" / "scorers" / "summary" / "commentary.json"
+WEIGHTS = ROOT / "touchstone" / "scorers" / "summary" / "hard_fails" / "commentary" / "weights.json"
 
 RIDGE = 1.0
 #: Log odds above which a sentence counts as commentary: a good summary that fails hard costs more than a remark that passes.

@@ -1,0 +1,51 @@
+"""A conflict: what one sentence of a summary gets wrong, and the statement of the gold that says otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+CONTRADICTION, UNSUPPORTED = "contradiction", "unsupported"
+#: What a judge adds: a contradiction that it found, and a clinical conflict of a rule that it does not see.
+JUDGED, DISPUTED = "judge", "disputed"
+Place = Literal["fact", "gold", "source"]
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """A statement of the gold. `index`: of the fact, or of the sentence in the narrative or in the source."""
+
+    place: Place
+    index: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """One thing that a sentence gets wrong. `unit`: what it is about; None for a sentence that nothing supports.
+
+    `here`, `there`: [start, end) of the words in the sentence and in the unit, where a rule found them.
+    """
+
+    rule: str
+    sentence: int
+    unit: Unit | None = None
+    here: tuple[int, int] | None = None
+    there: tuple[int, int] | None = None
+    clinical: bool = False
+
+    @property
+    def is_conflict(self) -> bool:
+        """Whether the gold says otherwise; an unsupported sentence is merely not in it, and of a disputed one a judge says that it is right."""
+        return self.rule not in {UNSUPPORTED, DISPUTED}
+
+
+def units_of(facts: Sequence[str], gold: Sequence[str], source: Sequence[str]) -> list[Unit]:
+    """Facts, then the narrative's sentences, then the source's; each text once."""
+    found: dict[str, Unit] = {}
+    places: tuple[tuple[Place, Sequence[str]], ...] = (("fact", facts), ("gold", gold), ("source", source))
+    for place, texts in places:
+        for index, text in enumerate(texts):
+            found.setdefault(text, Unit(place, index, text))
+    return list(found.values())

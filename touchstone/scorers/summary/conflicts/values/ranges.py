@@ -1,0 +1,59 @@
+"""Ranges and scores: what two numbers say together."""
+
+from __future__ import annotations
+
+from touchstone.scorers.summary.conflicts.values.tokens import Tokens
+from touchstone.scorers.summary.conflicts.values.value import Value
+
+_JOINS = frozenset({"x", "×", "by", "-", ":", "to", "and", "or", "through", "until", "versus", "vs", "v", "against", "→"})
+#: What joins two numbers to one statement, whose other half shows what the one is of.
+_MATING = _JOINS - {"or", "and"}
+#: Between these a word may stand that both count: "nine votes to four".
+_OPPOSING = frozenset({"to", "against", "versus", "vs"})
+_SPANNING = frozenset({"-", "to", "through", "until"})
+
+
+def joined(tokens: Tokens, values: list[Value]) -> list[Value]:
+    """The values, where "5 to 10 mg" gives both numbers the unit, and both ends of a range know the range."""
+    out = list(values)
+    for index in range(len(out) - 1):
+        one, two = out[index], out[index + 1]
+        place = one.after + (tokens.text(one.after + 1) in _OPPOSING and two.first == one.after + 2)
+        sign = tokens.text(place)
+        rough = sign == "to" and two.hedge and two.first == place + 2
+        arrow = rough or (sign == "-" and tokens.text(place + 1) == ">")
+        if two.first != place + 1 + arrow or sign not in _JOINS:
+            continue
+        if sign == ":" and not (tokens[place].close and tokens[place + 1].close):
+            continue
+        one = _in_unit_of(one, two)
+        if sign in _MATING or (sign == "and" and tokens.text(one.first - 1) == "between"):
+            one, two = one._replace(mate=1), two._replace(mate=-1)
+        spanning = (sign in _SPANNING and tokens.text(one.first - 1) != "from") or (sign == "and" and tokens.text(one.first - 1) == "between")
+        if one.kind == two.kind == "number" and sign in _SPANNING | _OPPOSING | {"v"}:
+            shared = one.heads | two.heads
+            one, two = one._replace(heads=one.heads or shared), two._replace(heads=two.heads or shared)
+        if (
+            spanning
+            and place == one.after
+            and one.readings
+            and two.readings
+            and one.readings[0][0] == two.readings[0][0]
+            and one.readings[0][1] < two.readings[0][1]
+        ):
+            ends = (one.readings[0][1], two.readings[0][1])
+            if one.kind != "date":
+                one, two = one._replace(span=ends), two._replace(span=ends)
+        out[index], out[index + 1] = one, two
+    return out
+
+
+def _in_unit_of(bare: Value, measured: Value) -> Value:
+    """A number without a unit in the unit of the one it is joined to."""
+    if bare.kind != "number" or bare.heads - measured.heads or measured.kind in {"number", "date", "clock", "ordinal"} or not measured.figures:
+        return bare
+    figure = measured.figures[0]
+    if not figure or not bare.figures:
+        return bare
+    readings = tuple((dimension, amount / figure * bare.figures[0]) for dimension, amount in measured.readings)
+    return bare._replace(kind=measured.kind, readings=readings, clinical=measured.clinical, heads=measured.heads)

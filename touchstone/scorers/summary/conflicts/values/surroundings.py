@@ -1,0 +1,148 @@
+"""What stands around a value: the words by which two texts show that they speak of the same thing."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from touchstone.scorers.summary.conflicts.values.extraction import read
+from touchstone.scorers.summary.conflicts.values.stems import stem
+from touchstone.scorers.summary.conflicts.values.tokens import Tokens
+from touchstone.scorers.summary.conflicts.values.value import Value
+from touchstone.scorers.summary.lexical import STOPWORDS
+
+_BREAKS = frozenset({",", ";", ":", ".", "(", ")", "!", "?", "and", "but", "while", "whereas", "or", "then", "versus", "with"})
+#: Words that say nothing of what a value is of.
+_EMPTY = frozenset(["per", "cent", "percent", "total", "number", "said", "day", "today", "every", "each", "one", "first", "second", "new", "times", "time"])
+_MEDICINE_WRITTEN = """
+    dose doses dosage dosed tablet tablets capsule capsules injection injections injected infusion insulin inhaler puffs drops prescribed prescription
+    medication medicine medicines drug antibiotic antibiotics iv orally oral subcutaneous intravenous prn bid tid qds tds mg mcg μg mmol mmhg bpm
+    mmol/l potassium sodium creatinine haemoglobin hemoglobin glucose hba1c saturation saturations spo2 oxygen ejection platelet platelets troponin
+    lactate pulse bp egfr inr bilirubin albumin lvef crp tsh ferritin cholesterol urea calcium magnesium pressure systolic diastolic aspirin warfarin
+    heparin digoxin steroid steroids vaccine vaccination
+"""
+_MEDICINE = frozenset(_MEDICINE_WRITTEN.split())
+_SETTING_WRITTEN = """
+    patient patients ward clinic hospital admission admitted discharge discharged nurse doctor gp febrile fever surgery bedtime
+"""
+_SETTING = frozenset(_SETTING_WRITTEN.split())
+_DRUG = re.compile(
+    r"^[a-z]{2,20}(?:pril|sartan|olol|statin|cillin|mycin|azole|xaban|parin|gliptin|gliflozin|formin|floxacin|dipine|thiazide|semide|mab|tinib|cetamol|profen|oxine|pram|oxetine|solone|sone)$"
+)
+_DOSED = frozenset({"tablet", "capsul", "puff", "drop", "dose", "spray", "patch", "inject", "ampoul", "sachet", "unit"})
+
+
+_MEASURED_WRITTEN = """
+    inr haemoglobin hemoglobin hba1c saturation saturations saturating spo2 sats oxygen ejection lvef haematocrit hematocrit potassium sodium creatinine
+    glucose egfr troponin lactate crp tsh ferritin platelets urea albumin bilirubin pulse bp systolic diastolic pressure temperature gcs ph
+"""
+_MEASURED = frozenset(map(stem, _MEASURED_WRITTEN.split()))
+#: Words on each side that are taken for a value's own.
+BESIDE = 3
+#: Words on each side that show that two values stand in the same place of the same sentence.
+FRAME = 2
+#: Words of a sentence's part further from a value than this are not its own: of a long sentence much is about something else.
+OWN_WORDS = 9
+
+
+class Placed(NamedTuple):
+    """A value with the stems around it: `near` in its part of the sentence, `far` in all of it. `beside`: the few words next to it as they are.
+
+    `left` and `right`: the words before and behind it, in their order.
+    """
+
+    value: Value
+    near: frozenset[str]
+    far: frozenset[str]
+    beside: frozenset[str]
+    left: tuple[str, ...] = ()
+    right: tuple[str, ...] = ()
+
+    def framed_as(self, other: Placed) -> bool:
+        """Whether the same words stand before and behind both values, words of content among them: one sentence is a copy of the other one there."""
+        if self.left[-1:] != other.left[-1:] or self.right[:1] != other.right[:1]:
+            return False
+        before, behind = _content(self.left[::-1], other.left[::-1]), _content(self.right, other.right)
+        return (before >= 1 and behind >= 1) or (before + behind >= 1 and self.left == other.left and self.right == other.right)
+
+
+class Reading(NamedTuple):
+    """A text that was read: its values, the stems of its content words, the words that show what it is about."""
+
+    values: tuple[Placed, ...]
+    stems: frozenset[str]
+    words: frozenset[str]
+
+    @property
+    def medicinal(self) -> bool:
+        """Whether it speaks of medicines or of what is measured in patients."""
+        return bool(self.words & _MEDICINE) or any(_DRUG.match(word) for word in self.words)
+
+    @property
+    def clinical(self) -> bool:
+        """Whether it speaks of patients or of medicines."""
+        return bool(self.words & _SETTING) or self.medicinal
+
+
+def look(text: str) -> Reading:
+    """Reads a text and the surroundings of each of its values."""
+    tokens, values = read(text)
+    inside = {place for value in values for place in range(value.first, value.after)}
+    content = {place: stem(token.text) for place, token in enumerate(tokens.items) if place not in inside and _tells(token.kind, token.text)}
+    parts = _parts(tokens, inside)
+    stems: dict[int, list[tuple[int, str]]] = {}
+    for place, word in content.items():
+        stems.setdefault(parts[place], []).append((place, word))
+    everything = frozenset(content.values())
+    placed = []
+    for value in values:
+        part = parts[value.first]
+        own = stems.get(part) or stems.get(part - 1) or stems.get(part + 1) or ()
+        near = frozenset(word for place, word in own if value.first - OWN_WORDS <= place < value.after + OWN_WORDS)
+        beside = (tokens.text(place) for place in _around(value, BESIDE))
+        left = tuple(tokens.text(place) for place in range(value.first - FRAME, value.first))
+        right = _behind(tokens, value.after)
+        placed.append(Placed(value, near, everything, frozenset(beside), left, right))
+    return Reading(tuple(placed), everything, frozenset(token.text for token in tokens.items if token.kind in {"word", "code"}))
+
+
+def _behind(tokens: Tokens, place: int) -> tuple[str, ...]:
+    """The words behind a value; what ends a sentence is the same as its end."""
+    words = [tokens.text(one) for one in range(place, place + FRAME)]
+    return ("", "") if words[0] in {".", ";", "!"} and not words[-1] else tuple(words)
+
+
+def _around(value: Value, count: int) -> Iterator[int]:
+    """The places of so many tokens before and behind a value."""
+    yield from range(value.first - count, value.first)
+    yield from range(value.after, value.after + count)
+
+
+def _content(mine: Sequence[str], its: Sequence[str]) -> int:
+    """How many words of content are equal, place by place."""
+    return sum(one == other and len(one) > 1 and one not in STOPWORDS and not one[0].isdigit() for one, other in zip(mine, its, strict=False))
+
+
+def laboratory(placed: Placed) -> bool:
+    """Whether a bare number or a share is a result of the laboratory or of the bedside: INR, saturation, ejection fraction."""
+    return bool(placed.near & _MEASURED)
+
+
+def dosed(value: Value) -> bool:
+    """Whether a number counts tablets, puffs and the like."""
+    return bool(value.heads & _DOSED - {"unit"})
+
+
+def _tells(kind: str, text: str) -> bool:
+    return kind in {"word", "code"} and text not in STOPWORDS and text not in _EMPTY and len(text) > 1
+
+
+def _parts(tokens: Tokens, inside: set[int]) -> list[int]:
+    """For each token the number of the part of the sentence it stands in; signs and joining words part them."""
+    parts, part = [], 0
+    for place, token in enumerate(tokens.items):
+        if token.text in _BREAKS and place not in inside:
+            part += 1
+        parts.append(part)
+    return parts

@@ -1,0 +1,134 @@
+"""Allergies: to another substance, or none where there is one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from touchstone.scorers.summary.conflicts.difference import Difference
+from touchstone.scorers.summary.conflicts.wording.clauses import Reading, listed
+from touchstone.scorers.summary.conflicts.wording.drugs import drug
+
+_NO_NAME = r"(?!(?:which|that|who|but|causing|with|she|he|caused|has|had|is|was|and|or|not|takes)\b)"
+_SUBSTANCE = rf"{_NO_NAME}[a-z][a-z/-]{{2,}}(?: (?!since\b){_NO_NAME}[a-z][a-z/-]{{2,}})?"
+_LIST = rf"{_SUBSTANCE}(?:(?:, and |, or |, | and | or ){_SUBSTANCE}){{0,8}}"
+_NONE_KNOWN = re.compile(
+    r"\b(?:nkda|nka|nkfa|(?:no|without|denies|denied|denying)(?: any| having any)?(?: known| documented| reported| history of){0,4}"
+    r"(?: drug| medication| medicine| food| environmental)? allerg(?:y|ies)|not (?:known to be )?allergic to any\w*"
+    r"|allerg(?:y|ies)(?:: ?| ?[\u2013\u2014] ?| - )(?:none|nil|no known|nkda|denied))\b"
+)
+_TO = re.compile(
+    r"\b(?P<not>not |no (?:known )?|never |denie[sd] (?:any |an )?|without (?:an |any )?)?(?:known )?"
+    rf"(?:allergic (?:reaction )?to|allerg(?:y|ies) to|anaphylaxis to|anaphylactic to) (?:the )?(?P<what>{_LIST})"
+)
+_TOLERATED = re.compile(
+    rf"\b(?:tolerates?|tolerated|can (?:safely )?(?:take|have|be given|receive)|may (?:safely )?(?:take|have|be given)) (?P<what>{_LIST})"
+    rf"|\b(?P<before>{_SUBSTANCE}) (?:is|was) (?:safe|(?:well )?tolerated)\b"
+)
+_OF = re.compile(rf"\b(?P<not>no (?:known )?|denie[sd] (?:any |an )?|without an? )?(?P<what>{_SUBSTANCE}) allerg(?:y|ies)\b")
+_LISTED = re.compile(rf"\ballerg(?:y|ies): ?(?P<what>{_LIST})")
+_NO_SUBSTANCE = listed(
+    """drug medication medicine food known any seasonal severe mild documented environmental the has have had her his with history patient possible other new
+    and drugs medications medicines foods none nil reported latent true multiple significant several anything that who whose a an its their was is for
+    about against check checked all no not"""
+)
+#: Names for the same, or for the group that a patient with the allergy avoids as well.
+_GROUPS = (
+    listed("penicillin penicillins amoxicillin ampicillin augmentin pcn piperacillin"),
+    listed("sulfa sulpha sulfonamide sulfonamides sulfamethoxazole bactrim trimethoprim"),
+    listed("shellfish shrimp prawn prawns crab lobster seafood"),
+    listed("peanut peanuts nut nuts"),
+    listed("nsaid nsaids ibuprofen naproxen aspirin diclofenac"),
+    listed("contrast iodine iodinated dye"),
+    listed("bee bees wasp wasps hymenoptera"),
+    listed("egg eggs"),
+    listed("milk dairy lactose"),
+    listed("opioid opioids morphine codeine oxycodone hydrocodone"),
+    listed("cephalosporin cephalosporins cefazolin ceftriaxone cephalexin cefuroxime"),
+)
+
+
+class Allergies(NamedTuple):
+    """What a text says of allergies. `to`: substance → its place; `none`: the place where it says that there are none."""
+
+    to: dict[str, tuple[int, int]]
+    not_to: dict[str, tuple[int, int]]
+    none: tuple[int, int] | None
+
+
+def _allergies(reading: Reading) -> Allergies:
+    text = reading.text[:1_200].lower() if len(reading.text.lower()) == len(reading.text) else reading.text[:1_200]
+    if "allerg" not in text and "nk" not in text and "anaphyla" not in text:
+        return Allergies({}, {}, None)
+    none = _NONE_KNOWN.search(text)
+    # "No known allergies to latex" is about latex alone.
+    general = none is not None and not re.match(r" to (?!any|medic|drug|food)", text[none.end() :])
+    to: dict[str, tuple[int, int]] = {}
+    not_to: dict[str, tuple[int, int]] = {}
+    for pattern in (_TO, _OF, _LISTED):
+        for match in pattern.finditer(text):
+            bearer = not_to if match.groupdict().get("not") else to
+            for substance, place in _substances(match.group("what"), match.start("what")):
+                bearer.setdefault(substance, place)
+    return Allergies(to, not_to, none.span() if none is not None and general else None)
+
+
+def _substances(listed: str, start: int) -> Iterator[tuple[str, tuple[int, int]]]:
+    """The substances of a list, each by its last telling word, with their places."""
+    for item in re.finditer(_SUBSTANCE, listed):
+        telling = [word for word in re.finditer(r"[a-z-]+", item.group()) if word.group() not in _NO_SUBSTANCE and not word.group().startswith("allerg")]
+        if telling:
+            word = next((one for one in telling if drug(one.group())), telling[0])
+            yield drug(word.group()) or word.group(), (start + item.start() + word.start(), start + item.start() + word.end())
+
+
+def _tolerated(reading: Reading) -> dict[str, tuple[int, int]]:
+    """Substances that a text says are tolerated or safe, with their places."""
+    text = reading.text[:1_200].lower()
+    if len(text) != len(reading.text[:1_200]) or ("toler" not in text and "can " not in text and "may " not in text and "safe" not in text):
+        return {}
+    found: dict[str, tuple[int, int]] = {}
+    for match in _TOLERATED.finditer(text):
+        if not re.search(r"(?:not|n't|never|cannot|no longer|poorly|if|whether)(?: \w+)? $", text[max(0, match.start() - 24) : match.start()]):
+            group = "what" if match.group("what") else "before"
+            found.update(_substances(match.group(group), match.start(group)))
+    return found
+
+
+def _same(one: str, other: str) -> bool:
+    return one == other or one.rstrip("s") == other.rstrip("s") or one[:6] == other[:6] or any(one in group and other in group for group in _GROUPS)
+
+
+def find(sentence: Reading, units: Sequence[Reading]) -> Iterator[Difference]:
+    """An allergy that the units do not know, or deny; none where they know one."""
+    mine, tolerated = _allergies(sentence), _tolerated(sentence)
+    if not mine.to and not mine.not_to and mine.none is None and not tolerated:
+        return
+    theirs = [_allergies(unit) for unit in units]
+    all_to = [(substance, place, number) for number, said in enumerate(theirs) for substance, place in said.to.items()]
+    denied = [(substance, place, number) for number, said in enumerate(theirs) for substance, place in said.not_to.items()]
+    none = next(((said.none, number) for number, said in enumerate(theirs) if said.none is not None), None)
+    for substance, here in mine.to.items():
+        if any(_same(substance, one) for one, _, _ in all_to):
+            continue
+        refuted = [(place, number) for one, place, number in denied if _same(substance, one)]
+        if not refuted and any(word.fold[:6] == substance[:6] for unit in units for word in unit.words):
+            continue  # a unit speaks of it in words that are not read here
+        against = refuted or ([none] if none else []) or [(place, number) for _, place, number in all_to]
+        if against:
+            yield Difference("allergy", here, against[0][0], against[0][1], clinical=True)
+    # What is tolerated must be the very substance: of a group, some may be.
+    borne = {one for unit in units for one in _tolerated(unit)} if tolerated else set()
+    for substance, here in tolerated.items():
+        for one, place, number in all_to:
+            if one == substance and one not in borne and substance not in mine.to:
+                yield Difference("allergy", here, place, number, clinical=True)
+                break
+    for substance, here in mine.not_to.items():
+        for one, place, number in all_to:
+            if _same(substance, one) and not any(_same(substance, other) for other, _, _ in denied):
+                yield Difference("allergy", here, place, number, clinical=True)
+                break
+    if mine.none is not None and all_to and none is None:
+        yield Difference("allergy", mine.none, all_to[0][1], all_to[0][2], clinical=True)

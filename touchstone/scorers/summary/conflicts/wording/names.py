@@ -1,0 +1,162 @@
+"""Names of persons, places, organisations and drugs, as far as capitals and short lists show them."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from rapidfuzz import fuzz
+
+from touchstone.scorers.summary.conflicts.wording.clauses import Clause, Reading, Word, listed
+from touchstone.scorers.summary.conflicts.wording.drugs import drug
+from touchstone.scorers.summary.conflicts.wording.marks import CALENDAR
+
+TITLES = listed(
+    """dr mr mrs ms miss mx prof professor judge justice president minister prime finance foreign interior deputy vice sir lord lady dame captain capt
+    colonel col general gen senator sen governor gov mayor councillor councilor officer chairman chairwoman chair ceo cfo director secretary chancellor
+    king queen prince princess pope bishop archbishop sister brother nurse detective inspector sergeant sgt attorney counsel rep representative
+    congressman congresswoman mp ambassador commissioner chief coach pastor reverend rev rabbi father lieutenant lt major st saint doctor engineer manager
+    former acting"""
+)
+#: Words that are written with a capital and name nobody by themselves.
+_COMMON = listed(
+    """board council committee court company party section article chapter table figure act bill law phase group team study trial department ministry
+    government parliament senate house congress agency university hospital clinic school college foundation institute association bank union city state
+    county country district province republic kingdom river lake mountain mount street road avenue bridge park north south east west northern southern
+    eastern western the a an in on at of for from by with and or but he she it they we i you his her its their our this that these those there here when
+    where while after before since because as if although however no not none all some many most both each every patient patients mother internet god
+    english ltd inc corp co llc plc gmbh ag limited incorporated corporation holdings supreme appeal appeals high national international federal new old
+    saint great first second third one two three four five six seven eight nine ten allergies medications history assessment plan diagnosis discharge
+    admission follow today yesterday tomorrow day week month year"""
+)
+_BEARERS = listed(
+    """star striker midfielder defender winger forward keeper goalkeeper player boss fan fans supporter supporters native resident residents singer actor
+    actress author writer veteran official officials spokesman spokeswoman spokesperson employee worker team side man woman group company firm giant"""
+)
+_ORGANISATION = listed(
+    """ltd inc corp co llc plc gmbh ag limited incorporated corporation holdings university hospital clinic foundation institute association bank union
+    company agency council committee court ministry department party group college school society"""
+)
+_JOINS = frozenset({"of", "de", "da", "di", "del", "della", "van", "von", "der", "den", "la", "le", "du", "al", "bin", "ibn", "&", "y", "e", "dos"})
+_AGENCIES = listed("""fda ema who un eu nato cdc nih nhs fbi cia nasa esa imf unicef unesco us uk usa bbc cnn ibm epa who oecd opec wto icc fifa uefa""")
+_ALIASES = (
+    {"uk", "britain", "united kingdom", "england"},
+    {"us", "usa", "america", "united states", "american"},
+    {"holland", "netherlands"},
+    {"eu", "european union"},
+)
+
+
+class Name(NamedTuple):
+    """A name in a clause: words `first` to `last`. `keys`: its telling words, folded, in order; `kind`: person, organisation, drug or ""."""
+
+    first: int
+    last: int
+    keys: tuple[str, ...]
+    kind: str
+
+
+def plain(word: Word) -> str:
+    """A word without its accents, dots and possessive."""
+    bare = unicodedata.normalize("NFKD", word.fold.removesuffix("'s").rstrip("'")).replace(".", "")
+    return "".join(letter for letter in bare if not unicodedata.combining(letter))
+
+
+def names(clause: Clause, opens: int, known: frozenset[str]) -> list[Name]:
+    """The names of a clause. `opens`: where its sentence begins, whose first word has a capital anyway; `known`: words with capitals elsewhere."""
+    found: list[Name] = []
+    words = clause.words
+    index = 0
+    while index < len(words):
+        if (substance := drug(plain(words[index]))) is not None:
+            found.append(Name(index, index, (substance,), "drug"))
+        elif words[index].text[0].isupper():
+            last = _run(words, index)
+            name = _name(words, index, last, opens, known)
+            if name is not None:
+                found.append(name)
+            index = last
+        index += 1
+    return found
+
+
+def _run(words: Sequence[Word], first: int) -> int:
+    """The last word of a run of words with capitals; small words join two of them."""
+    last = first
+    while last + 1 < len(words):
+        if words[last + 1].text[0].isupper():
+            last += 1
+        elif words[last + 1].fold in _JOINS and last + 2 < len(words) and words[last + 2].text[0].isupper():
+            last += 2
+        else:
+            break
+    return last
+
+
+def _name(words: Sequence[Word], first: int, last: int, opens: int, known: frozenset[str]) -> Name | None:
+    """A run of words with capitals as a name; None where it names nobody for certain."""
+    run = words[first : last + 1]
+    telling = [
+        place
+        for place, word in enumerate(run, first)
+        if len(bare := plain(word)) > 1
+        and bare.removesuffix("s") not in TITLES
+        and bare not in TITLES
+        and bare not in _COMMON
+        and bare not in CALENDAR
+        and word.fold not in _JOINS
+        and word.stem
+        and (not bare.isupper() or bare in _AGENCIES)
+        and (not word.text.isupper() or bare in _AGENCIES)
+    ]
+    owner = next((place for place in telling[:-1] if words[place].fold.endswith(("'s", "s'"))), None)
+    telling = [place for place in telling if owner is None or place > owner]  # Castleford's Dwayne Osei
+    titled = any(plain(word) in TITLES for word in run)
+    if not telling:
+        return None
+    if len(telling) == 1 and words[telling[0]].start == opens and not titled and words[telling[0]].fold not in known and len(run) == 1:
+        return None  # any word has a capital there
+    after = words[last + 1] if last + 1 < len(words) else None
+    if len(telling) == 1 and after is not None and after.content and after.text[0].islower() and not titled and _is_demonym(words[telling[0]].fold):
+        return None  # the Danish firm
+    if _describes(words, first, last):
+        return None  # the former Inter Milan star
+    organised = any(plain(word) in _ORGANISATION for word in run)
+    kind = "person" if titled else "organisation" if organised else ""
+    return Name(telling[0], last, tuple(dict.fromkeys(plain(words[place]) for place in telling)), kind)
+
+
+def _is_demonym(fold: str) -> bool:
+    """Whether a word is of a people or a place by its ending."""
+    return fold.endswith(
+        ("ish", "ese", "ian", "ean", "can", "ench", "reek", "erman", "iss", "utch", "ntine", "ani", "aqi", "aeli", "swede", "dane", "finn", "spaniard")
+    )
+
+
+def _describes(words: Sequence[Word], first: int, last: int) -> bool:
+    """Whether a run of words with capitals belongs to a description of somebody: "the former Inter Milan star", "a Chelsea supporter"."""
+    if last + 1 >= len(words) or plain(words[last + 1]) not in _BEARERS:
+        return False
+    return any(word.fold in {"the", "a", "an", "former", "ex"} for word in words[max(0, first - 3) : first + 1])
+
+
+def same(one: Name, other: Name) -> bool:
+    """Whether two names may name the same."""
+    if set(one.keys) & set(other.keys):
+        return True
+    first, second = " ".join(sorted(one.keys)), " ".join(sorted(other.keys))
+    if any(any(key in first for key in alias) and any(key in second for key in alias) for alias in _ALIASES):
+        return True
+    if any(a[:4] == b[:4] or fuzz.ratio(a, b) >= 80 for a in one.keys for b in other.keys):
+        return True  # Denmark and Danish, Krämer and Kraemer
+    return _initials(one) in other.keys or _initials(other) in one.keys
+
+
+def _initials(name: Name) -> str:
+    return "".join(key[0] for key in name.keys)
+
+
+def known_names(everywhere: Sequence[Reading]) -> frozenset[str]:
+    """Words that have a capital where they do not begin a sentence, folded."""
+    return frozenset(word.fold for reading in everywhere for word in reading.words[1:] if word.text[0].isupper())

@@ -1,0 +1,1 @@
+"""Meta-commentary: sentences about the text that was summarised, or about the summary itself."""

@@ -1,0 +1,98 @@
+"""Whether a sentence makes the text that was given to the summariser its speaker, its place or its subject.
+
+A sentence is read as words and marks. Each word for a text or its writer is looked at with what stands left of it (its article, adjectives, preposition)
+and right of it (what qualifies it, the verb). Nouns differ: *passage, text, excerpt* hardly ever are what a summary is about; *article, author* may be,
+*document, summary* often are; *report, study, treaty, letter* are the subject unless they are pointed at ("the provided report").
+"""
+
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
+
+from touchstone.scorers.summary.hard_fails.commentary.nouns import Noun, brought, noun_at
+from touchstone.scorers.summary.hard_fails.commentary.source_places import is_place, is_whole_of
+from touchstone.scorers.summary.hard_fails.commentary.source_verbs import is_silent, part_speaks, speaks
+from touchstone.scorers.summary.hard_fails.commentary.vocabulary import (
+    ARTICLE,
+    AUTHOR,
+    AUTHORS,
+    BRINGS_AUTHOR,
+    DOCUMENT,
+    INDEFINITE,
+    NO_SUPPLY,
+    NOUNS,
+    PARTS,
+    PARTS_SPEAKING,
+    PIECE,
+    READER,
+    SPEAKERS_BEFORE,
+    SUPPLIED,
+    TEXT,
+    THIRD,
+    WORK,
+)
+
+
+def is_about_its_source(words: Sequence[str], introduced: AbstractSet[str]) -> bool:
+    """Whether words, quotations taken out, speak of the text given. `introduced`: kinds of texts that the story itself has brought up before."""
+    here = introduced
+    for at, word in enumerate(words):
+        if word in BRINGS_AUTHOR:
+            here = here | {AUTHOR, AUTHORS}
+        if word in PARTS_SPEAKING and DOCUMENT not in here and part_speaks(words, at):
+            return True
+        noun = noun_at(words, at)
+        if noun is None:
+            continue
+        if _is_commentary(words, noun, noun.kind in here and not noun.pointed):
+            return True
+        here = here | brought(words, noun)
+    return False
+
+
+def _is_commentary(words: Sequence[str], noun: Noun, introduced: bool) -> bool:
+    """Whether a noun is the text given, as speaker, place or subject."""
+    if _is_supplied(words, noun):
+        return True
+    if noun.kind == WORK and not (noun.pointed and noun.determiner != "this"):
+        return False
+    if words[noun.at] in {"story", "narrative"} and not (noun.pointed or noun.genre):
+        return False
+    if noun.determiner in INDEFINITE or noun.determiner in {"that", "those", "which", "whose", "our", "my"} or (noun.modified and not noun.pointed):
+        return False
+    if not noun.determiner and not noun.pointed and noun.kind != READER:
+        return False
+    if introduced:
+        return noun.kind == TEXT and is_silent(words, noun.after)
+    if noun.genre and noun.kind not in {ARTICLE, PIECE, WORK, AUTHOR, AUTHORS} and not noun.pointed:
+        return False
+    if _is_reported(words, noun):
+        return False
+    if noun.possessive:
+        return _possesses(words, noun)
+    return speaks(words, noun) or is_place(words, noun) or is_whole_of(words, noun)
+
+
+def _is_supplied(words: Sequence[str], noun: Noun) -> bool:
+    """As in "the provided notes", "the uploaded transcript": wherever that stands."""
+    if noun.determiner not in {"the", "this", "your"} or noun.kind == READER or words[noun.at] in NO_SUPPLY:
+        return False
+    following = words[noun.at + 1] if noun.at + 1 < len(words) else ""
+    return following not in {"field", "box", "by", "file", "editor"} and not SUPPLIED.isdisjoint(words[noun.start : noun.at])
+
+
+def _is_reported(words: Sequence[str], noun: Noun) -> bool:
+    """Whether somebody in the story speaks of the text: "the judge ruled that the document …"."""
+    if noun.start > 2 and words[noun.start - 1] == "whether":
+        return True
+    for at in range(max(0, noun.start - 10), noun.start):
+        if words[at] in SPEAKERS_BEFORE and not any(words[before] in NOUNS for before in range(max(0, at - 3), at)):
+            return words[noun.start - 1] in {"that", "whether", words[at], "the", "a", "and", "how", "an"} or words[at + 1 : at + 2] == ["that"]
+    return False
+
+
+def _possesses(words: Sequence[str], noun: Noun) -> bool:
+    """As in "The article's main argument", "the author's point"."""
+    following = words[noun.at + 1 : noun.at + 4]
+    if any(word in {"author", "writer"} for word in following):
+        return any(word in THIRD for word in words[noun.at + 2 : noun.at + 5])
+    return any(word in PARTS for word in following)

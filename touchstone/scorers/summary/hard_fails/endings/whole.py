@@ -1,0 +1,128 @@
+"""Whether a text ends where its last sentence, list, table, heading or tag does (Loss V3 §4, truncation).
+
+Prose ends with a full stop of any script; closing quotes, brackets, emphasis and references may follow. What is built of lines does not: an item of a
+list, a heading, a row of a table, tagged text, a signature, `Label: value`, and lines that are no sentences (a verse, a list without marks) are whole
+whatever word they end with, as long as nothing shows a cut: an article or "and" at the end, a row that lacks columns, a tag that is not closed.
+"""
+
+import re
+
+from touchstone.scorers.summary.hard_fails.endings.lines import (
+    HEADING,
+    TAIL_CHARS,
+    is_address,
+    is_apart,
+    is_dashed,
+    is_headline,
+    is_labelled_value,
+    is_of_lines,
+    is_signature,
+    is_verse,
+    is_whole_item,
+    is_whole_row,
+    last_lines,
+)
+from touchstone.scorers.summary.hard_fails.endings.marks import (
+    CITATION,
+    EMOTICON,
+    INLINE_CODE,
+    NOTE,
+    POSTCODE,
+    TELEPHONE,
+    ends_with_address,
+    ends_with_value,
+    is_symbol,
+    remark_after_stop,
+)
+from touchstone.scorers.summary.hard_fails.endings.words import BEFORE_NAME, STOPS_SHORT, TAG_CLOSED, TERMINAL, UNFINISHED, WITHOUT_STOP, without_closing
+
+_TAG_VOID = re.compile(r"<(?:br|hr|p|img|wbr)\b[^<>]*>$", re.IGNORECASE)
+_TAG_OPEN_END = re.compile(r"<(?:/[A-Za-z]?|[A-Za-z!])[^<>]*$")
+_INLINE = frozenset(("b", "i", "em", "strong", "u", "s", "span", "a", "code", "sub", "sup", "mark", "small", "font", "abbr", "q"))
+_STRUCTURE = re.compile(r"[{\[]\s*[\"{\[]")
+_FENCE = re.compile(r"\s*(?:```|~~~)")
+#: A quotation that breaks off is finished by its mark.
+_QUOTES = frozenset("\"'”’»›」』")
+_TRAILING_OFF = re.compile(r"\b(?:etc|so on|so forth|and more)\W{1,8}$")
+
+
+def ends_whole(text: str) -> bool:
+    """Whether a text is whole at its end. Takes time in proportion to the text."""
+    if (block := _ends_in_block(text)) is not None:
+        return block
+    lines = last_lines(text)
+    stripped = _without_voids(lines.last.rstrip()[-TAIL_CHARS:])
+    if _ends_in_tag(text, stripped):
+        return False
+    if (closed := TAG_CLOSED.search(stripped)) and ((closed[1] or "").lower() not in _INLINE or _is_element_apart(stripped, closed[1])):
+        return True
+    bare = without_closing(stripped)
+    if bare.endswith(("...", "…", "‥", ". . .")):
+        return stripped[len(bare) :].strip()[:1] in _QUOTES or _TRAILING_OFF.search(bare) is not None
+    if BEFORE_NAME.search(bare):
+        return False
+    if (row := is_whole_row(lines)) is not None:
+        return row
+    if bare and bare[-1] in TERMINAL:
+        return True
+    if (item := is_whole_item(lines, bare)) is not None:
+        return item
+    if lines.underlined or HEADING.match(lines.last):
+        return STOPS_SHORT.search(bare) is None
+    if is_labelled_value(lines, bare):
+        return True
+    if EMOTICON.search(stripped):
+        return True
+    if is_verse(lines):
+        return True
+    if UNFINISHED.search(bare):
+        return is_dashed(lines)
+    return (
+        ends_with_address(stripped)
+        or ends_with_value(stripped)
+        or is_dashed(lines)
+        or is_headline(lines)
+        or is_apart(lines)
+        or any(pattern.search(stripped) for pattern in (CITATION, TELEPHONE, POSTCODE))
+        or NOTE.match(lines.last) is not None
+        or INLINE_CODE.search(stripped) is not None
+        or WITHOUT_STOP.search(bare) is not None
+        or is_symbol(bare)
+        or remark_after_stop(text)
+        or is_signature(lines)
+        or is_address(lines)
+        or is_of_lines(lines)
+    )
+
+
+def _ends_in_block(text: str) -> bool | None:
+    """Whether a block of code, or a text that is one structure of braces, is closed at the end; None where the text does not end in such."""
+    bare = text.strip()
+    if _STRUCTURE.match(bare):
+        return bare[-1] in "}]"
+    lines = bare.splitlines()
+    fences = [at for at, line in enumerate(lines) if _FENCE.match(line)]
+    if not fences:
+        return None
+    if fences[-1] == len(lines) - 1:  # a text that is nothing but a block is judged by its content
+        return True if len(fences) % 2 == 0 and fences[-2] > 0 else None
+    return False if len(fences) % 2 and fences[-1] > 0 and bare[-1] not in TERMINAL else None
+
+
+def _is_element_apart(stripped: str, name: str) -> bool:
+    """Whether an inline element at the end is all that stands there, or all after a full stop: "It was late. <b>Refund: $61</b>"."""
+    before = stripped[: max(stripped.rfind(f"<{name}>"), stripped.rfind(f"<{name} "), 0)].rstrip()
+    return not before or before[-1] in TERMINAL
+
+
+def _without_voids(stripped: str) -> str:
+    """A line without tags at its end that hold nothing: line breaks."""
+    while void := _TAG_VOID.search(stripped):
+        stripped = stripped[: void.start()].rstrip()
+    return stripped
+
+
+def _ends_in_tag(text: str, stripped: str) -> bool:
+    """Whether a tagged text is cut inside a tag: "<summary>He is home.</summ"."""
+    opened = _TAG_OPEN_END.search(stripped)
+    return opened is not None and (opened[0].startswith("</") or re.search(r"<[A-Za-z][\w:.-]*>", text) is not None)

@@ -1,0 +1,100 @@
+"""One case before the judge: what was asked, what came of it, and how the result tells it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from touchstone.schemas.result import Failure, NotChecked
+from touchstone.scorers.judges.ask.consult import Unjudged, told
+from touchstone.scorers.judges.ask.judge import Answer
+from touchstone.scorers.summary.judging.rulings import NOTHING_SAID, Said, Verdicts
+from touchstone.scorers.summary.judging.uncertain import Uncertain
+
+if TYPE_CHECKING:
+    from touchstone.scorers.summary.components.weighing import Components
+    from touchstone.scorers.summary.judging.verdicts import StatementVerdicts, Word
+
+#: Whose failure it is.
+COMPONENT = "judge"
+HARD_FAIL = Unjudged("hard_fail", "a hard fail needs no judge")
+CERTAIN = Unjudged("certain", "nothing is uncertain")
+
+
+@dataclass(frozen=True, slots=True)
+class Hearing:
+    """The judge's part in a case. `outcome`: its answer, or why there is none."""
+
+    outcome: Answer[StatementVerdicts] | Unjudged
+    parts: Uncertain = field(default_factory=Uncertain)
+    verdicts: Verdicts = NOTHING_SAID
+    source_cut: bool = False
+
+    @property
+    def failures(self) -> tuple[Failure, ...]:
+        """The judge's failure, where it is one."""
+        failure = self.outcome.failure if isinstance(self.outcome, Unjudged) else None
+        return () if failure is None else (failure,)
+
+    @property
+    def models(self) -> dict[str, str]:
+        """The model that answered."""
+        return {} if isinstance(self.outcome, Unjudged) else {"judge": self.outcome.model}
+
+    def not_checked(self) -> tuple[NotChecked, ...]:
+        """What the judge was to settle, and did not."""
+        if isinstance(self.outcome, Unjudged):
+            asked = len(self.parts.facts) + len(self.parts.sentences)
+            return (NotChecked(check="judge", reason=f"{self.outcome.why}; the models' word stands"),) if asked else ()
+        found = []
+        if left := self.parts.facts_left_out + self.parts.sentences_left_out:
+            found.append(NotChecked(check="judge.bound", reason=f"{left} uncertain statements are beyond what one call asks; the models' word stands"))
+        if silent := sum(self._unanswered().values()):
+            found.append(NotChecked(check="judge.answer", reason=f"the judge did not answer {silent} of the statements; the models' word stands"))
+        if self.source_cut:
+            found.append(NotChecked(check="judge.source", reason="the source text is longer than judge_source_chars_max; the judge saw what is near"))
+        return tuple(found)
+
+    def details(self, components: Components) -> dict[str, Any]:
+        """For programs: what was asked and answered, by index from 0, what differs from the models' word, and what it has cost."""
+        parts, verdicts = self.parts, self.verdicts
+        return told(self.outcome) | {
+            "asked": {"facts": len(parts.facts), "sentences": len(parts.sentences)},
+            "not_asked": {"facts": parts.facts_left_out, "sentences": parts.sentences_left_out},
+            "not_answered": self._unanswered(),
+            "differ": {
+                "facts": _differing(verdicts.facts, parts.cheap_facts or {}),
+                "sentences": _differing(verdicts.sentences, parts.cheap_sentences or {}),
+            },
+            "facts": _told("fact", verdicts.facts, parts.cheap_facts or {}),
+            "sentences": _told("sentence", verdicts.sentences, parts.cheap_sentences or {}),
+            "withdrawn": [{"rule": one.rule, "sentence": one.sentence, "clinical": one.clinical} for one in components.withdrawn],
+        }
+
+    def origins(self, components: Components) -> dict[str, dict[str, int]]:
+        """Of recall and precision, how many facts and sentences have the judge's word, and how many the models'."""
+        counts = {
+            "recall": (len(self.verdicts.facts), len(components.recalled)),
+            "precision": (len(self.verdicts.sentences), len(components.faithful)),
+        }
+        return {name: {"judge": judged, "models": whole - judged} for name, (judged, whole) in counts.items()}
+
+    def _unanswered(self) -> dict[str, int]:
+        if isinstance(self.outcome, Unjudged):
+            return {"facts": len(self.parts.facts), "sentences": len(self.parts.sentences)}
+        return {
+            "facts": len(self.parts.facts) - len(self.verdicts.facts),
+            "sentences": len(self.parts.sentences) - len(self.verdicts.sentences),
+        }
+
+
+def _differing(said: Mapping[int, Said], cheap: Mapping[int, Word]) -> int:
+    return sum(one.word != cheap.get(index) for index, one in said.items())
+
+
+def _told(name: str, said: Mapping[int, Said], cheap: Mapping[int, Word]) -> Sequence[dict[str, Any]]:
+    return [
+        {name: index, "verdict": one.word, "models": cheap.get(index)} | ({} if one.evidence is None else {"evidence": {one.evidence[0]: one.evidence[1]}})
+        for index, one in said.items()
+    ]

@@ -1,0 +1,88 @@
+"""What the judge is shown of a case, and what its answer means: statements by id, one a line, so that none can pose as another."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from touchstone.scorers.summary.judging.rulings import Said, Verdicts
+
+if TYPE_CHECKING:
+    from touchstone.scorers.summary.components.questions import Asked
+    from touchstone.scorers.summary.judging.uncertain import Uncertain
+    from touchstone.scorers.summary.judging.verdicts import StatementVerdicts
+    from touchstone.scorers.summary.preparing import Prepared
+
+NOTHING: Final = "(none)"
+#: Letter of an id → the place of the statement.
+PLACES: Final = {"F": "fact", "N": "gold", "T": "source", "S": "sentence"}
+_ID: Final = re.compile(r"(?<!\w)([FNTS])(\d{1,5})(?!\w)")
+#: An id is a letter and a number of a few digits: with the line's other marks so many characters.
+_LINE_CHARS: Final = 8
+
+
+def fields_of(parts: Uncertain, prepared: Prepared, asked: Asked, source_chars_max: int) -> dict[str, str]:
+    """The fields of the prompt. Ids count from 1; the numbers of what is left out of the source are left out, too."""
+    summary = prepared.datum.summary
+    return {
+        "facts": _lines("F", enumerate(summary.key_facts)),
+        "narrative": _lines("N", enumerate(prepared.gold.sentences)),
+        "source": _lines("T", _source(parts, prepared, asked, source_chars_max)) or NOTHING,
+        "summary": _lines("S", enumerate(prepared.generated.sentences)),
+        "asked": ", ".join([f"F{index + 1}" for index in parts.facts] + [f"S{index + 1}" for index in parts.sentences]),
+    }
+
+
+def source_shown(prepared: Prepared, source_chars_max: int) -> bool:
+    """Whether the source is shown whole."""
+    return sum(len(sentence) + _LINE_CHARS for sentence in prepared.source.sentences) <= source_chars_max
+
+
+def _source(parts: Uncertain, prepared: Prepared, asked: Asked, source_chars_max: int) -> list[tuple[int, str]]:
+    """The source's sentences in their order; of a long one those nearest to the sentences that are asked."""
+    sentences = list(enumerate(prepared.source.sentences))
+    if source_shown(prepared, source_chars_max):
+        return sentences
+    columns = {unit.index: column for column, unit in enumerate(asked.statements) if unit.place == "source"}
+    rows = list(parts.sentences) or list(range(asked.about.shape[0]))
+    near = {index: float(asked.about[rows, column].max(initial=-1.0)) for index, column in columns.items()}
+    kept, left = [], source_chars_max
+    for index in sorted(near, key=lambda index: (-near[index], index)):
+        left -= len(sentences[index][1]) + _LINE_CHARS
+        if left < 0:
+            break
+        kept.append(sentences[index])
+    return sorted(kept)
+
+
+def _lines(letter: str, statements: Iterable[tuple[int, str]]) -> str:
+    """A statement a line: blanks and line ends inside one become single blanks, or it could begin a line with an id of its own making."""
+    return "\n".join(f"{letter}{index + 1}: {' '.join(text.split())}" for index, text in statements)
+
+
+def verdicts_of(answer: StatementVerdicts, parts: Uncertain, prepared: Prepared) -> Verdicts:
+    """The answer by index. What was not asked is passed over; of a statement that is answered twice the last verdict counts."""
+    asked = {"F": frozenset(parts.facts), "S": frozenset(parts.sentences)}
+    found: dict[str, dict[int, Said]] = {"F": {}, "S": {}}
+    counts = {
+        "F": len(prepared.datum.summary.key_facts),
+        "N": len(prepared.gold.sentences),
+        "T": len(prepared.source.sentences),
+        "S": len(prepared.generated.sentences),
+    }
+    for one in answer.statements:
+        named = _ID.fullmatch(one.id.strip().upper())
+        if named is None or (index := int(named[2]) - 1) not in asked.get(named[1], ()):
+            continue
+        letters = "S" if named[1] == "F" else "FNT"
+        found[named[1]][index] = Said(one.verdict, _evidence(one.evidence, letters, counts))
+    return Verdicts({index: found["F"][index] for index in sorted(found["F"])}, {index: found["S"][index] for index in sorted(found["S"])})
+
+
+def _evidence(text: str, letters: str, counts: Mapping[str, int]) -> tuple[Any, int] | None:
+    """The first statement that is named and that there is."""
+    for letter, digits in _ID.findall(text.upper()):
+        if letter in letters and 0 < int(digits) <= counts[letter]:
+            return PLACES[letter], int(digits) - 1
+    return None

@@ -1,7 +1,0 @@
-"""The values of a text: numbers, quantities, dates, spans, prices and shares, each with what it means."""
-
-from touchstone.scorers.summary.values.reading import read
-from touchstone.scorers.summary.values.tokens import Tokens
-from touchstone.scorers.summary.values.value import Value, comparable, same, same_figures
-
-__all__ = ["Tokens", "Value", "comparable", "read", "same", "same_figures"]
