@@ -8,8 +8,8 @@ from touchstone.ops.lab.bench.judge_cascade import PRICE_USD, Outcome, outcome, 
 from touchstone.scorers.judges.ask.prompt import render
 from touchstone.scorers.registry import load_suite, suite_entry_points
 from touchstone.scorers.suite import Suite
+from touchstone.scorers.summary.judge_prompt import prompt
 from touchstone.scorers.summary.judging.careful_answer import careful_answer, texts
-from touchstone.scorers.summary.judging.prompt import prompt
 from touchstone.scorers.summary.judging.verdicts import StatementVerdicts
 from touchstone.scorers.summary.sentences import split
 

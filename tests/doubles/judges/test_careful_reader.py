@@ -12,7 +12,7 @@ from tests.doubles.judges.careful_reader import CarefulReader, reading_of
 from tests.scorers.summary.fakes import gold
 from touchstone.ops.lab.losses.truth import Error, Truth, Variant, truths
 from touchstone.scorers.judges.ask.prompt import render
-from touchstone.scorers.summary.judging.prompt import prompt
+from touchstone.scorers.summary.judge_prompt import prompt
 from touchstone.scorers.summary.judging.verdicts import StatementVerdicts
 
 TRUTH = Path(__file__).parents[2] / "scorers" / "summary" / "truth"

@@ -16,8 +16,8 @@ from touchstone.scorers.summary.components.length import same_tokenizer
 from touchstone.scorers.summary.components.questions import Asked, Questions, ask, texts_to_embed
 from touchstone.scorers.summary.components.weighing import Components, weigh
 from touchstone.scorers.summary.details import conflict_findings, details_of, findings_of, hard_fail_details
+from touchstone.scorers.summary.judge_prompt import prompt
 from touchstone.scorers.summary.judging.outcome import CERTAIN, COMPONENT, HARD_FAIL, Hearing
-from touchstone.scorers.summary.judging.prompt import prompt
 from touchstone.scorers.summary.judging.statement_ids import fields_of, source_shown, verdicts_of
 from touchstone.scorers.summary.judging.uncertain import uncertain
 from touchstone.scorers.summary.judging.verdicts import StatementVerdicts

@@ -214,7 +214,7 @@ def fingerprint(settings: SummarySettings) -> dict[str, Any]:
     calibration = f"+{_digest(own.adapter / 'calibration.json')}" if own is not None and settings.supported_by == "calibrated" else ""
     told = settings.model_dump(mode="json", exclude=set(SHOWN_ONLY | OF_JUDGE))
     if settings.asks_judge:
-        from touchstone.scorers.summary.judging.prompt import prompt
+        from touchstone.scorers.summary.judge_prompt import prompt
 
         bounds = settings.model_dump(mode="json", include=set(OF_JUDGE - {"judge"}))
         told |= bounds | {"judge": judge_fingerprint(settings.judge, [prompt()]) if settings.judge.is_usable else None}

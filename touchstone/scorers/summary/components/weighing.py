@@ -10,10 +10,10 @@ import numpy as np
 
 from touchstone.scorers.summary.components import entities, facts, flow, length, semantic
 from touchstone.scorers.summary.components.nli_round import Block
+from touchstone.scorers.summary.components.rulings import NOTHING_SAID, Verdicts
 from touchstone.scorers.summary.components.support import MEAN_WITH_WORDS
 from touchstone.scorers.summary.conflicts import finding as conflicts
 from touchstone.scorers.summary.conflicts.conflict import Conflict
-from touchstone.scorers.summary.judging.rulings import NOTHING_SAID, Verdicts
 from touchstone.scorers.summary.lexical import shares, words
 from touchstone.scorers.summary.total import total
 

@@ -10,7 +10,7 @@ from functools import cache
 from typing import Any, Final
 
 from touchstone.scorers.judges.ask.prompt import blocks_of
-from touchstone.scorers.summary.judging.verdicts import Word
+from touchstone.scorers.summary.components.rulings import Word
 from touchstone.scorers.summary.samples import GOLDS, samples
 
 _LINE: Final = re.compile(r"^S\d+: (.*)$", re.MULTILINE)

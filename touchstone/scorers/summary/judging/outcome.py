@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from touchstone.schemas.result import Failure, NotChecked
 from touchstone.scorers.judges.ask.consult import Unjudged, told
 from touchstone.scorers.judges.ask.judge import Answer
-from touchstone.scorers.summary.judging.rulings import NOTHING_SAID, Said, Verdicts
+from touchstone.scorers.summary.components.rulings import NOTHING_SAID, Said, Verdicts
 from touchstone.scorers.summary.judging.uncertain import Uncertain
 
 if TYPE_CHECKING:

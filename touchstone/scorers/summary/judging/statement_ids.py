@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from touchstone.scorers.summary.judging.rulings import Said, Verdicts
+from touchstone.scorers.summary.components.rulings import Said, Verdicts
 
 if TYPE_CHECKING:
     from touchstone.scorers.summary.components.questions import Asked

@@ -10,8 +10,8 @@ from touchstone.scorers.summary.components import facts
 
 if TYPE_CHECKING:
     from touchstone.scorers.summary.components.questions import Asked
+    from touchstone.scorers.summary.components.rulings import Word
     from touchstone.scorers.summary.components.weighing import Components
-    from touchstone.scorers.summary.judging.verdicts import Word
     from touchstone.scorers.summary.settings import SummarySettings
     from touchstone.scorers.summary.vectors import Vector
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final
 
 from pydantic import Field
 
 from touchstone.scorers.judges.ask.verdict_fields import LOWER, Answered, bounded, few
+from touchstone.scorers.summary.components.rulings import Word
 
-Word = Literal["supported", "contradicted", "absent"]
 #: Bounds of an answer; the settings ask of fewer statements.
 STATEMENTS_MAX: Final = 2_000
 ID_CHARS_MAX: Final = 40

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
 from touchstone.scorers.summary.conflicts.conflict import DISPUTED, JUDGED, UNSUPPORTED, Conflict, Unit
 
 if TYPE_CHECKING:
-    from touchstone.scorers.summary.judging.verdicts import Word
     from touchstone.scorers.summary.vectors import Matrix, Vector
+
+#: How a judge rules on a statement.
+Word = Literal["supported", "contradicted", "absent"]
 
 
 class Said(NamedTuple):
