@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 from touchstone.schemas.result import Failure, NotChecked
 from touchstone.scorers.judges.ask.consult import Unjudged, told
 from touchstone.scorers.judges.ask.judge import Answer
-from touchstone.scorers.summary.components.rulings import NOTHING_SAID, Said, Verdicts
+from touchstone.scorers.summary.components.rulings import NOTHING_SAID, Said, Verdicts, Word
 from touchstone.scorers.summary.judging.uncertain import Uncertain
 
 if TYPE_CHECKING:
     from touchstone.scorers.summary.components.weighing import Components
-    from touchstone.scorers.summary.judging.verdicts import StatementVerdicts, Word
+    from touchstone.scorers.summary.judging.verdicts import StatementVerdicts
 
 #: Whose failure it is.
 COMPONENT = "judge"
