@@ -1,25 +1,18 @@
 """`touchstone demo`: a complete run on sample data."""
 
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from touchstone.ops.cli import app
+from touchstone.ops.cli.common.options import Runner
 from touchstone.ops.cli.common.shared import ConfigOption, settings_from, until_read_no_more
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Sequence
 
 EXIT_PROBLEM = 1
-
-
-class Runner(StrEnum):
-    """What drives the workers."""
-
-    faust = "faust"
-    direct = "direct"
 
 
 @app.command()

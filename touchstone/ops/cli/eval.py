@@ -1,6 +1,7 @@
 """`touchstone eval`: runs of test prompts against a system, and clinical documents and traces in files."""
 
 import os
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -8,7 +9,7 @@ import typer
 
 from touchstone.ops.cli import app
 from touchstone.ops.cli.common.groups import Group
-from touchstone.ops.cli.common.options import FORMAT_HELP, AgainstOption, FailOnOption, Format, MaxDropOption
+from touchstone.ops.cli.common.options import AgainstOptions, GateOptions, JobsOption, ReportOptions
 from touchstone.ops.cli.common.shared import fail, one_line, one_line_errors
 
 if TYPE_CHECKING:
@@ -28,11 +29,8 @@ FilesArgument = Annotated[list[str], typer.Argument(metavar="FILE|DIR", help="Fi
 FormatsOption = Annotated[
     str | None, typer.Option("--formats", help="Validate only these: fhir, hl7v2, ccda, separated by commas. Default: the setting (all).", show_default=False)
 ]
-FormatOption = Annotated[Format, typer.Option("--format", "-f", help=FORMAT_HELP)]
-OutputOption = Annotated[Path | None, typer.Option("--output", "-o", help="File for the report. Default: standard output.", show_default=False)]
 VerboseOption = Annotated[bool, typer.Option("--verbose", "-v", help="Console: list every finding by its check, rules that fired, and what was not checked.")]
 QuoteOption = Annotated[bool | None, typer.Option("--quote/--withhold", help="Quote in each finding the value that it is about.", show_default=False)]
-JobsOption = Annotated[int, typer.Option("--jobs", "-j", min=1, max=64, help="Number of processes to validate in.")]
 ProfileOption = Annotated[
     list[str] | None, typer.Option("--profile", help="Profile (canonical URL) that every resource of its type must conform to; repeatable.", show_default=False)
 ]
@@ -49,28 +47,49 @@ ClinicalConfigOption = Annotated[Path | None, typer.Option("--config", help="Set
 OUTPUT_DEFAULT = Path("eval-results")
 
 
+@dataclass(frozen=True, slots=True)
+class TestOptions:
+    """Which tests are run; exactly one is given."""
+
+    batch: Annotated[bool, typer.Option("--batch", "-b", help="Run all curated test cases.")] = False
+    category: Annotated[str | None, typer.Option("--category", "-c", help="Run the test cases of one category.", show_default=False)] = None
+    prompt: Annotated[str | None, typer.Option("--prompt", "-p", help="Evaluate one prompt.", show_default=False)] = None
+    prompts_file: Annotated[
+        Path | None, typer.Option("--prompts-file", "-P", help="Evaluate the prompts of a CSV file: one a line, or a column `prompt`.", show_default=False)
+    ] = None
+
+
+@dataclass(frozen=True, slots=True)
+class SystemOptions:
+    """The system under test, and how it is asked."""
+
+    formats: Annotated[str, typer.Option("--formats", "-f", help="Formats to generate and score, separated by commas.")] = "fhir,ccda,hl7v2"
+    system: Annotated[
+        str | None, typer.Option(help="System under test: base URL, directory of outputs, or samples. Default: the settings.", show_default=False)
+    ] = None
+    concurrency: Annotated[int | None, typer.Option(min=1, max=64, help="Tests in flight. Default: 4.", show_default=False)] = None
+    config: Annotated[Path | None, typer.Option(help="Settings of the system under test. Default: ./eval.config.json.", show_default=False)] = None
+
+
+@dataclass(frozen=True, slots=True)
+class JudgingOptions:
+    """Who scores the outputs, beside the validators."""
+
+    no_judge: Annotated[bool, typer.Option("--no-judge", help="Score without the LLM judge.")] = False
+    conformance: Annotated[bool, typer.Option("--conformance", help="Ask external validators, too: HL7's for FHIR, ONC's for C-CDA.")] = False
+
+
 @eval_app.callback(invoke_without_command=True)
 def evaluate(
     context: typer.Context,
-    batch: Annotated[bool, typer.Option("--batch", "-b", help="Run all curated test cases.")] = False,
-    category: Annotated[str | None, typer.Option("--category", "-c", help="Run the test cases of one category.", show_default=False)] = None,
-    prompt: Annotated[str | None, typer.Option("--prompt", "-p", help="Evaluate one prompt.", show_default=False)] = None,
-    prompts_file: Annotated[
-        Path | None, typer.Option("--prompts-file", "-P", help="Evaluate the prompts of a CSV file: one a line, or a column `prompt`.", show_default=False)
-    ] = None,
-    formats: Annotated[str, typer.Option("--formats", "-f", help="Formats to generate and score, separated by commas.")] = "fhir,ccda,hl7v2",
-    system: Annotated[
-        str | None, typer.Option("--system", help="System under test: base URL, directory of outputs, or samples. Default: the settings.", show_default=False)
-    ] = None,
+    tests: TestOptions,
+    asked: SystemOptions,
+    judging: JudgingOptions,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="List every finding, expectation and step.")] = False,
     output: Annotated[Path, typer.Option("--output", "-o", help="Directory of JSON reports, traces and the state of runs.")] = OUTPUT_DEFAULT,
     save_traces: Annotated[bool, typer.Option("--save-traces", "-t", help="Save each trace, with persona and documents, below OUTPUT/traces.")] = False,
-    no_judge: Annotated[bool, typer.Option("--no-judge", help="Score without the LLM judge.")] = False,
-    conformance: Annotated[bool, typer.Option("--conformance", help="Ask external validators, too: HL7's for FHIR, ONC's for C-CDA.")] = False,
-    concurrency: Annotated[int | None, typer.Option("--concurrency", min=1, max=64, help="Tests in flight. Default: 4.", show_default=False)] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with the newest unfinished run of the same tests, system and settings.")] = False,
     min_pass_rate: MinPassRateOption = None,
-    config: Annotated[Path | None, typer.Option("--config", help="Settings of the system under test. Default: ./eval.config.json.", show_default=False)] = None,
 ) -> None:
     """Generated patients: run test prompts against a system and score what it generates, or validate files.
 
@@ -89,51 +108,52 @@ def evaluate(
     from touchstone.scorers.reporting import Gate
 
     with one_line_errors():
-        wanted = _system_settings(config, system, concurrency)
-        scorings, notes = _scorings(formats, no_judge=no_judge)
+        wanted = _system_settings(asked)
+        scorings, notes = _scorings(asked.formats, no_judge=judging.no_judge)
         plan = Plan(
-            items=_items(batch=batch, category=category, prompt=prompt, prompts_file=prompts_file),
-            formats=tuple(dict.fromkeys(_formats(formats))),  # type: ignore[arg-type]  # checked to be these
+            items=_items(tests),
+            formats=tuple(dict.fromkeys(_formats(asked.formats))),  # type: ignore[arg-type]  # checked to be these
             output=output,
             save_traces=save_traces,
-            conformance=_outside() if conformance else None,
+            conformance=_outside() if judging.conformance else None,
             resume=resume,
-            judge=not no_judge,
+            judge=not judging.no_judge,
             concurrency=wanted.concurrency,
             notes=notes,
         )
         run_evaluation(plan, wanted, scorings, _known(), Gate(min_pass_rate), verbose=verbose)
 
 
-def _items(*, batch: bool, category: str | None, prompt: str | None, prompts_file: Path | None) -> "tuple[Item, ...]":
-    """The tests that are asked for. Ends with exit 3 where none or two kinds are."""
+def _items(tests: TestOptions) -> "tuple[Item, ...]":
+    """The tests to run. Ends with exit 3 unless exactly one kind is asked for."""
     from touchstone.ops.evaluation.items import Item
     from touchstone.ops.evaluation.prompts import check_prompt, read_prompts
     from touchstone.scorers.clinical.curated import curated_cases
 
-    if sum((batch, category is not None, prompt is not None, prompts_file is not None)) != 1:
+    if sum((tests.batch, tests.category is not None, tests.prompt is not None, tests.prompts_file is not None)) != 1:
         fail("give one of --batch, --category NAME, --prompt TEXT and --prompts-file FILE")
-    if prompt is not None:
-        return (Item(id="prompt", prompt=check_prompt("--prompt", prompt), place="--prompt"),)
-    if prompts_file is not None:
-        return read_prompts(prompts_file)
-    chosen = [case for case in curated_cases() if category in {None, case.category}]
+    if tests.prompt is not None:
+        return (Item(id="prompt", prompt=check_prompt("--prompt", tests.prompt), place="--prompt"),)
+    if tests.prompts_file is not None:
+        return read_prompts(tests.prompts_file)
+    chosen = [case for case in curated_cases() if tests.category in {None, case.category}]
     if not chosen:
         fail(f"--category: give one of {', '.join(dict.fromkeys(case.category for case in curated_cases()))}")
     return tuple(Item(id=case.id, prompt=case.prompt, place="curated", category=case.category, minimum=case.least) for case in chosen)
 
 
-def _system_settings(config: Path | None, system: str | None, concurrency: int | None) -> "SystemSettings":
+def _system_settings(asked: SystemOptions) -> "SystemSettings":
     """Command line > environment > document > defaults."""
     from touchstone.ops.evaluation.settings import DOCUMENT_NAME, resolve, system_override
     from touchstone.ops.json_documents import read_document, read_document_if_present
     from touchstone.scorers.clinical.curated import SAMPLE_OUTPUTS
 
-    path = config or Path(DOCUMENT_NAME)
-    document = read_document(path) if config else read_document_if_present(path)
+    path = asked.config or Path(DOCUMENT_NAME)
+    document = read_document(path) if asked.config else read_document_if_present(path)
+    system = asked.system
     if system == "samples" and not Path(system).exists():
         system = str(SAMPLE_OUTPUTS)
-    overrides = ({} if system is None else system_override(system)) | ({} if concurrency is None else {"concurrency": concurrency})
+    overrides = ({} if system is None else system_override(system)) | ({} if asked.concurrency is None else {"concurrency": asked.concurrency})
     return resolve(os.environ, document, overrides, document_name=str(path))
 
 
@@ -183,18 +203,15 @@ def _known() -> "Field":
 @eval_app.command()
 def validate(
     files: FilesArgument,
+    written: ReportOptions,
+    gates: GateOptions,
+    compared: AgainstOptions,
     formats: FormatsOption = None,
-    format: FormatOption = Format.console,
-    output: OutputOption = None,
     verbose: VerboseOption = False,
     quote: QuoteOption = None,
     jobs: JobsOption = 1,
     profile: ProfileOption = None,
     package: PackageOption = None,
-    min_pass_rate: MinPassRateOption = None,
-    fail_on: FailOnOption = None,
-    against: AgainstOption = None,
-    max_drop: MaxDropOption = None,
     config: ClinicalConfigOption = None,
 ) -> None:
     """Validate clinical files of any mix and report them; the format of each is recognised from its content.
@@ -207,22 +224,19 @@ def validate(
     """
     from touchstone.ops.batch.run import Run
     from touchstone.ops.batch.sources import find_sources
-    from touchstone.ops.cli.common.scoring import compared, earlier_report, end_with, judged, paths_of, run_files, write_in
-    from touchstone.ops.cli.common.terminal import has_been_told
-    from touchstone.ops.reports.writing import check_output
+    from touchstone.ops.cli.common.scoring import ReportRequest, earlier_report, end_with, paths_of, run_files, write_report_in_formats
+    from touchstone.ops.cli.common.terminal import is_on_same_terminal
     from touchstone.scorers.clinical import SUITE
-    from touchstone.scorers.reporting import Gate
 
     with one_line_errors():
         settings = _settings(config, formats=formats, quote=quote, profiles=profile, packages=package)
         paths = paths_of(files)
-        check_output(output)
-        earlier = earlier_report(SUITE, against, max_drop)
+        places = written.places()
+        earlier = earlier_report(SUITE, compared)
         report, _ = run_files(Run(SUITE, settings, jobs), lambda: find_sources(paths, any_file=True, missing_is_error=False), "files validated")
-        comparison = compared(SUITE, report, earlier)
-        verdict = judged(SUITE, report, Gate(min_pass_rate, fail_on=fail_on.value if fail_on else None), comparison, max_drop)
-        write_in(SUITE, report, [(format.value, output)], verdict, verbose=verbose, comparison=comparison)
-    if not has_been_told(format.value, output):
+        request = ReportRequest(places=places, gate=gates.gate(), earlier=earlier, max_drop=compared.max_drop, verbose=verbose)
+        verdict = write_report_in_formats(SUITE, report, request)
+    if not is_on_same_terminal(*places[0]):
         _complain(report)
     end_with(SUITE, verdict)
 

@@ -11,7 +11,7 @@ import typer
 
 from touchstone.ops.cli import app
 from touchstone.ops.cli.common.groups import Group
-from touchstone.ops.cli.common.options import FORMAT_HELP, AgainstOption, Format, MaxDropOption
+from touchstone.ops.cli.common.options import AgainstOptions, ReportOptions
 from touchstone.ops.cli.common.shared import JsonOption, one_line_errors
 
 if TYPE_CHECKING:
@@ -33,9 +33,7 @@ class Support(StrEnum):
 
 
 FilesArgument = Annotated[list[str], typer.Argument(help="Files of summary events, directories of them, or - for standard input.")]
-FormatOption = Annotated[Format, typer.Option("--format", "-f", help=FORMAT_HELP)]
 WorstOption = Annotated[int, typer.Option("--worst", min=0, help="List this many of the highest losses.")]
-OutputOption = Annotated[Path | None, typer.Option("--output", "-o", help="File for the report. Default: standard output.", show_default=False)]
 LossConfigOption = Annotated[Path | None, typer.Option("--config", help="Settings file. Default: ./summary.config.json.", show_default=False)]
 GoldOption = Annotated[Path | None, typer.Option("--gold", help="File of gold standards that `gold_ref` refers to.", show_default=False)]
 SupportOption = Annotated[Support | None, typer.Option("--support", help="What counts as support of a fact. Default: the setting.", show_default=False)]
@@ -61,17 +59,15 @@ def loss() -> None:
 @loss_app.command()
 def score(
     files: FilesArgument,
-    format: FormatOption = Format.console,
+    written: ReportOptions,
+    compared: AgainstOptions,
     worst: WorstOption = 5,
-    output: OutputOption = None,
     gold: GoldOption = None,
     support: SupportOption = None,
     evidence: EvidenceOption = None,
     quote: QuoteOption = None,
     max_mean_loss: GateOption = None,
     allow_unscored: UnscoredOption = False,
-    against: AgainstOption = None,
-    max_drop: MaxDropOption = None,
     config: LossConfigOption = None,
 ) -> None:
     """Score generated summaries and report their losses; 0 is best, 1 is worst.
@@ -83,29 +79,35 @@ def score(
     """
     from touchstone.ops.batch.run import Run
     from touchstone.ops.batch.sources import find_sources
-    from touchstone.ops.cli.common.scoring import compared, earlier_report, end_with, judged, paths_of, run_files, tell_left_out, tell_problems, write_in
-    from touchstone.ops.reports.writing import check_output
+    from touchstone.ops.cli.common.scoring import (
+        ReportRequest,
+        earlier_report,
+        end_with,
+        paths_of,
+        print_left_out,
+        print_problems,
+        run_files,
+        write_report_in_formats,
+    )
     from touchstone.scorers.base import ConfigError
     from touchstone.scorers.reporting import Gate
     from touchstone.scorers.summary import SUITE
 
     with one_line_errors():
-        check_output(output)
-        earlier = earlier_report(SUITE, against, max_drop)
+        places = written.places()
+        earlier = earlier_report(SUITE, compared)
         settings = _settings(config, _overrides(gold, support, evidence, quote))
         left_out: list[Path] = []
         sources = list(find_sources(paths_of(files), any_file=False, hint="name the files that hold summaries", left_out=left_out))
-        tell_left_out(left_out)
+        print_left_out(left_out)
         _check_golds(sources, settings)
         run = Run(SUITE, settings, asked={"worst": worst})
         report, _ = run_files(run, lambda: iter(sources), "summaries scored")
         if not len(run.entries):
             raise ConfigError("no case to score: the files hold no summary; check the paths")
-        comparison = compared(SUITE, report, earlier)
         gate = Gate(max_mean=() if max_mean_loss is None else (("loss", max_mean_loss),), allow_unscored=allow_unscored)
-        verdict = judged(SUITE, report, gate, comparison, max_drop)
-        write_in(SUITE, report, [(format.value, output)], verdict, comparison=comparison)
-    tell_problems(run, [(format.value, output)])
+        verdict = write_report_in_formats(SUITE, report, ReportRequest(places=places, gate=gate, earlier=earlier, max_drop=compared.max_drop))
+    print_problems(run, places)
     end_with(SUITE, verdict)
 
 

@@ -58,7 +58,7 @@ def produce(
     """
     from touchstone.ops.batch.outgoing import Checked, Outgoings, Way, event_files, raw_lines, twice_readable
     from touchstone.ops.cli.common.running import run, tell
-    from touchstone.ops.cli.common.scoring import tell_left_out
+    from touchstone.ops.cli.common.scoring import print_left_out
     from touchstone.scorers.registry import usable_suites
     from touchstone.streams.topics.produce import send_events
     from touchstone.streams.topics.provision import resolve_topic
@@ -77,7 +77,7 @@ def produce(
         else:
             left_out: list[Path] = []
             listed = event_files(paths, names, left_out)
-            tell_left_out(left_out)
+            print_left_out(left_out)
             outgoings = Outgoings(settings, list(usable_suites().values()), listed, names, Way(target, cloudevents.value, key is Key.id, partial))
             checked = outgoings.check()
             events = outgoings.events()

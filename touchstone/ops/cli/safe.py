@@ -2,6 +2,7 @@
 
 import os
 from contextlib import nullcontext
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -9,7 +10,7 @@ import typer
 
 from touchstone.ops.cli import app
 from touchstone.ops.cli.common.groups import Group
-from touchstone.ops.cli.common.options import AgainstOption, MaxDropOption
+from touchstone.ops.cli.common.options import AgainstOptions, JobsOption
 from touchstone.ops.cli.common.shared import fail, one_line_errors
 
 if TYPE_CHECKING:
@@ -27,34 +28,52 @@ _STANDARD_OUTPUT = Path("-")
 #: What `--only` takes → the statuses of cases that are listed then.
 ONLY = {"failed": frozenset({"fail", "unscored", "error"}), "not-passed": frozenset({"fail", "review", "unscored", "error"})}
 
+
+@dataclass(frozen=True, slots=True)
+class CaseOptions:
+    """Which cases are scored."""
+
+    concern: Annotated[str | None, typer.Option(help="Concern to score. Needed where the input holds several.", show_default=False)] = None
+    batch: Annotated[str, typer.Option(help="Batch, or a pattern such as 'I25_batch_*' (quote it).")] = "*"
+    data: Annotated[Path | None, typer.Option(help="Directory of <concern>/<batch>.json|jsonl. Default: ./data.", show_default=False)] = None
+
+
+@dataclass(frozen=True, slots=True)
+class SettingOptions:
+    """Settings that the command line can give (§6)."""
+
+    format: Annotated[
+        str | None,
+        typer.Option("--format", "-f", help="json, console, markdown, junit, html, or all (except html); several with commas.", show_default=False),
+    ] = None
+    strict_ah: Annotated[bool | None, typer.Option("--strict-ah/--proportional-ah", help="AH is 0 with any violation.", show_default=False)] = None
+    withhold: Annotated[
+        bool | None,
+        typer.Option("--withhold/--quote", help="Print references instead of expected strings, as results on Kafka do.", show_default=False),
+    ] = None
+    config: Annotated[Path | None, typer.Option(help="Settings file. Default: ./safe.config.json.", show_default=False)] = None
+
+
+@dataclass(frozen=True, slots=True)
+class OutputOptions:
+    """Where the report goes, and what the console lists."""
+
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="File for the report (- for standard output); with several formats, a directory.", show_default=False),
+    ] = None
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Console: show what each case found, missed and used.")] = False
+    only: Annotated[str | None, typer.Option(help="Console: list only these cases: failed, or not-passed.", show_default=False)] = None
+    observations: Annotated[Path | None, typer.Option(help="Append one JSON line per case to this file.", show_default=False)] = None
+
+
 FilesArgument = Annotated[list[str] | None, typer.Argument(help="Batch files, directories of them, or - for standard input. Default: the data directory.")]
-ConcernOption = Annotated[str | None, typer.Option("--concern", help="Concern to score. Needed where the input holds several.", show_default=False)]
-BatchOption = Annotated[str, typer.Option("--batch", help="Batch, or a pattern such as 'I25_batch_*' (quote it).")]
-DataOption = Annotated[Path | None, typer.Option("--data", help="Directory of <concern>/<batch>.json|jsonl. Default: ./data.", show_default=False)]
-OutputOption = Annotated[
-    Path | None,
-    typer.Option("--output", "-o", help="File for the report (- for standard output); with several formats, a directory.", show_default=False),
-]
-FormatOption = Annotated[
-    str | None,
-    typer.Option("--format", "-f", help="json, console, markdown, junit, html, or all (except html); several with commas.", show_default=False),
-]
-StrictOption = Annotated[bool | None, typer.Option("--strict-ah/--proportional-ah", help="AH is 0 with any violation.", show_default=False)]
-QuoteOption = Annotated[
-    bool | None,
-    typer.Option("--withhold/--quote", help="Print references instead of expected strings, as results on Kafka do.", show_default=False),
-]
-SafeConfigOption = Annotated[Path | None, typer.Option("--config", help="Settings file. Default: ./safe.config.json.", show_default=False)]
 GateOption = Annotated[
     float | None,
     typer.Option(
         "--min-pass-rate", min=0.0, max=1.0, help="Gate: exit 0 if this share of cases (0-1) passes, else 1, whatever the labels.", show_default=False
     ),
 ]
-ObservationsOption = Annotated[Path | None, typer.Option("--observations", help="Append one JSON line per case to this file.", show_default=False)]
-VerboseOption = Annotated[bool, typer.Option("--verbose", "-v", help="Console: show what each case found, missed and used.")]
-OnlyOption = Annotated[str | None, typer.Option("--only", help="Console: list only these cases: failed, or not-passed.", show_default=False)]
-JobsOption = Annotated[int, typer.Option("--jobs", "-j", min=1, max=64, help="Number of processes to score in.")]
 
 
 @safe_app.callback()
@@ -64,22 +83,13 @@ def safe() -> None:
 
 @safe_app.command()
 def score(
+    cases: CaseOptions,
+    given: SettingOptions,
+    shown: OutputOptions,
+    compared: AgainstOptions,
     files: FilesArgument = None,
-    concern: ConcernOption = None,
-    batch: BatchOption = "*",
-    data: DataOption = None,
-    output: OutputOption = None,
-    format: FormatOption = None,
-    strict_ah: StrictOption = None,
-    verbose: VerboseOption = False,
-    only: OnlyOption = None,
-    withhold: QuoteOption = None,
     min_pass_rate: GateOption = None,
-    observations: ObservationsOption = None,
     jobs: JobsOption = 1,
-    against: AgainstOption = None,
-    max_drop: MaxDropOption = None,
-    config: SafeConfigOption = None,
 ) -> None:
     """Score a batch and report it.
 
@@ -90,68 +100,80 @@ def score(
     """
     from touchstone.ops.batch.cases import Wanted
     from touchstone.ops.batch.run import Run
-    from touchstone.ops.cli.common.scoring import compared, earlier_report, end_with, judged, run_files, tell_problems, write_in
+    from touchstone.ops.cli.common.scoring import ReportRequest, earlier_report, end_with, print_problems, run_files, write_report_in_formats
     from touchstone.scorers.reporting import Gate
     from touchstone.scorers.safe import SUITE
 
+    _check_words(given.format, shown.only)
+    with one_line_errors():
+        if files and cases.data is not None:
+            fail("FILE and --data are two sources; give one")
+        settings = _settings(given, cases.data)
+        destination = _Destination(settings, shown.output)
+        earlier = earlier_report(SUITE, compared)
+        sources = list(_sources(files, cases, settings))
+        admit = Wanted(cases.concern, cases.batch) if files else None
+        run = Run(SUITE, settings, jobs, asked={"concern_id": cases.concern, "batch_id": cases.batch}, admit=admit)
+        with _observed(run, shown.observations):
+            report, facts = run_files(run, lambda: iter(sources), "cases scored")
+        places = destination.places(report.batch.concern_id, facts.generated_at)
+        request = ReportRequest(
+            places=places,
+            gate=Gate(min_pass_rate),
+            earlier=earlier,
+            max_drop=compared.max_drop,
+            verbose=shown.verbose,
+            only=ONLY.get(shown.only or "", frozenset()),
+        )
+        verdict = write_report_in_formats(SUITE, report, request)
+    print_problems(run, places)
+    end_with(SUITE, verdict)
+
+
+def _check_words(format: str | None, only: str | None) -> None:
+    """End with exit 3 for a format or a filter that does not exist."""
     if format is not None and (unknown := [part.strip() for part in format.split(",") if part.strip() not in {*FORMATS, "all"}]):
         fail(f"--format {unknown[0][:40]}: give {', '.join(FORMATS)} or all; several separated by commas")
     if only is not None and only not in ONLY:
         fail(f"--only {only[:40]}: give {' or '.join(ONLY)}")
-    with one_line_errors():
-        if files and data is not None:
-            fail("FILE and --data are two sources; give one")
-        settings = _settings(config, strict_ah, format, withhold, data)
-        destination = _Destination(settings, output)
-        earlier = earlier_report(SUITE, against, max_drop)
-        sources = list(_sources(files, concern, batch, settings))
-        run = Run(SUITE, settings, jobs, asked={"concern_id": concern, "batch_id": batch}, admit=Wanted(concern, batch) if files else None)
-        with _observed(run, observations):
-            report, facts = run_files(run, lambda: iter(sources), "cases scored")
-        comparison = compared(SUITE, report, earlier)
-        verdict = judged(SUITE, report, Gate(min_pass_rate), comparison, max_drop)
-        places = destination.places(report.batch.concern_id, facts.generated_at)
-        write_in(SUITE, report, places, verdict, verbose=verbose, only=ONLY.get(only or "", frozenset()), comparison=comparison)
-    tell_problems(run, places)
-    end_with(SUITE, verdict)
 
 
-def _settings(config: Path | None, strict_ah: bool | None, format: str | None, withhold: bool | None, data: Path | None) -> "SafeSettings":
+def _settings(given: SettingOptions, data: Path | None) -> "SafeSettings":
     """Command line > environment > document > defaults (§6). The files belong to the user who runs the command, so it quotes by default."""
     from touchstone.ops.json_documents import read_document, read_document_if_present
     from touchstone.scorers.safe.settings import DOCUMENT_NAME, ENV_PREFIX, resolve
 
-    path = config or Path(DOCUMENT_NAME)
-    document = (read_document(path) if config else read_document_if_present(path)) or {}
+    path = given.config or Path(DOCUMENT_NAME)
+    document = (read_document(path) if given.config else read_document_if_present(path)) or {}
     overrides: dict[str, Any] = {}
-    if strict_ah is not None:
-        overrides["strictAH"] = strict_ah
-    if format is not None:
-        overrides["reportFormats"] = _ALL if format == "all" else [part.strip() for part in format.split(",")]
+    if given.strict_ah is not None:
+        overrides["strictAH"] = given.strict_ah
+    if given.format is not None:
+        overrides["reportFormats"] = _ALL if given.format == "all" else [part.strip() for part in given.format.split(",")]
     if data is not None:
         overrides["dataDir"] = data
-    if withhold is not None:
-        overrides["quote"] = not withhold
+    if given.withhold is not None:
+        overrides["quote"] = not given.withhold
     elif "quote" not in document and not os.environ.get(f"{ENV_PREFIX}QUOTE"):
         overrides["quote"] = True
     return resolve(os.environ, document, overrides, document_name=str(path))
 
 
-def _sources(files: list[str] | None, concern: str | None, pattern: str, settings: "SafeSettings") -> "Iterator[Source]":
+def _sources(files: list[str] | None, cases: CaseOptions, settings: "SafeSettings") -> "Iterator[Source]":
     """The files named, completed by --concern; else those of the data directory. Raises `ConfigError`."""
     from dataclasses import replace
 
     from touchstone.ops.batch.data_directory import find_batches
     from touchstone.ops.batch.sources import find_sources
-    from touchstone.ops.cli.common.scoring import paths_of, tell_left_out
+    from touchstone.ops.cli.common.scoring import paths_of, print_left_out
 
     if not files:
-        yield from find_batches(settings.data_dir, concern, pattern)
+        yield from find_batches(settings.data_dir, cases.concern, cases.batch)
         return
     left_out: list[Path] = []
     for source in find_sources(paths_of(files), any_file=False, hint="for <concern>/<batch>.json use --data", left_out=left_out):
-        yield source if concern is None else replace(source, place=replace(source.place, folder=concern))
-    tell_left_out(left_out)
+        yield source if cases.concern is None else replace(source, place=replace(source.place, folder=cases.concern))
+    print_left_out(left_out)
 
 
 def _observed(run: Any, path: Path | None) -> Any:

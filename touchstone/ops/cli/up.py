@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from touchstone.ops.cli import app
+from touchstone.ops.cli.common.options import Runner
 from touchstone.ops.cli.common.shared import EXIT_ERROR, ConfigOption, fail, settings_from
 from touchstone.ops.cli.common.stored import StoreOption
 
@@ -27,13 +28,6 @@ class BrokerKind(StrEnum):
 
     embedded = "embedded"
     apache = "apache"
-
-
-class Runner(StrEnum):
-    """What drives the workers."""
-
-    faust = "faust"
-    direct = "direct"
 
 
 @app.command()

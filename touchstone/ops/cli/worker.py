@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from touchstone.ops.cli import app
+from touchstone.ops.cli.common.options import Runner
 from touchstone.ops.cli.common.shared import EXIT_ERROR, BootstrapOption, ConfigOption, one_line, one_line_errors, settings_from
 
 
@@ -14,13 +15,6 @@ class DeadLimit(StrEnum):
 
     on = "on"
     off = "off"
-
-
-class Runner(StrEnum):
-    """What drives the intake."""
-
-    faust = "faust"
-    direct = "direct"
 
 
 @app.command()

@@ -1,8 +1,11 @@
 """Groups of commands, and how their help is laid out: plain lines without boxes, broken between words and never cut off, however narrow the terminal is."""
 
+import functools
+import inspect
 import re
 from collections.abc import Callable
-from typing import Any, TypeVar
+from dataclasses import fields, is_dataclass
+from typing import Any, TypeVar, get_type_hints
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -46,5 +49,44 @@ class Group(typer.Typer):
         super().__init__(name=name, cls=_Listing, rich_markup_mode=None, context_settings=settings, **more)
 
     def command(self, *given: Any, **more: Any) -> Callable[[Function], Function]:
-        """Register a command."""
-        return super().command(*given, **{"cls": _Command, **more})
+        """Register a command. A parameter whose type is a dataclass of options stands for one option per field."""
+        return _registered_by(super().command(*given, **{"cls": _Command, **more}))
+
+    def callback(self, *given: Any, **more: Any) -> Callable[[Function], Function]:
+        """Register what the group does by itself, with options as `command` reads them."""
+        return _registered_by(super().callback(*given, **more))
+
+
+def _registered_by(register: Callable[[Any], Any]) -> Callable[[Function], Function]:
+    def registered(function: Function) -> Function:
+        register(_with_single_options(function))
+        return function
+
+    return registered
+
+
+def _with_single_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function as Typer wants it: every dataclass parameter replaced by its fields."""
+    hints = get_type_hints(function, include_extras=True)
+    groups: dict[str, Any] = {name: kind for name, kind in hints.items() if is_dataclass(kind)}
+    if not groups:
+        return function
+    parameters = []
+    for parameter in inspect.signature(function).parameters.values():
+        if parameter.name not in groups:
+            parameters.append(parameter.replace(annotation=hints[parameter.name], kind=inspect.Parameter.KEYWORD_ONLY))
+            continue
+        kind = groups[parameter.name]
+        types = get_type_hints(kind, include_extras=True)
+        parameters += [
+            inspect.Parameter(field.name, inspect.Parameter.KEYWORD_ONLY, default=field.default, annotation=types[field.name]) for field in fields(kind)
+        ]
+
+    @functools.wraps(function)
+    def called(**given: Any) -> Any:
+        made = {name: kind(**{field.name: given.pop(field.name) for field in fields(kind)}) for name, kind in groups.items()}
+        return function(**given, **made)
+
+    called.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    called.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    return called

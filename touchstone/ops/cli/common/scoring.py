@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -13,6 +14,7 @@ from touchstone.ops.cli.common.shared import fail, one_line
 if TYPE_CHECKING:
     from touchstone.ops.batch.run import Run
     from touchstone.ops.batch.sources import Source
+    from touchstone.ops.cli.common.options import AgainstOptions
     from touchstone.ops.reports.comparing import Reported
     from touchstone.schemas.reports.changes import Comparison, Trend
     from touchstone.scorers.reporting import Gate, RunFacts, Verdict
@@ -55,7 +57,7 @@ def run_files(run: "Run", sources: "Callable[[], Iterator[Source]]", what: str) 
 
 @contextmanager
 def suite_step(suite: "Suite", step: str) -> Iterator[None]:
-    """End the command with one line that names the suite where its own code fails; what the user can mend stays what it is."""
+    """End the command with one line that names the suite if its own code fails. Errors that the user can fix pass through."""
     from touchstone.ops.batch.mistakes import told
     from touchstone.ops.cli import EXIT_INTERNAL
     from touchstone.ops.reports.writing import Stopped
@@ -75,12 +77,12 @@ def suite_step(suite: "Suite", step: str) -> Iterator[None]:
         fail(f"suite {suite.name}: {step} failed ({told(error, getattr(suite, step))}); {debug}", EXIT_INTERNAL)
 
 
-def tell_problems(run: "Run", formats: Sequence[tuple[str, Path | None]]) -> None:
+def print_problems(run: "Run", formats: Sequence[tuple[str, Path | None]]) -> None:
     """Print on standard error what was not scored and which events were repeated. `formats`: of the report, and where each was written."""
-    from touchstone.ops.cli.common.terminal import has_been_told
+    from touchstone.ops.cli.common.terminal import is_on_same_terminal
 
     shown = rest = 0
-    for entry in () if any(has_been_told(*written) for written in formats) else run.entries.problems():
+    for entry in () if any(is_on_same_terminal(*written) for written in formats) else run.entries.problems():
         if entry.kind == "passed_over":
             continue
         if shown < PROBLEMS_SHOWN_MAX:
@@ -95,7 +97,7 @@ def tell_problems(run: "Run", formats: Sequence[tuple[str, Path | None]]) -> Non
         typer.echo(one_line(f"{count} repeated event id{'s' if count > 1 else ''}, counted once (first repeat: {first})"), err=True)
 
 
-def tell_left_out(left_out: Sequence[Path]) -> None:
+def print_left_out(left_out: Sequence[Path]) -> None:
     """Print on standard error that folders held files that are not case files by their names."""
     from touchstone.ops.batch.sources import CASE_SUFFIXES, PACKED_SUFFIXES
 
@@ -105,25 +107,42 @@ def tell_left_out(left_out: Sequence[Path]) -> None:
         typer.echo(one_line(f"{files} ({endings}): not read"), err=True)
 
 
-def write_in(
-    suite: "Suite",
-    report: Any,
-    formats: Sequence[tuple[str, Path | None]],
-    verdict: "Verdict",
-    *,
-    verbose: bool = False,
-    only: frozenset[str] = frozenset(),
-    comparison: "Comparison | None" = None,
-    trend: "Trend | None" = None,
-) -> None:
-    """The report in each format, whole or not at all: to its file, or to standard output (None, `-`). Files are named on standard error."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportRequest:
+    """What a command asks of its report.
+
+    `places`: each format and its file; None and `-` are standard output. `earlier`, `max_drop`: the report to compare with, and the largest drop of the
+    pass rate. `only`: statuses of the cases that the console lists; all if empty.
+    """
+
+    places: Sequence[tuple[str, Path | None]]
+    gate: "Gate | None" = None
+    earlier: "Reported | None" = None
+    max_drop: float | None = None
+    verbose: bool = False
+    only: frozenset[str] = frozenset()
+    trend: "Trend | None" = None
+
+
+def write_report_in_formats(suite: "Suite", report: Any, request: ReportRequest) -> "Verdict":
+    """Write the report in each format, whole or not at all, and return its verdict. Files are named on standard error."""
     from touchstone.ops.cli.common.terminal import STANDARD_OUTPUT, has_colour, width_of
     from touchstone.ops.reports.layouts import lay_out, shows_changes
     from touchstone.ops.reports.writing import write_report
     from touchstone.scorers.reporting import LayoutOptions, visible
 
-    for form, output in formats:
-        options = LayoutOptions(verdict, verbose=verbose, colour=has_colour(output), width=width_of(output), only=only, comparison=comparison, trend=trend)
+    comparison = _compared(suite, report, request.earlier)
+    verdict = _judged(suite, report, request, comparison)
+    for form, output in request.places:
+        options = LayoutOptions(
+            verdict,
+            verbose=request.verbose,
+            colour=has_colour(output),
+            width=width_of(output),
+            only=request.only,
+            comparison=comparison,
+            trend=request.trend,
+        )
         with suite_step(suite, "view"):
             write_report(lay_out(suite, report, form, options), output)
         if output is not None and output != STANDARD_OUTPUT:
@@ -132,6 +151,32 @@ def write_in(
             from touchstone.ops.reports.changes import headline
 
             typer.echo(one_line(f"{headline(comparison)} (the suite's {form} report has no place for more)"), err=True)
+    return verdict
+
+
+def _judged(suite: "Suite", report: Any, request: ReportRequest, comparison: "Comparison | None") -> "Verdict":
+    """The suite's verdict on its report, with the gates that are asked for."""
+    from touchstone.scorers.reporting.gating import with_fail_on
+    from touchstone.scorers.reporting.verdict import with_drop
+
+    gate = request.gate
+    with suite_step(suite, "verdict"):
+        verdict = suite.verdict(report, gate)
+    if gate is not None and gate.fail_on is not None:
+        with suite_step(suite, "view"):
+            verdict = with_fail_on(verdict, gate, suite.view(report))
+    return verdict if comparison is None or request.max_drop is None else with_drop(verdict, gate, comparison, request.max_drop)
+
+
+def _compared(suite: "Suite", report: Any, earlier: "Reported | None") -> "Comparison | None":
+    """The report compared with an earlier one, if there is one."""
+    if earlier is None:
+        return None
+    from touchstone.ops.reports.comparing import compare
+    from touchstone.ops.reports.earlier import reported
+
+    with suite_step(suite, "view"):
+        return compare(suite, earlier, reported(report, suite))
 
 
 def end_with(suite: "Suite", verdict: "Verdict") -> NoReturn:
@@ -140,41 +185,17 @@ def end_with(suite: "Suite", verdict: "Verdict") -> NoReturn:
     raise typer.Exit(verdict.exit_code)
 
 
-def judged(suite: "Suite", report: Any, gate: "Gate | None" = None, comparison: "Comparison | None" = None, max_drop: float | None = None) -> "Verdict":
-    """The suite's verdict on its report; with `max_drop`, what the pass rate lost since the earlier batch is a gate beside the others."""
-    from touchstone.scorers.reporting.gating import with_fail_on
-    from touchstone.scorers.reporting.verdict import with_drop
-
-    with suite_step(suite, "verdict"):
-        verdict = suite.verdict(report, gate)
-    if gate is not None and gate.fail_on is not None:
-        with suite_step(suite, "view"):
-            verdict = with_fail_on(verdict, gate, suite.view(report))
-    return verdict if comparison is None or max_drop is None else with_drop(verdict, gate, comparison, max_drop)
-
-
-def earlier_report(suite: "Suite", against: str | None, max_drop: float | None) -> "Reported | None":
+def earlier_report(suite: "Suite", compared: "AgainstOptions") -> "Reported | None":
     """The earlier report that `--against` names, read before anything is scored. Raises `ConfigError`."""
     from touchstone.ops.reports.earlier import read_report
     from touchstone.scorers.base import ConfigError
 
-    if against is None:
-        if max_drop is not None:
+    if compared.against is None:
+        if compared.max_drop is not None:
             raise ConfigError("--max-drop needs an earlier batch; name one with --against")
         return None
     with suite_step(suite, "view" if suite.reported_cases is None else "reported_cases"):
-        return read_report(Path(against), suite)
-
-
-def compared(suite: "Suite", report: Any, earlier: "Reported | None") -> "Comparison | None":
-    """The report compared with an earlier one, where there is one."""
-    if earlier is None:
-        return None
-    from touchstone.ops.reports.comparing import compare
-    from touchstone.ops.reports.earlier import reported
-
-    with suite_step(suite, "view"):
-        return compare(suite, earlier, reported(report, suite))
+        return read_report(Path(compared.against), suite)
 
 
 def paths_of(files: Sequence[str]) -> list[Path]:
