@@ -13,7 +13,7 @@ from touchstone.ops.cli.common.shared import one_line_errors
 if TYPE_CHECKING:
     from touchstone.ops.batch.run import Run
     from touchstone.ops.batch.sources import Source
-    from touchstone.scorers.base import Suite
+    from touchstone.scorers.suite import Suite
 
 
 @dataclass(frozen=True, slots=True)
