@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from touchstone.scorers.clinical import validate_document
-from touchstone.scorers.clinical.checks import units
+from touchstone.scorers.clinical.checks import ucum_reader
 from touchstone.scorers.clinical.documents import DocumentValidator
 from touchstone.scorers.clinical.formats.fhir import validator as fhir_validator
 
@@ -112,10 +112,10 @@ def test_nothing_long_is_kept_when_its_document_is_gone() -> None:
     engine = fhir_validator.engine()
     assert all(len(str(part)) < 1_000 for key in engine.settled for part in key)
     assert all(len(name) < 1_000 for keys in engine.plans("Observation").kept for name in keys)
-    before = units._read_unit.cache_info().currsize, units._conversion.cache_info().currsize
-    assert units.read_unit(text) is None
-    assert units.conversion(text, "mg") is None
-    assert (units._read_unit.cache_info().currsize, units._conversion.cache_info().currsize) == before
+    before = ucum_reader._read_unit.cache_info().currsize, ucum_reader._conversion.cache_info().currsize
+    assert ucum_reader.read_unit(text) is None
+    assert ucum_reader.conversion(text, "mg") is None
+    assert (ucum_reader._read_unit.cache_info().currsize, ucum_reader._conversion.cache_info().currsize) == before
 
 
 @pytest.mark.parametrize("at", [datetime(1, 1, 1, tzinfo=UTC), datetime(9999, 12, 31, 23, 59, tzinfo=timezone(-timedelta(hours=12)))])

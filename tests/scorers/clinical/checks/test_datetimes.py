@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from touchstone.scorers.clinical.checks import datetimes
-from touchstone.scorers.clinical.checks.moments import Malformed, Moment, read_compact, read_compact_time, read_fhir
+from touchstone.scorers.clinical.checks.timestamps import Malformed, Moment, read_compact, read_compact_time, read_fhir
 from touchstone.scorers.clinical.report import Context
 
 CONTEXT = Context(now=lambda: datetime(2026, 6, 15, 12, 0, tzinfo=UTC))

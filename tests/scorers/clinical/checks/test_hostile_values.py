@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from touchstone.schemas.result import Finding
-from touchstone.scorers.clinical.checks import datetimes, identifiers, plausibility, terminology, ucum, valuesets
+from touchstone.scorers.clinical.checks import datetimes, identifiers, plausibility, terminology, unit_checks, valuesets
 from touchstone.scorers.clinical.checks.scalars import number_of, shown
 from touchstone.scorers.clinical.report import Context
 
@@ -30,8 +30,8 @@ CHECKS: dict[str, Callable[[Any, Context], Any]] = {
     "TM": lambda value, context: datetimes.check_hl7v2_time(value, "p", context),
     "TS": lambda value, context: datetimes.check_ccda(value, "p", context),
     "value set": lambda value, context: valuesets.check_code("HL70085", value, "p", context),
-    "unit": lambda value, context: ucum.check_unit(value, "p", context, loinc="2345-7"),
-    "quantity": lambda value, context: ucum.check_quantity_unit("p", context, unit=value, code=value),
+    "unit": lambda value, context: unit_checks.check_unit(value, "p", context, loinc="2345-7"),
+    "quantity": lambda value, context: unit_checks.check_quantity_unit("p", context, unit=value, code=value),
     "value": lambda value, context: plausibility.check_value(value, "p", context, unit="mg/dL", loinc="2345-7"),
     "pressure": lambda value, context: plausibility.check_blood_pressure(value, 80, "p", context),
     "range": lambda value, context: plausibility.check_reference_range(value, 5, "p", context),
@@ -50,9 +50,9 @@ TEXT_CHECKS: dict[str, Callable[[str, Context], Any]] = {
     "unit of a value": lambda text, context: plausibility.check_value(5, "p", context, unit=text, loinc="2345-7"),
     "code of a value": lambda text, context: plausibility.check_value(5, "p", context, unit="mg/dL", loinc=text),
     "range units": lambda text, context: plausibility.check_reference_range(1, 2, "p", context, low_unit=text, high_unit="g"),
-    "system of a unit": lambda text, context: ucum.check_unit("x", "p", context, system=text, loinc=text),
-    "normalised": lambda text, _: [][: len(ucum.normalize_ucum_unit(text))],
-    "suggested": lambda text, _: [][: len(ucum.suggest_unit(text, text) or "")],
+    "system of a unit": lambda text, context: unit_checks.check_unit("x", "p", context, system=text, loinc=text),
+    "normalised": lambda text, _: [][: len(unit_checks.normalize_ucum_unit(text))],
+    "suggested": lambda text, _: [][: len(unit_checks.suggest_unit(text, text) or "")],
     "value set's name": lambda text, context: valuesets.check_code(text, text, "p", context),
 }
 TEN_MEGABYTES = 10_000_000

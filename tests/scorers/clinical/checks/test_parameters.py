@@ -5,8 +5,8 @@ import pytest
 
 from touchstone.scorers.clinical.checks.code_forms import loinc_problem
 from touchstone.scorers.clinical.checks.parameters import Parameter, find_parameter, parameters, property_of, sex_of
-from touchstone.scorers.clinical.checks.ucum import fits_property
-from touchstone.scorers.clinical.checks.units import conversion, is_valid_unit
+from touchstone.scorers.clinical.checks.ucum_reader import conversion, is_valid_unit
+from touchstone.scorers.clinical.checks.unit_checks import fits_property
 
 ALL = parameters()
 #: The specification's table (Priority 9), as names.

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import pytest
 
 from touchstone.schemas.result import Finding
-from touchstone.scorers.clinical.checks import datetimes, identifiers, plausibility, scores, ucum, valuesets
+from touchstone.scorers.clinical.checks import datetimes, identifiers, plausibility, scores, unit_checks, valuesets
 from touchstone.scorers.clinical.report import Context, Report
 
 #: A check, asked when its test runs: units take a second to load, and every process of a parallel run collects every test.
@@ -62,11 +62,11 @@ PRIORITY_6: list[tuple[Find, str]] = [
 PRIORITY_8: list[tuple[Find, str]] = [
     # Major in the specification; UCUM accepts it (corrections, Clinical 1).
     (
-        lambda: ucum.check_unit("mg/dl", "Observation[0].valueQuantity.unit", CONTEXT),
+        lambda: unit_checks.check_unit("mg/dl", "Observation[0].valueQuantity.unit", CONTEXT),
         "[minor] Observation[0].valueQuantity.unit: Unit is valid UCUM; an upper-case L for litre is preferred",
     ),
-    (lambda: ucum.check_unit("mmHg", "OBX[1]-6", QUOTING), "[major] OBX[1]-6: Invalid UCUM unit: 'mmHg'"),
-    (lambda: ucum.check_unit("[fth_us]", "referenceRange", CONTEXT), "[minor] referenceRange: Unit not in common list, may need verification"),
+    (lambda: unit_checks.check_unit("mmHg", "OBX[1]-6", QUOTING), "[major] OBX[1]-6: Invalid UCUM unit: 'mmHg'"),
+    (lambda: unit_checks.check_unit("[fth_us]", "referenceRange", CONTEXT), "[minor] referenceRange: Unit not in common list, may need verification"),
 ]
 PRIORITY_9: list[tuple[Find, str]] = [
     (
@@ -97,8 +97,8 @@ def test_the_example_line_is_made(find: Find, expected: str) -> None:
 
 
 def test_the_examples_suggestions_are_made() -> None:
-    assert ucum.check_unit("mg/dl", "p", CONTEXT)[0].suggestion == "Use 'mg/dL'"
-    assert ucum.check_unit("mmHg", "p", CONTEXT)[0].suggestion == "Use 'mm[Hg]' instead of 'mmHg'"
+    assert unit_checks.check_unit("mg/dl", "p", CONTEXT)[0].suggestion == "Use 'mg/dL'"
+    assert unit_checks.check_unit("mmHg", "p", CONTEXT)[0].suggestion == "Use 'mm[Hg]' instead of 'mmHg'"
 
 
 def test_the_value_is_named_where_quoting_is_asked_for() -> None:

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from tests.scorers.clinical.fhir.resources import codes, patient, report
 from touchstone.scorers.clinical.formats.fhir import is_valid
-from touchstone.scorers.clinical.formats.fhir.markup import Scan
-from touchstone.scorers.clinical.formats.fhir.narrative_tags import look
+from touchstone.scorers.clinical.formats.fhir.narrative_fast_path import look
+from touchstone.scorers.clinical.formats.fhir.narrative_scan import Scan
 
 NS = 'xmlns="http://www.w3.org/1999/xhtml"'
 

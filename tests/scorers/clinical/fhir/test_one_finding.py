@@ -9,8 +9,8 @@ import pytest
 from tests.scorers.clinical.fhir.resources import codes, found, observation, patient, report
 from touchstone.schemas.result import Finding
 from touchstone.scorers.clinical.checks.languages import language_problem
-from touchstone.scorers.clinical.formats.fhir import Options, is_valid, reading, validate
-from touchstone.scorers.clinical.formats.fhir.doubles import fold
+from touchstone.scorers.clinical.formats.fhir import Options, is_valid, parsing, validate
+from touchstone.scorers.clinical.formats.fhir.duplicate_findings import fold
 from touchstone.scorers.clinical.report import Report
 
 HL7 = "http://terminology.hl7.org/CodeSystem/"
@@ -155,7 +155,7 @@ def test_a_category_that_a_later_version_may_list_is_minor() -> None:
 
 
 def test_too_many_lines_are_told_with_the_bound(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reading, "LINES_MAX", 10)
+    monkeypatch.setattr(parsing, "LINES_MAX", 10)
     (told_of,) = validate(b'{"resourceType":"Basic"}\n' * 12, options=WITH_SHARED).findings
     assert (told_of.severity, told_of.code, told_of.message) == ("critical", "fhir.json.size", "more than 10 lines: not read")
 

@@ -122,7 +122,7 @@ def test_a_source_is_asked_about_code_systems_of_others_but_not_about_those_of_r
 
 
 def test_one_document_asks_a_source_only_so_many_questions(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("touchstone.scorers.clinical.formats.fhir.shared.SOURCE_CODES_MAX", 3)
+    monkeypatch.setattr("touchstone.scorers.clinical.formats.fhir.shared_checks.SOURCE_CODES_MAX", 3)
     register = Register()
     told = report(coded("http://codes.test/own", *(f"c{number}" for number in range(9))), asking(register))
     assert len(register.asked) == 3
@@ -130,7 +130,7 @@ def test_one_document_asks_a_source_only_so_many_questions(monkeypatch: pytest.M
 
 
 def test_a_document_asks_a_source_only_so_long(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("touchstone.scorers.clinical.formats.fhir.shared.SOURCE_S_MAX", -1.0)
+    monkeypatch.setattr("touchstone.scorers.clinical.formats.fhir.shared_checks.SOURCE_S_MAX", -1.0)
     register = Register()
     told = report(coded("http://codes.test/own", "a", "b"), asking(register))
     assert register.asked == []

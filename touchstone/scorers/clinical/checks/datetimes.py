@@ -6,8 +6,8 @@ from datetime import UTC, timedelta
 from typing import Final, Literal
 
 from touchstone.schemas.result import Finding, Severity
-from touchstone.scorers.clinical.checks.moments import PRECISIONS, FhirKind, Malformed, Moment, Precision, read_compact, read_compact_time, read_fhir
 from touchstone.scorers.clinical.checks.scalars import shown
+from touchstone.scorers.clinical.checks.timestamps import PRECISIONS, FhirKind, Malformed, Moment, Precision, read_compact, read_compact_time, read_fhir
 from touchstone.scorers.clinical.report import Context
 
 #: Whether a time of day must (major), should (minor) or need not carry a timezone offset.

@@ -14,8 +14,8 @@ from typing import Final
 from touchstone.schemas.result import Finding
 from touchstone.scorers.clinical.checks.parameters import Parameter, Range, Sex, find_parameter
 from touchstone.scorers.clinical.checks.scalars import number_of, plain, shown
-from touchstone.scorers.clinical.checks.ucum import NOT_INSTALLED, normalize_ucum_unit
-from touchstone.scorers.clinical.checks.units import conversion, read_unit, reader_installed
+from touchstone.scorers.clinical.checks.ucum_reader import conversion, read_unit, reader_installed
+from touchstone.scorers.clinical.checks.unit_checks import NOT_INSTALLED, normalize_ucum_unit
 from touchstone.scorers.clinical.report import Context
 
 SYSTOLIC: Final = "8480-6"

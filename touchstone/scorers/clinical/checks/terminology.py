@@ -17,8 +17,8 @@ from touchstone.schemas.result import Finding
 from touchstone.scorers.clinical.checks import code_forms
 from touchstone.scorers.clinical.checks.parameters import property_of
 from touchstone.scorers.clinical.checks.scalars import Membership, shown, text_of
-from touchstone.scorers.clinical.checks.ucum import UCUM_SYSTEM, check_unit
-from touchstone.scorers.clinical.checks.units import is_valid_unit, reader_installed
+from touchstone.scorers.clinical.checks.ucum_reader import is_valid_unit, reader_installed
+from touchstone.scorers.clinical.checks.unit_checks import UCUM_SYSTEM, check_unit
 from touchstone.scorers.clinical.report import Context
 
 

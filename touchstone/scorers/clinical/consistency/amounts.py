@@ -9,8 +9,8 @@ from typing import Final, Literal
 from touchstone.scorers.clinical.checks.parameters import find_parameter
 from touchstone.scorers.clinical.checks.plausibility import convert
 from touchstone.scorers.clinical.checks.scalars import number_of
-from touchstone.scorers.clinical.checks.ucum import normalize_ucum_unit
-from touchstone.scorers.clinical.checks.units import conversion, reader_installed
+from touchstone.scorers.clinical.checks.ucum_reader import conversion, reader_installed
+from touchstone.scorers.clinical.checks.unit_checks import normalize_ucum_unit
 from touchstone.scorers.clinical.consistency.record import Amount
 
 #: A text that is an amount: `< 5`, `99 mg/dL`.

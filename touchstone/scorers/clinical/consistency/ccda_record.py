@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any, Final
 
-from touchstone.scorers.clinical.checks.moments import Malformed, read_compact
+from touchstone.scorers.clinical.checks.timestamps import Malformed, read_compact
 from touchstone.scorers.clinical.consistency.ccda_elements import HL7V3, Tree, attribute, child, children, patient_of, text_of
 from touchstone.scorers.clinical.consistency.codes import class_of, denial_of, severities_of, texts_of
 from touchstone.scorers.clinical.consistency.observation_groups import group_of

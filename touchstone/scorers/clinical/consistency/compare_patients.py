@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from touchstone.schemas.result import Severity
-from touchstone.scorers.clinical.checks.moments import Moment
+from touchstone.scorers.clinical.checks.timestamps import Moment
 from touchstone.scorers.clinical.consistency.comparison import Comparing
 from touchstone.scorers.clinical.consistency.person_names import is_one_authority, is_same_name, may_be_one_authority, may_be_same_name, script_of
 from touchstone.scorers.clinical.consistency.record import TOLD_MAX, Identifier, Name, Patient, Record

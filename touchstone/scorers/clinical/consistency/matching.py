@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from touchstone.scorers.clinical.checks.moments import Moment
+from touchstone.scorers.clinical.checks.timestamps import Moment
 from touchstone.scorers.clinical.consistency import amounts
 from touchstone.scorers.clinical.consistency.codes import Relation, is_alike_text, is_same_text, relation
 from touchstone.scorers.clinical.consistency.observation_groups import loinc_of, parameters_of

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
-from touchstone.scorers.clinical.checks.moments import Moment
+from touchstone.scorers.clinical.checks.timestamps import Moment
 
 Kind = Literal["condition", "medication", "allergy", "immunization", "procedure", "observation", "encounter"]
 KINDS: Final[tuple[Kind, ...]] = ("condition", "medication", "allergy", "immunization", "procedure", "observation", "encounter")

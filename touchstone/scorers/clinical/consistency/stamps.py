@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, date, datetime, timedelta
 from typing import Final
 
-from touchstone.scorers.clinical.checks.moments import PRECISIONS, Malformed, Moment, read_compact, read_fhir
+from touchstone.scorers.clinical.checks.timestamps import PRECISIONS, Malformed, Moment, read_compact, read_fhir
 from touchstone.scorers.clinical.consistency.record import Stamp
 
 _DAY, _MINUTE, _SECOND = (PRECISIONS.index(precision) for precision in ("day", "minute", "second"))

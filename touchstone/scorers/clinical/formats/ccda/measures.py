@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from touchstone.scorers.clinical.checks.moments import Moment, read_compact
 from touchstone.scorers.clinical.checks.parameters import Sex, sex_of
 from touchstone.scorers.clinical.checks.plausibility import DIASTOLIC, SYSTOLIC, check_blood_pressure, check_reference_range, judge_value
 from touchstone.scorers.clinical.checks.scalars import number_of
-from touchstone.scorers.clinical.checks.ucum import NOT_INSTALLED, UCUM_SYSTEM, check_unit
-from touchstone.scorers.clinical.checks.units import reader_installed
+from touchstone.scorers.clinical.checks.timestamps import Moment, read_compact
+from touchstone.scorers.clinical.checks.ucum_reader import reader_installed
+from touchstone.scorers.clinical.checks.unit_checks import NOT_INSTALLED, UCUM_SYSTEM, check_unit
 from touchstone.scorers.clinical.formats.ccda.document import Document
 from touchstone.scorers.clinical.formats.ccda.elements import below, child, children, is_null, kind, local
 

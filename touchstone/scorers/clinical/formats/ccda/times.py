@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from touchstone.schemas.result import Severity
 from touchstone.scorers.clinical.checks.datetimes import Zone, check_ccda, check_period
-from touchstone.scorers.clinical.checks.moments import Malformed, Moment, Precision, read_compact
+from touchstone.scorers.clinical.checks.timestamps import Malformed, Moment, Precision, read_compact
 from touchstone.scorers.clinical.formats.ccda.document import Document
 from touchstone.scorers.clinical.formats.ccda.element_names import SDTC
 from touchstone.scorers.clinical.formats.ccda.elements import child, is_null, kind, local

@@ -10,9 +10,9 @@ from touchstone.schemas.result import Severity
 from touchstone.scorers.clinical.checks.displays import is_of_another_code, plain
 from touchstone.scorers.clinical.checks.languages import SYSTEM as LANGUAGES
 from touchstone.scorers.clinical.checks.languages import language_problem
+from touchstone.scorers.clinical.formats.fhir.concept_maps import Membership, Systems, check_maps
 from touchstone.scorers.clinical.formats.fhir.document import Document, Place
-from touchstone.scorers.clinical.formats.fhir.maps import Membership, Systems, check_maps
-from touchstone.scorers.clinical.formats.fhir.profiles.values import system_displays, system_facts
+from touchstone.scorers.clinical.formats.fhir.profiles.value_sets import system_displays, system_facts
 from touchstone.scorers.clinical.formats.fhir.references import is_absolute, relative_type
 from touchstone.scorers.clinical.formats.fhir.tables import OWN_SYSTEMS, code_systems, definitions, grows, later_codes, terminology_edition
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from touchstone.schemas.result import Finding, Severity
-from touchstone.scorers.clinical.formats.fhir.families import DOUBLED
+from touchstone.scorers.clinical.formats.fhir.fault_families import DOUBLED
 from touchstone.scorers.clinical.formats.fhir.options import NOT_CHECKED_MAX, PER_CODE_MAX, Options
 from touchstone.scorers.clinical.formats.fhir.tables import Field, Type, element_names
 from touchstone.scorers.clinical.report import Context, Report

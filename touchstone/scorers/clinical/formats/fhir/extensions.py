@@ -8,9 +8,9 @@ from typing import Any
 
 from touchstone.schemas.result import Severity
 from touchstone.scorers.clinical.formats.fhir.bindings import binding_to
-from touchstone.scorers.clinical.formats.fhir.contexts import by_values, in_context
-from touchstone.scorers.clinical.formats.fhir.cross import cross_version
+from touchstone.scorers.clinical.formats.fhir.cross_version_extensions import cross_version
 from touchstone.scorers.clinical.formats.fhir.document import Document, Frame, Place
+from touchstone.scorers.clinical.formats.fhir.extension_contexts import by_values, in_context
 from touchstone.scorers.clinical.formats.fhir.references import is_absolute
 from touchstone.scorers.clinical.formats.fhir.tables import definitions
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from touchstone.scorers.clinical.formats.fhir.document import Document
-from touchstone.scorers.clinical.formats.fhir.narrative_tags import look
+from touchstone.scorers.clinical.formats.fhir.narrative_fast_path import look
 
 _TEXT_LINK = "http://hl7.org/fhir/StructureDefinition/textLink"
 

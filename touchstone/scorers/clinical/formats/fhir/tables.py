@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from touchstone.scorers.clinical.formats.fhir.fhirpath import FhirPathError, Node, Surroundings, Undecided, compile_expression, parse, repaired, truth
-from touchstone.scorers.clinical.formats.fhir.fhirpath.surroundings import Compiled
+from touchstone.scorers.clinical.formats.fhir.fhirpath.environment import Compiled
 from touchstone.scorers.clinical.formats.fhir.invariant_shortcuts import HOT, HOT_EXPRESSIONS, Look
 
 FOLDER = Path(__file__).parent / "tables"

@@ -9,21 +9,21 @@ from typing import Any
 from touchstone.scorers.clinical.formats.fhir.attachments import check_attachments
 from touchstone.scorers.clinical.formats.fhir.bundles import check_bundles
 from touchstone.scorers.clinical.formats.fhir.codings import check_codings
-from touchstone.scorers.clinical.formats.fhir.conformance import check_definitions
+from touchstone.scorers.clinical.formats.fhir.definitional_resources import check_definitions
 from touchstone.scorers.clinical.formats.fhir.document import Document, Place, breaking
-from touchstone.scorers.clinical.formats.fhir.doubles import fold
+from touchstone.scorers.clinical.formats.fhir.duplicate_findings import fold
 from touchstone.scorers.clinical.formats.fhir.engine import Engine
 from touchstone.scorers.clinical.formats.fhir.extensions import check_extensions
-from touchstone.scorers.clinical.formats.fhir.measures import check_measure_reports
+from touchstone.scorers.clinical.formats.fhir.measure_reports import check_measure_reports
 from touchstone.scorers.clinical.formats.fhir.narrative import check_narratives
 from touchstone.scorers.clinical.formats.fhir.options import Options
-from touchstone.scorers.clinical.formats.fhir.profiles.checking import check_profiles
+from touchstone.scorers.clinical.formats.fhir.parsing import look_for_duplicates, parse
+from touchstone.scorers.clinical.formats.fhir.profiles.checker import check_profiles
 from touchstone.scorers.clinical.formats.fhir.profiles.library import library
 from touchstone.scorers.clinical.formats.fhir.profiles.us_core_codes import check_us_core_codes
-from touchstone.scorers.clinical.formats.fhir.reading import look_for_duplicates, parse
+from touchstone.scorers.clinical.formats.fhir.questionnaire_responses import check_responses
 from touchstone.scorers.clinical.formats.fhir.references import Resolver, check_identifiers, check_references
-from touchstone.scorers.clinical.formats.fhir.responses import check_responses
-from touchstone.scorers.clinical.formats.fhir.shared import check_shared
+from touchstone.scorers.clinical.formats.fhir.shared_checks import check_shared
 from touchstone.scorers.clinical.formats.fhir.tables import definitions
 from touchstone.scorers.clinical.formats.fhir.text_rules import check_texts
 from touchstone.scorers.clinical.formats.fhir.walk import Walk

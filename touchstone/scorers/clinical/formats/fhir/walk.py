@@ -6,8 +6,8 @@ from typing import Any, Final
 
 from touchstone.scorers.clinical.formats.fhir.document import Document, Frame, Place
 from touchstone.scorers.clinical.formats.fhir.engine import Engine
+from touchstone.scorers.clinical.formats.fhir.member_checks import Leaves
 from touchstone.scorers.clinical.formats.fhir.member_plans import CODINGS, COUNT_BITS, REFERENCES, Plans, Step
-from touchstone.scorers.clinical.formats.fhir.members import Leaves
 from touchstone.scorers.clinical.formats.fhir.options import DEPTH_MAX
 from touchstone.scorers.clinical.formats.fhir.tables import Field
 

@@ -40,16 +40,16 @@ def authority(path: str, context: Context, *, identifier: str, universal_id: str
 @lru_cache(maxsize=2_048)
 def is_good_unit(written: str, loinc: str | None, system: str) -> bool:
     """Whether nothing is to be said of a unit beside a LOINC code; remembered, since few units make up most results."""
-    from touchstone.scorers.clinical.checks.ucum import check_unit
-    from touchstone.scorers.clinical.checks.units import reader_installed
+    from touchstone.scorers.clinical.checks.ucum_reader import reader_installed
+    from touchstone.scorers.clinical.checks.unit_checks import check_unit
 
     return reader_installed() and len(written) <= _REMEMBERED_LENGTH_MAX and not check_unit(written, "", Context(), loinc=loinc, system=system or None)
 
 
 def unit(unit_written: str, path: str, notes: Notes, *, loinc: str | None, system: str | None) -> list[Finding]:
     """What is wrong with a unit, by itself and for its LOINC code."""
-    from touchstone.scorers.clinical.checks.ucum import NOT_INSTALLED, check_unit
-    from touchstone.scorers.clinical.checks.units import reader_installed
+    from touchstone.scorers.clinical.checks.ucum_reader import reader_installed
+    from touchstone.scorers.clinical.checks.unit_checks import NOT_INSTALLED, check_unit
 
     if not reader_installed():
         notes.report.skip("units", NOT_INSTALLED)

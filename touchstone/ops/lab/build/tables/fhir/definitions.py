@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from touchstone.ops.lab.build.tables.fhir.terminology import expand_value_sets
-from touchstone.scorers.clinical.formats.fhir.profiles.tree import extension_facts
+from touchstone.scorers.clinical.formats.fhir.profiles.constraints import extension_facts
 
 Json = dict[str, Any]
 

@@ -1,9 +1,9 @@
 """The part of FHIRPath that invariants of FHIR R4 and US Core are written in, compiled to Python functions over parsed JSON."""
 
-from touchstone.scorers.clinical.formats.fhir.fhirpath.compiled import compile_expression, truth
-from touchstone.scorers.clinical.formats.fhir.fhirpath.repairs import repaired
-from touchstone.scorers.clinical.formats.fhir.fhirpath.shape import Verdict, decide
-from touchstone.scorers.clinical.formats.fhir.fhirpath.surroundings import Surroundings
+from touchstone.scorers.clinical.formats.fhir.fhirpath.compiler import compile_expression, truth
+from touchstone.scorers.clinical.formats.fhir.fhirpath.corrections import repaired
+from touchstone.scorers.clinical.formats.fhir.fhirpath.environment import Surroundings
+from touchstone.scorers.clinical.formats.fhir.fhirpath.presence import Verdict, decide
 from touchstone.scorers.clinical.formats.fhir.fhirpath.syntax import FhirPathError, Node, parse
 from touchstone.scorers.clinical.formats.fhir.fhirpath.values import Undecided
 

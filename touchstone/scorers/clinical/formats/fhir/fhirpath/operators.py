@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from touchstone.scorers.clinical.formats.fhir.fhirpath import functions
-from touchstone.scorers.clinical.formats.fhir.fhirpath.surroundings import Compiled, Surroundings
+from touchstone.scorers.clinical.formats.fhir.fhirpath.environment import Compiled, Surroundings
 from touchstone.scorers.clinical.formats.fhir.fhirpath.values import Undecided, compare, plain, same
 
 

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from touchstone.scorers.clinical.formats.fhir.options import Options
+from touchstone.scorers.clinical.formats.fhir.profiles.constraints import Profile, compile_profile, extension_facts, is_base, settle
 from touchstone.scorers.clinical.formats.fhir.profiles.packages import KEPT_MAX, URL_CHARS_MAX, Packages, home
 from touchstone.scorers.clinical.formats.fhir.profiles.pruning import prune
-from touchstone.scorers.clinical.formats.fhir.profiles.tree import Profile, compile_profile, extension_facts, is_base, settle
-from touchstone.scorers.clinical.formats.fhir.profiles.values import ValueSets, system_displays, system_facts
+from touchstone.scorers.clinical.formats.fhir.profiles.value_sets import ValueSets, system_displays, system_facts
 from touchstone.scorers.clinical.formats.fhir.tables import OWN_RULES, definitions
 from touchstone.scorers.clinical.formats.memory import Memory
 

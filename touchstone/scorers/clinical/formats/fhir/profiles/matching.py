@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from touchstone.scorers.clinical.checks.units import conversion
+from touchstone.scorers.clinical.checks.ucum_reader import conversion
 from touchstone.scorers.clinical.formats.fhir.document import Place
 from touchstone.scorers.clinical.formats.fhir.fhirpath.values import CHOICE_TYPES, Undecided, children, compare, plain
 

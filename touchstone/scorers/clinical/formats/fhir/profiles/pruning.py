@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from touchstone.scorers.clinical.formats.fhir.profiles.tree import Constraint
+from touchstone.scorers.clinical.formats.fhir.profiles.constraints import Constraint
 from touchstone.scorers.clinical.formats.fhir.tables import Field, Type, definitions
 
 _BASE = "http://hl7.org/fhir/StructureDefinition/"

@@ -8,10 +8,10 @@ from typing import Any, Final
 
 from touchstone.scorers.clinical.formats.fhir.document import Place
 from touchstone.scorers.clinical.formats.fhir.fhirpath.values import CHOICE_TYPES, children
+from touchstone.scorers.clinical.formats.fhir.profiles.constraints import BASE, Constraint, capital, is_base, shown_text
 from touchstone.scorers.clinical.formats.fhir.profiles.matching import choice_key, codes_of, equal, fits
-from touchstone.scorers.clinical.formats.fhir.profiles.statements import Statements
-from touchstone.scorers.clinical.formats.fhir.profiles.telling import CODES_MAX
-from touchstone.scorers.clinical.formats.fhir.profiles.tree import BASE, Constraint, capital, is_base, shown_text
+from touchstone.scorers.clinical.formats.fhir.profiles.message_texts import CODES_MAX
+from touchstone.scorers.clinical.formats.fhir.profiles.value_checks import Statements
 from touchstone.scorers.clinical.formats.fhir.references import relative_type
 from touchstone.scorers.clinical.formats.fhir.tables import definitions
 

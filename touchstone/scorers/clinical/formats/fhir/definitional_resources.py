@@ -13,7 +13,7 @@ from touchstone.schemas.result import Severity
 from touchstone.scorers.clinical.formats.fhir.document import Document, Frame, Place
 from touchstone.scorers.clinical.formats.fhir.fhirpath import FhirPathError, Node, parse
 from touchstone.scorers.clinical.formats.fhir.references import is_absolute
-from touchstone.scorers.clinical.formats.fhir.structures import check_structure, dicts
+from touchstone.scorers.clinical.formats.fhir.structure_definitions import check_structure, dicts
 from touchstone.scorers.clinical.formats.fhir.tables import code_systems, definitions, grows
 
 #: FHIRPath that the reader of invariants does not know: quantities and special variables.

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from touchstone.scorers.clinical.formats.fhir.answers import Answer, Membership, alike, dicts, extensions, held
 from touchstone.scorers.clinical.formats.fhir.document import Document, Frame, Place
 from touchstone.scorers.clinical.formats.fhir.fhirpath.values import Undecided, compare
 from touchstone.scorers.clinical.formats.fhir.named_definitions import named_definition
 from touchstone.scorers.clinical.formats.fhir.profiles.library import Library
+from touchstone.scorers.clinical.formats.fhir.questionnaire_answers import Answer, Membership, alike, dicts, extensions, held
 
 _CODE = "fhir.questionnaires.response"
 #: Answers to one question that a condition is compared with.

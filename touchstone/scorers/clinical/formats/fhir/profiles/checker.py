@@ -9,13 +9,13 @@ from touchstone.schemas.result import Severity
 from touchstone.scorers.clinical.formats.fhir.document import Document, Frame, Place
 from touchstone.scorers.clinical.formats.fhir.fhirpath.values import Extended, children
 from touchstone.scorers.clinical.formats.fhir.options import PROFILES_MAX
+from touchstone.scorers.clinical.formats.fhir.profiles.constraints import BASE, Constraint, Profile, is_base, shown_text
 from touchstone.scorers.clinical.formats.fhir.profiles.library import Library
 from touchstone.scorers.clinical.formats.fhir.profiles.matching import equal, fits, occurrences
+from touchstone.scorers.clinical.formats.fhir.profiles.message_texts import expected_text, found_text, named
 from touchstone.scorers.clinical.formats.fhir.profiles.slices import Slicing
-from touchstone.scorers.clinical.formats.fhir.profiles.statements import LEVELS
-from touchstone.scorers.clinical.formats.fhir.profiles.telling import expected_text, found_text, named
-from touchstone.scorers.clinical.formats.fhir.profiles.tree import BASE, Constraint, Profile, is_base, shown_text
 from touchstone.scorers.clinical.formats.fhir.profiles.us_core import is_later, rules_of
+from touchstone.scorers.clinical.formats.fhir.profiles.value_checks import LEVELS
 from touchstone.scorers.clinical.formats.fhir.references import Resolver
 from touchstone.scorers.clinical.formats.fhir.tables import definitions
 from touchstone.scorers.clinical.report import Report

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from touchstone.scorers.clinical.formats.fhir.markup import TAG_DEPTH_MAX, TAGS_MAX, TOKEN, Scan
+from touchstone.scorers.clinical.formats.fhir.narrative_scan import TAG_DEPTH_MAX, TAGS_MAX, TOKEN, Scan
 from touchstone.scorers.clinical.formats.fhir.options import NARRATIVE_CHARS_MAX
 from touchstone.scorers.clinical.formats.fhir.xhtml import BARRED, ENTITY, ONLY, XML_ENTITIES, has_place, is_blank
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from touchstone.schemas.result import Finding, Severity
 from touchstone.scorers.clinical.formats.fhir.document import breaking
-from touchstone.scorers.clinical.formats.fhir.families import FAMILIES, INVARIANTS, MISSING, PROFILES, SLICE_MISSING
+from touchstone.scorers.clinical.formats.fhir.fault_families import FAMILIES, INVARIANTS, MISSING, PROFILES, SLICE_MISSING
 from touchstone.scorers.clinical.report import Report
 
 _GRAVITY = {"critical": 0, "major": 1, "minor": 2, "info": 3}

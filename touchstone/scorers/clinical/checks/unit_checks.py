@@ -16,7 +16,7 @@ from typing import Final
 from touchstone.schemas.result import Finding
 from touchstone.scorers.clinical.checks.parameters import property_of
 from touchstone.scorers.clinical.checks.scalars import shown
-from touchstone.scorers.clinical.checks.units import UNIT_LENGTH_MAX, Unit, conversion, read_unit, reader_installed
+from touchstone.scorers.clinical.checks.ucum_reader import UNIT_LENGTH_MAX, Unit, conversion, read_unit, reader_installed
 from touchstone.scorers.clinical.report import Context
 
 UCUM_SYSTEM: Final = "http://unitsofmeasure.org"

@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import Any
 
 from touchstone.scorers.clinical.formats.fhir.fhirpath import functions
+from touchstone.scorers.clinical.formats.fhir.fhirpath.environment import Compiled, Surroundings
 from touchstone.scorers.clinical.formats.fhir.fhirpath.operators import boolean, operation
-from touchstone.scorers.clinical.formats.fhir.fhirpath.surroundings import Compiled, Surroundings
 from touchstone.scorers.clinical.formats.fhir.fhirpath.syntax import FhirPathError, Node
 from touchstone.scorers.clinical.formats.fhir.fhirpath.values import children, plain
 

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from touchstone.schemas.result import Finding
-from touchstone.scorers.clinical.checks import plausibility, ucum
-from touchstone.scorers.clinical.checks.moments import Moment, read_fhir
+from touchstone.scorers.clinical.checks import plausibility, unit_checks
 from touchstone.scorers.clinical.checks.parameters import Sex, find_parameter, sex_of
+from touchstone.scorers.clinical.checks.timestamps import Moment, read_fhir
 from touchstone.scorers.clinical.formats.fhir.document import Document, Frame, Place, shown_place
 from touchstone.scorers.clinical.formats.fhir.references import Resolver
 
@@ -74,7 +74,7 @@ def check_observation(document: Document, frame: Frame, person: tuple[Moment | N
 def check_unit(document: Document, value: dict[str, Any], place: Place, loinc: str | None, tell: Tell) -> None:
     """Check the unit of a Quantity."""
     path = shown_place(place)
-    found = ucum.check_quantity_unit(path, document.context, unit=value.get("unit"), code=value.get("code"), system=value.get("system"), loinc=loinc)
+    found = unit_checks.check_quantity_unit(path, document.context, unit=value.get("unit"), code=value.get("code"), system=value.get("system"), loinc=loinc)
     tell(document, found)
 
 

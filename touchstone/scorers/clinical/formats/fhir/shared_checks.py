@@ -10,10 +10,10 @@ from collections.abc import Iterable
 
 from touchstone.schemas.result import Finding
 from touchstone.scorers.clinical.checks import datetimes, identifiers, routes, terminology, valuesets
-from touchstone.scorers.clinical.checks.moments import Moment, read_fhir
 from touchstone.scorers.clinical.checks.scalars import Membership
+from touchstone.scorers.clinical.checks.timestamps import Moment, read_fhir
 from touchstone.scorers.clinical.formats.fhir.document import Document, Frame, shown_place
-from touchstone.scorers.clinical.formats.fhir.observed import UCUM, People, check_observation, check_unit, dicts
+from touchstone.scorers.clinical.formats.fhir.observations import UCUM, People, check_observation, check_unit, dicts
 from touchstone.scorers.clinical.formats.fhir.options import SOURCE_CODES_MAX, SOURCE_S_MAX
 from touchstone.scorers.clinical.formats.fhir.references import Resolver
 from touchstone.scorers.clinical.formats.fhir.tables import code_systems

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from touchstone.scorers.clinical.formats.fhir.answers import dicts
 from touchstone.scorers.clinical.formats.fhir.document import Document, Frame, Place
 from touchstone.scorers.clinical.formats.fhir.named_definitions import named_definition
 from touchstone.scorers.clinical.formats.fhir.profiles.library import Library
+from touchstone.scorers.clinical.formats.fhir.questionnaire_answers import dicts
 from touchstone.scorers.clinical.formats.fhir.references import Resolver
 
 _CODE = "fhir.measures.report"

@@ -10,10 +10,10 @@ from touchstone.scorers.clinical.formats.fhir.document import Document, Frame, P
 from touchstone.scorers.clinical.formats.fhir.fhirpath import Surroundings, Verdict, decide
 from touchstone.scorers.clinical.formats.fhir.fhirpath.values import CHOICE_TYPES, plain
 from touchstone.scorers.clinical.formats.fhir.member_plans import may_be_kept
+from touchstone.scorers.clinical.formats.fhir.profiles.constraints import BASE, Constraint, Profile, shown_text
 from touchstone.scorers.clinical.formats.fhir.profiles.library import Library
 from touchstone.scorers.clinical.formats.fhir.profiles.matching import absent, codes_of, is_amount, ordered
-from touchstone.scorers.clinical.formats.fhir.profiles.telling import expected_text, found_text, members_text, named
-from touchstone.scorers.clinical.formats.fhir.profiles.tree import BASE, Constraint, Profile, shown_text
+from touchstone.scorers.clinical.formats.fhir.profiles.message_texts import expected_text, found_text, members_text, named
 from touchstone.scorers.clinical.formats.fhir.references import Resolver, rest_parts
 from touchstone.scorers.clinical.formats.fhir.tables import Invariant, definitions
 

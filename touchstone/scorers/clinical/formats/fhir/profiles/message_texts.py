@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 from touchstone.scorers.clinical.formats.fhir.fhirpath.values import Extended, plain
-from touchstone.scorers.clinical.formats.fhir.profiles.tree import shown_text
+from touchstone.scorers.clinical.formats.fhir.profiles.constraints import shown_text
 from touchstone.scorers.clinical.formats.fhir.tables import code_systems, listed_sets
 
 #: Codes of a value set, or of an expected value, that one message lists.

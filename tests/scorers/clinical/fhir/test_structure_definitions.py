@@ -8,7 +8,7 @@ import pytest
 
 from tests.scorers.clinical.fhir.resources import codes, patient, report
 from touchstone.scorers.clinical.formats.fhir import is_valid
-from touchstone.scorers.clinical.formats.fhir.structures import fields_at
+from touchstone.scorers.clinical.formats.fhir.structure_definitions import fields_at
 
 Json = dict[str, Any]
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from touchstone.scorers.clinical.checks.units import conversion, is_valid_unit, read_unit
+from touchstone.scorers.clinical.checks.ucum_reader import conversion, is_valid_unit, read_unit
 
 COUNT_PER_VOLUME = (("length", -3.0),)
 
@@ -116,7 +116,7 @@ def test_hostile_units_are_answered_at_once(text: str) -> None:
 
 
 def test_the_reader_is_loaded_by_the_first_unit_not_by_import() -> None:
-    modules = "touchstone.scorers.clinical.checks.ucum, touchstone.scorers.clinical.checks.plausibility, touchstone.scorers.clinical.checks.terminology"
+    modules = "touchstone.scorers.clinical.checks.unit_checks, touchstone.scorers.clinical.checks.plausibility, touchstone.scorers.clinical.checks.terminology"
     program = f"import sys, {modules}; print(sorted({{'pint', 'lark', 'ucumvert'}} & set(sys.modules)))"
     ran = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}

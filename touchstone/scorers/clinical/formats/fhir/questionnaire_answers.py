@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from touchstone.scorers.clinical.checks.units import conversion
+from touchstone.scorers.clinical.checks.ucum_reader import conversion
 from touchstone.scorers.clinical.formats.fhir.document import Document, Place
 from touchstone.scorers.clinical.formats.fhir.fhirpath.values import Undecided, compare
 
