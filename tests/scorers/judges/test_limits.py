@@ -9,8 +9,9 @@ import pytest
 
 from tests.doubles.judges.faults import Fault, Kind
 from tests.scorers.judges.helpers import PROMPT, Verdict, counted, judged, settings_for
+from touchstone.scorers.http.retry_after import retry_after_s
 from touchstone.scorers.judges.serve import open_judge
-from touchstone.scorers.judges.serve.faults import fault_of, retry_after_s
+from touchstone.scorers.judges.serve.faults import fault_of
 from touchstone.scorers.judges.serve.limits import CLEAN_S, Limits, Places, Rate
 from touchstone.scorers.judges.settings import JudgeSettings
 

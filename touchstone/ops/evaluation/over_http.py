@@ -16,7 +16,7 @@ from touchstone.ops.evaluation.systems import Content, StepFailed, Told
 from touchstone.schemas.trace import ClinicalFormat
 from touchstone.scorers.backoff import Backoff
 from touchstone.scorers.base import ConfigError
-from touchstone.scorers.judges.serve.faults import retry_after_s
+from touchstone.scorers.http.retry_after import retry_after_s
 
 #: Answers below 500 after which the same request may succeed; all from 500 on may.
 _PASSING: Final = frozenset({408, 425, 429})

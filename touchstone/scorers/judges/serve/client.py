@@ -12,6 +12,7 @@ import httpx2
 import openai
 import orjson
 
+from touchstone.scorers.http.responses import ConnectError
 from touchstone.scorers.judges.serve.faults import BROKEN_OFF, NO_CONNECTION, TIMED_OUT, Fault, fault_of
 from touchstone.scorers.judges.serve.transport import LeanClient, transport_to
 from touchstone.scorers.judges.settings import JudgeSettings
@@ -21,7 +22,7 @@ _TALKATIVE: Final = ("openai", "httpx2", "httpcore2", "httpx", "httpcore")
 _BODY_BYTES_MAX: Final = 4 * 1024 * 1024
 _IDLE_S: Final = 15.0
 #: What goes wrong before anything is sent, so nothing can have been charged.
-_UNSENT: Final = (httpx2.ConnectError, httpx2.ProxyError, httpx2.ConnectTimeout, httpx2.PoolTimeout, httpx2.UnsupportedProtocol)
+_UNSENT: Final = (ConnectError, httpx2.ConnectError, httpx2.ProxyError, httpx2.ConnectTimeout, httpx2.PoolTimeout, httpx2.UnsupportedProtocol)
 
 
 class Client:

@@ -2,9 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
+from datetime import datetime
 from typing import Any, Final, Literal
+
+from touchstone.scorers.http.retry_after import retry_after_s
 
 #: again: it may work later. settings: it never will with these settings. case: it never will for this case. way: the server cannot be asked in this way.
 Kind = Literal["again", "settings", "case", "way"]
@@ -66,33 +67,6 @@ def fault_of(status: int, body: Any, headers: Mapping[str, str], now: datetime |
     if any(word in said for word in _WAY_WORDS):
         return Fault("way", "rejected")
     return Fault("again", "judge_5xx") if status >= 500 else Fault("case", "rejected")
-
-
-def retry_after_s(headers: Mapping[str, str], now: datetime | None = None) -> float | None:
-    """How long a server wants to be left alone: a number of seconds or an HTTP date, which counts from the server's own clock where it tells it."""
-    if (milliseconds := _number(headers.get("retry-after-ms"))) is not None:
-        return milliseconds / 1000
-    told = headers.get("retry-after")
-    if told is None or (seconds := _number(told)) is not None:
-        return None if told is None else seconds
-    until, at = _date(told), _date(headers.get("date")) or now or datetime.now(UTC)
-    return None if until is None else max(0.0, (until - at).total_seconds())
-
-
-def _number(text: str | None) -> float | None:
-    try:
-        number = float(text) if text is not None else -1.0
-    except ValueError:
-        return None
-    return number if 0 <= number < float("inf") else None
-
-
-def _date(text: str | None) -> datetime | None:
-    try:
-        date = parsedate_to_datetime(text) if text else None
-    except (ValueError, TypeError, IndexError, OverflowError):  # a year or an offset that no clock has
-        return None
-    return date if date is None or date.tzinfo else date.replace(tzinfo=UTC)
 
 
 #: What to do about a fault of the settings, said once. As templates that take the code: of a library's log line the worker shows the template alone.
