@@ -58,6 +58,7 @@ def test_the_listing_says_which_model_answers_and_why(run: Commands) -> None:
     assert "touchstone-nli-minilm-l6  small  package" in ran.out
     assert "touchstone-nli-base       base   missing" in ran.out
     assert "nli       default: touchstone-nli-minilm-l6, because the models run on a CPU" in ran.out
+    assert "          ONNX Runtime, int8: the default on a CPU; " in ran.out
     assert "embedder  default: all-MiniLM-L6-v2" in ran.out
 
 

@@ -8,11 +8,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from onnx import TensorProto, helper
 
 from tests.lazily import lazily
 from tests.scorers.engines.tiny import SENTENCES, classifier, encoder, roberta_tokenizer, saved
 from touchstone.ops.lab.build.graphs.__main__ import SHAPES, files
 from touchstone.ops.lab.build.graphs.__main__ import main as build_graphs
+from touchstone.ops.lab.build.graphs.encoder import CONTRIB, IR_VERSION, OPSET, Graph
 from touchstone.schemas.settings.engines import EngineSettings
 from touchstone.scorers.base import ConfigError
 from touchstone.scorers.engines.encoders import default_base
@@ -22,7 +24,7 @@ from touchstone.scorers.engines.weights import DEFAULT_ADAPTER
 with lazily():
     import torch
 
-    from touchstone.scorers.engines.onnx_runtime import OnnxClassifier, Source, open_session
+    from touchstone.scorers.engines.onnx_runtime import OnnxClassifier, Source, made_session, open_session
     from touchstone.scorers.engines.onnx_weights import nearness, read_tensors
     from touchstone.scorers.engines.opening import open_engines
     from touchstone.scorers.engines.tokens import read_words, words_of
@@ -82,6 +84,25 @@ def test_int8_stays_near_and_a_pairs_answer_does_not_depend_on_its_batch(tmp_pat
     alone = np.concatenate([session.run(None, batch(model, kind, [pair]))[0] for pair in pairs])
     np.testing.assert_allclose(together, alone, atol=1e-3)
     assert np.abs(together - torch_answers(kind, pairs)).mean() < 0.03
+
+
+def test_the_greatest_products_of_bytes_are_added_exactly(tmp_path: Path) -> None:
+    # On x86 without VNNI the quickest kernels add two products in 16 bits: 2 · 255 · 127 would become 32,767.
+    graph = Graph("int8")
+    weight, scale = graph.weight("weight", [64, 8], TensorProto.INT8), graph.weight("scale", [8])
+    graph.add("MatMulIntegerToFloat", ["x", weight, "one", scale, "zero"], contrib=True, name="product")
+    constants = [helper.make_tensor("one", TensorProto.FLOAT, [], [1]), helper.make_tensor("zero", TensorProto.UINT8, [], [0])]
+    x = helper.make_tensor_value_info("x", TensorProto.UINT8, ["rows", 64])
+    product = helper.make_tensor_value_info("product", TensorProto.FLOAT, ["rows", 8])
+    made = helper.make_graph(graph.nodes, "product", [x], [product], initializer=[*graph.weights.values(), *constants])
+    opsets = [helper.make_opsetid("", OPSET), helper.make_opsetid(CONTRIB, 1)]
+    path = tmp_path / "product.onnx"
+    path.write_bytes(helper.make_model(made, opset_imports=opsets, ir_version=IR_VERSION).SerializeToString())
+    weights = np.tile(np.array([127, -127, 64, 1], dtype=np.int8), (64, 2))
+    session = made_session(path, {"weight": weights, "scale": np.ones(8, dtype=np.float32)}, threads=1)
+    for rows in (1, 7):
+        given = np.full((rows, 64), 255, dtype=np.uint8)
+        np.testing.assert_array_equal(session.run(None, {"x": given})[0], given.astype(np.int64) @ weights.astype(np.int64))
 
 
 @pytest.mark.parametrize("kind", ["bert", "mpnet"])

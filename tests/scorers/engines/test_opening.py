@@ -19,7 +19,7 @@ from touchstone.scorers.engines.weights import DEFAULT_ADAPTER, digest_of
 with lazily():
     import torch
 
-    from touchstone.scorers.engines.devices import device_of, dtype_of, is_out_of_memory
+    from touchstone.scorers.engines.devices import device_of, is_out_of_memory
 
 pytestmark = pytest.mark.xdist_group("models")
 
@@ -159,15 +159,6 @@ def test_without_the_extra_one_line_says_what_to_install(settings: EngineSetting
     monkeypatch.setitem(sys.modules, "torch", None)
     with pytest.raises(ConfigError, match=r"install touchstone-stream\[nli\]"):
         open_engines(settings)
-
-
-def test_the_number_type_is_what_the_hardware_is_fast_with(monkeypatch: pytest.MonkeyPatch) -> None:
-    cpu = torch.device("cpu")
-    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: {"avx512_bf16": True})
-    assert dtype_of("auto", cpu) is torch.bfloat16
-    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: {"avx512_f": True})
-    assert dtype_of("auto", cpu) is torch.float32
-    assert dtype_of("float16", cpu) is torch.float16
 
 
 def test_out_of_memory_is_known_by_each_of_its_names() -> None:

@@ -18,8 +18,8 @@ def here(monkeypatch: pytest.MonkeyPatch) -> Any:
         there = {plans.TORCH_LIBRARIES: torch, plans.ONNX_LIBRARIES: onnx}
         monkeypatch.setattr(plans, "_installed", there.__getitem__)
         monkeypatch.setattr(plans, "gpu_here", lambda settings: gpu and settings.runtime != "onnx" and settings.device != "cpu")
-        monkeypatch.setattr(plans, "whole_int8_cpu", lambda: vnni)
-        monkeypatch.setattr(plans, "_torch_numbers", lambda *, gpu: "bfloat16" if gpu or bfloat16 else "float32")
+        monkeypatch.setattr(plans, "adds_bytes_in_32_bits", lambda: vnni)
+        monkeypatch.setattr(plans, "_computes_bfloat16", lambda *, gpu: gpu or bfloat16)
 
     decide()
     return decide
@@ -54,11 +54,14 @@ def test_a_cpu_without_bfloat16_computes_in_float32_on_torch(here: Any) -> None:
     assert plan(EngineSettings(runtime="torch"), "nli") == Plan("torch", "float32")
 
 
-def test_a_processor_that_cuts_sums_of_bytes_off_computes_in_float32(here: Any) -> None:
-    here(vnni=False)
-    assert plan(EngineSettings(), "nli") == Plan("onnx", "float32")
-    with pytest.raises(ConfigError, match="VNNI"):
-        plan(EngineSettings(dtype="int8"), "nli")
+@pytest.mark.parametrize(("vnni", "why"), [(True, "at full speed (VNNI or ARM)"), (False, "a slower product of bytes gives the same answers")])
+@pytest.mark.parametrize(("dtype", "chosen"), [("auto", "the default on a CPU"), ("int8", "dtype is set to int8")])
+def test_every_processor_computes_in_int8_and_the_plan_says_why(here: Any, vnni: bool, why: str, dtype: Any, chosen: str) -> None:
+    here(vnni=vnni)
+    planned = plan(EngineSettings(dtype=dtype), "nli")
+    assert planned == Plan("onnx", "int8")
+    assert planned.why.startswith(f"{chosen}; ")
+    assert planned.why.endswith(why)
 
 
 def test_where_one_of_the_two_is_missing_the_other_runs(here: Any) -> None:

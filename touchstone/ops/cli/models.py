@@ -53,7 +53,7 @@ def models(context: typer.Context, as_json: JsonOption = False) -> None:
         part = told[role]
         answers = part.get("why") or part.get("answers")
         typer.echo(f"{role:9} {part['model']}" + (f" (revision {part['revision']})" if part["revision"] else "") + (f": {answers}" if answers else ""))
-        typer.echo(f"{'':9} " + (part.get("cannot_run") or f"{RUNTIMES[part['runtime']]}, {part['numbers']}"))
+        typer.echo(f"{'':9} " + (part.get("cannot_run") or f"{RUNTIMES[part['runtime']]}, {part['numbers']}: {part['why_numbers']}"))
     typer.echo(f"{'support':9} {told['support']}")
     typer.echo(f"{'device':9} {told['device']}, {told['dtype']}" + (", offline" if told["offline"] else ""))
     measured = told["nli"].get("measured")

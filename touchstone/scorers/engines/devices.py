@@ -1,4 +1,4 @@
-"""The device of a model that torch computes: its choice, number type, batch limits and memory errors."""
+"""The device of a model that torch computes: its choice, batch limits and memory errors."""
 
 from __future__ import annotations
 
@@ -32,23 +32,6 @@ def device_of(name: str) -> torch.device:
     return device
 
 
-def fast_bfloat16(device: torch.device) -> bool:
-    """Whether bfloat16 is computed by the hardware: on a GPU from Ampere on, on a CPU with AVX512_BF16 or AMX."""
-    if device.type == "cuda":
-        return bool(torch.cuda.is_bf16_supported(including_emulation=False))
-    able = torch.cpu.get_capabilities()
-    return bool(able.get("avx512_bf16") or able.get("amx_bf16") or able.get("amx_tile"))
-
-
-def dtype_of(name: str, device: torch.device) -> torch.dtype:
-    """The number type of the weights; `auto` is bfloat16 where it is fast."""
-    if name == "auto":
-        return torch.bfloat16 if fast_bfloat16(device) else torch.float32
-    dtype = getattr(torch, name)
-    assert isinstance(dtype, torch.dtype)
-    return dtype
-
-
 def is_out_of_memory(error: BaseException) -> bool:
     """Whether the memory was too small, by any of the names that torch gives it."""
     if isinstance(error, (MemoryError, torch.OutOfMemoryError)):
@@ -66,12 +49,12 @@ class Place:
     turn: threading.Lock
 
     @classmethod
-    def of(cls, settings: EngineSettings, turn: threading.Lock | None = None) -> Place:
-        """The place that the settings name. `turn`: shared by those that share the device. Raises: ConfigError."""
+    def of(cls, settings: EngineSettings, numbers: str, turn: threading.Lock) -> Place:
+        """The place that the settings name. `numbers`: the planned type of the weights. Raises: ConfigError."""
         device = device_of(settings.device)
         if settings.threads:
             torch.set_num_threads(settings.threads)
-        return cls(device, dtype_of(settings.dtype, device), turn or threading.Lock())
+        return cls(device, getattr(torch, numbers), turn)
 
     @property
     def step(self) -> int:

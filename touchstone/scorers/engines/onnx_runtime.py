@@ -16,6 +16,7 @@ import onnxruntime
 from touchstone.scorers.base import ConfigError
 from touchstone.scorers.engines.calls import Limits
 from touchstone.scorers.engines.onnx_weights import graph_weights, read_tensors
+from touchstone.scorers.engines.processor import adds_bytes_in_32_bits
 from touchstone.scorers.engines.shapes import GRAPHS, Form, Shape, Task, shape_of
 from touchstone.scorers.engines.tokens import read_words
 
@@ -151,16 +152,19 @@ def open_sessions(source: Source, forms: Sequence[Form], graphs: Path = GRAPHS) 
     if shape is None or not all(shape.graph(source.task, form, graphs).is_file() for form in forms):
         raise ConfigError(f"no graph ships for the model in {source.base}; set runtime to torch")
     tensors = read_tensors(source.base, source.adapter, shape.family)
-    return shape, [_session(shape.graph(source.task, form, graphs), graph_weights(shape, tensors, source.task, form), source.threads) for form in forms]
+    return shape, [made_session(shape.graph(source.task, form, graphs), graph_weights(shape, tensors, source.task, form), source.threads) for form in forms]
 
 
-def _session(graph: Path, weights: Mapping[str, Any], threads: int) -> onnxruntime.InferenceSession:
+def made_session(graph: Path, weights: Mapping[str, Any], threads: int) -> onnxruntime.InferenceSession:
+    """A graph's session over weights that stay where they are in memory. `threads` 0: every core that the process may use."""
     values = [onnxruntime.OrtValue.ortvalue_from_numpy(array) for array in weights.values()]
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads or cores()
     options.log_severity_level = 4  # what it says is for its makers; failures raise
     options.enable_mem_pattern = False  # batches have many shapes, and a pattern would be kept for each
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")  # an idle engine must not keep a core busy
+    if not adds_bytes_in_32_bits():
+        options.add_session_config_entry("session.x64quantprecision", "1")  # exact sums by unsigned bytes: the quickest product would saturate
     options.add_external_initializers(list(weights), values)
     session = onnxruntime.InferenceSession(graph.read_bytes(), options, providers=["CPUExecutionProvider"])
     session.touchstone_weights = values  # the session reads them where they are, so they live as long

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import platform
-from dataclasses import dataclass
-from functools import cache
+from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -13,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from touchstone.scorers.base import ConfigError
 from touchstone.scorers.engines.catalogue import answering, gpu_here
 from touchstone.scorers.engines.encoders import encoder_of
+from touchstone.scorers.engines.processor import adds_bytes_in_32_bits, computes_bfloat16
 from touchstone.scorers.engines.shapes import LABELS, Task, shape_of
 from touchstone.scorers.engines.weights import ADAPTER_CONFIG, folder_here
 
@@ -26,13 +25,12 @@ NO_TORCH = "needs torch, which is not installed; install touchstone-stream[nli]"
 NO_ONNX = "needs ONNX Runtime, which is not installed; install touchstone-stream[nli-onnx]"
 #: Whether `auto` takes ONNX Runtime on a CPU although torch is there.
 ONNX_IS_DEFAULT = True
+#: Why int8 is as quick as it is here. Its answers are the same on both kinds of processor.
+VNNI = "this processor multiplies bytes at full speed (VNNI or ARM)"
+NO_VNNI = "without VNNI, or where it is not reported, a slower product of bytes gives the same answers"
 #: The libraries of each runtime.
 TORCH_LIBRARIES = ("torch", "transformers", "sentence_transformers")
 ONNX_LIBRARIES = ("onnxruntime", "tokenizers", "safetensors")
-#: Processor features, as Linux names them, that compute bfloat16.
-BFLOAT16_FLAGS = frozenset({"avx512_bf16", "amx_bf16"})
-#: The same for sums of products of bytes.
-INT8_FLAGS = frozenset({"avx512_vnni", "avx_vnni"})
 #: Heads that have a graph.
 HEADS = ("BertForSequenceClassification", "MPNetForSequenceClassification")
 #: What an adapter may not be, to be merged without its library: kind of change → the value that means "not".
@@ -41,10 +39,11 @@ PLAIN_ADAPTER = {"use_dora": False, "use_rslora": False, "fan_in_fan_out": False
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How one engine computes. `numbers`: the type of its weights; all but float32 round."""
+    """How one engine computes. `numbers`: the type of its weights; all but float32 round. `why`: why these numbers, for people."""
 
     runtime: Runtime
     numbers: Numbers
+    why: str = field(default="", compare=False)
 
     @property
     def mark(self) -> str:
@@ -64,6 +63,15 @@ def form_of(settings: EngineSettings) -> str:
     return nli if nli == embedder else f"{nli}, embedder {embedder}"
 
 
+def numbers_note(settings: EngineSettings) -> str | None:
+    """Which numbers the NLI model computes with here, and why; None where it cannot be planned: opening it says why."""
+    try:
+        planned = plan(settings, "nli")
+    except ConfigError:
+        return None
+    return f"{planned.numbers} ({planned.why})"
+
+
 def plan(settings: EngineSettings, task: Task) -> Plan:
     """Choose. Raises: ConfigError where the settings contradict each other or what they ask for is not installed."""
     gpu = gpu_here(settings)
@@ -71,58 +79,37 @@ def plan(settings: EngineSettings, task: Task) -> Plan:
     if settings.runtime == "onnx" or settings.dtype == "int8":
         if why_not is not None:
             raise ConfigError(why_not)
-        return Plan("onnx", _onnx_numbers(settings))
+        return _on_onnx(settings)
     if settings.runtime == "auto" and why_not is None and _installed(ONNX_LIBRARIES) and (ONNX_IS_DEFAULT or not _installed(TORCH_LIBRARIES)):
-        return Plan("onnx", _onnx_numbers(settings))
+        return _on_onnx(settings)
     if not _installed(TORCH_LIBRARIES):
         because = f" ({why_not})" if settings.runtime == "auto" and why_not is not None and _installed(ONNX_LIBRARIES) else ""
         raise ConfigError(f"engines: this {NO_TORCH}{because}")
-    return Plan("torch", settings.dtype if settings.dtype != "auto" else _torch_numbers(gpu=gpu))
+    return _on_torch(settings, gpu=gpu)
 
 
-def _onnx_numbers(settings: EngineSettings) -> Literal["int8", "float32"]:
-    return "float32" if settings.dtype == "float32" or not whole_int8_cpu() else "int8"
+def _on_onnx(settings: EngineSettings) -> Plan:
+    chosen = "the default on a CPU" if settings.dtype == "auto" else f"dtype is set to {settings.dtype}"
+    if settings.dtype == "float32":
+        return Plan("onnx", "float32", chosen)
+    return Plan("onnx", "int8", f"{chosen}; {VNNI if adds_bytes_in_32_bits() else NO_VNNI}")
 
 
-def _torch_numbers(*, gpu: bool) -> Literal["bfloat16", "float32"]:
-    if gpu:
-        import torch
-
-        return "bfloat16" if torch.cuda.is_bf16_supported(including_emulation=False) else "float32"
-    return "bfloat16" if fast_bfloat16_cpu() else "float32"
-
-
-@cache
-def processor_flags() -> frozenset[str]:
-    """What this processor can do, as Linux names it; empty elsewhere."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
-    except OSError:
-        return frozenset()
-    return frozenset(next((line for line in lines if line.startswith(("flags", "Features"))), "").split())
+def _on_torch(settings: EngineSettings, *, gpu: bool) -> Plan:
+    if settings.dtype != "auto":
+        return Plan("torch", settings.dtype, f"dtype is set to {settings.dtype}")
+    device = "GPU" if gpu else "processor"
+    if _computes_bfloat16(gpu=gpu):
+        return Plan("torch", "bfloat16", f"the {device} computes it")
+    return Plan("torch", "float32", f"the {device} does not compute bfloat16")
 
 
-def is_arm() -> bool:
-    """Whether this processor is an ARM."""
-    return platform.machine() in {"arm64", "aarch64"}
-
-
-def whole_int8_cpu() -> bool:
-    """Whether this processor sums products of bytes whole: x86 without VNNI cuts them off at 16 bits. Where nothing says so, it is doubted."""
-    return is_arm() or not INT8_FLAGS.isdisjoint(processor_flags())
-
-
-@cache
-def fast_bfloat16_cpu() -> bool:
-    """Whether this processor computes bfloat16: AVX512_BF16 or AMX. Where Linux does not say so, torch is asked."""
-    if flags := processor_flags():
-        return not BFLOAT16_FLAGS.isdisjoint(flags)
-    if is_arm() or find_spec("torch") is None:
-        return False
+def _computes_bfloat16(*, gpu: bool) -> bool:
+    if not gpu:
+        return computes_bfloat16()
     import torch
 
-    able = torch.cpu.get_capabilities()
-    return bool(able.get("avx512_bf16") or able.get("amx_bf16") or able.get("amx_tile"))
+    return bool(torch.cuda.is_bf16_supported(including_emulation=False))
 
 
 def _installed(libraries: tuple[str, ...]) -> bool:
@@ -139,8 +126,6 @@ def _why_no_onnx(settings: EngineSettings, task: Task, *, gpu: bool) -> str | No
         return f"runtime: onnx computes in int8 or float32, not in {settings.dtype}; set dtype to auto, int8 or float32, or runtime to torch"
     if gpu or settings.device.startswith("cuda"):
         return f"{asked} runs on CPUs; set device to cpu, or runtime to torch"
-    if settings.dtype == "int8" and not whole_int8_cpu():
-        return "dtype: int8 needs a processor with VNNI or an ARM; set dtype to auto or float32"
     if named and not _installed(ONNX_LIBRARIES):
         return f"{asked} {NO_ONNX}"
     if not _has_graph(settings, task):

@@ -97,11 +97,11 @@ def window_of(model: Any, tokenizer: Any) -> int:
     return window if window < 1_000_000 else 512
 
 
-def open_classifier(located: Located, settings: EngineSettings, numbers: str, turn: threading.Lock) -> TorchClassifier:  # noqa: ARG001  # as for ONNX Runtime
+def open_classifier(located: Located, settings: EngineSettings, numbers: str, turn: threading.Lock) -> TorchClassifier:
     """Load a classifier, and its adapter. Raises: ConfigError, or what the libraries raise for a folder that is no model."""
     from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
-    place = Place.of(settings, turn)
+    place = Place.of(settings, numbers, turn)
     attention = ATTENTION[place.device.type]
     if located.adapter is None:
         model = AutoModelForSequenceClassification.from_pretrained(located.base, attn_implementation=attention, local_files_only=True)
@@ -110,11 +110,11 @@ def open_classifier(located: Located, settings: EngineSettings, numbers: str, tu
     return TorchClassifier(model, AutoTokenizer.from_pretrained(located.base, local_files_only=True), place)
 
 
-def open_encoder(folder: Path, settings: EngineSettings, numbers: str, turn: threading.Lock) -> TorchEncoder:  # noqa: ARG001  # as for ONNX Runtime
+def open_encoder(folder: Path, settings: EngineSettings, numbers: str, turn: threading.Lock) -> TorchEncoder:
     """Load an encoder. Raises: as `open_classifier`."""
     from sentence_transformers import SentenceTransformer
 
-    return TorchEncoder(SentenceTransformer(str(folder), device="cpu", local_files_only=True), Place.of(settings, turn))
+    return TorchEncoder(SentenceTransformer(str(folder), device="cpu", local_files_only=True), Place.of(settings, numbers, turn))
 
 
 def _adapted(base: Path, adapter: Path, attention: str | None) -> Any:

@@ -76,10 +76,13 @@ def _scorer(settings: SummarySettings, engines: Engines | None) -> SummaryLossSc
 
 
 def notes(settings: SummarySettings) -> list[str]:
-    """Which NLI model answers here, where the settings leave that open, and which judge, where one is asked."""
+    """Which NLI model answers here, where the settings leave that open, its numbers, and which judge, where one is asked."""
     from touchstone.scorers.engines.catalogue import DEFAULT, choose
+    from touchstone.scorers.engines.plans import numbers_note
 
     told = [f"nli_model {settings.engines.nli_model}: {choose(settings.engines).why}"] if settings.engines.nli_model in DEFAULT else []
+    if (numbers := numbers_note(settings.engines)) is not None:
+        told.append(f"numbers: {numbers}")
     if settings.asks_judge:
         told.append(f"judge: {settings.judge.model}" if settings.judge.is_usable else f"what is uncertain stays with the models: {settings.judge.why_unusable}")
     return told

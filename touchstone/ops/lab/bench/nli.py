@@ -64,7 +64,7 @@ async def measure(settings: SummarySettings, size: Size, say: Any) -> dict[str, 
     from touchstone.ops.lab.bench.nli_prefilter import prefilter
     from touchstone.ops.lab.bench.nli_rates import Contest
     from touchstone.ops.lab.bench.nli_suite import live_suite
-    from touchstone.scorers.engines.devices import device_of, dtype_of
+    from touchstone.scorers.engines.devices import device_of
     from touchstone.scorers.engines.plans import plan
 
     quiet()
@@ -72,7 +72,7 @@ async def measure(settings: SummarySettings, size: Size, say: Any) -> dict[str, 
     # The engine of the settings, and beside it the same model on torch in the type that torch would take: what the libraries' own calls are compared in.
     beside = settings.engines.model_copy(update={"runtime": "torch", "dtype": "auto" if settings.engines.dtype == "int8" else settings.engines.dtype})
     device = device_of(settings.engines.device)
-    dtype = str(dtype_of(beside.dtype, device)).removeprefix("torch.")
+    dtype = plan(beside, "nli").numbers
     say("cold start")
     told: dict[str, Any] = {"cold_start": asdict(await asyncio.to_thread(cold, settings.model_dump_json(), size.cold_runs))}
     async with AsyncExitStack() as stack:

@@ -85,4 +85,4 @@ def _plan(settings: EngineSettings, task: Any) -> dict[str, Any]:
         planned = plan(settings, task)
     except ConfigError as error:
         return {"cannot_run": str(error)}
-    return {"runtime": planned.runtime, "numbers": planned.numbers}
+    return {"runtime": planned.runtime, "numbers": planned.numbers, "why_numbers": planned.why}
