@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from tests.ops.commands import Commands
-from touchstone.ops.lab.models.listing import figures
-from touchstone.ops.lab.models.speed import HYPOTHESIS_WORDS, PAIRS_FIRST, PREMISE_WORDS, ROUNDS, made_up, pairs_per_second
 from touchstone.scorers.engines import catalogue, encoders
 from touchstone.scorers.engines.encoders import MINILM, Encoder, Found
+from touchstone.scorers.engines.listing import figures
+from touchstone.scorers.engines.speed import HYPOTHESIS_WORDS, PAIRS_FIRST, PREMISE_WORDS, ROUNDS, made_up, pairs_per_second
 
 
 @pytest.fixture
@@ -100,7 +100,7 @@ def test_fetching_what_has_no_name_lists_the_names(run: Commands) -> None:
 
 @pytest.mark.parametrize("option", ["--runtime", "--device", "--dtype"])
 def test_an_option_that_cannot_be_used_is_named(run: Commands, option: str) -> None:
-    assert run("models", "speed", option, "abacus").one_line == f"touchstone: {option}: not usable; see touchstone models evaluate --help"
+    assert run("models", "speed", option, "abacus").one_line == f"touchstone: {option}: not usable; see --help"
 
 
 def test_scores_of_the_model_alone_are_preferred_and_what_was_not_measured_is_left_out() -> None:
@@ -127,7 +127,7 @@ async def test_the_speed_is_the_median_of_three_rounds_after_a_first_that_does_n
         clock[0] += next(paces) * len(pairs)
         return np.zeros((len(pairs), 3))
 
-    monkeypatch.setattr("touchstone.ops.lab.models.speed.time.perf_counter", lambda: clock[0])
+    monkeypatch.setattr("touchstone.scorers.engines.speed.time.perf_counter", lambda: clock[0])
     engines: Any = SimpleNamespace(nli=SimpleNamespace(entail=entail, model="toy@1"))
     told = await pairs_per_second(engines, seconds=2, say=lambda _: None)
     assert counts == [PAIRS_FIRST, PAIRS_FIRST, *[200] * ROUNDS]

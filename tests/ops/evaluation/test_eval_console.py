@@ -7,11 +7,11 @@ from typing import Any
 from touchstone.ops.evaluation.console import console_pieces
 from touchstone.ops.evaluation.counts import summarise, verdict_on
 from touchstone.ops.evaluation.external import ConformanceChecks, Outside
-from touchstone.ops.local.fhir_validator.client import Issue, NoVerdict, Outcome
 from touchstone.schemas.reports.evaluation import EvaluatedCase, EvaluationReport, Expectation, Expectations
 from touchstone.schemas.result import Failure, Finding, NotChecked
 from touchstone.scorers.clinical.conformance.evaluation import tell
 from touchstone.scorers.clinical.words import DIMENSIONS
+from touchstone.scorers.operation_outcome import Issue, NoVerdict, Outcome
 from touchstone.scorers.reporting import LayoutOptions
 from touchstone.scorers.reporting.words import score_text
 

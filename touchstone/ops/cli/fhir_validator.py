@@ -1,6 +1,7 @@
 """`touchstone fhir-validator`: HL7's FHIR validator as a service of this machine."""
 
 import json
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -8,7 +9,7 @@ import typer
 
 from touchstone.ops.cli import app
 from touchstone.ops.cli.common.groups import Group
-from touchstone.ops.cli.common.shared import EXIT_ERROR, ConfigOption, JsonOption, one_line_errors, settings_from
+from touchstone.ops.cli.common.shared import EXIT_ERROR, ConfigOption, JsonOption, one_line_errors, settings_from, until_read_no_more
 
 if TYPE_CHECKING:
     from touchstone.ops.local.fhir_validator.service import Service
@@ -152,6 +153,45 @@ def status(state_dir: StateDirOption = None, config: ConfigOption = None, as_jso
         if not lines:
             typer.echo("Start it: touchstone fhir-validator start")
     raise typer.Exit(EXIT_ERROR)
+
+
+@fhir_validator_app.command()
+def compare(
+    files: Annotated[list[Path], typer.Argument(metavar="FILE|DIR", help="FHIR files, traces, or folders of them.")],
+    packages: Annotated[
+        list[Path] | None,
+        typer.Option("--packages", help="Folder with the package hl7.fhir.r4.core. Default: ~/.fhir/packages, else made from npm's.", show_default=False),
+    ] = None,
+    quote: Annotated[bool, typer.Option("--quote/--withhold", help="Show the messages' text, which may quote the documents.")] = False,
+    warnings: Annotated[bool, typer.Option("--warnings", help="Also list warnings and hints, which do not count towards a verdict.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Compare Touchstone's verdicts on FHIR documents with those of HL7's validator, which is started for it and stopped after.
+
+    Exit codes: 0 compared, whatever the result; 3 an error, such as a validator that cannot be started or stops answering.
+
+    Example: touchstone fhir-validator compare bundle.json --quote
+    """
+    from touchstone.ops.cli.common.progress import Progress, working
+    from touchstone.ops.local.fhir_validator.documents import fhir_documents
+    from touchstone.ops.local.fhir_validator.server import FhirValidator
+    from touchstone.scorers.clinical.comparison.report import as_lines
+    from touchstone.scorers.clinical.comparison.verdicts import compared
+    from touchstone.scorers.reporting.words import visible
+
+    with one_line_errors():
+        documents = fhir_documents(files)  # a mistyped path should not cost the start of a JVM
+        validator = FhirValidator(packages=packages or [])
+        try:
+            with working() as say:
+                say("starting the official validator")
+                client = validator.start()
+            with Progress("documents compared", sys.stderr, total=len(documents), every=1) as progress:
+                found = compared(documents, client.validate, quote=quote, warnings=warnings, step=progress.step)
+        finally:
+            validator.stop()
+    with until_read_no_more():
+        typer.echo(json.dumps(found, indent=2, ensure_ascii=False) if as_json else "\n".join(map(visible, as_lines(found))))
 
 
 def _stay(house: "Settings", folder: Path) -> None:

@@ -1,8 +1,6 @@
 """`touchstone loss`: Loss V3 over generated summaries in files."""
 
-import json
 import os
-from collections.abc import Awaitable
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,10 +10,9 @@ import typer
 from touchstone.ops.cli import app
 from touchstone.ops.cli.common.groups import Group
 from touchstone.ops.cli.common.options import AgainstOptions, ReportOptions
-from touchstone.ops.cli.common.shared import JsonOption, one_line_errors
+from touchstone.ops.cli.common.shared import one_line_errors
 
 if TYPE_CHECKING:
-    from touchstone.scorers.summary.scorer import SummaryLossScorer
     from touchstone.scorers.summary.settings import SummarySettings
 
 loss_app = Group(name="loss", help="Loss V3: score generated summaries against their gold standards.", no_args_is_help=True)
@@ -44,11 +41,6 @@ GateOption = Annotated[
     typer.Option("--max-mean-loss", min=0.0, max=1.0, help="Gate: exit 0 if the mean loss is at most this, else 1, whatever the labels.", show_default=False),
 ]
 UnscoredOption = Annotated[bool, typer.Option("--allow-unscored", help="Report cases that cannot be scored (no gold, empty, …) without failing.")]
-
-
-ModelOption = Annotated[
-    str | None, typer.Option("--model", help="NLI model: small, base, a folder or a hub name. Default: the configured one.", show_default=False)
-]
 
 
 @loss_app.callback()
@@ -96,7 +88,7 @@ def score(
     with one_line_errors():
         places = written.places()
         earlier = earlier_report(SUITE, compared)
-        settings = _settings(config, _overrides(gold, support, evidence, quote))
+        settings = settings_of(config, _overrides(gold, support, evidence, quote))
         left_out: list[Path] = []
         sources = list(find_sources(paths_of(files), any_file=False, hint="name the files that hold summaries", left_out=left_out))
         print_left_out(left_out)
@@ -111,52 +103,7 @@ def score(
     end_with(SUITE, verdict)
 
 
-@loss_app.command()
-def evaluate(
-    data: Annotated[Path, typer.Option("--data", help="Folder of a truth set (*.json, one gold a file), or of realsumm_scu* and realsumm_docs*.")],
-    model: Annotated[
-        str | None, typer.Option("--model", help="NLI model: small, base, a folder or a hub name. Default: the configured one.", show_default=False)
-    ] = None,
-    runtime: Annotated[str | None, typer.Option("--runtime", help="auto, torch or onnx. Default: the configured one.", show_default=False)] = None,
-    documents: Annotated[int | None, typer.Option("--documents", min=1, help="Of REALSumm, use so many documents.", show_default=False)] = None,
-    config: LossConfigOption = None,
-    as_json: JsonOption = False,
-) -> None:
-    """Measure whether the loss orders summaries as truth does, and what its labels let pass.
-
-    Example: touchstone loss evaluate --data truth/ --model small
-    """
-    import asyncio
-
-    from touchstone.ops.cli.common.progress import Progress
-    from touchstone.ops.lab.losses.run import measured, sets_of
-    from touchstone.scorers.summary import build
-
-    engines = {name: value for name, value in (("nli_model", model), ("runtime", runtime)) if value is not None}
-    with one_line_errors():
-        settings = _settings(config, {"engines": engines} if engines else {})
-        sets = sets_of(data)  # loading models takes seconds; a mistyped folder should not
-        scorer = build(settings)
-        with Progress("summaries scored", every=1) as progress:
-            told = asyncio.run(_closing(scorer, measured(scorer, sets, documents_max=documents, step=lambda done, _: progress.step(done))))
-    if as_json:
-        typer.echo(json.dumps(told, indent=2))
-        return
-    for name, figures in told.items():
-        typer.echo(name)
-        for figure, value in figures.items():
-            typer.echo(f"  {figure:22} " + ("-" if value is None else f"{value:.3f}" if isinstance(value, float) else str(value)))
-
-
-async def _closing(scorer: "SummaryLossScorer", work: Awaitable[dict[str, Any]]) -> dict[str, Any]:
-    """What the work gives, the engines closed behind it."""
-    try:
-        return await work
-    finally:
-        await scorer.close()
-
-
-def _settings(config: Path | None, overrides: dict[str, Any]) -> "SummarySettings":
+def settings_of(config: Path | None, overrides: dict[str, Any]) -> "SummarySettings":
     """Command line > environment > document > defaults."""
     from touchstone.ops.json_documents import read_document, read_document_if_present
     from touchstone.scorers.summary.settings import DOCUMENT_NAME, resolve

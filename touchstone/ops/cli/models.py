@@ -1,7 +1,6 @@
-"""`touchstone models`: lists the models with their measured quality and speed, measures them, and fetches their weights."""
+"""`touchstone models`: lists the models with their measured quality and speed, measures their speed here, and fetches their weights."""
 
 import os
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -30,9 +29,6 @@ RuntimeOption = Annotated[
 ]
 DeviceOption = Annotated[str | None, typer.Option("--device", help="auto, cpu or cuda[:n]. Default: the configured one.", show_default=False)]
 DtypeOption = Annotated[str | None, typer.Option("--dtype", help="auto, float32, bfloat16, float16, or int8 (ONNX Runtime).", show_default=False)]
-SampleOption = Annotated[
-    int | None, typer.Option("--sample", min=1, help="Use at most this many rows of a set (whole documents where figures need them).", show_default=False)
-]
 
 
 @models_app.callback()
@@ -40,55 +36,28 @@ def models(context: typer.Context, as_json: JsonOption = False) -> None:
     """List the models that Touchstone names, where their weights are, their measured scores, and which one is used here. Loads no model."""
     if context.invoked_subcommand is not None:
         return
-    from touchstone.ops.lab.models.listing import listed
+    from touchstone.scorers.engines.listing import listed
 
     with one_line_errors():
-        told = listed(*_engine_settings())
+        found = listed(*engine_settings())
     if as_json:
-        _print_json(told)
+        _print_json(found)
         return
-    _print_models(told["models"])
+    _print_models(found["models"])
     typer.echo()
     for role in ("nli", "embedder"):
-        part = told[role]
+        part = found[role]
         answers = part.get("why") or part.get("answers")
         typer.echo(f"{role:9} {part['model']}" + (f" (revision {part['revision']})" if part["revision"] else "") + (f": {answers}" if answers else ""))
         typer.echo(f"{'':9} " + (part.get("cannot_run") or f"{RUNTIMES[part['runtime']]}, {part['numbers']}: {part['why_numbers']}"))
-    typer.echo(f"{'support':9} {told['support']}")
-    typer.echo(f"{'device':9} {told['device']}, {told['dtype']}" + (", offline" if told["offline"] else ""))
-    measured = told["nli"].get("measured")
+    typer.echo(f"{'support':9} {found['support']}")
+    typer.echo(f"{'device':9} {found['device']}, {found['dtype']}" + (", offline" if found["offline"] else ""))
+    measured = found["nli"].get("measured")
     if measured is None:
-        typer.echo("measured  not yet; run: touchstone models evaluate --data DIR")
+        typer.echo("measured  not yet; in a checkout, run: python -m touchstone.ops.lab models evaluate --data DIR")
         return
     typer.echo(f"measured  {measured['when']}, on {measured['data']}")
-    _print_figures(measured)
-
-
-@models_app.command()
-def evaluate(
-    data: Annotated[Path, typer.Option("--data", help="Folder of labelled sets: mnli_m*, realsumm_scu*, realsumm_docs*, summedits*, rank19*, wice_claim*.")],
-    model: ModelOption = None,
-    sample: SampleOption = None,
-    only: Annotated[str | None, typer.Option("--only", help="Sets to measure, separated by commas.", show_default=False)] = None,
-    runtime: RuntimeOption = None,
-    device: DeviceOption = None,
-    dtype: DtypeOption = None,
-    as_json: JsonOption = False,
-) -> None:
-    """Measure a model on labelled sets, with bootstrap intervals and the lexical and cosine floors beside it.
-
-    Example: touchstone models evaluate --data labelled/ --sample 200
-    """
-    import asyncio
-
-    with one_line_errors():
-        settings, support = _engine_settings(nli_model=model, runtime=runtime, device=device, dtype=dtype)
-        told = asyncio.run(_evaluate(settings, support, data, sample, only))
-    if as_json:
-        _print_json(told)
-    else:
-        typer.echo(f"model     {told['model']}")
-        _print_figures(told)
+    typer.echo("\n".join(figure_lines(measured)))
 
 
 @models_app.command()
@@ -107,13 +76,13 @@ def speed(
     import asyncio
 
     with one_line_errors():
-        settings, _ = _engine_settings(nli_model=model, runtime=runtime, device=device, dtype=dtype)
-        told = asyncio.run(_speed(settings, seconds))
+        settings, _ = engine_settings(nli_model=model, runtime=runtime, device=device, dtype=dtype)
+        measured = asyncio.run(_speed(settings, seconds))
     if as_json:
-        _print_json(told)
+        _print_json(measured)
         return
-    typer.echo(f"{told['model']}, {RUNTIMES[told['runtime']]} {told['numbers']} on {told['machine']}")
-    typer.echo(f"{told['pairs_per_s']:,.1f} pairs/s (rounds between {told['pairs_per_s_min']:,.1f} and {told['pairs_per_s_max']:,.1f})")
+    typer.echo(f"{measured['model']}, {RUNTIMES[measured['runtime']]} {measured['numbers']} on {measured['machine']}")
+    typer.echo(f"{measured['pairs_per_s']:,.1f} pairs/s (rounds between {measured['pairs_per_s_min']:,.1f} and {measured['pairs_per_s_max']:,.1f})")
 
 
 @models_app.command()
@@ -128,17 +97,18 @@ def fetch(model: Annotated[str, typer.Argument(help="small or base.")]) -> None:
         wanted = named(model)
         if wanted is None:
             fail(f"models fetch: no such model; choose from {', '.join(each.alias for each in MODELS)}")
-        settings, _ = _engine_settings()
+        settings, _ = engine_settings()
         place = wanted.encoder.fetch(settings.base_folder, offline=settings.offline, setting=wanted.name)
     typer.echo(f"The weights of {wanted.encoder.title}, as published, are in {place}.")
 
 
-def _engine_settings(**given: str | None) -> "tuple[EngineSettings, str]":
+def engine_settings(**given: str | None) -> "tuple[EngineSettings, str]":
     """The configured engines, overridden by the command line, and the support. Raises `ConfigError`."""
     from pydantic import ValidationError
 
     from touchstone.ops.suites import suite_settings
     from touchstone.schemas.settings.engines import EngineSettings
+    from touchstone.scorers.base import ConfigError
     from touchstone.scorers.registry import load_suite
 
     own: Any = suite_settings(load_suite("summary_loss"), env=os.environ)
@@ -149,32 +119,15 @@ def _engine_settings(**given: str | None) -> "tuple[EngineSettings, str]":
         return EngineSettings.model_validate(own.engines.model_dump() | changed), str(own.supported_by)
     except ValidationError as error:
         names = ", ".join(f"--{str(item['loc'][0]).removeprefix('nli_')}" for item in error.errors(include_input=False))
-        fail(f"{names}: not usable; see touchstone models evaluate --help")
-
-
-async def _evaluate(settings: "EngineSettings", support: str, data: Path, sample: int | None, only: str | None) -> dict[str, Any]:
-    """Open the engines, measure, close."""
-    from touchstone.ops.cli.common.progress import working
-    from touchstone.ops.lab.models.report import measured
-    from touchstone.ops.lab.models.sets import find_sets
-    from touchstone.scorers.engines.opening import open_engines
-    from touchstone.scorers.summary.components.support import own_calibration
-
-    find_sets(data)  # loading a model takes seconds; a mistyped folder should not
-    engines = open_engines(settings)
-    try:
-        with working() as say:
-            return await measured(engines, data, support=support, size=sample, only=only, say=say, calibration=own_calibration(settings))
-    finally:
-        await engines.close()
+        raise ConfigError(f"{names}: not usable; see --help") from None
 
 
 async def _speed(settings: "EngineSettings", seconds: float) -> dict[str, Any]:
-    """Open the engines, measure, close."""
+    """Open the engines, measure, close them."""
     from touchstone.ops.cli.common.progress import working
-    from touchstone.ops.lab.models.speed import pairs_per_second
     from touchstone.scorers.engines.opening import open_engines
     from touchstone.scorers.engines.plans import plan
+    from touchstone.scorers.engines.speed import pairs_per_second
 
     engines = open_engines(settings)
     try:
@@ -185,13 +138,13 @@ async def _speed(settings: "EngineSettings", seconds: float) -> dict[str, Any]:
         await engines.close()
 
 
-def _print_models(told: list[dict[str, Any]]) -> None:
+def _print_models(models: list[dict[str, Any]]) -> None:
     """A line a model, and below it how fast it is, or what to do to have its weights."""
-    from touchstone.ops.lab.models.listing import FIGURES
+    from touchstone.scorers.engines.listing import FIGURES
 
-    sets = [name for name in FIGURES if any(name in model["scores"] for model in told)]
+    sets = [name for name in FIGURES if any(name in model["scores"] for model in models)]
     typer.echo(f"{'model':26}{'alias':7}{'weights':9}" + "".join(f"{name:>14}" for name in sets))
-    for model in told:
+    for model in models:
         weights = model["weights"]["source"] if model["weights"] else "missing"
         shown = (f"{model['scores'][name]:.3f}" if name in model["scores"] else "–" for name in sets)
         typer.echo(f"{model['name']:26}{model['alias']:7}{weights:9}" + "".join(f"{cell:>14}" for cell in shown))
@@ -203,21 +156,22 @@ def _print_models(told: list[dict[str, Any]]) -> None:
             typer.echo(f"  {run['pairs_per_s']:,.0f} pairs/s with {RUNTIMES[run['runtime']]}, {run['numbers']} ({run['machine']}, {run['when']})")
 
 
-def _print_figures(told: dict[str, Any]) -> None:
+def figure_lines(found: dict[str, Any]) -> list[str]:
     """One line a set: its figure for each support and each floor."""
-    from touchstone.ops.lab.models.listing import FIGURES
+    from touchstone.scorers.engines.listing import FIGURES
 
-    columns = {**told["supports"], **{f"{name} floor": figures for name, figures in told["floors"].items()}}
-    typer.echo(f"{'set':14}{'figure':19}{'n':>6}  " + "".join(f"{name:>22}" for name in columns))
+    columns = {**found["supports"], **{f"{name} floor": figures for name, figures in found["floors"].items()}}
+    lines = [f"{'set':14}{'figure':19}{'n':>6}  " + "".join(f"{name:>22}" for name in columns)]
     for prefix, figure in FIGURES.items():
-        shown = [_cell(figures.get(prefix), figure) for figures in columns.values()]
         counts = [figures[prefix]["n"] for figures in columns.values() if prefix in figures]
         if counts:
-            typer.echo(f"{prefix:14}{figure:19}{counts[0]:>6}  " + "".join(f"{cell:>22}" for cell in shown))
-    if told.get("absent"):
-        typer.echo(f"absent: {', '.join(told['absent'])}")
-    if told.get("undefined"):
-        typer.echo(f"without a figure, for too few rows of each answer: {', '.join(told['undefined'])}")
+            cells = (_cell(figures.get(prefix), figure) for figures in columns.values())
+            lines.append(f"{prefix:14}{figure:19}{counts[0]:>6}  " + "".join(f"{cell:>22}" for cell in cells))
+    if found.get("absent"):
+        lines.append(f"absent: {', '.join(found['absent'])}")
+    if found.get("undefined"):
+        lines.append(f"without a figure, for too few rows of each answer: {', '.join(found['undefined'])}")
+    return lines
 
 
 def _cell(figures: dict[str, Any] | None, name: str) -> str:
@@ -228,8 +182,8 @@ def _cell(figures: dict[str, Any] | None, name: str) -> str:
     return f"{figures[name]:.3f}" + (f" [{bounds[0]:.3f}, {bounds[1]:.3f}]" if bounds else "")
 
 
-def _print_json(told: dict[str, Any]) -> None:
-    """One JSON document on standard output; what is undefined is null."""
+def _print_json(found: dict[str, Any]) -> None:
+    """One JSON document on standard output; undefined figures are null."""
     import orjson
 
-    typer.echo(orjson.dumps(told, option=orjson.OPT_INDENT_2).decode())
+    typer.echo(orjson.dumps(found, option=orjson.OPT_INDENT_2).decode())

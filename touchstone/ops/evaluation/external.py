@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Final, Self
 
-from touchstone.ops.local.fhir_validator.client import Outcome
 from touchstone.schemas.reports.evaluation import Conformance
 from touchstone.schemas.trace import ClinicalFormat
 from touchstone.scorers.base import ConfigError
+from touchstone.scorers.operation_outcome import Outcome
 
 FHIR_VALIDATOR: Final = "HL7 FHIR validator"
 _NAMES: Final = {"hl7v2": "HL7 v2", "ccda": "C-CDA"}

@@ -1,1 +1,1 @@
-"""Whether it is right: chaos, agreement with recorded verdicts and oracles, models against labels."""
+"""The laboratory: measures, trains and breaks things. It needs a checkout and is not in the wheel; `python -m touchstone.ops.lab` lists it."""

@@ -43,7 +43,7 @@ class NamedModel:
         return (self.adapter / ADAPTER_CONFIG).is_file()
 
     def scores(self) -> dict[str, Any] | None:
-        """The scores that were measured for it, as `touchstone models evaluate` writes them; None where there are none yet."""
+        """The scores that were measured for it, as `python -m touchstone.ops.lab models evaluate` writes them; None where there are none yet."""
         return _document(self.adapter / "scores.json")
 
     def speed(self) -> dict[str, Any] | None:

@@ -5,16 +5,16 @@ from pathlib import Path
 
 import pytest
 
-from tests.ops.commands import Commands
-from tests.ops.local.fhir_validator.stand_in import stand_in
+from tests.ops.lab.laboratory import Laboratory
+from tests.ops.local.fhir_validator.stand_in import official, stand_in
 
-__all__ = ["stand_in"]
+__all__ = ["official", "stand_in"]
 
 
 @pytest.fixture
-def run(capfdbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch) -> Commands:
-    """The command line."""
-    return Commands(capfdbinary, monkeypatch)
+def run(capfdbinary: pytest.CaptureFixture[bytes]) -> Laboratory:
+    """The laboratory's door."""
+    return Laboratory(capfdbinary)
 
 
 @pytest.fixture

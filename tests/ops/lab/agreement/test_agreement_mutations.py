@@ -2,19 +2,11 @@
 
 import json
 from collections import Counter
-from pathlib import Path
 from typing import Any
 
-import pytest
-
-from touchstone.ops.lab.agreement.explained import explanations, set_aside
 from touchstone.ops.lab.agreement.invariants import spots
 from touchstone.ops.lab.agreement.mutations import KINDS, mutants, resources_of
-from touchstone.ops.lab.agreement.places import Places
-from touchstone.ops.lab.agreement.sources import sources
 from touchstone.ops.lab.agreement.values import VALUES
-from touchstone.ops.local.fhir_validator.client import Issue
-from touchstone.scorers.base import ConfigError
 from touchstone.scorers.clinical.formats.fhir.tables import definitions
 
 OBSERVATION: dict[str, Any] = {
@@ -83,64 +75,3 @@ def test_the_entries_of_a_bundle_are_resources_of_their_own() -> None:
 
 def test_a_spot_is_told_by_its_path() -> None:
     assert [spot.path for spot in spots(PATIENT)][-3:] == ["Patient.name", "Patient.name[0].family", "Patient.name[0].given"]
-
-
-@pytest.mark.parametrize(
-    ("official", "ours"),
-    [
-        ("Bundle.entry[2].resource/*Observation/o2*/.value.ofType(Quantity).code", "Observation[1].valueQuantity.code"),
-        ("Bundle.entry[1].resource.name[0]", "Patient.name[0]"),
-        ("Bundle.entry[9].resource.name", "Bundle.entry[9].resource.name"),
-        ("Bundle.entry[0]", "Bundle.entry[0]"),
-        ("Patient.contained[0]/*Organization/x*/.name", "Patient.contained[0].name"),
-        ("(document)", ""),
-    ],
-)
-def test_official_places_are_written_as_ours(official: str, ours: str) -> None:
-    assert Places(json.dumps(BUNDLE).encode()).of_official(official) == ours
-
-
-def test_places_are_near_within_one_step() -> None:
-    near = Places.near
-    assert near("Patient.name[0]", {"Patient.name[0]"})
-    assert near("Patient.name[0].given", {"Patient.name[0]"})
-    assert near("Patient.name", {"Patient.name[0]"})
-    assert not near("Patient", {"Patient.name[0].given"})
-    assert not near("Patient.name", {"Patient.gender"})
-
-
-@pytest.mark.parametrize("document", [b"", b"[]", b'{"resourceType":"Bundle","entry":3}', b'{"resourceType":"Bundle","entry":[null,{"resource":4}]}'])
-def test_places_of_a_broken_document_stay_as_they_are(document: bytes) -> None:
-    assert Places(document).of_official("Bundle.entry[1].resource.x") == "Bundle.entry[1].resource.x"
-
-
-def test_what_could_not_be_looked_up_is_set_aside_and_what_is_wrong_is_not() -> None:
-    code = "Terminology_TX_NoValid_16"
-    assert set_aside(Issue("error", code, "Claim.total.currency", "not found in (http://hl7.org/fhir/ValueSet/currencies|4.0.1)")) is not None
-    assert set_aside(Issue("error", code, "Patient.gender", "not found in (http://hl7.org/fhir/ValueSet/administrative-gender|4.0.1)")) is None
-
-
-def test_a_difference_is_explained_only_by_classes_that_cover_all_of_it() -> None:
-    assert explanations([], ["fhir.references.form"]) == ["reference form"]
-    assert explanations([], ["fhir.references.form", "fhir.structure.unknown"]) == []
-    assert explanations(["Unknown_Code_in_Version"], []) == ["codes of HL7 terminology"]
-    period = "http://hl7.org/fhir/StructureDefinition/Period#per-1"
-    assert explanations([period], []) == []
-    assert explanations([period], [], {"invariant per-1"}) == ["comparison that the values leave open"]
-
-
-def test_documents_are_found_in_files_lines_and_traces(tmp_path: Path) -> None:
-    (tmp_path / "a.json").write_text(json.dumps(PATIENT))
-    (tmp_path / "b.ndjson").write_text(f"{json.dumps(PATIENT)}\n\n{json.dumps(OBSERVATION)}\n")
-    (tmp_path / "c.json").write_text(json.dumps({"traceId": "t", "outputs": {"fhir": {"content": json.dumps(PATIENT)}}}))
-    (tmp_path / "d.json").write_text(json.dumps([{"outputs": {"fhir": {"content": PATIENT}}}, {"outputs": {}}]))
-    (tmp_path / "e.json").write_text('{"resourceType": "Pat')
-    (tmp_path / "f.json").write_text('{"name": "package"}')
-    assert [one.name for one in sources([tmp_path])] == ["a.json", "b.ndjson:1", "b.ndjson:3", "c.json", "d.json[1]", "e.json"]
-
-
-def test_no_document_is_one_line(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="no FHIR document in what was given"):
-        sources([tmp_path])
-    with pytest.raises(ConfigError, match="no such file or folder"):
-        sources([tmp_path / "absent"])

@@ -5,12 +5,11 @@ import json
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
+from tests.ops.lab.laboratory import Laboratory
 from tests.scorers.summary.fakes import FACTS, TableEngines, gold, same_words, scorer
 from tests.scorers.summary.judging.judges import TableJudge
 from tests.scorers.summary.judging.judges import scorer as judged
-from touchstone.ops.cli import app
 from touchstone.ops.lab.losses import recall
 from touchstone.ops.lab.losses.run import measured, sets_of
 from touchstone.ops.lab.losses.truth import Error, Scored, Variant, figures, truths
@@ -139,10 +138,10 @@ def test_rows_that_are_not_realsumms_are_named_before_a_model_is_loaded(tmp_path
     assert "It was so" not in str(caught.value)
 
 
-def test_a_folder_without_a_set_is_one_line(tmp_path: Path) -> None:
-    ran = CliRunner().invoke(app, ["loss", "evaluate", "--data", str(tmp_path)])
-    assert ran.exit_code == 3
-    assert "holds neither a truth set" in ran.stderr
+def test_a_folder_without_a_set_is_one_line(capfdbinary: pytest.CaptureFixture[bytes], tmp_path: Path) -> None:
+    ran = Laboratory(capfdbinary)("losses", "--data", tmp_path)
+    assert ran.code == 3
+    assert "holds neither a truth set" in ran.one_line
 
 
 async def test_a_judge_that_is_away_ends_the_measuring_in_one_line(tmp_path: Path) -> None:

@@ -8,6 +8,9 @@ from typing import Any
 
 import pytest
 
+from touchstone.ops.local.fhir_validator import server
+from touchstone.ops.local.fhir_validator.client import ValidatorClient
+
 Answer = tuple[int, bytes]
 
 
@@ -70,3 +73,10 @@ def stand_in() -> Iterator[StandIn]:
     server = StandIn()
     yield server
     server.close()
+
+
+@pytest.fixture
+def official(stand_in: StandIn, monkeypatch: pytest.MonkeyPatch) -> StandIn:
+    """A stand-in that commands take for the validator that they start."""
+    monkeypatch.setattr(server.FhirValidator, "start", lambda self: ValidatorClient(stand_in.port, timeout_s=10))
+    return stand_in

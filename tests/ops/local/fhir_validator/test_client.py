@@ -5,7 +5,8 @@ import threading
 import pytest
 
 from tests.ops.local.fhir_validator.stand_in import StandIn, issue, outcome
-from touchstone.ops.local.fhir_validator.client import NoVerdict, OracleLost, Settings, ValidatorClient, read_outcome
+from touchstone.ops.local.fhir_validator.client import OracleLost, Settings, ValidatorClient, read_outcome
+from touchstone.scorers.operation_outcome import NoVerdict
 
 
 def client(stand_in: StandIn, timeout_s: float = 10) -> ValidatorClient:

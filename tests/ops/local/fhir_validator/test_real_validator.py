@@ -12,16 +12,17 @@ import pytest
 
 from tests.official_validator import packages
 from tests.ops.local.fhir_validator.served import is_refused, served
-from touchstone.ops.lab.agreement.oracle import documents, mutated
-from touchstone.ops.lab.agreement.sources import sources
+from touchstone.ops.lab.agreement.oracle import mutated
 from touchstone.ops.local.fhir_validator.artifacts import distribution
 from touchstone.ops.local.fhir_validator.client import OracleLost, Settings, ValidatorClient
+from touchstone.ops.local.fhir_validator.documents import fhir_documents
 from touchstone.ops.local.fhir_validator.packages import found_packages
 from touchstone.ops.local.fhir_validator.process import ValidatorProcess, launch_of
 from touchstone.ops.local.fhir_validator.server import FhirValidator
 from touchstone.ops.local.kafka.processes import is_running, wait_until
 from touchstone.scorers.base import ConfigError
-from touchstone.scorers.clinical.conformance.outcomes import Issue, Outcome
+from touchstone.scorers.clinical.comparison.verdicts import compared
+from touchstone.scorers.operation_outcome import Issue, Outcome
 
 pytestmark = pytest.mark.slow(7)
 SAMPLES = Path(__file__).parents[4] / "scorers" / "clinical" / "samples" / "traces"
@@ -53,9 +54,9 @@ def test_the_settings_are_understood(official_validator: ValidatorClient) -> Non
 
 
 def test_verdicts_on_our_samples_and_their_mutations_agree(official_validator: ValidatorClient) -> None:
-    found = sources([SAMPLES])
-    assert documents(found, official_validator)["agreement"] >= 0.8
-    changed = mutated(found, official_validator, 84, 7)
+    found = fhir_documents([SAMPLES])
+    assert compared(found, official_validator.validate)["agreement"] >= 0.8
+    changed = mutated(found, official_validator.validate, 84, 7)
     assert changed["cases"] >= 80
     assert changed["agreement"] >= 0.93, changed["disagreements"]
 
@@ -63,7 +64,7 @@ def test_verdicts_on_our_samples_and_their_mutations_agree(official_validator: V
 @pytest.mark.slow(25)
 async def test_the_service_gives_the_same_verdicts_and_outlives_a_validator_that_is_killed_in_the_middle(official_validator: ValidatorClient) -> None:
     broken = [b"", b"[]", b'{"resourceType":"Pat', resource(gender="woman"), resource(name=[None])]
-    texts = [*(source.document for source in sources([SAMPLES])), *broken]
+    texts = [*(document.content for document in fhir_documents([SAMPLES])), *broken]
     launch = launch_of(distribution(), found_packages(packages()), {})
     async with served(lambda: ValidatorProcess(launch, start_timeout_s=300)) as service:
         through = ValidatorClient(service.client.base_url.port or 0)

@@ -24,10 +24,10 @@ from tests.scorers.clinical.conformance.fake_services import (
     result,
 )
 from touchstone.scorers.base import Unavailable
-from touchstone.scorers.clinical.conformance.outcomes import Outcome
 from touchstone.scorers.clinical.conformance.service import NotServingError, Service, Undecided
 from touchstone.scorers.clinical.conformance.service_protocols import open_services
 from touchstone.scorers.clinical.conformance.settings import ConformanceSettings
+from touchstone.scorers.operation_outcome import Outcome
 
 DOCUMENT = json.dumps(PATIENT).encode()
 DOWN = Reply(503, b'{"code":"starting","message":"no process is up yet"}', {"Retry-After": "0"})

@@ -114,8 +114,8 @@ def us_core_package(folder: Path) -> Path | None:
     return max(found, key=lambda path: re.sub(r"\D", "", path.stem), default=None)
 
 
-def measure(folder: Path, say: Callable[[str], None] = lambda _: None, *, tell_unseen: bool = False) -> dict[str, Any]:
-    """Return every tally that the folder has data for. `say` is called with what is being measured. `tell_unseen`: which unseen cases differ."""
+def measure(folder: Path, say: Callable[[str], None] = lambda _: None, *, list_unseen: bool = False) -> dict[str, Any]:
+    """Return every tally that the folder has data for. `say` is called with what is being measured. `list_unseen`: which unseen cases differ."""
     found: dict[str, Any] = {}
     official = folder / "fhir-test-cases" / "validator"
     if (official / "manifest.json").is_file():
@@ -126,7 +126,7 @@ def measure(folder: Path, say: Callable[[str], None] = lambda _: None, *, tell_u
         if unseen.every.cases or unseen.against.cases:
             # Which of them differ is told only where it is asked for: whoever reads it has looked at them.
             tallies = {"own": unseen.own, "all": unseen.every, "profiles": unseen.against}
-            found["unseen"] = {name: one.as_json() if tell_unseen else one.counts() for name, one in tallies.items()}
+            found["unseen"] = {name: one.as_json() if list_unseen else one.counts() for name, one in tallies.items()}
     for name in ("r4-examples", "synthea"):
         if (folder / name).is_dir():
             say(f"fhir: {name}")

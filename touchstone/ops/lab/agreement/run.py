@@ -25,8 +25,8 @@ FHIR_PARTS = {
 }
 
 
-def measured(data: Path, say: Callable[[str], None] = lambda _: None, *, tell_unseen: bool = False) -> dict[str, Any]:
-    """Every table that the folder has data for, as JSON types. `tell_unseen`: which cases that were never looked at differ.
+def measured(data: Path, say: Callable[[str], None] = lambda _: None, *, list_unseen: bool = False) -> dict[str, Any]:
+    """Every table that the folder has data for, as JSON types. `list_unseen`: which cases that were never looked at differ.
 
     Raises `ConfigError` for a folder that has none, or whose files cannot be read.
     """
@@ -34,7 +34,7 @@ def measured(data: Path, say: Callable[[str], None] = lambda _: None, *, tell_un
         raise ConfigError(f"{data}: {'not a folder' if data.exists() else 'no such folder'}; --data wants one with fhir/ or hl7v2/ in it")
     found: dict[str, Any] = {}
     try:
-        if (data / "fhir").is_dir() and (fhir := fhir_agreement.measure(data / "fhir", say, tell_unseen=tell_unseen)):
+        if (data / "fhir").is_dir() and (fhir := fhir_agreement.measure(data / "fhir", say, list_unseen=list_unseen)):
             found["fhir"] = fhir
         if (data / "hl7v2").is_dir() and (hl7v2 := agreement_hl7v2.measure(data / "hl7v2", say)):
             found["hl7v2"] = hl7v2

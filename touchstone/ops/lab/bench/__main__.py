@@ -13,9 +13,9 @@ from touchstone.ops.lab.bench.inprocess import rows_per_second, steps_us
 from touchstone.ops.lab.bench.latency import Latency, Memory, latency, peak_memory
 from touchstone.ops.lab.bench.throughput import CONTENDERS, Run, environment, run_contender
 from touchstone.ops.lab.bench.workload import GENERATIONS, create_topics, preload
-from touchstone.ops.lab.machine import machine
 from touchstone.ops.local.kafka.artifacts import missing
 from touchstone.ops.local.kafka.cluster import KafkaCluster
+from touchstone.scorers.engines.machine import machine
 
 PROFILE_S = 8.0
 

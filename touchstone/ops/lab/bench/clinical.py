@@ -20,13 +20,13 @@ from pathlib import Path
 from typing import Any, Final
 
 from touchstone.ops.lab.bench import ccda, fhir, hl7v2
-from touchstone.ops.lab.machine import machine
 from touchstone.schemas.case import validate_case
 from touchstone.schemas.trace import CLINICAL_FORMATS, ProductionTrace
 from touchstone.scorers.clinical import ClinicalSettings, build
 from touchstone.scorers.clinical.documents import DocumentValidator
 from touchstone.scorers.clinical.formats.fhir import is_valid, validate
 from touchstone.scorers.clinical.samples import paths
+from touchstone.scorers.engines.machine import machine
 
 MEMORY_BUNDLE_MB: Final = 50
 MESSAGES_MAX: Final = 400

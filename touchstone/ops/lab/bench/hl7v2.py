@@ -18,9 +18,9 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from touchstone.ops.lab.machine import machine
 from touchstone.scorers.clinical.formats.hl7v2 import validate
 from touchstone.scorers.clinical.report import Context
+from touchstone.scorers.engines.machine import machine
 
 ROUNDS = 7
 #: Passes before the first round: patterns of whole segments are learnt in them.

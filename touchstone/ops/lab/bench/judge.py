@@ -22,7 +22,7 @@ from pydantic import BaseModel, Field
 from tests.doubles.judges import JudgeProcess, JudgeServer
 from touchstone.ops.lab.bench.judge_cascade import measure as measure_cascades
 from touchstone.ops.lab.bench.judge_raw import RawClient
-from touchstone.ops.lab.machine import machine
+from touchstone.scorers.engines.machine import machine
 from touchstone.scorers.judges.ask.judge import Judge
 from touchstone.scorers.judges.ask.prompt import parse_prompt
 from touchstone.scorers.judges.serve import open_judge

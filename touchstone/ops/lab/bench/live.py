@@ -10,8 +10,8 @@ import os
 import sys
 
 from touchstone.ops.lab.bench.live_run import RAW, SERVICE, Run, measure_raw, measure_service
-from touchstone.ops.lab.machine import machine
 from touchstone.ops.local.kafka.artifacts import missing
+from touchstone.scorers.engines.machine import machine
 
 
 def table(runs: list[Run]) -> str:

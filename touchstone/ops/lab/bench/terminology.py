@@ -22,8 +22,8 @@ from tempfile import TemporaryDirectory
 
 import trustme
 
-from touchstone.ops.lab.machine import machine
 from touchstone.scorers.clinical.checks.terminology_server import TerminologyServer
+from touchstone.scorers.engines.machine import machine
 
 QUESTIONS, REPEATS = 200, 5
 _SYSTEM = "http://snomed.info/sct"

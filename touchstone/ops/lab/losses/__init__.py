@@ -1,1 +1,1 @@
-"""Whether losses order summaries as truth and people do: `touchstone loss evaluate`."""
+"""Whether losses order summaries as truth and people do: `python -m touchstone.ops.lab losses`."""

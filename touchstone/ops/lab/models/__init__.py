@@ -1,1 +1,1 @@
-"""Measuring an NLI model on labelled sets: what `touchstone models evaluate` prints."""
+"""Measuring an NLI model on labelled sets: what `python -m touchstone.ops.lab models evaluate` prints."""

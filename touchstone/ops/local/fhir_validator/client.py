@@ -5,20 +5,14 @@ from dataclasses import dataclass
 from urllib.parse import urlencode
 
 from touchstone.scorers.base import ConfigError
-from touchstone.scorers.clinical.conformance.outcomes import Issue, NotUnderstoodError, Outcome, read_operation_outcome
+from touchstone.scorers.operation_outcome import NotUnderstoodError, NoVerdict, Outcome, read_operation_outcome
 
 TIMEOUT_S = 120.0
 ANSWER_BYTES_MAX = 64 * 1024 * 1024
 
-__all__ = ["Issue", "NoVerdict", "OracleLost", "Outcome", "Settings", "ValidatorClient", "read_outcome"]
-
 
 class OracleLost(ConfigError):
     """The official validator does not answer, or its answer is not an OperationOutcome; the message is one line for the user."""
-
-
-class NoVerdict(ConfigError):
-    """The official validator failed on this one resource (some nulls and missing names make it throw); it goes on answering."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +32,7 @@ class Settings:
 
 
 class ValidatorClient:
-    """One validator, by host and port. It answers one request at a time, whatever is asked of it."""
+    """One validator, by host and port. It answers one request at a time."""
 
     def __init__(self, port: int, host: str = "127.0.0.1", *, timeout_s: float = TIMEOUT_S) -> None:
         self.host = host
@@ -46,7 +40,7 @@ class ValidatorClient:
         self._timeout_s = timeout_s
 
     def validate(self, resource: bytes, settings: Settings | None = None) -> Outcome:
-        """What it says of one resource. Raises `NoVerdict`, `OracleLost`."""
+        """Its verdict on one resource. Raises `NoVerdict`, `OracleLost`."""
         return read_outcome(self._post(f"/validateResource?{(settings or Settings()).query()}", resource), self._where)
 
     @property

@@ -7,11 +7,11 @@ from collections.abc import Awaitable, Callable
 from touchstone.schemas.conformance import ConformanceFormat
 from touchstone.schemas.reports.evaluation import Conformance
 from touchstone.scorers.base import Unavailable
-from touchstone.scorers.clinical.conformance.outcomes import Outcome
 from touchstone.scorers.clinical.conformance.scorecards import VALIDATORS, Missing, Said, findings_of
 from touchstone.scorers.clinical.conformance.service import Service, Undecided
 from touchstone.scorers.clinical.conformance.service_protocols import open_services
 from touchstone.scorers.clinical.conformance.settings import ENV_PREFIX, ConformanceSettings
+from touchstone.scorers.operation_outcome import Outcome
 
 
 def tell(form: ConformanceFormat, said: Outcome | Undecided | Missing) -> Conformance:

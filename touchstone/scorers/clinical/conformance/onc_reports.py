@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from secrets import token_hex
 from typing import Any, Final
 
-from touchstone.scorers.clinical.conformance.outcomes import Issue, NotUnderstoodError, Outcome
+from touchstone.scorers.operation_outcome import Issue, NotUnderstoodError, Outcome
 
 #: The last word of a type of results → its severity.
 _SEVERITIES: Final = {"error": "error", "warning": "warning", "warn": "warning", "info": "information"}

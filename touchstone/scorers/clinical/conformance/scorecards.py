@@ -13,8 +13,8 @@ from typing import Any, Final
 
 from touchstone.schemas.conformance import ConformanceFormat
 from touchstone.schemas.result import Failure, Finding, Label, NotChecked, Scorecard, Severity
-from touchstone.scorers.clinical.conformance.outcomes import SEVERITIES, Issue, Outcome
 from touchstone.scorers.clinical.conformance.service import Undecided
+from touchstone.scorers.operation_outcome import SEVERITIES, Issue, Outcome
 from touchstone.scorers.reporting.findings import bounded
 
 VALIDATORS: Final[Mapping[ConformanceFormat, str]] = {"fhir": "HL7 FHIR validator", "ccda": "ONC C-CDA validator"}

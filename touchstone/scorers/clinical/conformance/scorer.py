@@ -11,7 +11,6 @@ from touchstone.schemas.conformance import ConformanceFormat, ConformanceRequest
 from touchstone.schemas.result import Failure, NotChecked, Scorecard
 from touchstone.schemas.trace import ProductionTrace
 from touchstone.scorers.base import Unavailable
-from touchstone.scorers.clinical.conformance.outcomes import Outcome
 from touchstone.scorers.clinical.conformance.scorecards import VALIDATORS, VALUE, Missing, Said, compose
 from touchstone.scorers.clinical.conformance.service import NotServingError, Service, Undecided
 from touchstone.scorers.clinical.conformance.service_protocols import open_services
@@ -19,6 +18,7 @@ from touchstone.scorers.clinical.conformance.settings import ENV_PREFIX, Conform
 from touchstone.scorers.clinical.documents import as_bytes
 from touchstone.scorers.clinical.requests.conformance_requests import documents_of
 from touchstone.scorers.clinical.trace_scoring import day_of
+from touchstone.scorers.operation_outcome import Outcome
 
 #: Documents of one trace that are asked about: the rest is named, so that one trace never holds a worker for its whole time limit.
 ASKED_MAX: Final = 100

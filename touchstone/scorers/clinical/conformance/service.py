@@ -23,9 +23,9 @@ import httpx
 
 from touchstone.scorers.backoff import Backoff
 from touchstone.scorers.base import Unavailable
-from touchstone.scorers.clinical.conformance.outcomes import NotUnderstoodError, Outcome
 from touchstone.scorers.clinical.conformance.settings import ServiceSettings
 from touchstone.scorers.http.retry_after import retry_after_s
+from touchstone.scorers.operation_outcome import NotUnderstoodError, Outcome
 from touchstone.scorers.outage import Away
 
 ValueT = TypeVar("ValueT")

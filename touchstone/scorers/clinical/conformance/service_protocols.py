@@ -6,9 +6,9 @@ from typing import Final
 from urllib.parse import urlencode
 
 from touchstone.scorers.clinical.conformance.onc_reports import form, read_report
-from touchstone.scorers.clinical.conformance.outcomes import Outcome, read_operation_outcome
 from touchstone.scorers.clinical.conformance.service import Request, Service, said_code
 from touchstone.scorers.clinical.conformance.settings import CcdaServiceSettings, ConformanceSettings, FhirServiceSettings
+from touchstone.scorers.operation_outcome import Outcome, read_operation_outcome
 
 #: Parameters that make the validator as strict as Touchstone is by default: example addresses and unknown extensions are no errors.
 _STRICTNESS: Final = (("allowExampleUrls", "true"), ("extension", "any"))

@@ -1,10 +1,9 @@
-"""The FHIR documents of files, to compare verdicts on: JSON, lines of JSON, and what traces carry as their FHIR output."""
+"""The FHIR documents in files: FHIR JSON, NDJSON, and the FHIR outputs of traces."""
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from touchstone.scorers.base import ConfigError
 
@@ -12,19 +11,18 @@ SUFFIXES = frozenset({".json", ".ndjson", ".jsonl"})
 DOCUMENT_BYTES_MAX = 100 * 1024 * 1024
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
-    """One FHIR document. `name`: its file, and its place where the file holds several."""
+class FhirDocument(NamedTuple):
+    """One FHIR document. `name`: its file, and its place in the file if that holds several."""
 
     name: str
-    document: bytes
+    content: bytes
 
 
-def sources(paths: Sequence[Path]) -> list[Source]:
-    """Every FHIR document of the files and folders. Raises `ConfigError` where there is none."""
-    found = [source for path in paths for file, name in _files(path) for source in _documents(file, name)]
+def fhir_documents(paths: Sequence[Path]) -> list[FhirDocument]:
+    """Every FHIR document of the files and folders. Raises `ConfigError` if there is none."""
+    found = [document for path in paths for file, name in _files(path) for document in _documents(file, name)]
     if not found:
-        raise ConfigError("no FHIR document in what was given; --oracle wants files, or folders, of FHIR JSON, NDJSON or traces")
+        raise ConfigError("no FHIR document in what was given; give files, or folders, of FHIR JSON, NDJSON or traces")
     return found
 
 
@@ -36,7 +34,7 @@ def _files(path: Path) -> list[tuple[Path, str]]:
     return [(file, str(file.relative_to(path))) for file in sorted(path.rglob("*")) if file.is_file() and file.suffix in SUFFIXES]
 
 
-def _documents(path: Path, name: str) -> Iterator[Source]:
+def _documents(path: Path, name: str) -> Iterator[FhirDocument]:
     try:
         if path.stat().st_size > DOCUMENT_BYTES_MAX:
             raise ConfigError(f"{path}: larger than {DOCUMENT_BYTES_MAX >> 20} MiB")
@@ -46,27 +44,27 @@ def _documents(path: Path, name: str) -> Iterator[Source]:
     if path.suffix in {".ndjson", ".jsonl"}:
         for number, line in enumerate(text.splitlines(), start=1):
             if line.strip():
-                yield from _of_value(line, f"{name}:{number}")
+                yield from _in_json(line, f"{name}:{number}")
     else:
-        yield from _of_value(text, name)
+        yield from _in_json(text, name)
 
 
-def _of_value(text: bytes, name: str) -> Iterator[Source]:
-    """A resource, or the FHIR outputs of a trace or of a list of traces. Anything else is not a FHIR document; text that is not JSON may be a broken one."""
+def _in_json(text: bytes, name: str) -> Iterator[FhirDocument]:
+    """A resource, or the FHIR outputs of a trace or of a list of traces. Text that is not JSON counts as a (broken) resource if it names a resource type."""
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):
         if b'"resourceType"' in text:
-            yield Source(name, text)
+            yield FhirDocument(name, text)
         return
     if isinstance(value, dict) and "resourceType" in value:
-        yield Source(name, text)
+        yield FhirDocument(name, text)
         return
     several = isinstance(value, list)
     for number, one in enumerate(value if several else [value], start=1):
         content = _fhir_output(one)
         if content is not None:
-            yield Source(f"{name}[{number}]" if several else name, content)
+            yield FhirDocument(f"{name}[{number}]" if several else name, content)
 
 
 def _fhir_output(trace: Any) -> bytes | None:

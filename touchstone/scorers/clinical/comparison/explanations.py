@@ -7,7 +7,7 @@ import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from touchstone.ops.local.fhir_validator.client import Issue
+from touchstone.scorers.operation_outcome import Issue
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""What a validator outside Touchstone says of one document, and how HL7's says it: an OperationOutcome."""
+"""A validator's verdict on one document, and HL7's form of it: a FHIR OperationOutcome."""
 
 from __future__ import annotations
 
@@ -6,15 +6,21 @@ import json
 from dataclasses import dataclass
 from typing import Any, Final
 
-#: What an OperationOutcome carries the validator's message ids in.
+from touchstone.scorers.base import ConfigError
+
+#: The extension in which HL7's validator puts its message ids.
 _MESSAGE_ID: Final = "operationoutcome-message-id"
 _BROKEN: Final = frozenset({"error", "fatal"})
-#: The gravest first.
+#: The most severe first.
 SEVERITIES: Final = ("fatal", "error", "warning", "information")
 
 
 class NotUnderstoodError(Exception):
     """An answer that is no verdict; `args[0]` is a fixed text that quotes nothing."""
+
+
+class NoVerdict(ConfigError):
+    """The official validator failed on this one resource (some nulls and missing names make it throw); it goes on answering."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,20 +37,20 @@ class Issue:
 
     @property
     def breaks(self) -> bool:
-        """Whether it makes the document invalid."""
+        """True if it makes the document invalid."""
         return self.severity in _BROKEN
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a validator says of one document. `uncounted`: errors that it counts and does not list."""
+    """A verdict on one document. `uncounted`: errors that the validator counts and does not list."""
 
     issues: tuple[Issue, ...]
     uncounted: int = 0
 
     @property
     def valid(self) -> bool:
-        """Whether no issue is an error."""
+        """True if no issue is an error."""
         return not self.uncounted and not any(issue.breaks for issue in self.issues)
 
     @property
@@ -53,7 +59,7 @@ class Outcome:
         return tuple(issue for issue in self.issues if issue.breaks)
 
     def counts(self) -> dict[str, int]:
-        """How many issues there are of error, warning and information."""
+        """Number of errors, warnings and informations."""
         return {
             "error": len(self.errors) + self.uncounted,
             "warning": sum(issue.severity == "warning" for issue in self.issues),

@@ -1,0 +1,55 @@
+"""Measure whether the loss orders summaries as truth does, and which wrong summaries its labels let pass."""
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from touchstone.ops.cli.common.progress import Progress
+from touchstone.ops.lab.command import Arguments, at_least, show
+
+if TYPE_CHECKING:
+    from touchstone.ops.lab.losses.run import Sets
+    from touchstone.scorers.summary.settings import SummarySettings
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Measure and print."""
+    parser = Arguments("losses", __doc__, epilog="example: python -m touchstone.ops.lab losses --data tests/scorers/summary/truth/unseen --model small")
+    parser.data("folder of a truth set (*.json, one gold a file), or of realsumm_scu* and realsumm_docs*", required=True)
+    parser.add_argument("--model", help="NLI model: small, base, a folder or a hub name; default: the configured one")
+    parser.add_argument("--runtime", help="auto, torch or onnx; default: the configured one")
+    parser.add_argument("--documents", type=at_least(1), metavar="N", help="use N documents of REALSumm")
+    parser.add_argument("--config", type=Path, metavar="FILE", help="settings file; default: ./summary.config.json")
+    parser.json()
+    asked = parser.parse_args(arguments)
+    from touchstone.ops.cli.loss import settings_of
+    from touchstone.ops.lab.losses.run import sets_of
+
+    engines = {name: value for name, value in (("nli_model", asked.model), ("runtime", asked.runtime)) if value is not None}
+    settings = settings_of(asked.config, {"engines": engines} if engines else {})
+    sets = sets_of(asked.data)  # loading models takes seconds; a mistyped folder should not
+    show(asyncio.run(_measured(settings, sets, asked.documents)), as_text, as_json=asked.json)
+
+
+async def _measured(settings: "SummarySettings", sets: "Sets", documents_max: int | None) -> dict[str, Any]:
+    """Open the engines, measure, close them."""
+    from touchstone.ops.lab.losses.run import measured
+    from touchstone.scorers.summary import build
+
+    scorer = build(settings)
+    try:
+        with Progress("summaries scored", every=1) as progress:
+            return await measured(scorer, sets, documents_max=documents_max, step=lambda done, _: progress.step(done))
+    finally:
+        await scorer.close()
+
+
+def as_text(found: dict[str, Any]) -> str:
+    """A line a figure, below the name of its set."""
+    lines = []
+    for name, figures in found.items():
+        lines.append(name)
+        for figure, value in figures.items():
+            lines.append(f"  {figure:22} " + ("-" if value is None else f"{value:.3f}" if isinstance(value, float) else str(value)))
+    return "".join(f"{line}\n" for line in lines)

@@ -1,0 +1,1 @@
+"""Touchstone's FHIR validator beside the official one: the same documents, both verdicts, and where they differ."""
