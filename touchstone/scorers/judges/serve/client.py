@@ -12,7 +12,7 @@ import httpx2
 import openai
 import orjson
 
-from touchstone.scorers.http.responses import ConnectError
+from touchstone.scorers.http.responses import ConnectError, HttpError
 from touchstone.scorers.judges.serve.faults import BROKEN_OFF, NO_CONNECTION, TIMED_OUT, Fault, fault_of
 from touchstone.scorers.judges.serve.transport import LeanClient, transport_to
 from touchstone.scorers.judges.settings import JudgeSettings
@@ -22,7 +22,7 @@ _TALKATIVE: Final = ("openai", "httpx2", "httpcore2", "httpx", "httpcore")
 _BODY_BYTES_MAX: Final = 4 * 1024 * 1024
 _IDLE_S: Final = 15.0
 #: What goes wrong before anything is sent, so nothing can have been charged.
-_UNSENT: Final = (ConnectError, httpx2.ConnectError, httpx2.ProxyError, httpx2.ConnectTimeout, httpx2.PoolTimeout, httpx2.UnsupportedProtocol)
+_UNSENT: Final = (httpx2.ConnectError, httpx2.ProxyError, httpx2.ConnectTimeout, httpx2.PoolTimeout, httpx2.UnsupportedProtocol)
 
 
 class Client:
@@ -64,13 +64,15 @@ class Client:
             answer = orjson.loads(response.content)
         except TimeoutError:
             return TIMED_OUT
+        except ConnectError:
+            return NO_CONNECTION
         except openai.APIConnectionError as error:
             if isinstance(error.__cause__, _UNSENT):
                 return NO_CONNECTION
             return TIMED_OUT if isinstance(error, openai.APITimeoutError) else BROKEN_OFF
         except openai.APIStatusError as error:
             return fault_of(error.status_code, error.body, error.response.headers)
-        except (openai.OpenAIError, httpx2.HTTPError, ValueError):
+        except (openai.OpenAIError, httpx2.HTTPError, HttpError, ValueError):
             return BROKEN_OFF
         return answer if isinstance(answer, Mapping) and not answer.get("error") else _fault_within(answer)
 
