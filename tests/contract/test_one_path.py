@@ -28,15 +28,15 @@ from touchstone.ops.contracts import schemas
 from touchstone.ops.reports.layouts import FORMATS, lay_out
 from touchstone.ops.store.reports import StoredEntries, Wanted, choose
 from touchstone.ops.store.results import ResultStore
-from touchstone.ops.suites import missing_libraries, suite_settings, why_not_here
 from touchstone.schemas.result import ScoreResult, Source, SourceRef
 from touchstone.schemas.settings.house import Settings
 from touchstone.scorers.base import Samples
-from touchstone.scorers.registry import known_signatures, load_suite, suite_entry_points
+from touchstone.scorers.registry import known_signatures, load_suite, missing_libraries, suite_entry_points, why_not_here
 from touchstone.scorers.reporting import LayoutOptions
 from touchstone.scorers.reporting.report import Entry, RunFacts
 from touchstone.scorers.scoring import Scoring
 from touchstone.scorers.suite import Suite
+from touchstone.scorers.suite_settings import suite_settings
 from touchstone.streams.account.batch_reports import encode_report, payload
 from touchstone.streams.account.projection import project
 from touchstone.streams.intake.scoring import RunningSuite, Scored, SliceScorer

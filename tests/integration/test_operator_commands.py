@@ -443,7 +443,7 @@ def test_the_demo_adds_up_in_a_dumb_terminal(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_the_demo_leaves_out_what_cannot_run_here_and_says_nothing_wrong(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("touchstone.ops.suites.find_spec", lambda name: None if name in {"ucumvert", "onnxruntime", "torch", "openai"} else name)
+    monkeypatch.setattr("touchstone.scorers.registry.find_spec", lambda name: None if name in {"ucumvert", "onnxruntime", "torch", "openai"} else name)
     said: list[str] = []
     assert asyncio.run(run_demo(Settings(), "direct", None, said.append)) == []
     told = "\n".join(said)
@@ -458,7 +458,7 @@ def test_the_demo_leaves_out_what_cannot_run_here_and_says_nothing_wrong(tmp_pat
 @pytest.mark.slow
 def test_a_demo_that_is_kept_serves_its_results_until_a_signal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("touchstone.ops.suites.find_spec", lambda name: None if name in {"ucumvert", "onnxruntime", "torch", "openai"} else name)
+    monkeypatch.setattr("touchstone.scorers.registry.find_spec", lambda name: None if name in {"ucumvert", "onnxruntime", "torch", "openai"} else name)
     said: list[str] = []
     shown: list[int] = []
     before = own_children()
@@ -490,7 +490,7 @@ def test_a_demo_that_is_kept_serves_its_results_until_a_signal(tmp_path: Path, m
 @pytest.mark.slow
 def test_the_demo_says_where_live_and_files_differ(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("touchstone.ops.suites.find_spec", lambda name: None if name in {"ucumvert", "onnxruntime", "torch", "openai"} else name)
+    monkeypatch.setattr("touchstone.scorers.registry.find_spec", lambda name: None if name in {"ucumvert", "onnxruntime", "torch", "openai"} else name)
     # The worker is told by a variable, this process by a file: the two score with other thresholds.
     monkeypatch.setenv("SAFE_V0_CR_PASS", "0.9")
     real = demo_parts.suite_settings

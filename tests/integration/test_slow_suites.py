@@ -11,10 +11,10 @@ import pytest
 
 from tests.integration.brokers import Broker, Namespace
 from tests.integration.workers import Worker, committed, produce, reading
-from touchstone.ops.suites import paced
 from touchstone.schemas.settings.house import Settings, WorkerSettings
 from touchstone.scorers.base import NoSettings
 from touchstone.scorers.suite import Suite
+from touchstone.streams.process.suites import paced
 
 SUITE = """
 import asyncio, os, time

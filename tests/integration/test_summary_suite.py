@@ -22,10 +22,10 @@ from tests.ops.loss_cases import CANARY, gold, summary
 from tests.streams.fakes import safe_event
 from touchstone.ops.batch.run import Run
 from touchstone.ops.batch.sources import find_sources
-from touchstone.ops.suites import suite_settings
 from touchstone.schemas.result import ScoreResult
 from touchstone.scorers.reporting.equality import differences
 from touchstone.scorers.suite import Suite
+from touchstone.scorers.suite_settings import suite_settings
 from touchstone.scorers.summary import SUITE
 from touchstone.scorers.summary.samples import TOLERANCE, expected, unmet
 from touchstone.scorers.summary.samples import samples as sample_files

@@ -265,14 +265,14 @@ def test_up_refuses_a_setting_that_nobody_reads(run: Commands) -> None:
 
 
 def test_up_refuses_a_suite_that_cannot_run_here(run: Commands, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("touchstone.ops.suites.find_spec", lambda name: None if name in {"onnxruntime", "torch"} else name)
+    monkeypatch.setattr("touchstone.scorers.registry.find_spec", lambda name: None if name in {"onnxruntime", "torch"} else name)
     ran = run("up", "--suite", "summary_loss")
     assert ran.code == 3
     assert ran.one_line == "touchstone: summary_loss: its libraries are missing; install touchstone-stream[nli-onnx]"
 
 
 def test_up_runs_every_suite_that_can_run_here_and_names_the_others(run: Commands, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("touchstone.ops.suites.find_spec", lambda name: None if name in {"onnxruntime", "torch"} else name)
+    monkeypatch.setattr("touchstone.scorers.registry.find_spec", lambda name: None if name in {"onnxruntime", "torch"} else name)
     plans: list[Any] = []
 
     async def serve(_: object, plan: object) -> int:

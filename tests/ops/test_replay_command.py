@@ -25,7 +25,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
 
     monkeypatch.setattr("touchstone.streams.process.replay.replay", replay)
     monkeypatch.setattr("touchstone.streams.telemetry.logs.configure", lambda _: None)
-    monkeypatch.setattr("touchstone.ops.suites.running_suite", lambda name, _: (SimpleNamespace(name=name), ("touchstone.judge",)))
+    monkeypatch.setattr("touchstone.streams.process.suites.running_suite", lambda name, _: (SimpleNamespace(name=name), ("touchstone.judge",)))
     return told
 
 

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from touchstone.ops.json_documents import read_text
 from touchstone.schemas.settings.house import KafkaSettings, Settings
 from touchstone.scorers.base import ConfigError
+from touchstone.scorers.json_documents import read_text
 from touchstone.scorers.judges.settings import check_names, judge_names
 from touchstone.scorers.settings import COMMAND_LINE, IN_A_FILE, Key, Layer, environment, in_files, merged, nested, settled, text_of, variables
 

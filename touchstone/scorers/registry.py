@@ -1,10 +1,11 @@
 """Suites by entry point: any package adds one with a line under `touchstone.suites`."""
 
+from collections.abc import Mapping
 from importlib.metadata import EntryPoint, entry_points
-from pathlib import Path
-from traceback import extract_tb
+from importlib.util import find_spec
 
 from touchstone.scorers.base import ConfigError
+from touchstone.scorers.defects import raised_at
 from touchstone.scorers.suite import Suite
 
 GROUP = "touchstone.suites"
@@ -26,18 +27,12 @@ def load_suite(name: str) -> Suite:
     except ImportError as error:
         raise ConfigError(f"suite {name!r} cannot be imported: no module {error.name!r}; install the extra that the suite needs") from error
     except Exception as error:  # noqa: BLE001 -- one broken package must not stop the other suites, and its message may say anything
-        raise ConfigError(f"suite {name!r} cannot be imported: {type(error).__name__} at {_place(error)}; repair its package, or remove it") from None
+        raise ConfigError(f"suite {name!r} cannot be imported: {type(error).__name__} at {raised_at(error)}; repair its package, or remove it") from None
     if not isinstance(suite, Suite):
         raise ConfigError(f"entry point {GROUP}:{name} is a {type(suite).__name__}, not a touchstone.scorers.suite.Suite")
     if suite.name != name:
         raise ConfigError(f"entry point {GROUP}:{name} names the suite {suite.name!r}; the two must agree")
     return suite
-
-
-def _place(error: Exception) -> str:
-    """File and line of an exception's innermost frame."""
-    frames = extract_tb(error.__traceback__)
-    return f"{Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else "an unknown place"
 
 
 def load_all() -> list[Suite]:
@@ -64,3 +59,20 @@ def known_kinds() -> frozenset[str]:
 def known_signatures() -> dict[str, frozenset[str]]:
     """Kind → the keys that only records of this kind have, over every suite that can be imported here."""
     return {kind: model.signature for suite in usable_suites().values() for kind, model in suite.cases.items()}
+
+
+def why_not_here(name: str) -> str | None:
+    """Why a suite cannot run in this environment, and what to install; None where it can."""
+    if name not in suite_entry_points():
+        return f"the suite {name} is not installed; install touchstone-stream again"
+    try:
+        suite = load_suite(name)
+    except ConfigError as error:
+        return str(error)
+    return missing_libraries(suite.requires)
+
+
+def missing_libraries(requires: Mapping[str, str]) -> str | None:
+    """What to install where modules are missing; None where all are there. `requires`: module, or `a|b` where one of them is enough → extra that brings it."""
+    missing = {extra for modules, extra in requires.items() if all(find_spec(module) is None for module in modules.split("|"))}
+    return f"its libraries are missing; install touchstone-stream[{','.join(sorted(missing))}]" if missing else None

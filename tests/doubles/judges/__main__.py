@@ -12,7 +12,7 @@ from tests.doubles.judges.script import Answering, Script, ScriptFile, read_scri
 from tests.doubles.judges.server import JudgeServer, Limit
 from touchstone.ops.lab.losses.truth import truths
 from touchstone.scorers.base import ConfigError
-from touchstone.streams.process.parent import end_with_parent
+from touchstone.scorers.process import end_with_parent
 
 EXAMPLE = """The first line of standard output is the address. The script is JSON:
 {"rules": [{"contains": "the sky is green", "answers": [{"support": "contradicted"}]}], "faults": [{"kind": "rate_limited", "share": 0.1, "retry_after_s": 1}]}

@@ -21,7 +21,7 @@ def test_a_suite_s_own_checks_are_told() -> None:
 
 
 def test_what_a_suite_notes_of_its_settings_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("touchstone.ops.suites.why_not_here", lambda _: None)
+    monkeypatch.setattr("touchstone.scorers.registry.why_not_here", lambda _: None)
     assert list(check_suite(replace(TOY, notes=lambda _: ["the small model"]))) == [Check("suites", "good", "toy: the small model")]
 
 
@@ -41,7 +41,7 @@ def test_a_suite_s_check_that_fails_to_run_is_one_finding_and_quotes_nothing() -
 
 
 def test_a_suite_whose_libraries_are_missing_is_a_note_that_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("touchstone.ops.suites.find_spec", lambda name: None if name in {"onnxruntime", "torch"} else name)
+    monkeypatch.setattr("touchstone.scorers.registry.find_spec", lambda name: None if name in {"onnxruntime", "torch"} else name)
     notes = [check.what for check in check_suites([]) if check.state == "note"]
     version = load_suite("summary_loss").version
     assert notes == [f"summary_loss {version}, reads generations; cannot run here: its libraries are missing; install touchstone-stream[nli-onnx]"]

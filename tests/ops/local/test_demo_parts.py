@@ -14,7 +14,7 @@ from touchstone.scorers.registry import load_suite, suite_entry_points
 
 
 def without(monkeypatch: pytest.MonkeyPatch, *missing: str) -> None:
-    monkeypatch.setattr("touchstone.ops.suites.find_spec", lambda name: None if name in missing else find_spec(name))
+    monkeypatch.setattr("touchstone.scorers.registry.find_spec", lambda name: None if name in missing else find_spec(name))
 
 
 @pytest.fixture(scope="module")

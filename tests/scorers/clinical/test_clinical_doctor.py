@@ -8,10 +8,10 @@ import pytest
 
 from tests.ops.commands import Commands
 from tests.scorers.clinical.checks.test_terminology_server import Server, reply
-from touchstone.ops.suites import suite_settings
 from touchstone.scorers.base import Check
 from touchstone.scorers.clinical import SUITE
 from touchstone.scorers.clinical.checkup import doctor
+from touchstone.scorers.suite_settings import suite_settings
 
 
 @pytest.fixture(autouse=True)

@@ -16,7 +16,6 @@ from tests.scorers.judges.test_prompts import ATTEMPTS
 from tests.scorers.safe.cases import case, record, samples
 from touchstone.ops.batch.call import ascore
 from touchstone.ops.reports.layouts import lay_out
-from touchstone.ops.suites import paced, running_suite
 from touchstone.schemas.reports.safe import SafeV0JsonReport
 from touchstone.schemas.settings.house import Settings
 from touchstone.scorers.base import ConfigError, Lost, Shed, Unavailable
@@ -33,6 +32,7 @@ from touchstone.scorers.safe.judging.trying import careful_answer
 from touchstone.scorers.safe.judging.verdicts import QUESTIONS_MAX, HarmVerdict
 from touchstone.scorers.safe.scorer import SafeScorer
 from touchstone.scorers.scoring import Scoring
+from touchstone.streams.process.suites import paced, running_suite
 
 CANARY = "zanzibar-canary"
 BLAMES = "Was anybody awake on the ward that night?"

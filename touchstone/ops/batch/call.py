@@ -10,17 +10,17 @@ from typing import Any
 from pydantic import ValidationError
 
 from touchstone.ops.batch.cases import completed, model_of
-from touchstone.ops.batch.mistakes import told
 from touchstone.ops.batch.sources import Source
-from touchstone.ops.suites import suite_settings
 from touchstone.schemas.case import Case, validate_case
 from touchstone.schemas.faults import explain
 from touchstone.schemas.result import FileRef, Problem, ScoreResult
 from touchstone.scorers.base import Document
+from touchstone.scorers.defects import defect_in
 from touchstone.scorers.identity import event_id
 from touchstone.scorers.registry import load_suite
 from touchstone.scorers.scoring import Scoring
 from touchstone.scorers.suite import Suite
+from touchstone.scorers.suite_settings import suite_settings
 
 #: The place of a case in the result of a Python call.
 CALLER = "python"
@@ -88,7 +88,7 @@ def _record(document: str | bytes, scoring: Scoring) -> dict[str, Any]:
     try:
         found = list(suite.read(Document(CALLER, data), scoring.settings) or ())
     except Exception as error:  # noqa: BLE001  # a defect of the reader, whose message may quote the document
-        raise ValueError(f"the suite could not read the document ({told(error, suite.read)})") from None
+        raise ValueError(f"the suite could not read the document ({defect_in(suite.read, error)})") from None
     if len(found) != 1:
         raise ValueError(f"the document holds {len(found)} cases; give one" if found else f"{suite.name} does not recognise this document")
     if isinstance(found[0], Problem):

@@ -7,13 +7,13 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from touchstone.ops.batch.mistakes import told
 from touchstone.ops.batch.reading import records_of
 from touchstone.ops.batch.sources import Source
 from touchstone.schemas.case import Case, validate_case
 from touchstone.schemas.faults import explain
 from touchstone.schemas.result import FileRef, Problem
 from touchstone.scorers.base import Place
+from touchstone.scorers.defects import defect_in
 from touchstone.scorers.identity import event_id
 from touchstone.scorers.suite import Suite
 
@@ -83,7 +83,7 @@ def _completed_by(complete: Callable[[dict[str, Any], Place], dict[str, Any]], r
         # The subclasses of ValueError are made by libraries, and their texts may quote the record.
         if type(error) is ValueError:
             raise
-        raise ValueError(f"the suite failed on it ({told(error, complete)})") from None
+        raise ValueError(f"the suite failed on it ({defect_in(complete, error)})") from None
 
 
 def _correlate(record: dict[str, Any], model: type[Case]) -> None:

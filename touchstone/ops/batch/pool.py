@@ -14,15 +14,14 @@ from typing import Any, Final
 
 from touchstone.ops.batch.cases import Admit, cases_of
 from touchstone.ops.batch.executor import scored
-from touchstone.ops.batch.mistakes import told
 from touchstone.ops.batch.packing import Packed, packed
 from touchstone.ops.batch.sources import Source
 from touchstone.schemas.result import FileRef, Problem
 from touchstone.scorers.base import ConfigError
+from touchstone.scorers.defects import defect_in
+from touchstone.scorers.process import calm_collector, end_with_parent
 from touchstone.scorers.registry import load_suite
 from touchstone.scorers.scoring import Scoring
-from touchstone.streams.process.garbage_collection import calm_collector
-from touchstone.streams.process.parent import end_with_parent
 
 #: Chunks that wait for each process, beyond the one it works on: enough that none is idle, and little is held.
 AHEAD_PER_JOB: Final = 4
@@ -185,7 +184,7 @@ def _open_scorer(sent: bytes, parent: int) -> None:
     except ConfigError as error:
         _here = str(error)
     except Exception as error:  # noqa: BLE001  # a defect of the suite, whose message may quote its settings
-        _here = f"the scorer cannot be built in a process of its own ({told(error)}); score in one process: --jobs 1"
+        _here = f"the scorer cannot be built in a process of its own ({defect_in(None, error)}); score in one process: --jobs 1"
     calm_collector()
 
 

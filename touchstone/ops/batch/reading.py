@@ -10,10 +10,10 @@ from typing import Any, BinaryIO, Final, cast
 
 import orjson
 
-from touchstone.ops.batch.mistakes import told
 from touchstone.ops.batch.sources import Source, UnreadableError, opened
 from touchstone.schemas.result import FileRef, Problem
 from touchstone.scorers.base import Document, Found
+from touchstone.scorers.defects import defect_in
 from touchstone.scorers.suite import Suite
 
 #: Bytes of one line, of one JSON document, and of one document of another format, all of them unpacked.
@@ -61,7 +61,7 @@ def _read_document(stream: BinaryIO, source: Source, suite: Suite, settings: Any
             for one in found:
                 yield one if isinstance(one, Problem) else (FileRef(file=file, place=one.place), dict(one.record))
     except Exception as error:  # noqa: BLE001  # a defect of the reader, whose message may quote the document
-        yield Problem(source=FileRef(file=file), what=f"the reader of {suite.name} failed ({told(error, suite.read)})", kind="unreadable")
+        yield Problem(source=FileRef(file=file), what=f"the reader of {suite.name} failed ({defect_in(suite.read, error)})", kind="unreadable")
         return
     if found is not None:
         return

@@ -14,10 +14,10 @@ from touchstone.ops.batch.packing import Packed, packed, unpacked
 from touchstone.ops.batch.pool import Work, in_processes
 from touchstone.ops.batch.sources import Source
 from touchstone.schemas.result import Problem, ScoreResult, place_of
+from touchstone.scorers.process import calm_collector
 from touchstone.scorers.reporting.report import RunFacts
 from touchstone.scorers.scoring import Scoring
 from touchstone.scorers.suite import Suite
-from touchstone.streams.process.garbage_collection import calm_collector
 
 
 @dataclass(slots=True)

@@ -69,8 +69,8 @@ def explained(settings: "Settings", config: Path | None, bootstrap: str | None) 
 
 def suite_rows() -> list[dict[str, Any]]:
     """Every installed suite and its settings. Secrets are pydantic's `SecretStr`, which hides itself."""
-    from touchstone.ops.suites import suite_settings
     from touchstone.scorers.registry import load_all
+    from touchstone.scorers.suite_settings import suite_settings
 
     return [
         {

@@ -145,8 +145,8 @@ def _items(tests: TestOptions) -> "tuple[Item, ...]":
 def _system_settings(asked: SystemOptions) -> "SystemSettings":
     """Command line > environment > document > defaults."""
     from touchstone.ops.evaluation.settings import DOCUMENT_NAME, resolve, system_override
-    from touchstone.ops.json_documents import read_document, read_document_if_present
     from touchstone.scorers.clinical.curated import SAMPLE_OUTPUTS
+    from touchstone.scorers.json_documents import read_document, read_document_if_present
 
     path = asked.config or Path(DOCUMENT_NAME)
     document = read_document(path) if asked.config else read_document_if_present(path)
@@ -159,11 +159,12 @@ def _system_settings(asked: SystemOptions) -> "SystemSettings":
 
 def _scorings(formats: str, *, no_judge: bool) -> "tuple[tuple[Scoring, ...], tuple[str, ...]]":
     """The validators' scoring and, where there is a judge to ask, the judge's; and what is left out, and why. Raises `ConfigError`."""
-    from touchstone.ops.suites import missing_libraries, read_suite_document
     from touchstone.scorers.clinical import SUITE
     from touchstone.scorers.clinical.judging import SUITE as JUDGE
     from touchstone.scorers.clinical.judging import resolve
+    from touchstone.scorers.registry import missing_libraries
     from touchstone.scorers.scoring import Scoring
+    from touchstone.scorers.suite_settings import read_suite_document
 
     settings = _settings(None, formats=formats, quote=None, profiles=None, packages=None)
     validators = Scoring(SUITE, settings)
@@ -179,9 +180,9 @@ def _scorings(formats: str, *, no_judge: bool) -> "tuple[tuple[Scoring, ...], tu
 def _outside() -> "Outside":
     """The validators outside that an evaluation asks: those of the suite `clinical_conformance`. Raises `ConfigError`."""
     from touchstone.ops.evaluation.external import Outside
-    from touchstone.ops.suites import read_suite_document
     from touchstone.scorers.clinical.conformance import SUITE, resolve
     from touchstone.scorers.clinical.conformance.evaluation import tell, tellers
+    from touchstone.scorers.suite_settings import read_suite_document
 
     return Outside(tellers(resolve(os.environ, read_suite_document(SUITE))), tell)
 
@@ -243,8 +244,8 @@ def validate(
 
 def _settings(config: Path | None, *, formats: str | None, quote: bool | None, profiles: list[str] | None, packages: list[Path] | None) -> "ClinicalSettings":
     """Command line > environment > document > defaults."""
-    from touchstone.ops.json_documents import read_document, read_document_if_present
     from touchstone.scorers.clinical.settings import DOCUMENT_NAME, resolve
+    from touchstone.scorers.json_documents import read_document, read_document_if_present
 
     path = config or Path(DOCUMENT_NAME)
     document = read_document(path) if config else read_document_if_present(path)

@@ -105,7 +105,7 @@ def score(
 
 def settings_of(config: Path | None, overrides: dict[str, Any]) -> "SummarySettings":
     """Command line > environment > document > defaults."""
-    from touchstone.ops.json_documents import read_document, read_document_if_present
+    from touchstone.scorers.json_documents import read_document, read_document_if_present
     from touchstone.scorers.summary.settings import DOCUMENT_NAME, resolve
 
     path = config or Path(DOCUMENT_NAME)

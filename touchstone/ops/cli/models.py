@@ -106,10 +106,10 @@ def engine_settings(**given: str | None) -> "tuple[EngineSettings, str]":
     """The configured engines, overridden by the command line, and the support. Raises `ConfigError`."""
     from pydantic import ValidationError
 
-    from touchstone.ops.suites import suite_settings
     from touchstone.schemas.settings.engines import EngineSettings
     from touchstone.scorers.base import ConfigError
     from touchstone.scorers.registry import load_suite
+    from touchstone.scorers.suite_settings import suite_settings
 
     own: Any = suite_settings(load_suite("summary_loss"), env=os.environ)
     changed: dict[str, str | None] = {name: value for name, value in given.items() if value is not None}

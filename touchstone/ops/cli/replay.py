@@ -45,10 +45,10 @@ def replay(
     """
     import asyncio
 
-    from touchstone.ops.suites import paced, running_suite
     from touchstone.scorers.registry import load_suite
     from touchstone.scorers.reporting.words import counted
     from touchstone.streams.process.replay import replay as run
+    from touchstone.streams.process.suites import paced, running_suite
     from touchstone.streams.telemetry.logs import configure
 
     if follow and dry_run:

@@ -96,8 +96,8 @@ def _earlier(store: "ResultStore", suite: "Suite", chosen: "Chosen", compared: A
     from touchstone.ops.reports.comparing import Reported
     from touchstone.ops.reports.earlier import reported
     from touchstone.ops.store.reports import StoredEntries, choose_earlier
-    from touchstone.ops.suites import suite_settings
     from touchstone.scorers.reporting import RunFacts
+    from touchstone.scorers.suite_settings import suite_settings
 
     against = compared.against
     if against is None or Path(against).is_file() or against.endswith(".json"):
@@ -114,9 +114,9 @@ def _facts(suite: "Suite", chosen: "Chosen", results: ResultOptions) -> "RunFact
     """The version and configuration that scored the results, as far as this process knows them."""
     from datetime import UTC, datetime
 
-    from touchstone.ops.suites import suite_settings
     from touchstone.scorers.identity import config_digest as digest_of
     from touchstone.scorers.reporting import RunFacts
+    from touchstone.scorers.suite_settings import suite_settings
 
     own = suite_settings(suite)
     configuration = suite.fingerprint(own)

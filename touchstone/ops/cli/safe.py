@@ -140,7 +140,7 @@ def _check_words(format: str | None, only: str | None) -> None:
 
 def _settings(given: SettingOptions, data: Path | None) -> "SafeSettings":
     """Command line > environment > document > defaults (§6). The files belong to the user who runs the command, so it quotes by default."""
-    from touchstone.ops.json_documents import read_document, read_document_if_present
+    from touchstone.scorers.json_documents import read_document, read_document_if_present
     from touchstone.scorers.safe.settings import DOCUMENT_NAME, ENV_PREFIX, resolve
 
     path = given.config or Path(DOCUMENT_NAME)

@@ -50,9 +50,9 @@ def score(
     Example: touchstone score safe_v0 batches/ --format html --output report.html
     """
     from touchstone.ops.cli.common.scoring import ReportRequest, earlier_report, end_with, print_problems, run_files, write_report_in_formats
-    from touchstone.ops.suites import suite_settings_for_files
     from touchstone.scorers.base import ConfigError
     from touchstone.scorers.registry import load_suite
+    from touchstone.scorers.suite_settings import suite_settings_for_files
 
     with one_line_errors():
         loaded = load_suite(suite)

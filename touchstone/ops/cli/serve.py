@@ -43,7 +43,7 @@ async def _run(settings: "Settings") -> None:
     import structlog
 
     from touchstone.ops.web.running import Live
-    from touchstone.streams.process.garbage_collection import calm_collector
+    from touchstone.scorers.process import calm_collector
 
     log = structlog.get_logger("touchstone.serve")
     stop = asyncio.Event()

@@ -93,9 +93,8 @@ def _settings_given(pairs: "Sequence[str]") -> dict[str, str]:
 
 def _suites(asked: "Sequence[str] | None") -> list[str]:
     """The suites to run: those asked for, which must all be able to run; else all that can, with a line for each that cannot."""
-    from touchstone.ops.suites import why_not_here
     from touchstone.scorers.base import ConfigError
-    from touchstone.scorers.registry import load_suite, suite_entry_points
+    from touchstone.scorers.registry import load_suite, suite_entry_points, why_not_here
 
     found: list[str] = []
     for name in dict.fromkeys(asked or sorted(suite_entry_points())):

@@ -38,8 +38,8 @@ def worker(
 
     import uvloop
 
-    from touchstone.ops.suites import paced, planned_suite
     from touchstone.scorers.registry import load_suite
+    from touchstone.streams.process.suites import paced, planned_suite
     from touchstone.streams.process.worker import run_process
     from touchstone.streams.telemetry.logs import configure
 

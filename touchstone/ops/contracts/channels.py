@@ -15,11 +15,11 @@ from pydantic.json_schema import models_json_schema
 from touchstone.ops.contracts import headers as head
 from touchstone.ops.contracts.documents import Mode, kinds, known_suites, opened, report_event
 from touchstone.ops.contracts.examples import BATCH, CONCERN, DIGEST, dead_letter_example, example_suite, ledger_example, result_example, values_of
-from touchstone.ops.suites import suite_settings
 from touchstone.schemas.ledger import LedgerRecord
 from touchstone.schemas.result import ScoreResult
 from touchstone.schemas.settings.house import Settings, TopicSettings
 from touchstone.scorers.suite import Suite
+from touchstone.scorers.suite_settings import suite_settings
 from touchstone.streams.account.batch_reports import BatchState, Summary, encode_report, payload
 from touchstone.streams.account.projection import BatchKey
 from touchstone.streams.wire.codec import LEDGER_TYPE, RESULT_TYPE, Header, encode_ledger

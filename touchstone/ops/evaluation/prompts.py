@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Final
 
 from touchstone.ops.evaluation.items import Item
-from touchstone.ops.json_documents import read_bounded
 from touchstone.scorers.base import ConfigError
+from touchstone.scorers.json_documents import read_bounded
 
 COLUMN: Final = "prompt"
 FILE_BYTES_MAX: Final = 16_777_216

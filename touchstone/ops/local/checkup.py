@@ -36,8 +36,8 @@ def _version(name: str) -> str | None:
 
 def check_suites(found: list[Suite]) -> Iterator[Check]:
     """Every installed suite: whether it imports, and whether its settings are in order. Adds the usable ones to `found`."""
-    from touchstone.ops.suites import suite_settings, why_not_here
-    from touchstone.scorers.registry import load_suite, suite_entry_points
+    from touchstone.scorers.registry import load_suite, suite_entry_points, why_not_here
+    from touchstone.scorers.suite_settings import suite_settings
 
     names = sorted(suite_entry_points())
     if not names:
@@ -144,7 +144,8 @@ def check_embedded() -> Check:
 
 def check_suite(suite: Suite) -> Iterator[Check]:
     """What a suite notes and looks at itself, with its settings as they are here. A check that fails to run is a finding of its own."""
-    from touchstone.ops.suites import suite_settings, why_not_here
+    from touchstone.scorers.registry import why_not_here
+    from touchstone.scorers.suite_settings import suite_settings
 
     if suite.doctor is None and (suite.notes is None or why_not_here(suite.name) is not None):
         return

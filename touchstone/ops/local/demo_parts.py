@@ -11,13 +11,13 @@ from touchstone.ops.batch.run import Run
 from touchstone.ops.batch.sources import find_sources
 from touchstone.ops.store.reports import Chosen, StoredEntries, Wanted, choose
 from touchstone.ops.store.results import ResultStore
-from touchstone.ops.suites import missing_libraries, suite_settings, why_not_here
 from touchstone.schemas.result import Problem, ScoreResult
 from touchstone.scorers.base import Samples
-from touchstone.scorers.registry import load_suite, suite_entry_points
+from touchstone.scorers.registry import load_suite, missing_libraries, suite_entry_points, why_not_here
 from touchstone.scorers.reporting import CaseView, RunFacts, View
 from touchstone.scorers.reporting.equality import differences
 from touchstone.scorers.suite import Suite
+from touchstone.scorers.suite_settings import suite_settings
 
 #: Differences of one suite that are listed.
 TOLD_MAX = 8

@@ -157,7 +157,7 @@ class Live:
         if self._plan.config is not None:
             own += ["--config", str(self._plan.config)]
         process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "touchstone.ops.child", *arguments, *own),
+            *(sys.executable, "-m", "touchstone.ops.cli.child_command", str(os.getpid()), *arguments, *own),
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.DEVNULL,
             stderr=asyncio.subprocess.PIPE,

@@ -6,10 +6,10 @@ from typing import Any, Final
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from touchstone.ops.json_documents import read_bounded
 from touchstone.ops.reports.comparing import Reported
 from touchstone.schemas.reports.suite import CaseDocument, SuiteReportDocument, ViewDocument
 from touchstone.scorers.base import ConfigError
+from touchstone.scorers.json_documents import read_bounded
 from touchstone.scorers.reporting.report import case_view
 from touchstone.scorers.reporting.view import CaseView
 from touchstone.scorers.suite import Suite

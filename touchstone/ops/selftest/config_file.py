@@ -11,8 +11,8 @@ from typing import Any, Final, Union, get_args, get_origin
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from touchstone.ops.json_documents import read_text
 from touchstone.scorers.base import ConfigError
+from touchstone.scorers.json_documents import read_text
 from touchstone.scorers.selftest.settings import HttpSystem, KafkaSystem, PythonSystem, SelftestSettings, SystemSettings
 from touchstone.scorers.settings import bare_type
 

@@ -12,12 +12,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
 
-from touchstone.ops.json_documents import read_bounded
 from touchstone.ops.reports.files import check_directory, write_whole
 from touchstone.ops.selftest.layout import markdown
 from touchstone.schemas.reports.selftest import SelftestCase, SelftestReport
 from touchstone.schemas.settings.house import KafkaSettings, Section
 from touchstone.scorers.base import ConfigError
+from touchstone.scorers.json_documents import read_bounded
 from touchstone.scorers.judges.ask.judge import Judge, Prompt
 from touchstone.scorers.judges.ask.prompt import load_prompt
 from touchstone.scorers.judges.settings import PREFIX, JudgeSettings, resolver

@@ -13,9 +13,9 @@ from collections.abc import Callable, Sequence
 from types import FrameType
 from typing import Any, NoReturn
 
+from touchstone.scorers.process import when_parent_ends
 from touchstone.streams.embedded.fixed_port import FixedPort, PortTaken
 from touchstone.streams.embedded.mock_cluster import CallFailed, MockCluster, Unsupported
-from touchstone.streams.process.parent import when_parent_ends
 
 RETENTION_BYTES = 64 * 1024 * 1024
 EXIT_UNSUPPORTED = 3

@@ -15,7 +15,7 @@ from touchstone.schemas.settings.house import WorkerSettings
 from touchstone.scorers.backoff import Backoff
 from touchstone.scorers.base import FollowUp, HandsOn, Lost, Scorer, Shed, Unavailable
 from touchstone.scorers.breaker import Breaker
-from touchstone.streams.intake.mistakes import print_traceback_if_asked, where_raised
+from touchstone.scorers.defects import print_traceback_if_asked, where_raised
 from touchstone.streams.intake.offsets import Span, append_span
 from touchstone.streams.telemetry.metrics import WorkerMetrics
 from touchstone.streams.wire.codec import Codec, Read, Record, Reject, ResultEncoder, trimmed

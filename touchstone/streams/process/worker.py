@@ -17,10 +17,10 @@ from prometheus_client import CollectorRegistry
 from touchstone.schemas.settings.house import Settings
 from touchstone.scorers.backoff import Backoff
 from touchstone.scorers.base import Closeable, ConfigError, Measured, Scorer, Unavailable
+from touchstone.scorers.process import calm_collector
 from touchstone.streams.intake.intake import Destinations, Intake
 from touchstone.streams.intake.outbox import Outbox
 from touchstone.streams.intake.scoring import PlannedSuite, RunningSuite
-from touchstone.streams.process.garbage_collection import calm_collector
 from touchstone.streams.process.pages import Heartbeat, Pages
 from touchstone.streams.process.watchdog import Watchdog
 from touchstone.streams.runners.base import Job, Stalled, Unreadable

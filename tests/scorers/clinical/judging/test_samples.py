@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
-from touchstone.ops.suites import missing_libraries
 from touchstone.schemas.case import validate_case
 from touchstone.schemas.judging import JudgeRequest
 from touchstone.schemas.result import ScoreResult
 from touchstone.scorers.clinical import samples as of_validators
 from touchstone.scorers.clinical.judging import SUITE
 from touchstone.scorers.clinical.judging.samples import REQUESTS, made, requests, samples, unexpected
+from touchstone.scorers.registry import missing_libraries
 
 RENEW = f"renew {REQUESTS.name} with: python -m touchstone.scorers.clinical.judging.samples"
 

@@ -40,9 +40,9 @@ def next_step(where: str, value: bytes, code: str, suites: Sequence["Suite"]) ->
 
 def _reader(where: str, value: bytes, suites: Sequence["Suite"]) -> tuple[str, str] | None:
     """A suite that reads the value as a document of another form than a case, and the name of that form."""
-    from touchstone.ops.suites import suite_settings
     from touchstone.schemas.result import Problem
     from touchstone.scorers.base import ConfigError, Document
+    from touchstone.scorers.suite_settings import suite_settings
 
     for suite in suites:
         if suite.read is None:

@@ -58,23 +58,21 @@ def run_files(run: "Run", sources: "Callable[[], Iterator[Source]]", what: str) 
 @contextmanager
 def suite_step(suite: "Suite", step: str) -> Iterator[None]:
     """End the command with one line that names the suite if its own code fails. Errors that the user can fix pass through."""
-    from touchstone.ops.batch.mistakes import told
     from touchstone.ops.cli import EXIT_INTERNAL
     from touchstone.ops.reports.writing import Stopped
-    from touchstone.scorers.base import ConfigError
-    from touchstone.streams.account.store_port import StoreRefused, StoreUnavailable
-    from touchstone.streams.intake.mistakes import print_traceback_if_asked, where_raised
+    from touchstone.scorers.base import ConfigError, Unavailable
+    from touchstone.scorers.defects import defect_in, print_traceback_if_asked, where_raised
 
     try:
         yield
-    except (ConfigError, Stopped, StoreRefused, StoreUnavailable, OSError, typer.Exit):
+    except (ConfigError, Stopped, Unavailable, OSError, typer.Exit):
         raise
     except Exception as error:  # a defect of the suite, whose message may quote a payload
         if where_raised(error, str(getattr(getattr(suite, step), "__module__", ""))) is None:
             raise  # none of its code took part
         print_traceback_if_asked(error)
         debug = "TOUCHSTONE_DEBUG=1 shows the traceback, which may quote payloads"
-        fail(f"suite {suite.name}: {step} failed ({told(error, getattr(suite, step))}); {debug}", EXIT_INTERNAL)
+        fail(f"suite {suite.name}: {step} failed ({defect_in(getattr(suite, step), error)}); {debug}", EXIT_INTERNAL)
 
 
 def print_problems(run: "Run", formats: Sequence[tuple[str, Path | None]]) -> None:

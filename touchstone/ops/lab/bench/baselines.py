@@ -12,8 +12,8 @@ import time
 from typing import Any
 
 from touchstone.ops.lab.bench.workload import PARTITIONS
-from touchstone.ops.suites import running_suite
 from touchstone.schemas.settings.house import Settings
+from touchstone.streams.process.suites import running_suite
 from touchstone.streams.wire.codec import Codec, Read, ResultEncoder
 
 CHUNK = 500

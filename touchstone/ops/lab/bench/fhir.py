@@ -23,7 +23,7 @@ from typing import Any
 import orjson
 
 from touchstone.scorers.clinical.formats.fhir import Options, is_valid, validate
-from touchstone.streams.process.garbage_collection import calm_collector
+from touchstone.scorers.process import calm_collector
 
 #: What the baseline does too: structure, primitives, bindings; Touchstone adds invariants, references, Bundles, narrative, extensions and profiles.
 FORMAT_ONLY = Options(clinical=False, marks=False, installed_packages=False)

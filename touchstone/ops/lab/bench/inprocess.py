@@ -9,7 +9,6 @@ import orjson
 from aiokafka.producer.message_accumulator import BatchBuilder
 
 from touchstone.ops.lab.bench.workload import events
-from touchstone.ops.suites import running_suite
 from touchstone.schemas.case import SafeCase, validate_case
 from touchstone.schemas.result import Scorecard
 from touchstone.schemas.settings.house import Settings
@@ -18,6 +17,7 @@ from touchstone.scorers.safe.report import result_of
 from touchstone.scorers.safe.scorer import SafeScorer
 from touchstone.scorers.safe.settings import resolve
 from touchstone.streams.intake.intake import Destinations, Intake
+from touchstone.streams.process.suites import running_suite
 from touchstone.streams.telemetry.metrics import CollectorRegistry, WorkerMetrics
 from touchstone.streams.wire.codec import Read, ResultEncoder
 from touchstone.streams.wire.message import Message

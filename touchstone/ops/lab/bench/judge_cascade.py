@@ -12,12 +12,11 @@ from tests.doubles.judges import JudgeServer
 from touchstone.ops.batch.cases import BatchCase, cases_of
 from touchstone.ops.batch.executor import scored
 from touchstone.ops.batch.sources import find_sources
-from touchstone.ops.suites import missing_libraries
 from touchstone.schemas.result import Problem, ScoreResult
 from touchstone.scorers.base import AsksJudge, ConfigError
 from touchstone.scorers.judges.ask.tally import JudgeTally
 from touchstone.scorers.judges.settings import PREFIX
-from touchstone.scorers.registry import load_suite, suite_entry_points
+from touchstone.scorers.registry import load_suite, missing_libraries, suite_entry_points
 from touchstone.scorers.scoring import Scoring
 from touchstone.scorers.suite import Suite
 

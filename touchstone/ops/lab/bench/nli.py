@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from touchstone.ops.lab.bench import nli_report
-from touchstone.ops.suites import why_not_here
 from touchstone.scorers.base import ConfigError
 from touchstone.scorers.engines.machine import machine
+from touchstone.scorers.registry import why_not_here
 
 if TYPE_CHECKING:
     from touchstone.ops.lab.bench.nli_rates import Contest, Rates

@@ -203,7 +203,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def _why_not() -> str | None:
     """Why nothing can be measured here."""
-    from touchstone.ops.suites import why_not_here
+    from touchstone.scorers.registry import why_not_here
 
     if (why := why_not_here("summary_loss")) is not None:
         return why

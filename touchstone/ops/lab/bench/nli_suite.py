@@ -12,7 +12,6 @@ import numpy as np
 import orjson
 
 from touchstone.ops.lab.bench.inprocess import Record
-from touchstone.ops.suites import paced
 from touchstone.schemas.case import validate_case
 from touchstone.schemas.settings.house import Settings
 from touchstone.schemas.summary import SummaryCase
@@ -25,6 +24,7 @@ from touchstone.scorers.summary.scorer import SummaryLossScorer
 from touchstone.scorers.summary.settings import SummarySettings
 from touchstone.streams.intake.intake import Destinations, Intake
 from touchstone.streams.intake.scoring import RunningSuite
+from touchstone.streams.process.suites import paced
 from touchstone.streams.telemetry.metrics import CollectorRegistry, WorkerMetrics
 from touchstone.streams.wire.codec import Codec
 from touchstone.streams.wire.message import Message

@@ -62,7 +62,7 @@ def main() -> None:
     import uvloop
 
     from touchstone.ops.settings import load_settings
-    from touchstone.ops.suites import running_suite
+    from touchstone.streams.process.suites import running_suite
     from touchstone.streams.process.worker import run_worker
     from touchstone.streams.telemetry.logs import configure
     from touchstone.streams.telemetry.metrics import WorkerMetrics

@@ -11,7 +11,7 @@ import sys
 from typing import NoReturn
 
 from touchstone.ops.local.kafka.processes import send
-from touchstone.streams.process.parent import when_parent_ends
+from touchstone.scorers.process import when_parent_ends
 
 
 def main() -> NoReturn:

@@ -6,11 +6,13 @@ from typing import Any
 
 import pytest
 
-from touchstone.ops import suites
 from touchstone.schemas.settings.house import Settings
+from touchstone.scorers import registry
 from touchstone.scorers.base import ConfigError
-from touchstone.scorers.registry import load_suite, suite_entry_points
+from touchstone.scorers.registry import load_suite, missing_libraries, suite_entry_points, why_not_here
 from touchstone.scorers.suite import unknown_suite
+from touchstone.scorers.suite_settings import suite_settings, suite_settings_for_files
+from touchstone.streams.process import suites
 
 HOUSE = tuple(load_suite(name) for name, point in sorted(suite_entry_points().items()) if point.module.startswith("touchstone."))
 
@@ -19,30 +21,29 @@ def without(monkeypatch: pytest.MonkeyPatch, *missing: str) -> None:
     def find(name: str) -> Any:
         return None if name in missing else find_spec("json")
 
-    monkeypatch.setattr(suites, "find_spec", find)
-    monkeypatch.setattr(suites, "suite_entry_points", lambda: {"safe_v0": None, "summary_loss": None})
+    monkeypatch.setattr(registry, "find_spec", find)
 
 
 def test_a_suite_without_its_libraries_names_the_extras_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     without(monkeypatch, "onnxruntime", "torch", "pysbd")
-    assert suites.why_not_here("summary_loss") == "its libraries are missing; install touchstone-stream[nli-onnx,summary]"
-    assert suites.why_not_here("safe_v0") is None
+    assert why_not_here("summary_loss") == "its libraries are missing; install touchstone-stream[nli-onnx,summary]"
+    assert why_not_here("safe_v0") is None
 
 
 @pytest.mark.parametrize("missing", ["onnxruntime", "torch"])
 def test_one_of_two_libraries_that_do_the_same_is_enough(monkeypatch: pytest.MonkeyPatch, missing: str) -> None:
     without(monkeypatch, missing)
-    assert suites.missing_libraries({"onnxruntime|torch": "nli-onnx"}) is None
-    assert suites.missing_libraries({"onnxruntime|torch": "nli-onnx", missing: "other"}) == "its libraries are missing; install touchstone-stream[other]"
+    assert missing_libraries({"onnxruntime|torch": "nli-onnx"}) is None
+    assert missing_libraries({"onnxruntime|torch": "nli-onnx", missing: "other"}) == "its libraries are missing; install touchstone-stream[other]"
 
 
 def test_a_suite_with_its_libraries_can_run(monkeypatch: pytest.MonkeyPatch) -> None:
     without(monkeypatch)
-    assert suites.why_not_here("summary_loss") is None
+    assert why_not_here("summary_loss") is None
 
 
 def test_a_suite_that_is_not_installed_cannot_run() -> None:
-    assert "is not installed" in (suites.why_not_here("nonsense") or "")
+    assert "is not installed" in (why_not_here("nonsense") or "")
 
 
 def test_what_a_suite_notes_reaches_the_worker(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -61,11 +62,11 @@ def test_a_suite_hands_cases_on_where_its_settings_say_so(monkeypatch: pytest.Mo
 @pytest.mark.parametrize("quote", [True, False])
 def test_every_suite_of_the_house_can_be_told_for_one_run_whether_to_quote(quote: bool) -> None:
     for suite in HOUSE:
-        settings: Any = suites.suite_settings_for_files(suite, None, {"quote": quote})
+        settings: Any = suite_settings_for_files(suite, None, {"quote": quote})
         assert settings.quote is quote
-    assert suites.suite_settings_for_files(HOUSE[0]) == suites.suite_settings(HOUSE[0])
+    assert suite_settings_for_files(HOUSE[0]) == suite_settings(HOUSE[0])
 
 
 def test_a_suite_that_cannot_quote_says_so() -> None:
     with pytest.raises(ConfigError, match=r"^--quote: the suite toy has no setting quote; leave the option out$"):
-        suites.suite_settings_for_files(unknown_suite("toy", "1"), None, {"quote": True})
+        suite_settings_for_files(unknown_suite("toy", "1"), None, {"quote": True})

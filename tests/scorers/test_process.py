@@ -6,7 +6,7 @@ import threading
 from pathlib import Path
 
 from touchstone.ops.local.kafka.processes import is_running, wait_until
-from touchstone.streams.process.parent import when_parent_ends
+from touchstone.scorers.process import when_parent_ends
 
 #: Starts a child that sleeps for longer than any test, says its id, and waits to be killed.
 PARENT = """
@@ -19,9 +19,9 @@ time.sleep(600)
 CHILD = """
 import signal, sys, time
 from pathlib import Path
-from touchstone.streams.process import parent
+from touchstone.scorers import process
 {before}
-parent.end_with_parent()
+process.end_with_parent()
 print("ready", flush=True)
 time.sleep(600)
 """
@@ -54,7 +54,7 @@ def test_a_child_may_end_in_order(tmp_path: Path) -> None:
 
 def test_a_child_that_does_not_end_in_order_is_ended(tmp_path: Path) -> None:
     marker = str(tmp_path / "deaf")
-    pid = child_of_a_killed_parent(marker, "signal.signal(signal.SIGTERM, signal.SIG_IGN); parent.GRACE_S = 0.1")
+    pid = child_of_a_killed_parent(marker, "signal.signal(signal.SIGTERM, signal.SIG_IGN); process.GRACE_S = 0.1")
     assert wait_until(lambda: not is_running(pid, marker), 30)
 
 

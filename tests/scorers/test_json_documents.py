@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from tests.ops.batch.files import written
-from touchstone.ops.json_documents import read_document, without_comments
 from touchstone.scorers.base import ConfigError
+from touchstone.scorers.json_documents import read_document, without_comments
 from touchstone.scorers.safe.settings import resolve
 
 
