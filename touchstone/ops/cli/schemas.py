@@ -1,4 +1,4 @@
-"""`touchstone schemas`: what flows, for programs, as JSON Schemas and as an AsyncAPI document."""
+"""`touchstone schemas`: JSON Schemas of events and reports, and the AsyncAPI document."""
 
 import os
 from pathlib import Path
@@ -55,7 +55,7 @@ def _documents(config: Path | None) -> "dict[str, Contract]":
 
 
 def _write(folder: Path, documents: "dict[str, Contract]") -> None:
-    """A file each. Ends with exit 3 where the folder cannot be written."""
+    """Write one file per document. Ends with exit 3 if the folder cannot be written."""
     from touchstone.ops.contracts import written
     from touchstone.ops.reports.files import check_directory, write_whole
 
