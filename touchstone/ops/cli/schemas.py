@@ -30,7 +30,7 @@ def schemas(
     from touchstone.ops.contracts import written
 
     with one_line_errors():
-        documents = _documents(config)
+        documents = _documents(config, beside_schemas=output is not None and name is None)
     if name is not None and name not in documents:
         fail(f"there is no schema {name}; `touchstone schemas` lists them")
     chosen = documents if name is None else {name: documents[name]}
@@ -46,11 +46,12 @@ def schemas(
             typer.echo(f"{contract.name:<{width}}  {contract.what}")
 
 
-def _documents(config: Path | None) -> "dict[str, Contract]":
-    """Name → document."""
+def _documents(config: Path | None, *, beside_schemas: bool) -> "dict[str, Contract]":
+    """Name → document. `beside_schemas`: the schemas are written to the same folder, and the AsyncAPI document refers to their files."""
     from touchstone.ops.contracts import ASYNCAPI, Contract, asyncapi, contracts
 
-    documents = [*contracts(), Contract(ASYNCAPI, "the AsyncAPI document of all topics", asyncapi(settings_from(config), env=os.environ))]
+    topics = asyncapi(settings_from(config), env=os.environ, beside_schemas=beside_schemas)
+    documents = [*contracts(), Contract(ASYNCAPI, "the AsyncAPI document of all topics", topics)]
     return {contract.name: contract for contract in documents}
 
 
