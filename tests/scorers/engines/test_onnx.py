@@ -14,7 +14,7 @@ from tests.lazily import lazily
 from tests.scorers.engines.tiny import SENTENCES, classifier, encoder, roberta_tokenizer, saved
 from touchstone.ops.lab.build.graphs.__main__ import SHAPES, files
 from touchstone.ops.lab.build.graphs.__main__ import main as build_graphs
-from touchstone.ops.lab.build.graphs.encoder import CONTRIB, IR_VERSION, OPSET, Graph
+from touchstone.ops.lab.build.graphs.encoder import CONTRIB, IR_VERSION, OPSET, Graph, Rows
 from touchstone.schemas.settings.engines import EngineSettings
 from touchstone.scorers.base import ConfigError
 from touchstone.scorers.engines.encoders import default_base
@@ -89,20 +89,21 @@ def test_int8_stays_near_and_a_pairs_answer_does_not_depend_on_its_batch(tmp_pat
 def test_the_greatest_products_of_bytes_are_added_exactly(tmp_path: Path) -> None:
     # On x86 without VNNI the quickest kernels add two products in 16 bits: 2 · 255 · 127 would become 32,767.
     graph = Graph("int8")
-    weight, scale = graph.weight("weight", [64, 8], TensorProto.INT8), graph.weight("scale", [8])
-    graph.add("MatMulIntegerToFloat", ["x", weight, "one", scale, "zero"], contrib=True, name="product")
-    constants = [helper.make_tensor("one", TensorProto.FLOAT, [], [1]), helper.make_tensor("zero", TensorProto.UINT8, [], [0])]
-    x = helper.make_tensor_value_info("x", TensorProto.UINT8, ["rows", 64])
-    product = helper.make_tensor_value_info("product", TensorProto.FLOAT, ["rows", 8])
-    made = helper.make_graph(graph.nodes, "product", [x], [product], initializer=[*graph.weights.values(), *constants])
+    rows = Rows("x", graph.number(1), graph.constant("byte_0", TensorProto.UINT8, [0], []))
+    products = [graph.times(rows, name, (64, 8)) for name in ("one", "two")]
+    inputs = [helper.make_tensor_value_info("x", TensorProto.UINT8, ["rows", 64])]
+    outputs = [helper.make_tensor_value_info(product, TensorProto.FLOAT, ["rows", 8]) for product in products]
+    made = helper.make_graph(graph.nodes, "products", inputs, outputs, initializer=graph.initializers())
     opsets = [helper.make_opsetid("", OPSET), helper.make_opsetid(CONTRIB, 1)]
-    path = tmp_path / "product.onnx"
+    path = tmp_path / "products.onnx"
     path.write_bytes(helper.make_model(made, opset_imports=opsets, ir_version=IR_VERSION).SerializeToString())
-    weights = np.tile(np.array([127, -127, 64, 1], dtype=np.int8), (64, 2))
-    session = made_session(path, {"weight": weights, "scale": np.ones(8, dtype=np.float32)}, threads=1)
-    for rows in (1, 7):
-        given = np.full((rows, 64), 255, dtype=np.uint8)
-        np.testing.assert_array_equal(session.run(None, {"x": given})[0], given.astype(np.int64) @ weights.astype(np.int64))
+    one, scale = np.tile(np.array([127, -127, 64, 1], dtype=np.int8), (64, 2)), np.ones(8, dtype=np.float32)
+    two = np.flip(one, axis=1).copy()
+    session = made_session(path, {"one.weight": one, "one.scale": scale, "two.weight": two, "two.scale": scale}, threads=1)
+    for count in (1, 7):
+        x = np.full((count, 64), 255, dtype=np.uint8)
+        for answer, weight in zip(session.run(None, {"x": x}), (one, two), strict=True):
+            np.testing.assert_array_equal(answer, x.astype(np.int64) @ weight.astype(np.int64))
 
 
 @pytest.mark.parametrize("kind", ["bert", "mpnet"])

@@ -51,6 +51,10 @@ class Graph:
         self._constants[name] = helper.make_tensor(name, kind, dims, values)
         return name
 
+    def initializers(self) -> list[TensorProto]:
+        """Weights, then constants."""
+        return [*self.weights.values(), *self._constants.values()]
+
     def whole(self, *values: int) -> str:
         """A list of whole numbers."""
         return self.constant("whole_" + "_".join(map(str, values)).replace("-", "m"), TensorProto.INT64, values, [len(values)])
@@ -108,7 +112,9 @@ class Graph:
         if self.form == "float32":
             return self.add("MatMul", [rows.x, self.weight(f"{name}.weight", size)])
         weight, scale = self.weight(f"{name}.weight", size, TensorProto.INT8), self.weight(f"{name}.scale", [size[1]])
-        product = self.add("MatMulIntegerToFloat", [rows.x, weight, self.number(1), scale, rows.zero], contrib=True)
+        # ONNX Runtime's exact product for processors without VNNI rewrites weight and zero together, and asks for a zero of each node's own.
+        zero = self.constant(f"{name}.zero", TensorProto.INT8, [0], [])
+        product = self.add("MatMulIntegerToFloat", [rows.x, weight, self.number(1), scale, rows.zero, zero], contrib=True)
         return self.add("Mul", [product, rows.scale])
 
     def bias(self, name: str, size: int) -> str:
@@ -137,7 +143,7 @@ def graph_of(shape: Shape, task: Task, form: Form) -> ModelProto:
         output, width = "vectors", shape.hidden
     inputs = [helper.make_tensor_value_info(name, TensorProto.INT64, ["texts", "tokens"]) for name in ("ids", "mask", *(["types"] if shape.types else []))]
     outputs = [helper.make_tensor_value_info(output, TensorProto.FLOAT, ["texts", width])]
-    made = helper.make_graph(graph.nodes, f"{shape.name}.{task}.{form}", inputs, outputs, initializer=[*graph.weights.values(), *graph._constants.values()])  # noqa: SLF001 -- same module
+    made = helper.make_graph(graph.nodes, f"{shape.name}.{task}.{form}", inputs, outputs, initializer=graph.initializers())
     opsets = [helper.make_opsetid("", OPSET), helper.make_opsetid(CONTRIB, 1)]
     return helper.make_model(made, opset_imports=opsets, ir_version=IR_VERSION, producer_name="touchstone")
 
