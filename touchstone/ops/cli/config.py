@@ -85,7 +85,7 @@ def suite_rows() -> list[dict[str, Any]]:
 
 
 def _document(name: str | None) -> str | None:
-    """Path of the suite's settings file, and True if it exists."""
+    """The suite's document, and whether it is there."""
     if name is None:
         return None
     return f"./{name}" if Path(name).exists() else f"./{name}, which is not there"

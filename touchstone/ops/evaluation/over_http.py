@@ -1,13 +1,11 @@
 """A system under test that is asked over HTTP: a prompt for a persona, then the persona for each format."""
 
 import asyncio
-import ssl
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-import httpx
 import orjson
 
 from touchstone.ops.evaluation.items import Item
@@ -16,6 +14,8 @@ from touchstone.ops.evaluation.systems import Content, StepFailed, Told
 from touchstone.schemas.trace import ClinicalFormat
 from touchstone.scorers.backoff import Backoff
 from touchstone.scorers.base import ConfigError
+from touchstone.scorers.http.client import HttpClient
+from touchstone.scorers.http.responses import ConnectTimeout, HttpError
 from touchstone.scorers.http.retry_after import retry_after_s
 
 #: Answers below 500 after which the same request may succeed; all from 500 on may.
@@ -36,20 +36,12 @@ class HttpSystem:
         """Opens no connection."""
         assert settings.url is not None
         self._settings = settings
-        headers = {"Accept-Encoding": "identity", "User-Agent": "touchstone"}
+        headers = {"Content-Type": "application/json"}
         if settings.token is not None:
             headers[settings.token_header] = f"{settings.token_scheme} {settings.token.get_secret_value()}".strip()
         try:
-            self._client = httpx.AsyncClient(
-                headers=headers,
-                verify=ssl.create_default_context(),
-                timeout=settings.timeout_s,
-                limits=httpx.Limits(max_connections=settings.concurrency, max_keepalive_connections=settings.concurrency),
-                follow_redirects=False,
-                trust_env=False,
-            )
-            httpx.URL(settings.url)
-        except (httpx.InvalidURL, ValueError):
+            self._client = HttpClient(settings.url, headers, bytes_max=settings.answer_bytes_max, connect_s=settings.timeout_s, unpacks=False)
+        except ValueError:
             raise ConfigError("--system: the URL names no host that can be asked") from None
 
     @property
@@ -84,7 +76,7 @@ class HttpSystem:
 
     async def close(self) -> None:
         """Close the connections."""
-        await self._client.aclose()
+        await self._client.close()
 
     async def _asked(self, path: str, question: dict[str, Any]) -> tuple[bytes, int]:
         """The body of a good answer, and after how many attempts. Raises `StepFailed`."""
@@ -97,42 +89,28 @@ class HttpSystem:
             asked_pause_s = 0.0
             try:
                 async with asyncio.timeout(settings.timeout_s):
-                    status, body, asked_pause_s = await self._once(f"{settings.url}{path}", data)
+                    response = await self._client.send("POST", path, data)
+                status = response.status
                 if status < 300:
-                    return body, attempt
+                    if response.body is None:
+                        raise StepFailed("too_large", attempt)
+                    return response.body, attempt
+                asked_pause_s = retry_after_s(response.header_map()) or 0.0
                 code = "redirected" if status < 400 else f"status_{status}"
                 if status < 500 and status not in _PASSING:
                     raise StepFailed(code, attempt)
-            except (TimeoutError, httpx.TimeoutException):
+            except (TimeoutError, ConnectTimeout):
                 code = "timeout"
-            except _TooLargeError:
-                raise StepFailed("too_large", attempt) from None
-            except (httpx.HTTPError, httpx.InvalidURL, OSError, UnicodeError):
+            except HttpError:
                 code = "connection"
             if attempt >= settings.attempts_max:
                 raise StepFailed(code, attempt)
             await asyncio.sleep(max(backoff.next_s(), min(asked_pause_s, settings.retry_max_s)))
 
-    async def _once(self, url: str, data: bytes) -> tuple[int, bytes, float]:
-        """Status, body and the pause that the system asks for. The body of an answer that is none is not read."""
-        async with self._client.stream("POST", url, content=data, headers={"Content-Type": "application/json"}) as answer:
-            if answer.status_code >= 300:
-                return answer.status_code, b"", retry_after_s(answer.headers) or 0.0
-            body = bytearray()
-            async for piece in answer.aiter_raw():
-                body += piece
-                if len(body) > self._settings.answer_bytes_max:
-                    raise _TooLargeError
-            return answer.status_code, bytes(body), 0.0
-
 
 def _is_complaint(answer: dict[str, Any]) -> bool:
     """Whether an object tells an error, although the status said that all went well."""
     return "error" in answer and answer.keys() <= _COMPLAINT
-
-
-class _TooLargeError(Exception):
-    """An answer beyond the bound."""
 
 
 def _content(body: bytes, form: ClinicalFormat) -> Content | list[Content] | None:

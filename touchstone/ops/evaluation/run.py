@@ -52,10 +52,8 @@ def open_system(settings: SystemSettings) -> System:
         return OutputDirectory(settings.directory, settings.answer_bytes_max)
     if settings.url is None:
         raise ConfigError("no system under test: give --system URL|DIR, or set url or directory in eval.config.json (EVAL_SYSTEM_URL, EVAL_SYSTEM_DIRECTORY)")
-    try:
-        from touchstone.ops.evaluation.over_http import HttpSystem
-    except ModuleNotFoundError as error:
-        raise ConfigError(f"asking a system over HTTP needs {error.name}; install touchstone-stream[clinical]") from None
+    from touchstone.ops.evaluation.over_http import HttpSystem
+
     return HttpSystem(settings)
 
 

@@ -1,1 +1,1 @@
-"""Monitoring of Touchstone: rules and alerts for Prometheus, dashboards for Grafana."""
+"""What watches Touchstone: rules and alerts for Prometheus, dashboards for Grafana."""

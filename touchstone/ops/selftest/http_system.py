@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import Any, Final
 from urllib.parse import quote, urlsplit
 
-import httpx
-
 from touchstone.scorers.base import ConfigError
+from touchstone.scorers.http.client import HttpClient
+from touchstone.scorers.http.responses import HttpError
 from touchstone.scorers.selftest.settings import AWAITING, HttpSystem
 from touchstone.scorers.selftest.system import Outcome, SystemFault, Task, outcome_of, task_id_of
 
@@ -39,11 +39,13 @@ class HttpEndpoint:
             token = os.environ.get(settings.token_variable, "").strip()
             if not token:
                 raise ConfigError(f"system.token_variable: {settings.token_variable} is not set; set it to the system's token")
+            if not token.isascii() or not token.isprintable():
+                raise ConfigError(f"system.token_variable: {settings.token_variable} cannot be sent in a header; write it in ASCII")
             headers["Authorization"] = f"Bearer {token}"
         try:
-            self._client = httpx.AsyncClient(headers=headers, timeout=None, follow_redirects=False, trust_env=False)  # noqa: S113  # a whole task has one limit
-        except (ValueError, UnicodeError):
-            raise ConfigError(f"system.token_variable: {settings.token_variable} cannot be sent in a header; write it in ASCII") from None
+            self._client = HttpClient(settings.url, headers, bytes_max=BODY_BYTES_MAX, connect_s=None)  # a whole task has one time limit
+        except ValueError:
+            raise ConfigError("system.url: names no host that can be asked; write http://host:port") from None
 
     async def open(self) -> None:
         """Nothing to connect beforehand."""
@@ -59,7 +61,7 @@ class HttpEndpoint:
 
     async def close(self) -> None:
         """Close the connections."""
-        await self._client.aclose()
+        await self._client.close()
 
     async def _within(self, work: Any, timeout_s: float) -> Outcome:
         try:
@@ -115,18 +117,19 @@ class HttpEndpoint:
 
     async def _asked(self, method: str, path: str, document: dict[str, Any] | None = None) -> Any:
         """The JSON of one answer. Raises `SystemFault`, which quotes nothing of it."""
-        body = bytearray()
+        body, headers = b"", {}
+        if document is not None:
+            body = json.dumps(document, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
+            headers = {"Content-Type": "application/json"}
         try:
-            async with self._client.stream(method, self._settings.url.rstrip("/") + path, json=document) as response:
-                async for chunk in response.aiter_bytes():
-                    body += chunk
-                    if len(body) > BODY_BYTES_MAX:
-                        raise SystemFault("too_large", f"an answer of more than {BODY_BYTES_MAX} bytes")
-        except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError, UnicodeError) as error:
+            response = await self._client.send(method, path, body, headers)
+        except HttpError as error:
             raise SystemFault("unreachable", type(error).__name__) from None
-        if response.status_code >= 300:
-            raise SystemFault("refused", f"HTTP {response.status_code} to a {method}")
+        if response.body is None:
+            raise SystemFault("too_large", f"an answer of more than {BODY_BYTES_MAX} bytes")
+        if response.status >= 300:
+            raise SystemFault("refused", f"HTTP {response.status} to a {method}")
         try:
-            return json.loads(body) if body.strip() else {}
+            return json.loads(response.body) if response.body.strip() else {}
         except (ValueError, RecursionError):
             raise SystemFault("unreadable", "no JSON") from None

@@ -105,10 +105,8 @@ def open_system(settings: SelftestSettings, kafka: Callable[[KafkaSystem], Kafka
     if wanted is None:
         raise ConfigError("no system under test: give --system URL, python:module:function or kafka:REQUEST_TOPIC,REPLY_TOPIC, or set `system` in the file")
     if isinstance(wanted, HttpSystem):
-        try:
-            from touchstone.ops.selftest.http_system import HttpEndpoint
-        except ModuleNotFoundError:
-            raise ConfigError("a system behind HTTP needs httpx; install touchstone-stream[judge]") from None
+        from touchstone.ops.selftest.http_system import HttpEndpoint
+
         return HttpEndpoint(wanted)
     if isinstance(wanted, KafkaSystem):
         from touchstone.ops.selftest.kafka_system import KafkaTopics

@@ -18,7 +18,7 @@ from touchstone.scorers.http.requests import Server
 from touchstone.scorers.http.responses import HttpError, Response, ResponseReader
 
 #: A connection that was idle for longer is not used again, because the server may be closing it at this moment.
-IDLE_S: Final = 15.0
+IDLE_S: Final = 30.0
 _RECEIVE_BYTES: Final = 65_536
 
 

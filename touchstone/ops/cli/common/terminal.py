@@ -1,4 +1,4 @@
-"""Colour and line width for reports on a terminal."""
+"""Terminal features for reports: colour and line width, only where a person reads them."""
 
 import os
 import sys

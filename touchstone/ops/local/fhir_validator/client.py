@@ -1,10 +1,11 @@
 """Ask a running official FHIR validator about one resource, and read its OperationOutcome."""
 
-import http.client
 from dataclasses import dataclass
+from http import HTTPStatus
 from urllib.parse import urlencode
 
 from touchstone.scorers.base import ConfigError
+from touchstone.scorers.http.blocking_client import BlockingHttpClient
 from touchstone.scorers.operation_outcome import NotUnderstoodError, NoVerdict, Outcome, read_operation_outcome
 
 TIMEOUT_S = 120.0
@@ -38,6 +39,8 @@ class ValidatorClient:
         self.host = host
         self.port = port
         self._timeout_s = timeout_s
+        headers = {"Content-Type": "application/fhir+json", "Accept": "application/fhir+json"}
+        self._client = BlockingHttpClient(f"http://{host}:{port}", headers, timeout_s=timeout_s, bytes_max=ANSWER_BYTES_MAX)
 
     def validate(self, resource: bytes, settings: Settings | None = None) -> Outcome:
         """Its verdict on one resource. Raises `NoVerdict`, `OracleLost`."""
@@ -48,24 +51,19 @@ class ValidatorClient:
         return f"the official validator at {self.host}:{self.port}"
 
     def _post(self, path: str, body: bytes) -> bytes:
-        connection = http.client.HTTPConnection(self.host, self.port, timeout=self._timeout_s)
         try:
-            connection.request("POST", path, body, {"Content-Type": "application/fhir+json", "Accept": "application/fhir+json"})
-            answer = connection.getresponse()
-            text = answer.read(ANSWER_BYTES_MAX + 1)
+            answer = self._client.send("POST", path, body)
         except TimeoutError:
             raise OracleLost(f"{self._where} did not answer within {self._timeout_s:g} s") from None
-        except (OSError, http.client.HTTPException) as error:
-            raise OracleLost(f"{self._where} does not answer ({type(error).__name__}): it has ended, or was never started") from None
-        finally:
-            connection.close()
-        if answer.status == http.client.INTERNAL_SERVER_ERROR and b'"code":"exception"' in text:
+        except ConnectionError as error:
+            raise OracleLost(f"{self._where} does not answer ({error}): it has ended, or was never started") from None
+        if answer.status == HTTPStatus.INTERNAL_SERVER_ERROR and b'"code":"exception"' in (answer.body or b""):
             raise NoVerdict(f"{self._where} failed on this resource")
-        if answer.status != http.client.OK:
+        if answer.status != HTTPStatus.OK:
             raise OracleLost(f"{self._where} answered with status {answer.status}")
-        if len(text) > ANSWER_BYTES_MAX:
+        if answer.body is None:
             raise OracleLost(f"{self._where} answered with more than {ANSWER_BYTES_MAX >> 20} MiB")
-        return text
+        return answer.body
 
 
 def read_outcome(text: bytes, where: str = "the official validator") -> Outcome:

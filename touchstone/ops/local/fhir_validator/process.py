@@ -1,6 +1,5 @@
 """One process of the official validator: started on loopback, waited for, asked, ended by its process id."""
 
-import http.client
 import subprocess
 import tempfile
 import threading
@@ -14,6 +13,7 @@ from touchstone.ops.local.fhir_validator.artifacts import Distribution
 from touchstone.ops.local.fhir_validator.packages import make_home
 from touchstone.ops.local.kafka.processes import free_ports, port_is_free
 from touchstone.scorers.base import ConfigError
+from touchstone.scorers.http.blocking_client import BlockingHttpClient
 
 HOST = "127.0.0.1"
 START_TIMEOUT_S = 120.0
@@ -103,21 +103,15 @@ class ValidatorProcess:
         raise ConfigError(f"the official FHIR validator {why}: {words}")
 
     def ask(self, path: str, body: bytes, content_type: str, timeout_s: float) -> Answer:
-        """Its answer to one request; it answers one at a time. Raises `NoAnswer`; `TimeoutError` where it sent nothing for `timeout_s`."""
-        connection = http.client.HTTPConnection(HOST, self.port, timeout=timeout_s)
+        """Its answer to one request; it answers one at a time. Raises `NoAnswer`; `TimeoutError` if it has not answered within `timeout_s`."""
+        client = BlockingHttpClient(f"http://{HOST}:{self.port}", timeout_s=timeout_s, bytes_max=ANSWER_BYTES_MAX)
         try:
-            connection.request("POST", path, body, {"Content-Type": content_type, "Accept": "application/fhir+json"})
-            answer = connection.getresponse()
-            text = answer.read(ANSWER_BYTES_MAX + 1)
-        except TimeoutError:
-            raise
-        except (OSError, http.client.HTTPException) as error:
-            raise NoAnswer(type(error).__name__) from None
-        finally:
-            connection.close()
-        if len(text) > ANSWER_BYTES_MAX:
+            answer = client.send("POST", path, body, {"Content-Type": content_type, "Accept": "application/fhir+json"})
+        except ConnectionError as error:
+            raise NoAnswer(str(error)) from None
+        if answer.body is None:
             raise NoAnswer("answer too large")
-        return Answer(answer.status, text)
+        return Answer(answer.status, answer.body)
 
     def wait(self, timeout_s: float | None = None) -> bool:
         """Whether it has ended, after waiting that long for it."""

@@ -1,6 +1,5 @@
 """The service as others see it: found by its state folder, started in the background, asked how it is, stopped."""
 
-import http.client
 import json
 import os
 import signal
@@ -9,13 +8,14 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 from touchstone.ops.local.fhir_validator.supervisor import STATE_FILE, is_held
 from touchstone.ops.local.kafka.processes import is_running, send, wait_until
 from touchstone.scorers.base import ConfigError
+from touchstone.scorers.http.blocking_client import BlockingHttpClient
 
 LOG_FILE = "service.log"
 COMMAND = "fhir-validator"
@@ -53,19 +53,15 @@ class Service:
 
     def status(self, token: str | None = None) -> dict[str, Any] | None:
         """What it says of itself; None where it does not answer. Raises `ConfigError` where it wants another token."""
-        parts = urlsplit(self.address)
-        connection = http.client.HTTPConnection(parts.hostname or "127.0.0.1", parts.port, timeout=ASK_TIMEOUT_S)
+        client = BlockingHttpClient(self.address, timeout_s=ASK_TIMEOUT_S, bytes_max=1_000_000)
         try:
-            connection.request("GET", "/status", headers={"Authorization": f"Bearer {token}"} if token else {})
-            answer = connection.getresponse()
-            told = json.loads(answer.read(1_000_000))
-        except (OSError, http.client.HTTPException, ValueError):
+            answer = client.send("GET", "/status", headers={"Authorization": f"Bearer {token}"} if token else {})
+            said = json.loads(answer.body or b"")
+        except (OSError, ValueError):
             return None
-        finally:
-            connection.close()
-        if answer.status == http.client.UNAUTHORIZED:
+        if answer.status == HTTPStatus.UNAUTHORIZED:
             raise ConfigError(f"the service at {self.address} wants a token: set TOUCHSTONE_FHIR_VALIDATOR_TOKEN")
-        return told if answer.status == http.client.OK and isinstance(told, dict) else None
+        return said if answer.status == HTTPStatus.OK and isinstance(said, dict) else None
 
     def stop(self) -> None:
         """Ask it to end, and kill it where it does not in time; its validators end with it."""

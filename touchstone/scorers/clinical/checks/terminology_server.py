@@ -13,14 +13,12 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from urllib.parse import urlencode, urlsplit
 
 from touchstone.scorers.base import ConfigError
 from touchstone.scorers.clinical.checks.scalars import Membership
-
-if TYPE_CHECKING:
-    from touchstone.scorers.clinical.checks.http_pool import HttpPool
+from touchstone.scorers.http.blocking_client import BlockingHttpClient
 
 #: NLM's FHIR terminology service, which a UMLS API key opens.
 UMLS_BASE_URL: Final = "https://cts.nlm.nih.gov/fhir"
@@ -43,8 +41,8 @@ class TerminologyServer:
 
     `timeout_s`: for a whole question, and for the wait until one of `concurrent_max` connections is free. `cache_max`, `cache_s`: how many
     answers are kept, and how long. `failures_max`: so many failures in a row open the breaker for `pause_s`; then one question is let
-    through to try again. Raises `ConfigError` for a base URL that cannot be used, for credentials that would travel unencrypted to another
-    machine, and where httpx is not installed.
+    through to try again. Raises `ConfigError` for a base URL that cannot be used, and for credentials that would travel unencrypted to
+    another machine.
     """
 
     def __init__(
@@ -63,8 +61,8 @@ class TerminologyServer:
     ) -> None:
         """Opens no connection."""
         self._host, url = _operation(base_url, has_credentials=bool(token or umls_api_key))
-        headers = {"Accept": "application/fhir+json", "User-Agent": "touchstone", **_authorization(token, umls_api_key)}
-        self._pool = _opened_pool(url, headers, timeout_s=timeout_s, bytes_max=ANSWER_BYTES_MAX, connections_max=concurrent_max)
+        headers = {"Accept": "application/fhir+json", **_authorization(token, umls_api_key)}
+        self._client = _opened(url, headers, timeout_s=timeout_s)
         self._timeout_s, self._clock = timeout_s, clock
         self._cache_max, self._cache_s = cache_max, cache_s
         self._failures_max, self._pause_s = failures_max, pause_s
@@ -129,14 +127,14 @@ class TerminologyServer:
 
     def _get(self, query: str) -> tuple[int, bytes]:
         try:
-            status, body = self._pool.get(query)
+            response = self._client.send("GET", f"?{query}")
         except TimeoutError:
             raise _FaultError("the terminology server is too slow") from None
         except ConnectionError as error:
             raise _FaultError(f"the terminology server cannot be reached ({error})") from None
-        if body is None:
+        if response.body is None:
             raise _FaultError("the terminology server's answer is too large")
-        return status, body
+        return response.status, response.body
 
     def _may_ask(self) -> bool:
         """Whether the breaker lets a question through; after the pause it lets one, and holds the others until that one is answered."""
@@ -194,13 +192,9 @@ def _operation(base_url: str, *, has_credentials: bool) -> tuple[str, str]:
     return parts.hostname, f"{parts.scheme}://{host}{port}{parts.path.rstrip('/')}/CodeSystem/$validate-code"
 
 
-def _opened_pool(url: str, headers: Mapping[str, str], **bounds: Any) -> HttpPool:
+def _opened(url: str, headers: Mapping[str, str], *, timeout_s: float) -> BlockingHttpClient:
     try:
-        from touchstone.scorers.clinical.checks.http_pool import HttpPool  # who asks no server needs no httpx
-    except ModuleNotFoundError as error:
-        raise ConfigError(f"terminology server: this needs {error.name}; install touchstone-stream[clinical]") from None
-    try:
-        return HttpPool(url, headers, **bounds)
+        return BlockingHttpClient(url, headers, timeout_s=timeout_s, bytes_max=ANSWER_BYTES_MAX, keeps_connections=True)
     except ValueError:
         raise ConfigError("terminology server: the base URL names no host that can be asked") from None
 

@@ -66,7 +66,6 @@ SUITE = Suite(
     fingerprint=fingerprint,
     document_name=DOCUMENT_NAME,
     env_prefix=ENV_PREFIX,
-    requires={"httpx": "clinical"},
     notes=notes,
     execution="window",
     window_cases=16,  # the last of them waits for the others' answers, and must have its own within worker.score_timeout_s

@@ -9,21 +9,18 @@ from __future__ import annotations
 
 import asyncio
 import json
-import logging
-import ssl
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from hashlib import blake2b
 from typing import Final, Protocol, TypeVar
 
-import httpx
-
 from touchstone.scorers.backoff import Backoff
-from touchstone.scorers.base import Unavailable
+from touchstone.scorers.base import ConfigError, Unavailable
 from touchstone.scorers.clinical.conformance.settings import ServiceSettings
+from touchstone.scorers.http.client import HttpClient
+from touchstone.scorers.http.responses import ConnectError, HttpError, Response
 from touchstone.scorers.http.retry_after import retry_after_s
 from touchstone.scorers.operation_outcome import NotUnderstoodError, Outcome
 from touchstone.scorers.outage import Away
@@ -33,8 +30,6 @@ ValueT = TypeVar("ValueT")
 STRIKES_MAX: Final = 2
 #: Verdicts that are kept for a second attempt; some have thousands of issues.
 KEPT_MAX: Final = 64
-#: Libraries that log what they send.
-_TALKATIVE: Final = ("httpx", "httpcore")
 _STRUCK_KEPT_MAX: Final = 4_096
 _PROBE_S: Final = 5.0
 _PROBE_BYTES_MAX: Final = 65_536
@@ -69,11 +64,11 @@ class Request:
 
     body: bytes
     headers: Mapping[str, str]
-    url: str
+    path: str
 
 
 class Dialect(Protocol):
-    """One protocol. `probe_url`: answers while the service is well."""
+    """How one kind of service is asked. `url`: what its paths are below; `probe_path`: answers while the service is well."""
 
     @property
     def name(self) -> str:
@@ -81,7 +76,12 @@ class Dialect(Protocol):
         ...
 
     @property
-    def probe_url(self) -> str:
+    def url(self) -> str:
+        """The service's address."""
+        ...
+
+    @property
+    def probe_path(self) -> str:
         """Where it is asked whether it is well."""
         ...
 
@@ -117,13 +117,6 @@ def said_code(body: bytes) -> str | None:
 
 
 @dataclass(frozen=True, slots=True)
-class _Said:
-    status: int
-    headers: Mapping[str, str]
-    body: bytes | None
-
-
-@dataclass(frozen=True, slots=True)
 class _Suspect:
     """An exchange that went wrong, and may have done so because of the document. `surely`: the service says so."""
 
@@ -135,10 +128,9 @@ class Service:
     """One service. Safe to use from one event loop after the other; every request has a connection of its own."""
 
     def __init__(self, dialect: Dialect, settings: ServiceSettings, *, wait_s: float, clock: Callable[[], float] = time.monotonic) -> None:
-        for name in _TALKATIVE:
-            logging.getLogger(name).setLevel(logging.WARNING)
         self._dialect = dialect
         self._settings = settings
+        self._client = _opened(dialect.url, settings)
         self._wait_s, self._clock = wait_s, clock
         self._away = Away(ask_every_s=max(wait_s, 1.0), clock=clock)
         self._kept: OrderedDict[bytes, Outcome | Undecided] = OrderedDict()
@@ -150,10 +142,6 @@ class Service:
     def name(self) -> str:
         """Short, for codes."""
         return self._dialect.name
-
-    @cached_property
-    def _tls(self) -> ssl.SSLContext:
-        return ssl.create_default_context()
 
     async def ask_patiently(self, document: bytes) -> Outcome | Undecided:
         """As `ask`, for those who cannot wait for ever: after `wait_s` without a working service it raises what `ask` raised last."""
@@ -218,12 +206,12 @@ class Service:
         """One exchange. Raises `NotServingError`."""
         request = self._dialect.request(document)
         try:
-            said = await self._exchange("POST", request.url, request.body, request.headers, self._settings.timeout_s, self._settings.answer_bytes_max)
+            said = await self._exchange("POST", request.path, request.body, request.headers, timeout_s=self._settings.timeout_s)
         except TimeoutError:
             return _Suspect(f"it did not answer within {self._settings.timeout_s:g} s")
-        except (httpx.ConnectError, httpx.ConnectTimeout):
+        except ConnectError:
             raise NotServingError(self._code()) from None
-        except (httpx.HTTPError, OSError):
+        except HttpError:
             return _Suspect("it broke off in the middle")
         if said.status == 200:
             return self._read(said.body)
@@ -237,7 +225,7 @@ class Service:
         except NotUnderstoodError as error:
             return _Suspect(error.args[0])
 
-    def _refusal(self, said: _Said) -> Undecided | _Suspect:
+    def _refusal(self, said: Response) -> Undecided | _Suspect:
         """What any other status means. Raises `NotServingError`."""
         status = said.status
         if status == 413:
@@ -247,7 +235,7 @@ class Service:
         if status in _OF_THE_DOCUMENT:
             return Undecided("rejected", f"the service does not take this document ({status})")
         if status in _BUSY:
-            asked = retry_after_s(said.headers)
+            asked = retry_after_s(said.header_map())
             raise NotServingError(self._code(), None if asked is None else min(asked, _RETRY_AFTER_MAX_S))
         if status in _REFUSED:
             raise NotServingError(self._code("refused"), will_not=True)
@@ -260,32 +248,18 @@ class Service:
     async def is_well(self) -> bool:
         """Whether the service says that it works."""
         try:
-            said = await self._exchange("GET", self._dialect.probe_url, b"", {}, min(_PROBE_S, self._settings.timeout_s), _PROBE_BYTES_MAX)
-        except (TimeoutError, httpx.HTTPError, OSError):
+            timeout_s = min(_PROBE_S, self._settings.timeout_s)
+            said = await self._exchange("GET", self._dialect.probe_path, timeout_s=timeout_s, bytes_max=_PROBE_BYTES_MAX)
+        except (TimeoutError, HttpError):
             return False
         return self._dialect.is_well(said.status)
 
-    async def _exchange(self, method: str, url: str, body: bytes, headers: Mapping[str, str], timeout_s: float, bytes_max: int) -> _Said:
-        """One request and its answer, bounded in time and size as a whole. Raises `TimeoutError` and httpx's errors."""
-        token = self._settings.token
-        sent = {
-            "Accept": "application/fhir+json, application/json",
-            "Accept-Encoding": "identity",
-            "User-Agent": "touchstone",
-            **({} if token is None else {"Authorization": f"Bearer {token.get_secret_value()}"}),
-            **headers,
-        }
-        received = bytearray()
-        async with (
-            asyncio.timeout(timeout_s),
-            httpx.AsyncClient(verify=self._tls if url.startswith("https") else False, trust_env=False, follow_redirects=False, timeout=None) as client,  # noqa: S113
-            client.stream(method, url, content=body, headers=sent) as response,
-        ):
-            async for chunk in response.aiter_raw():
-                received += chunk
-                if len(received) > bytes_max:
-                    return _Said(response.status_code, dict(response.headers), None)
-            return _Said(response.status_code, dict(response.headers), bytes(received))
+    async def _exchange(
+        self, method: str, path: str, body: bytes = b"", headers: Mapping[str, str] | None = None, *, timeout_s: float, bytes_max: int | None = None
+    ) -> Response:
+        """One request and its response, bounded in time and size as a whole. Raises `TimeoutError` and `HttpError`."""
+        async with asyncio.timeout(timeout_s):
+            return await self._client.send(method, path, body, headers, bytes_max=bytes_max)
 
     def _code(self, fault: str = "") -> str:
         return f"conformance_{self._dialect.name}" + (f"_{fault}" if fault else "")
@@ -296,6 +270,16 @@ class Service:
         if self._turns is None or self._turns[0] is not loop:
             self._turns = (loop, asyncio.Semaphore(self._settings.concurrency))
         return self._turns[1]
+
+
+def _opened(url: str, settings: ServiceSettings) -> HttpClient:
+    """A client with a connection for each request: that a kept one breaks must not count against a document. Raises `ConfigError`."""
+    token = {} if settings.token is None else {"Authorization": f"Bearer {settings.token.get_secret_value()}"}
+    headers = {"Accept": "application/fhir+json, application/json", **token}
+    try:
+        return HttpClient(url, headers, bytes_max=settings.answer_bytes_max, connect_s=None, keeps_connections=False, unpacks=False)
+    except ValueError:
+        raise ConfigError("conformance: the address of a service names no host that can be asked") from None
 
 
 def _keep(kept: OrderedDict[bytes, ValueT], key: bytes, value: ValueT, most: int) -> None:

@@ -21,14 +21,14 @@ class FhirDialect:
     name = "fhir"
 
     def __init__(self, settings: FhirServiceSettings, url: str) -> None:
-        base = url.rstrip("/").removesuffix("/validateResource")
-        self._url = f"{base}/validateResource?{urlencode([*_STRICTNESS, *(('profile', profile) for profile in settings.profiles)])}"
-        self.probe_url = f"{base}/readyz"
+        self.url = url.rstrip("/").removesuffix("/validateResource")
+        self._path = f"/validateResource?{urlencode([*_STRICTNESS, *(('profile', profile) for profile in settings.profiles)])}"
+        self.probe_path = "/readyz"
 
     def request(self, document: bytes) -> Request:
         """The resource itself, as JSON or XML."""
         is_xml = document.removeprefix(_BYTE_ORDER_MARK).lstrip().startswith(b"<")
-        return Request(document, {"Content-Type": f"application/fhir+{'xml' if is_xml else 'json'}"}, self._url)
+        return Request(document, {"Content-Type": f"application/fhir+{'xml' if is_xml else 'json'}"}, self._path)
 
     def read(self, body: bytes) -> Outcome:
         """An OperationOutcome."""
@@ -56,7 +56,7 @@ class CcdaDialect:
 
     def __init__(self, settings: CcdaServiceSettings, url: str) -> None:
         # Without the last slash its container redirects, and a redirect loses the document.
-        self.probe_url = self._url = url.rstrip("/") + "/"
+        self.url, self.probe_path = url, "/"
         self._fields = {
             "validationObjective": settings.objective,
             "referenceFileName": settings.reference_file,
@@ -67,7 +67,7 @@ class CcdaDialect:
     def request(self, document: bytes) -> Request:
         """A form."""
         body, content_type = form(document, self._fields)
-        return Request(body, {"Content-Type": content_type}, self._url)
+        return Request(body, {"Content-Type": content_type}, self.probe_path)
 
     def read(self, body: bytes) -> Outcome:
         """A report."""
