@@ -64,8 +64,16 @@ def test_compose_itself_takes_both_files_together() -> None:
 
 def test_kafka_topics_a_worker_per_suite_the_projector_and_the_page_are_there() -> None:
     assert {"kafka", "topics", "projector", "serve"} <= set(SERVICES)
-    suites = [service["command"][service["command"].index("--suite") + 1] for name in WORKERS for service in [SERVICES[name]]]
-    assert sorted(suites) == sorted(suite_entry_points())
+    suites = {service["command"][service["command"].index("--suite") + 1] for name in WORKERS for service in [SERVICES[name]]}
+    assert {"clinical", "clinical_conformance", "clinical_judge", "safe_v0", "summary_loss"} <= suites <= set(suite_entry_points())
+
+
+def test_a_suite_without_a_service_of_its_own_runs_in_the_one_for_any_suite() -> None:
+    service = SERVICES["worker"]
+    assert [interpolated(word, {"SUITE": "my_suite"}) for word in service["command"]] == ["worker", "--suite", "my_suite", "--runner", "faust"]
+    assert service["profiles"] == ["suite"]
+    assert "SUITE=my_suite docker compose --profile suite up" in (ROOT / "docker-compose.yml").read_text()
+    assert service | {"command": [], "profiles": []} == SERVICES["worker-safe-v0"] | {"command": [], "profiles": []}
 
 
 @pytest.mark.parametrize("name", EVERY)
@@ -135,7 +143,7 @@ def test_the_page_is_published_on_loopback_with_tokens_from_a_file_and_is_watche
     assert Path(source).name in (ROOT / ".gitignore").read_text().splitlines()
 
 
-@pytest.mark.parametrize("name", WORKERS + CATCHING_UP)
+@pytest.mark.parametrize("name", ["worker", *WORKERS, *CATCHING_UP])
 def test_a_worker_is_watched_and_has_time_to_drain(name: str) -> None:
     service = SERVICES[name]
     port = service["environment"]["TOUCHSTONE_HTTP_PORT"]
@@ -147,7 +155,7 @@ def test_a_worker_is_watched_and_has_time_to_drain(name: str) -> None:
 def test_what_catches_up_is_a_worker_s_twin_that_nobody_starts_without_asking(run: Commands, name: str) -> None:
     service, worker = SERVICES[name], SERVICES[name.replace("catch-up", "worker")]
     assert service["profiles"] == ["catch-up"]
-    assert [one for one in OURS if "profiles" in SERVICES[one]] == CATCHING_UP
+    assert [one for one in OURS if "profiles" in SERVICES[one]] == [*CATCHING_UP, "worker"]
     same = ("environment", "image", "volumes", "tmpfs")
     assert [service[key] for key in same] == [worker[key] for key in same]  # else the budget would be another, or the results
     command, *options = service["command"]

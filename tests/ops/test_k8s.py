@@ -1,7 +1,6 @@
 """The manifests for Kubernetes: what must hold of them can be read; no cluster is needed."""
 
 import json
-import os
 import shutil
 import subprocess
 import tempfile
@@ -24,6 +23,8 @@ SCALED_OBJECT = Path(__file__).with_name("k8s") / "scaledobject.schema.json"
 #: The oldest and the newest version of Kubernetes that the manifests are held to.
 VERSIONS = ("1.30", "1.34")
 SUITES = sorted(suite_entry_points())
+#: The folder of a suite that needs nothing of its own: docs/deployment.md says to copy it for another suite.
+PLAINEST = "safe_v0"
 CATCHING_UP = "catch-up-clinical-judge"
 
 pytestmark = pytest.mark.skipif(shutil.which("kubectl") is None and shutil.which("kustomize") is None, reason="neither kubectl nor kustomize is installed")
@@ -31,15 +32,35 @@ pytestmark = pytest.mark.skipif(shutil.which("kubectl") is None and shutil.which
 
 @cache
 def manifests() -> tuple[dict[str, Any], ...]:
-    """Everything that `kubectl kustomize ops/k8s` makes, and what an overlay adds that catches up."""
+    """Everything that `kubectl kustomize ops/k8s` makes, with a worker for every installed suite, and what an overlay adds that catches up."""
     command = ["kubectl", "kustomize"] if shutil.which("kubectl") else ["kustomize", "build"]
     with tempfile.TemporaryDirectory() as folder:
-        there = os.path.relpath(FOLDER, Path(folder).resolve())  # kustomize takes no absolute path
-        overlay = {"resources": [there], "components": [f"{there}/catch-up"]}
+        shutil.copytree(FOLDER, Path(folder) / "k8s")
+        for suite in SUITES:
+            if not (FOLDER / "suites" / dashed(suite)).is_dir():
+                add_suite(Path(folder) / "k8s", suite)
+        overlay = {"resources": ["k8s"], "components": ["k8s/catch-up"]}
         (Path(folder) / "kustomization.yaml").write_text(yaml.safe_dump(overlay))
         done = subprocess.run([*command, folder], capture_output=True, text=True, timeout=100, check=False)
     assert done.returncode == 0, done.stderr
     return tuple(yaml.safe_load_all(done.stdout))
+
+
+def dashed(suite: str) -> str:
+    return suite.replace("_", "-")
+
+
+def add_suite(folder: Path, suite: str) -> None:
+    """Add a worker as docs/deployment.md says: copy the plainest suite's folder, name suite, group and topic in it, and list it."""
+    (topic,) = TopicSettings().inputs(load_suite(suite).topics)
+    (was,) = TopicSettings().inputs(load_suite(PLAINEST).topics)
+    text = (folder / "suites" / dashed(PLAINEST) / "kustomization.yaml").read_text()
+    (folder / "suites" / dashed(suite)).mkdir()
+    named = text.replace(PLAINEST, suite).replace(dashed(PLAINEST), dashed(suite)).replace(was, topic)
+    (folder / "suites" / dashed(suite) / "kustomization.yaml").write_text(named)
+    listed = yaml.safe_load((folder / "kustomization.yaml").read_text())
+    listed["resources"].append(f"suites/{dashed(suite)}")
+    (folder / "kustomization.yaml").write_text(yaml.safe_dump(listed))
 
 
 def of_kind(kind: str) -> dict[str, dict[str, Any]]:
@@ -55,7 +76,7 @@ def pods() -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def worker_of(suite: str) -> str:
-    return f"worker-{suite.replace('_', '-')}"
+    return f"worker-{dashed(suite)}"
 
 
 @pytest.mark.parametrize("version", VERSIONS)
@@ -221,4 +242,5 @@ def test_an_image_is_one_that_the_dockerfile_makes() -> None:
             assert container["image"] in built, name
     for suite in SUITES:
         (container,) = of_kind("Deployment")[worker_of(suite)]["spec"]["template"]["spec"]["containers"]
-        assert container["image"] == compose["services"][worker_of(suite)]["image"]
+        assert container["image"] == compose["services"].get(worker_of(suite), compose["services"]["worker"])["image"]
+    assert {path.name for path in (FOLDER / "suites").iterdir()} == {name.removeprefix("worker-") for name in compose["services"] if name.startswith("worker-")}

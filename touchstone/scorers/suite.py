@@ -7,9 +7,10 @@ from typing import Any, Literal
 from pydantic import BaseModel
 
 from touchstone.schemas.case import Case
+from touchstone.schemas.reports.suite import SuiteEvent
 from touchstone.schemas.result import Problem, ScoreResult
 from touchstone.scorers.base import AsksJudge, Check, ConfigError, Document, Found, NoSettings, Place, Samples, Scorer
-from touchstone.scorers.reporting.report import RunFacts, suite_event, suite_report, suite_verdict, suite_view
+from touchstone.scorers.reporting.report import RunFacts, SuiteReport, Tally, suite_event, suite_report, suite_verdict, suite_view
 from touchstone.scorers.reporting.verdict import Gate, Verdict
 from touchstone.scorers.reporting.view import CaseView, Column, Group, LayoutOptions, View
 
@@ -63,10 +64,9 @@ class Suite:
     **How it is reported.** `columns`: the values of one-line listings; `call(event_id, case_id)`: the name of a case in them.
     `group(result)`: the batch that a result is reported in; `mixes_concerns`: whether one report may hold several concerns.
     `report(entries, facts)`: a report of results and problems; `verdict(report, gate)` and `view(report)`: the verdict on it, and its contents for display.
-    `event(tally)`: what a report event carries of a batch, from a `Tally` or a report, which both have its labels and means.
-    `event_model`: a pydantic model of that; `report_model`: a model, or any type that pydantic knows, of its JSON report where that is its own: with
-    them programs are told what to expect (`touchstone schemas`), and an earlier report can be compared with.
-    `reported_cases(document)`: the cases of such a JSON report, as the view has them, where its model is not the report itself.
+    `event_model`: a pydantic model of what report events carry of a batch; its `summary` names counts (see `suite_event`).
+    `report_model`: a model, or any type that pydantic knows, of its JSON report, if it writes one of its own: `touchstone schemas` describes it,
+    and an earlier report can be compared with. `reported_cases(document)`: the cases of such a JSON report, if the model is not the report itself.
     `layouts`: format → a layout that a specification fixes, as pieces of text.
     `report_type`: the type of its report events, by default `<name>:v<major>:result`. `metrics`: values in the order in which reports name
     them; `value_max`: what a value is divided by to be a share of 1.
@@ -102,7 +102,6 @@ class Suite:
     report: Callable[[Iterable[ScoreResult | Problem], RunFacts], Any] = suite_report
     verdict: Callable[[Any, Gate | None], Verdict] = suite_verdict
     view: Callable[[Any], View] = suite_view
-    event: Callable[[Any], Mapping[str, Any]] = suite_event
     event_model: type[BaseModel] | None = None
     report_model: Any = None
     reported_cases: Callable[[Any], Iterable[CaseView]] | None = None
@@ -136,6 +135,10 @@ class Suite:
     def group_of(self, result: ScoreResult) -> Group | None:
         """The batch that a result is reported in."""
         return self.group(result)
+
+    def event(self, tally: Tally | SuiteReport) -> dict[str, Any]:
+        """What a report event carries of a batch."""
+        return suite_event(tally, self.event_model or SuiteEvent)
 
     def shown_columns(self, values: Mapping[str, float]) -> tuple[Column, ...]:
         """The columns of listings; where the suite names none, its first few values."""

@@ -34,8 +34,9 @@ def test_what_needs_least_is_shown_first() -> None:
 def test_what_cannot_run_here_is_left_out_with_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     without(monkeypatch, "ucumvert", "onnxruntime", "torch", "pysbd", "openai")
     parts, left_out = choose_parts({})
-    assert [part.suite.name for part in parts] == ["safe_v0"]
-    assert left_out == [
+    of_specifications = ("clinical", "safe_v0", "summary_loss")
+    assert [part.suite.name for part in parts if part.suite.name.startswith(of_specifications)] == ["safe_v0"]
+    assert [line for line in left_out if line.startswith(of_specifications)] == [
         "clinical: its libraries are missing; install touchstone-stream[clinical]",
         "clinical_conformance: it brings no samples",
         "clinical_judge: its libraries are missing; install touchstone-stream[judge]",

@@ -21,7 +21,7 @@ from touchstone.scorers.base import ConfigError
 from touchstone.scorers.clinical import SUITE as CLINICAL
 from touchstone.scorers.clinical.settings import ClinicalSettings
 from touchstone.scorers.reporting import LayoutOptions
-from touchstone.scorers.reporting.report import RunFacts, SuiteReport, suite_report
+from touchstone.scorers.reporting.report import RunFacts
 from touchstone.scorers.safe import SUITE as SAFE
 from touchstone.scorers.safe.settings import SafeSettings
 from touchstone.scorers.suite import Suite
@@ -67,26 +67,6 @@ def test_the_report_of_any_suite_is_read_back(entries: Any, tmp_path: Path) -> N
     side = read_report(written(tmp_path / "before.json", SUITE, report), SUITE)
     assert list(side.cases) == list(reported(report, SUITE).cases)
     assert (side.suite_version, side.config_digest) == ("1.2.0", "d41d8cd98f00b204")
-
-
-@dataclasses.dataclass
-class Own:
-    """A report of a suite's own, which says no form."""
-
-    usual: SuiteReport
-
-
-def test_the_report_of_a_suite_that_says_only_a_view_is_read_back(tmp_path: Path) -> None:
-    suite = dataclasses.replace(
-        SUITE,
-        report=lambda entries, given: Own(suite_report(entries, given)),
-        view=lambda report: SUITE.view(report.usual),
-        verdict=lambda report, gate: SUITE.verdict(report.usual, gate),
-    )
-    report = suite.report(batch(MIXED), facts(SUITE))
-    found = compare(suite, read_report(written(tmp_path / "before.json", suite, report), suite), reported(report, suite))
-    assert (found.pairs, found.worsened, found.codes) == (40, 0, ())
-    assert found.values[0].before == found.values[0].now is not None
 
 
 class Model(BaseModel):

@@ -16,7 +16,7 @@ from touchstone.schemas.reports.clinical import JudgedFile
 from touchstone.schemas.result import Problem, ScoreResult, SourceRef
 from touchstone.scorers.base import Document, Found
 from touchstone.scorers.clinical import SUITE, ClinicalSettings, samples
-from touchstone.scorers.clinical.reporting import ClinicalReport, event
+from touchstone.scorers.clinical.reporting import ClinicalReport
 from touchstone.scorers.clinical.settings import resolve
 from touchstone.scorers.clinical.trace_files import read, trace_id_of
 from touchstone.scorers.identity import event_id
@@ -174,8 +174,8 @@ def test_the_same_results_come_to_the_same_from_files_and_from_a_topic(tmp_path:
     topic: ClinicalReport = SUITE.report(from_topic(run), files.facts)
 
     assert (files.noun, topic.noun) == ("file", "trace")
-    assert event(files) == event(topic) == event(suite_report(list(run.entries), files.facts))
-    assert event(files)["summary"] == {
+    assert SUITE.event(files) == SUITE.event(topic) == SUITE.event(suite_report(list(run.entries), files.facts))
+    assert SUITE.event(files)["summary"] == {
         "total_cases": 3, "pass": 1, "warn": 1, "review": 0, "fail": 1, "unscored": 1, "overall_pass_rate": pytest.approx(1 / 3),
     }  # fmt: skip
     # A file tells the gravest findings first, whatever the document; an event keeps its result's order.

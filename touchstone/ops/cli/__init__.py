@@ -69,10 +69,10 @@ def main() -> None:
 
 
 class _OwnWords(logging.Handler):
-    """Shows what Touchstone itself logs, a line each, until a long-running command sets up its own log: what to set when a judge refuses its key."""
+    """Prints Touchstone's own log lines until a long-running command sets up its log. An example: which setting to fix when a judge refuses its key."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Write one line, or nothing of what a library says."""
+        """Write one line. Lines of libraries are dropped."""
         if record.name.startswith("touchstone."):
             typer.echo(one_line(record.getMessage()), err=True)
 
@@ -85,14 +85,14 @@ def _code_of_run() -> int:
             if sys.stdout is not None:
                 sys.stdout.flush()
     except _ClickException as error:
-        # Pydantic, which reads options for Typer, puts this before what a check of Typer's own says.
+        # Pydantic, which reads options for Typer, puts this before Typer's own messages.
         error.message = error.message.removeprefix("Value error, ")
         error.show()
         return 0 if type(error).__name__ == "NoArgsIsHelpError" else EXIT_ERROR
     except (typer.Abort, KeyboardInterrupt):
         return EXIT_STOPPED
     except SystemExit as error:
-        # Click makes exit code 1 of a pipe whose reader (head, less) has gone, and here 1 is a verdict.
+        # If the reader of a pipe (head, less) has gone, Click exits with 1, which is a verdict here.
         return _reader_gone() if isinstance(error.__context__, BrokenPipeError) else error.code if isinstance(error.code, int) else EXIT_ERROR
     except BrokenPipeError:
         return _reader_gone()
@@ -111,10 +111,10 @@ def _open_closed_streams() -> None:
 
 
 class _Lossy(io.FileIO):
-    """Standard error that ignores write errors: unread output is lost, and the exit code of the command stands."""
+    """Standard error that ignores write errors: the output is lost, the exit code stays."""
 
     def write(self, data: Any) -> int:
-        """Write, or lose it."""
+        """Write; on an error the text is lost."""
         try:
             return super().write(data)
         except OSError:
@@ -122,7 +122,7 @@ class _Lossy(io.FileIO):
 
 
 def _outlive_readers() -> None:
-    """Let no line on standard error end a command: its reader (`2>&1 | head`) may be gone before the verdict is printed, or its disk full."""
+    """Keep write errors on standard error from ending a command: its reader (`2>&1 | head`) may be gone before the verdict is printed, or its disk full."""
     if sys.stderr is sys.__stderr__ and isinstance(sys.stderr, io.TextIOWrapper):
         stream = io.BufferedWriter(_Lossy(sys.stderr.fileno(), "w", closefd=False))
         sys.stderr = io.TextIOWrapper(stream, sys.stderr.encoding, sys.stderr.errors, line_buffering=True)

@@ -85,7 +85,7 @@ def suite_rows() -> list[dict[str, Any]]:
 
 
 def _document(name: str | None) -> str | None:
-    """The suite's document, and whether it is there."""
+    """Path of the suite's settings file, and True if it exists."""
     if name is None:
         return None
     return f"./{name}" if Path(name).exists() else f"./{name}, which is not there"

@@ -89,16 +89,16 @@ def show(
             typer.echo(f"{name:<20} {_safe(str(value))}")
     from touchstone.streams.topics.dlq import original_headers
 
-    def told(raw: bytes | None) -> str:
+    def shown(raw: bytes | None) -> str:
         if raw is None:
             return "none"
         return _escaped(raw, bytes_max) if payload else f"{len(raw)} bytes"
 
-    typer.echo(f"{'key':<20} {told(record.key)}")
+    typer.echo(f"{'key':<20} {shown(record.key)}")
     for name, raw in original_headers(record.headers):
-        typer.echo(f"{'header':<20} {_safe(name)}: {told(raw)}")
+        typer.echo(f"{'header':<20} {_safe(name)}: {shown(raw)}")
     if payload:
-        typer.echo(f"{'payload':<20} {told(record.value)}")
+        typer.echo(f"{'payload':<20} {shown(record.value)}")
     elif letter.size:
         typer.echo("The event's own key, headers and payload are shown with --payload.", err=True)
 
@@ -269,14 +269,14 @@ def _content(record: "Record", payload: bool) -> dict[str, Any]:
     """Key, headers and payload for --json: sizes, and contents only when asked for."""
     from touchstone.streams.topics.dlq import original_headers
 
-    def told(raw: bytes | None) -> Any:
+    def content(raw: bytes | None) -> Any:
         if raw is None:
             return None
         return base64.b64encode(raw).decode() if payload else len(raw)
 
     suffix = "base64" if payload else "bytes"
-    headers = [{"name": name, suffix: told(raw)} for name, raw in original_headers(record.headers)]
-    return {f"key_{suffix}": told(record.key), "headers": headers, f"payload_{suffix}": told(record.value)}
+    headers = [{"name": name, suffix: content(raw)} for name, raw in original_headers(record.headers)]
+    return {f"key_{suffix}": content(record.key), "headers": headers, f"payload_{suffix}": content(record.value)}
 
 
 def _safe(text: str) -> str:

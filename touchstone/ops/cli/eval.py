@@ -121,7 +121,7 @@ def evaluate(
             concurrency=wanted.concurrency,
             notes=notes,
         )
-        run_evaluation(plan, wanted, scorings, _known(), Gate(min_pass_rate), verbose=verbose)
+        run_evaluation(plan, wanted, scorings, _curated_field(), Gate(min_pass_rate), verbose=verbose)
 
 
 def _items(tests: TestOptions) -> "tuple[Item, ...]":
@@ -187,7 +187,7 @@ def _outside() -> "Outside":
     return Outside(tellers(resolve(os.environ, read_suite_document(SUITE))), tell)
 
 
-def _known() -> "Field":
+def _curated_field() -> "Field":
     """Codes for personas, and the expectations of the curated cases."""
     from touchstone.ops.evaluation.items import Field
     from touchstone.scorers.clinical.curated import check_expectations, curated_cases, enriched

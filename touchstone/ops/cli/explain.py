@@ -45,25 +45,25 @@ def explain(
     headers = [_header(text) for text in header or ()]
     with one_line_errors():
         readings = Readings(settings, list(usable_suites().values()), resolve_topic(settings.topics, topic) if topic else None)
-        told = [readings.of(where, value, headers) for where, value in _records(_read(file), file, whole)]
+        records = [readings.of(where, value, headers) for where, value in _records(_read(file), file, whole)]
     with until_read_no_more():
         if as_json:
-            typer.echo(json.dumps(told, indent=2))
+            typer.echo(json.dumps(records, indent=2))
         else:
-            for line in (line for record in told for line in _lines(record)):
+            for line in (line for record in records for line in _lines(record)):
                 typer.echo(line)
     if not as_json:
-        _sum_up(told)
-    raise typer.Exit(EXIT_REJECTED if any(record["outcome"] == "dead" for record in told) else 0)
+        _print_counts(records)
+    raise typer.Exit(EXIT_REJECTED if any(record["outcome"] == "dead" for record in records) else 0)
 
 
-def _sum_up(told: Sequence[dict[str, Any]]) -> None:
+def _print_counts(records: Sequence[dict[str, Any]]) -> None:
     """Print how many records have each outcome."""
     counts: dict[str, int] = {}
-    for record in told:
+    for record in records:
         word = WORDS.get(record["outcome"], record["outcome"])
         counts[word] = counts.get(word, 0) + 1
-    typer.echo(f"{len(told)} record{'' if len(told) == 1 else 's'}: {', '.join(f'{count} {name}' for name, count in sorted(counts.items()))}", err=True)
+    typer.echo(f"{len(records)} record{'' if len(records) == 1 else 's'}: {', '.join(f'{count} {name}' for name, count in sorted(counts.items()))}", err=True)
 
 
 class Readings:
@@ -73,8 +73,10 @@ class Readings:
         from touchstone.scorers.registry import known_signatures
         from touchstone.streams.wire.codec import Codec
 
-        known = known_signatures()
-        self._suites = [(suite, settings.topics.inputs(suite.topics), Codec(suite.cases, known, settings.worker.event_bytes_max, known)) for suite in suites]
+        signatures = known_signatures()
+        self._suites = [
+            (suite, settings.topics.inputs(suite.topics), Codec(suite.cases, signatures, settings.worker.event_bytes_max, signatures)) for suite in suites
+        ]
         self._topic = topic
 
     def of(self, where: str, value: bytes, headers: Sequence[tuple[str, bytes]]) -> dict[str, Any]:
@@ -83,33 +85,33 @@ class Readings:
         from touchstone.ops.cli.common.next_step import next_step
         from touchstone.streams.wire.codec import Read, Reject
 
-        told: dict[str, Any] = {"where": where, "bytes": len(value), "format": None, "kind": None, "event_id": None, "case_id": None, "suites": []}
+        reading: dict[str, Any] = {"where": where, "bytes": len(value), "format": None, "kind": None, "event_id": None, "case_id": None, "suites": []}
         for suite, inputs, codec in self._suites:
             entry: dict[str, Any] = {"suite": suite.name, "version": suite.version, "topics": list(inputs)}
-            told["suites"].append(entry)
+            reading["suites"].append(entry)
             if self._topic is not None and self._topic not in inputs:
                 entry |= {"outcome": "not read", "reason": "other_topic"}
                 continue
             step = codec.read(Probe(value, headers, topic=self._topic or inputs[0]))
-            told["format"] = step.format
+            reading["format"] = step.format
             if isinstance(step, Read):
                 own = step.case.id is not None
-                told |= {"kind": step.case.kind, "case_id": step.case.case_id, "event_id": step.event_id if own or headers else None}
-                told["event_id_from"] = "its own" if own else "the CloudEvent" if "cloudevents" in step.format else "its place on the topic"
-                if told["event_id_from"] == "its place on the topic":
-                    told["event_id"] = None  # not known before it is on the topic
+                reading |= {"kind": step.case.kind, "case_id": step.case.case_id, "event_id": step.event_id if own or headers else None}
+                reading["event_id_from"] = "its own" if own else "the CloudEvent" if "cloudevents" in step.format else "its place on the topic"
+                if reading["event_id_from"] == "its place on the topic":
+                    reading["event_id"] = None  # not known before it is on the topic
                 entry["outcome"] = "scored"
             elif isinstance(step, Reject):
                 entry |= {"outcome": "dead", "reason": step.code, "path": step.where}
             else:
                 entry |= {"outcome": "skipped", "reason": step.reason}
-        outcomes = [entry["outcome"] for entry in told["suites"]]
-        told["outcome"] = next((one for one in ("scored", "dead", "skipped", "not read") if one in outcomes), "not read")
-        told["next"] = None
-        if told["outcome"] == "dead":
-            reason = next(entry["reason"] for entry in told["suites"] if entry["outcome"] == "dead")
-            told["next"] = next_step(where, value, reason, [suite for suite, _, _ in self._suites])
-        return told
+        outcomes = [entry["outcome"] for entry in reading["suites"]]
+        reading["outcome"] = next((one for one in ("scored", "dead", "skipped", "not read") if one in outcomes), "not read")
+        reading["next"] = None
+        if reading["outcome"] == "dead":
+            reason = next(entry["reason"] for entry in reading["suites"] if entry["outcome"] == "dead")
+            reading["next"] = next_step(where, value, reason, [suite for suite, _, _ in self._suites])
+        return reading
 
 
 def _lines(record: dict[str, Any]) -> Iterator[str]:
@@ -172,7 +174,7 @@ def _records(data: bytes, file: Path, whole: bool) -> Iterator[tuple[str, bytes]
 
 
 def _is_json(line: bytes) -> bool:
-    """Whether a line is a JSON document."""
+    """True if a line is a JSON document."""
     import orjson
 
     try:

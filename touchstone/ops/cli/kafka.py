@@ -38,7 +38,7 @@ def start(
     data_dir: DataDirOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Start Kafka, wait until it serves, and print how to use it; a second start changes nothing.
+    """Start Kafka, wait until it is ready, and print how to use it. A second start changes nothing.
 
     It keeps running after this command. Records survive stop and start.
 

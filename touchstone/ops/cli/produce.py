@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class CloudEvents(StrEnum):
-    """Whether and how events are wrapped as CloudEvents."""
+    """How events are wrapped as CloudEvents, if at all."""
 
     none = "none"
     binary = "binary"
@@ -50,14 +50,14 @@ def produce(
 ) -> None:
     """Send the cases of batch files as events, and wait until the broker has acknowledged every one.
 
-    Reads the same files as `touchstone safe score`. SAFE cases get what they lack: kind, concern, batch, batch_size, and an id
+    Reads the same files as `touchstone safe score`. SAFE cases get missing fields: kind, concern, batch, batch_size, and an id
     made of their content, so the same file sent twice scores once. Events of other kinds are sent unchanged. Everything
     is checked first: if one line is wrong, nothing is sent.
 
     Example: touchstone produce data/I25/I25_batch_1.jsonl --rate 50/s
     """
     from touchstone.ops.batch.outgoing import Checked, Outgoings, Way, event_files, raw_lines, twice_readable
-    from touchstone.ops.cli.common.running import run, tell
+    from touchstone.ops.cli.common.running import print_line, run
     from touchstone.ops.cli.common.scoring import print_left_out
     from touchstone.scorers.registry import usable_suites
     from touchstone.streams.topics.produce import send_events
@@ -81,7 +81,7 @@ def produce(
             outgoings = Outgoings(settings, list(usable_suites().values()), listed, names, Way(target, cloudevents.value, key is Key.id, partial))
             checked = outgoings.check()
             events = outgoings.events()
-        sent = run(send_events(settings, _counted(events), checked.topics, rate_per_s=rate_per_s, say=tell))
+        sent = run(send_events(settings, _counted(events), checked.topics, rate_per_s=rate_per_s, say=print_line))
     _report(sent, checked, time.monotonic() - started, as_json)
 
 

@@ -45,9 +45,9 @@ def reconcile(
     settings = settings_from(config, bootstrap, store__url=store)
     with one_line_errors(), store_errors():
         inputs = settings.topics.inputs(load_suite(suite).topics)
-        strangers = sorted(set(topic or ()) - set(inputs))
-        if strangers:
-            fail(f"--topic {strangers[0]}: suite {suite} reads {', '.join(inputs)}")
+        unread = sorted(set(topic or ()) - set(inputs))
+        if unread:
+            fail(f"--topic {unread[0]}: suite {suite} reads {', '.join(inputs)}")
         question = Question(suite, tuple(topic or inputs), drained, dead_letters, wait)
         opened = ResultStore.open(settings.store.url.get_secret_value())
         try:
@@ -60,7 +60,7 @@ def reconcile(
 
 
 def _lines(outcome: "Reconciliation") -> list[str]:
-    """The account for people: a table, what is wrong, the verdict."""
+    """The account as text: a table, the faults, the verdict."""
     from touchstone.scorers.reporting.words import counted
 
     titles = ("partition", "consumed", "scored", "skipped", "shed", "dead", "in flight", "empty", "holes")

@@ -39,7 +39,7 @@ def replay(
     They are found in the suite's ledger and read from their topic again. No offsets move, and each result has the id that it would have had at first.
     Workers may run meanwhile. With --follow it does so until SIGTERM or Ctrl-C: one such process for a suite is enough.
 
-    Exit codes: 0 nothing is left, or it was told to stop; 1 some are still without a result, 3 an error.
+    Exit codes: 0 nothing is left, or a signal stopped it; 1 some are still without a result, 3 an error.
 
     Example: touchstone replay --suite clinical_judge --reason budget --follow
     """
@@ -75,7 +75,7 @@ def replay(
 
 
 async def _follow(suite: "RunningSuite", topics: tuple[str, ...], settings: "Settings", reason: str | None, every_s: float) -> None:
-    """Score what was put aside whenever it can be, until a signal."""
+    """Score events that were put aside as soon as it is possible, until a signal."""
     import asyncio
     import signal
 

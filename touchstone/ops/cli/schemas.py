@@ -1,4 +1,4 @@
-"""`touchstone schemas`: what flows, for programs, as JSON Schemas and as an AsyncAPI document."""
+"""`touchstone schemas`: JSON Schemas of events and reports, and the AsyncAPI document."""
 
 import os
 from pathlib import Path
@@ -30,7 +30,7 @@ def schemas(
     from touchstone.ops.contracts import written
 
     with one_line_errors():
-        documents = _documents(config)
+        documents = _documents(config, beside_schemas=output is not None and name is None)
     if name is not None and name not in documents:
         fail(f"there is no schema {name}; `touchstone schemas` lists them")
     chosen = documents if name is None else {name: documents[name]}
@@ -46,16 +46,17 @@ def schemas(
             typer.echo(f"{contract.name:<{width}}  {contract.what}")
 
 
-def _documents(config: Path | None) -> "dict[str, Contract]":
-    """Name → document."""
+def _documents(config: Path | None, *, beside_schemas: bool) -> "dict[str, Contract]":
+    """Name → document. `beside_schemas`: the schemas are written to the same folder, and the AsyncAPI document refers to their files."""
     from touchstone.ops.contracts import ASYNCAPI, Contract, asyncapi, contracts
 
-    documents = [*contracts(), Contract(ASYNCAPI, "the AsyncAPI document of all topics", asyncapi(settings_from(config), env=os.environ))]
+    topics = asyncapi(settings_from(config), env=os.environ, beside_schemas=beside_schemas)
+    documents = [*contracts(), Contract(ASYNCAPI, "the AsyncAPI document of all topics", topics)]
     return {contract.name: contract for contract in documents}
 
 
 def _write(folder: Path, documents: "dict[str, Contract]") -> None:
-    """A file each. Ends with exit 3 where the folder cannot be written."""
+    """Write one file per document. Ends with exit 3 if the folder cannot be written."""
     from touchstone.ops.contracts import written
     from touchstone.ops.reports.files import check_directory, write_whole
 

@@ -156,5 +156,5 @@ def _quiet(_: "SelftestCase") -> None:
 def _print_rest(lines: tuple[str, ...]) -> None:
     from touchstone.scorers.reporting.words import visible
 
-    for told in lines:
-        typer.echo(visible(f"      {told}"))
+    for line in lines:
+        typer.echo(visible(f"      {line}"))

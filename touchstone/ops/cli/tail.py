@@ -36,7 +36,7 @@ class View:
     as_json: bool
 
     def admits(self, sighting: "Sighting") -> bool:
-        """Whether the filters admit a record; with a label filter, records without a label are not shown."""
+        """True if the record passes the filters. A label filter hides records without a label."""
         fits = self.suite is None or sighting.suite == self.suite
         return fits and (self.label is None or (sighting.label or "").lower() == self.label.lower())
 
@@ -99,14 +99,14 @@ async def _watch(settings: "Settings", view: View) -> None:
     """Print until the limit, the end or Ctrl-C."""
     import sys
 
-    from touchstone.ops.cli.common.running import tell
+    from touchstone.ops.cli.common.running import print_line
     from touchstone.scorers.registry import usable_suites
     from touchstone.streams.topics.log_reader import LogReader
     from touchstone.streams.topics.tail import Describer
 
     describer = Describer(settings.topics, usable_suites(), settings.worker.event_bytes_max)
     shown = 0
-    async with LogReader(settings.kafka, view.topics, tell) as reader:
+    async with LogReader(settings.kafka, view.topics, print_line) as reader:
         if view.follow and not view.as_json and sys.stderr.isatty():
             typer.echo(f"watching {', '.join(view.topics)} on {settings.kafka.bootstrap_servers} from the {view.start}; Ctrl-C ends it", err=True)
         async for record in reader.read(view.start.value, follow=view.follow):

@@ -11,7 +11,7 @@ from touchstone.ops.cli.common.shared import EXIT_ERROR, BootstrapOption, Config
 
 
 class DeadLimit(StrEnum):
-    """Whether a flood of dead letters stops the worker."""
+    """What a flood of dead letters does: `on` stops the worker."""
 
     on = "on"
     off = "off"
@@ -48,10 +48,10 @@ def worker(
     faulthandler.enable()  # where native code crashes, the log ends with each thread's functions and lines, which hold no payload
     asyncio.set_event_loop_policy(uvloop.EventLoopPolicy())  # for the consumer thread that Faust starts, too
 
-    def tell(mistake: Exception) -> int:
+    def print_mistake(mistake: Exception) -> int:
         typer.echo(one_line(str(mistake)), err=True)
         return EXIT_ERROR
 
     with one_line_errors():
         plan, found = planned_suite(suite, settings), load_suite(suite)
-        asyncio.run(run_process(plan, settings.topics.inputs(found.topics), runner.value, paced(found, settings), tell))
+        asyncio.run(run_process(plan, settings.topics.inputs(found.topics), runner.value, paced(found, settings), print_mistake))

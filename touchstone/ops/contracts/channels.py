@@ -1,7 +1,6 @@
-"""The AsyncAPI 3 document: topics as channels, what flows on them as messages, with Kafka bindings 0.5.0.
+"""The AsyncAPI 3 document: topics as channels, events as messages, with Kafka bindings 0.5.0.
 
-Its schemas are those of `documents`, in the dialect that AsyncAPI reads without being told (JSON Schema draft 7) and with references into the document,
-which is what tools follow.
+Its schemas are those of `documents`: written into it, in AsyncAPI's default dialect (JSON Schema draft 7), or as references to the files beside it.
 """
 
 from collections import Counter
@@ -35,24 +34,22 @@ _SASL: Final = {"PLAIN": "plain", "SCRAM-SHA-256": "scramSha256", "SCRAM-SHA-512
 Part = dict[str, Any]
 
 
-def asyncapi(settings: Settings | None = None, suites: Iterable[Suite] | None = None, env: Mapping[str, str] | None = None) -> Part:
-    """The document, for these suites (by default every one that can be imported here) and with the topics of the settings (by default their own names).
+def asyncapi(
+    settings: Settings | None = None, suites: Iterable[Suite] | None = None, env: Mapping[str, str] | None = None, *, beside_schemas: bool = False
+) -> Part:
+    """The document for these suites (by default all that can be imported here), with the topic names of the settings (by default the standard names).
 
-    `env`: what decides whether a suite hands cases on to a slower stage; by default nothing is set. Raises `ConfigError` for a variable that cannot be used.
+    `env`: the environment, which decides whether a suite hands cases on to a slower stage; empty by default. `beside_schemas`: the document refers to the
+    schemas as files in its own folder (`./result.json`); otherwise it contains them. Raises `ConfigError` for a variable that cannot be used.
     """
     own, known = settings or Settings(), known_suites(suites)
-    models: list[tuple[type[BaseModel], Mode]] = [(model, "validation") for model in kinds(known).values()]
-    models += [(ScoreResult, "serialization"), (LedgerRecord, "serialization")]
-    events = {suite.name: report_event(suite) for suite in known}
     shown = example_suite(known)
-    models += [(model, "serialization") for model in events.values()]
-    references, defined = models_json_schema(models, ref_template="#/components/schemas/{model}")
-    made = {model: reference for (model, _), reference in references.items()}
+    payloads, schemas = _files(known) if beside_schemas else _components(known)
     messages = {
-        **{f"event.{kind}": _event_in(kind, model, made[model], known) for kind, model in kinds(known).items()},
-        "result": _result(made[ScoreResult], result_example(shown)),
-        "ledger": _ledger(made[LedgerRecord], ledger_example(shown)),
-        **{f"report-event.{suite.name}": _report(suite, made[events[suite.name]]) for suite in known},
+        **{f"event.{kind}": _event_in(kind, model, payloads[f"event.{kind}"], known) for kind, model in kinds(known).items()},
+        "result": _result(payloads["result"], result_example(shown)),
+        "ledger": _ledger(payloads["ledger"], ledger_example(shown)),
+        **{f"report-event.{suite.name}": _report(suite, payloads[f"report-event.{suite.name}"]) for suite in known},
         "dead-letter": _dead_letter(dead_letter_example(shown)),
         "resolution": _resolution(),
     }
@@ -67,10 +64,26 @@ def asyncapi(settings: Settings | None = None, suites: Iterable[Suite] | None = 
         "operations": _operations(own, known, env or {}),
         "components": {
             "messages": _in_examples(messages, _renamed(own.topics)),
-            "schemas": _in_examples(dict(sorted(_draft_7(opened(defined["$defs"])).items())), _renamed(own.topics)),
+            **({"schemas": _in_examples(schemas, _renamed(own.topics))} if schemas else {}),
             **({"securitySchemes": {"sasl": {"type": _SASL[own.kafka.sasl_mechanism]}}} if secured else {}),
         },
     }
+
+
+def _components(suites: Sequence[Suite]) -> tuple[Part, Part]:
+    """Message → reference to its schema, and the schemas, for a document that contains them."""
+    models: dict[str, tuple[type[BaseModel], Mode]] = {f"event.{kind}": (model, "validation") for kind, model in kinds(suites).items()}
+    models |= {"result": (ScoreResult, "serialization"), "ledger": (LedgerRecord, "serialization")}
+    models |= {f"report-event.{suite.name}": (report_event(suite), "serialization") for suite in suites}
+    references, defined = models_json_schema(list(models.values()), ref_template="#/components/schemas/{model}")
+    return {name: references[model] for name, model in models.items()}, dict(sorted(_draft_7(opened(defined["$defs"])).items()))
+
+
+def _files(suites: Sequence[Suite]) -> tuple[Part, Part]:
+    """Message → reference to its schema's file. A suite without an event content of its own has the general one."""
+    files = {name: name for name in (*(f"event.{kind}" for kind in kinds(suites)), "result", "ledger")}
+    files |= {f"report-event.{suite.name}": f"report-event.{suite.name}" if suite.event_model else "report-event" for suite in suites}
+    return {name: {"$ref": f"./{file}.json"} for name, file in files.items()}, {}
 
 
 def _renamed(topics: TopicSettings) -> dict[str, str]:

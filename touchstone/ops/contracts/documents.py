@@ -16,10 +16,9 @@ from touchstone.ops.contracts.headers import DEAD_LETTER_HEADERS, RESOLUTION, ev
 from touchstone.schemas.ledger import LedgerRecord
 from touchstone.schemas.reports.evaluation import EvaluationReport
 from touchstone.schemas.reports.selftest import SelftestReport
-from touchstone.schemas.reports.suite import ReportEvent, SuiteEvent, SuiteReportDocument, ViewDocument
+from touchstone.schemas.reports.suite import ReportEvent, SuiteEvent, SuiteReportDocument
 from touchstone.schemas.result import ScoreResult
 from touchstone.scorers.registry import usable_suites
-from touchstone.scorers.reporting.report import suite_event, suite_report
 from touchstone.scorers.suite import Suite
 
 DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
@@ -42,22 +41,35 @@ def schemas(suites: Iterable[Suite] | None = None) -> dict[str, dict[str, Any]]:
 
 
 def contracts(suites: Iterable[Suite] | None = None) -> list[Contract]:
-    """The same with a line on each: events in, events out, reports."""
+    """The same with a line on each: events in, events out, reports.
+
+    Definitions that a document shares with `result` or `report` are references to those. A suite without a report of its own has no document for it:
+    its reports are as `report` says, and its report events as `report-event` says.
+    """
     known = known_suites(suites)
     shown = example_suite(known)
-    found = [_contract(f"event.{kind}", f"an event of kind {kind}, to score", model, "validation") for kind, model in kinds(known).items()]
+    documents = _Documents()
+    result = documents.make("result", "a result event", ScoreResult, example=result_example(shown), is_shared=True)
+    report = documents.make("report", "the JSON report of a suite without a form of its own", SuiteReportDocument, is_shared=True)
+    found = [documents.make(f"event.{kind}", f"an event of kind {kind}, to score", model, "validation") for kind, model in kinds(known).items()]
     found += [
-        _contract("result", "a result event", ScoreResult, example=result_example(shown)),
-        _contract("ledger", "a ledger record: outcomes without a result", LedgerRecord, example=ledger_example(shown)),
-        *(_contract(f"report-event.{suite.name}", f"a report event of {suite.title or suite.name}", report_event(suite)) for suite in known),
+        result,
+        documents.make("ledger", "a ledger record: outcomes without a result", LedgerRecord, example=ledger_example(shown)),
+        documents.make("report-event", "a report event of a suite without a content of its own", _event_model("suite", SuiteEvent)),
+        *(
+            documents.make(f"report-event.{suite.name}", f"a report event of {suite.title or suite.name}", report_event(suite))
+            for suite in known
+            if suite.event_model is not None
+        ),
         Contract("event-headers", "the headers of result events, ledger records and report events", _headed("event-headers", event_headers())),
         Contract("dead-letter-headers", "the headers of a dead letter", _headed("dead-letter-headers", DEAD_LETTER_HEADERS)),
         Contract("resolution", "what was decided about a dead letter", _headed("resolution", RESOLUTION)),
-        _contract("report", "the JSON report of a suite without a form of its own", SuiteReportDocument),
-        _contract("evaluation", "the JSON report of an evaluation run", EvaluationReport),
-        _contract("selftest", "the JSON report of a self-test", SelftestReport),
+        report,
+        documents.make("evaluation", "the JSON report of an evaluation run", EvaluationReport),
+        documents.make("selftest", "the JSON report of a self-test", SelftestReport),
     ]
-    return found + [_contract(f"report.{suite.name}", f"the JSON report of {suite.title or suite.name}", report_type(suite)) for suite in known]
+    own = [suite for suite in known if report_type(suite) is not SuiteReportDocument]
+    return found + [documents.make(f"report.{suite.name}", f"the JSON report of {suite.title or suite.name}", report_type(suite)) for suite in own]
 
 
 def known_suites(suites: Iterable[Suite] | None) -> list[Suite]:
@@ -72,22 +84,20 @@ def kinds(suites: Iterable[Suite]) -> dict[str, Any]:
 
 
 def report_event(suite: Suite) -> type[BaseModel]:
-    """The model of a suite's report events: what every one has, and what the suite adds."""
-    content = suite.event_model or (SuiteEvent if suite.event is suite_event else None)
-    # A dict: the suite reports something and does not say what.
-    own: dict[str, Any] = {"summary": (dict[str, Any], ...)}
-    if content is not None:
-        own = {name: (field.annotation, field) for name, field in content.model_fields.items()}
-    return create_model(f"{_camel(suite.name)}ReportEvent", __base__=ReportEvent, __doc__=(content or ReportEvent).__doc__, **own)
+    """The model of a suite's report events: the fields that all of them have, and the suite's own content."""
+    return _event_model(suite.name, suite.event_model or SuiteEvent)
+
+
+def _event_model(name: str, content: type[BaseModel]) -> type[BaseModel]:
+    own: dict[str, Any] = {name: (field.annotation, field) for name, field in content.model_fields.items()}
+    return create_model(f"{_camel(name)}ReportEvent", __base__=ReportEvent, __doc__=content.__doc__, **own)
 
 
 def report_type(suite: Suite) -> Any:
-    """The type of a suite's JSON report; `Any` where it writes one of its own and does not say what."""
+    """The type of a suite's JSON report; `Any` if it writes its own and declares no model."""
     if suite.report_model is not None:
         return suite.report_model
-    if "json" in suite.layouts:
-        return Any
-    return SuiteReportDocument if suite.report is suite_report else ViewDocument
+    return Any if "json" in suite.layouts else SuiteReportDocument
 
 
 def _camel(name: str) -> str:
@@ -95,23 +105,54 @@ def _camel(name: str) -> str:
     return "".join(part[:1].upper() + part[1:] for part in name.replace("-", "_").split("_"))
 
 
-def _contract(name: str, what: str, of: Any, mode: Mode = "serialization", *, example: Mapping[str, Any] | None = None) -> Contract:
-    """The schema of a type. `example`: where the type itself has none."""
-    schema = TypeAdapter(of).json_schema(mode=mode)
-    return Contract(name, what, _headed(name, schema if example is None else {**schema, "examples": [dict(example)]}))
+class _Documents:
+    """Makes the documents. What `result` and `report` define is written there alone: the other documents refer to it."""
+
+    def __init__(self) -> None:
+        #: Name of a definition → the reference to it, and the definition.
+        self._shared: dict[str, tuple[str, Any]] = {}
+
+    def make(
+        self, name: str, what: str, of: Any, mode: Mode = "serialization", *, example: Mapping[str, Any] | None = None, is_shared: bool = False
+    ) -> Contract:
+        """The schema of a type. `example`: for a type that has none itself. `is_shared`: later documents refer to what this one defines."""
+        schema = TypeAdapter(of).json_schema(mode=mode)
+        definitions = schema.pop("$defs", {})
+        elsewhere = {f"#/$defs/{key}": self._shared[key][0] for key, part in definitions.items() if self._shared.get(key, ("", None))[1] == part}
+        own = {key: part for key, part in definitions.items() if f"#/$defs/{key}" not in elsewhere}
+        if is_shared:
+            self._shared |= {key: (f"{_id(name)}#/$defs/{key}", part) for key, part in own.items()} | {schema["title"]: (_id(name), dict(schema))}
+        whole = schema | ({"$defs": own} if own else {}) | ({} if example is None else {"examples": [dict(example)]})
+        return Contract(name, what, _headed(name, _referring(whole, elsewhere)))
+
+
+def _referring(part: Any, elsewhere: Mapping[str, str]) -> Any:
+    """The same with references that lead to other documents."""
+    if isinstance(part, dict):
+        return {key: elsewhere.get(inner, inner) if key == "$ref" else _referring(inner, elsewhere) for key, inner in part.items()}
+    return [_referring(inner, elsewhere) for inner in part] if isinstance(part, list) else part
+
+
+def _id(name: str) -> str:
+    return f"urn:touchstone:schema:{name}"
 
 
 def _headed(name: str, schema: Mapping[str, Any]) -> dict[str, Any]:
     """A schema as a document of its own."""
     title = {"title": str(schema.get("title", name))}
-    return {"$schema": DIALECT, "$id": f"urn:touchstone:schema:{name}", **title, **opened({key: part for key, part in schema.items() if key != "title"})}
+    return {"$schema": DIALECT, "$id": _id(name), **title, **opened({key: part for key, part in schema.items() if key != "title"})}
 
 
 def opened(schema: Any) -> Any:
-    """A schema that allows fields which it does not name."""
-    if isinstance(schema, dict):
-        return {key: opened(part) for key, part in schema.items() if not (key == "additionalProperties" and part is False)}
-    return [opened(part) for part in schema] if isinstance(schema, list) else schema
+    """A schema that allows fields which it does not name, without the titles of fields, which only repeat their names."""
+    if isinstance(schema, list):
+        return [opened(part) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    made = {key: opened(part) for key, part in schema.items() if not (key == "additionalProperties" and part is False)}
+    if isinstance(fields := made.get("properties"), dict):
+        made["properties"] = {name: {key: part for key, part in field.items() if key != "title"} for name, field in fields.items()}
+    return made
 
 
 def written(document: Mapping[str, Any]) -> str:

@@ -51,8 +51,8 @@ def check_suites(found: list[Suite]) -> Iterator[Check]:
         else:
             found.append(suite)
             reason = why_not_here(name)
-            told = f"{name} {suite.version}, reads {', '.join(suite.topics)}"
-            yield Check("suites", "good", told) if reason is None else Check("suites", "note", f"{told}; cannot run here: {reason}")
+            described = f"{name} {suite.version}, reads {', '.join(suite.topics)}"
+            yield Check("suites", "good", described) if reason is None else Check("suites", "note", f"{described}; cannot run here: {reason}")
 
 
 async def check_kafka(settings: Settings, suites: list[Suite]) -> list[Check]:
@@ -116,7 +116,7 @@ def check_tools() -> Iterator[Check]:
 
 
 def check_docker() -> Check:
-    """Whether a Docker daemon answers, not only whether there is a command."""
+    """True if a Docker daemon answers; the command alone is not enough."""
     docker = shutil.which("docker")
     if docker is None:
         return Check("docker", "note", "no docker command", "needed for docker compose only")

@@ -1,4 +1,4 @@
-"""The parts of the demo: a suite with its samples, what it says of them from their files, and from the store. Nothing here knows a suite."""
+"""Parts of the demo: a suite with its samples, their results from files, and their results from the store."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -19,7 +19,7 @@ from touchstone.scorers.reporting.equality import differences
 from touchstone.scorers.suite import Suite
 from touchstone.scorers.suite_settings import suite_settings
 
-#: Differences of one suite that are listed.
+#: Differences listed per suite.
 TOLD_MAX = 8
 
 
@@ -34,7 +34,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class FromFiles:
-    """What the samples' files came to, scored in this process."""
+    """Results of the samples' files, scored in this process."""
 
     entries: Sequence[ScoreResult | Problem]
     facts: RunFacts
@@ -47,7 +47,7 @@ class FromFiles:
 
 @dataclass(frozen=True, slots=True)
 class Reported:
-    """A stored report. `concern`: what it is of; None where the suite reports all of its results together."""
+    """A stored report. `concern`: its concern; None if the suite reports all results together."""
 
     concern: str | None
     report: Any
@@ -55,7 +55,7 @@ class Reported:
 
 
 def choose_parts(env: Mapping[str, str]) -> tuple[list[Part], list[str]]:
-    """Every installed suite that can show its samples here, those that need least first; and why each of the others is left out.
+    """The installed suites that can score their samples here, those with the fewest needs first; and the reason for each of the others.
 
     `env`: what each suite's settings are made of, with its samples' own over it. Raises `ConfigError` for settings that cannot be used.
     """
@@ -93,13 +93,13 @@ def read_stored(part: Part, store_url: str, digest: str) -> list[ScoreResult]:
 
 
 def compare_results(part: Part, live: Sequence[ScoreResult], files: FromFiles) -> list[str]:
-    """What does not add up between the live results, those of the files, and what the samples were written for."""
+    """Differences between live results, results of the files, and the samples' expected results."""
     unread = [f"{entry.where}: {entry.what}" for entry in files.entries if isinstance(entry, Problem)]
     return _told([*unread, *differences(live, files.results, part.samples.tolerance), *part.samples.unexpected(live)])
 
 
 def compare_reports(part: Part, store_url: str, files: FromFiles) -> tuple[list[Reported], list[str]]:
-    """The reports from the store, the largest first, and where they are not what the files come to. Raises `ConfigError`."""
+    """The reports from the store, largest first, and their differences from the files' reports. Raises `ConfigError`."""
     suite = part.suite
     found: list[Reported] = []
     problems: list[str] = []
@@ -131,7 +131,7 @@ def _by_concern(suite: Suite, entries: Sequence[ScoreResult | Problem]) -> Itera
 
 
 def _shown(suite: Suite, report: Any, tolerance: float) -> tuple[Any, ...]:
-    """What a report says, in whatever order its cases came. Where values may differ, their texts may, so labels and verdict alone count."""
+    """A report's content, independent of the order of its cases. If values may differ, only labels and verdict count."""
     view = suite.view(report)
     same = (suite.verdict(report, None).exit_code, view.total, dict(view.labels))
     if tolerance:
@@ -144,12 +144,12 @@ def _case(case: CaseView) -> tuple[str, str, str, int]:
 
 
 def _told(lines: Iterable[str]) -> list[str]:
-    """The first few, and how many more."""
+    """The first few lines, and how many more there are."""
     every = list(lines)
     rest = len(every) - TOLD_MAX
     return [*every[:TOLD_MAX], *([f"and {rest} more"] if rest > 0 else [])]
 
 
 def settings_shown(samples: Samples) -> str:
-    """The samples' own settings for people; of a path, its last part."""
+    """The samples' settings as text; a path is shown by its last part."""
     return ", ".join(f"{name}={Path(value).name if '/' in value else value}" for name, value in samples.env.items())

@@ -1,4 +1,4 @@
-"""What arrives while the demo runs: results and report events of every suite, from the beginning of their topics."""
+"""Collects results and report events of every suite while the demo runs, from the beginning of their topics."""
 
 import asyncio
 from collections import Counter, defaultdict
@@ -17,7 +17,7 @@ BatchName = tuple[str, str, str]
 
 
 class Watch:
-    """Follows the output topics. An async context manager; `until` waits for what is wanted of it.
+    """Follows the output topics. An async context manager; `until` waits for a condition.
 
     `labels`: suite → event id → label. `reports`: batch → its last report. `events`: suite → report events so far.
     """
@@ -30,7 +30,7 @@ class Watch:
         self.labels: defaultdict[str, dict[str, str]] = defaultdict(dict)
         self.reports: dict[BatchName, Sighting] = {}
         self.events: Counter[str] = Counter()
-        #: Is called with each first result of an event.
+        #: Called with the first result of each event.
         self.on_result: Callable[[Sighting], None] = lambda _: None
 
     async def __aenter__(self) -> Self:
@@ -46,7 +46,7 @@ class Watch:
                 await self._following
 
     async def until(self, wanted: Callable[[], bool], timeout_s: float) -> bool:
-        """Wait until something is so; False where it does not come in time. Raises what ended the reading."""
+        """Wait until the condition holds; False if the time is over. Raises the error that ended the reading."""
         assert self._following is not None
         waiting = asyncio.create_task(self._wait(wanted))
         try:
@@ -70,7 +70,7 @@ class Watch:
                     self._changed.notify_all()
 
     def _see(self, sighting: Sighting) -> None:
-        """Note a result or a report. A result that is met again changes nothing."""
+        """Record a result or a report. A repeated result changes nothing."""
         suite, facts = sighting.suite or "", sighting.facts
         if sighting.what == "result":
             event_id = str(facts["event_id"])

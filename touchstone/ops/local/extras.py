@@ -1,4 +1,4 @@
-"""Finds the installed extras and whether they work: each is tried in a process of its own.
+"""Finds the installed extras and tries each in a process of its own.
 
 An installed package may still not work: another package cannot use its version, or a native library does not load. Only a trial shows that.
 """
@@ -13,7 +13,7 @@ from importlib.metadata import PackageNotFoundError, requires, version
 from touchstone.scorers.base import Check
 from touchstone.scorers.engines.encoders import MPNET
 
-#: Beyond this an extra is reported as not tried to its end; a cold disk is not a fault.
+#: After this time an extra is reported as still loading; a cold disk is not a fault.
 TRY_TIMEOUT_S = 8.0
 _REASON_LENGTH_MAX = 200
 #: Missing packages that are named.
@@ -22,7 +22,7 @@ _NAMED_MAX = 3
 
 @dataclass(frozen=True, slots=True)
 class Extra:
-    """What an extra is for, the packages whose versions are shown, a program that ends with 0 where they work, and a better way than pip's to install it."""
+    """An extra: its purpose, the packages whose versions are shown, a program that exits with 0 if they work, and how to install it better than with pip."""
 
     purpose: str
     shown: tuple[str, ...]
@@ -81,7 +81,7 @@ def check_extras(extras: dict[str, Extra] | None = None, timeout_s: float = TRY_
 
 
 def _missing(name: str, extra: Extra) -> list[str]:
-    """Packages of an extra that are not installed: those that Touchstone's metadata names, else those that are shown."""
+    """Packages of an extra that are not installed, by Touchstone's metadata, else by the list of shown packages."""
     marked = re.compile(rf"""^([A-Za-z0-9._-]+).*;.*extra == ['"]{name}['"]""")
     try:
         wanted = [found[1] for found in map(marked.match, requires("touchstone-stream") or []) if found]
@@ -105,13 +105,13 @@ def _tried(name: str, extra: Extra, child: subprocess.Popen[str], timeout_s: flo
     versions = ", ".join(f"{package} {_version(package)}" for package in extra.shown)
     with child:
         try:
-            _, told = child.communicate(timeout=timeout_s)
+            _, output = child.communicate(timeout=timeout_s)
         except subprocess.TimeoutExpired:
             child.kill()
             return Check("extras", "note", f"extra {name}: {versions}; still loading after {timeout_s:g} s, so it was not tried", "run doctor again")
     if child.returncode == 0:
         return Check("extras", "good", f"extra {name} works: {versions}")
-    lines = told.strip().splitlines()
+    lines = output.strip().splitlines()
     # A traceback ends with its reason; a process that was killed leaves none.
     reason = next((line for line in reversed(lines) if re.match(r"[A-Za-z_][\w.]*(:|$)", line)), f"it ended with {child.returncode}")
     return Check("extras", "bad", f"extra {name}: {versions} do not work: {reason[:_REASON_LENGTH_MAX]}", f"install touchstone-stream[{name}] again")

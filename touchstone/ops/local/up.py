@@ -30,9 +30,9 @@ SERVE_GRACE_S = 15.0
 PROJECTED_TIMEOUT_S = 10.0
 PROJECTED_POLL_S = 0.1
 BROKER_CHECK_S = 1.0
-#: Log events by which a child says that it is up.
+#: Log events that mean a child is up.
 READY_EVENTS = frozenset({"worker_started", "projector_started", "serve_started"})
-#: Signals beside Ctrl-C's that end everything in order.
+#: Signals that stop everything in order, as Ctrl-C does.
 ENDING = (signal.SIGTERM, signal.SIGHUP)
 LINE_BYTES_MAX = 65_536
 #: The child that serves the page.
@@ -41,7 +41,7 @@ PAGE = "mission control"
 
 @dataclass(frozen=True, slots=True)
 class LogLine:
-    """A line of a child. `fields` is empty where it was no log event."""
+    """A line of a child's output. `fields` is empty if it was not a log event."""
 
     child: str
     text: str
@@ -75,7 +75,7 @@ class Plan:
 
 @dataclass(slots=True, eq=False)
 class Child:
-    """One process and what is known of it."""
+    """A child process and its state."""
 
     name: str
     process: asyncio.subprocess.Process
@@ -109,7 +109,7 @@ class Live:
         self.asked_by: signal.Signals | None = None
 
     async def __aenter__(self) -> Self:
-        """Start all, and return when each says that it is up. Raises `ConfigError` where one does not."""
+        """Start all and wait until each is up. Raises `ConfigError` if one does not come up."""
         try:
             await self._start()
         except BaseException:
@@ -142,7 +142,7 @@ class Live:
         await self._await_ready()
 
     async def add(self, suite: str) -> None:
-        """Start one more worker, of a suite that the plan has not; return when it says that it is up. Raises `ConfigError` where it does not."""
+        """Start one more worker, of a suite outside the plan, and wait until it is up. Raises `ConfigError` if it does not come up."""
         await self._spawn_worker(suite, 1, 0)
         await self._await_ready()
 
@@ -170,13 +170,13 @@ class Live:
         self._readers.append(asyncio.create_task(self._read(child)))
 
     def _environment(self) -> dict[str, str]:
-        """The parent's, without what belongs to another cluster; logs as JSON, because they are read here."""
+        """The parent's environment without variables of other clusters. Logs are JSON, because they are parsed here."""
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("KAFKA_", "TOUCHSTONE_KAFKA_"))}
         kept |= {"TOUCHSTONE_LOG_FORMAT": "json", "TOUCHSTONE_KAFKA_SECURITY_PROTOCOL": "PLAINTEXT"}
         return kept | dict(self._plan.env)
 
     async def _read(self, child: Child) -> None:
-        """Hand on a child's lines."""
+        """Pass on a child's lines."""
         assert child.process.stderr is not None
         while True:
             try:
@@ -217,11 +217,11 @@ class Live:
 
     @property
     def broker_name(self) -> str:
-        """What kind of broker it is, for people."""
+        """The kind of broker, as text."""
         return self._broker.name
 
     async def failure(self) -> str:
-        """Return when something has ended that should not: which, and how."""
+        """Wait until a child ends unexpectedly, and return which one and how."""
         waits = {asyncio.create_task(child.process.wait()): child for child in self.children}
         try:
             while True:
@@ -238,7 +238,7 @@ class Live:
                 task.cancel()
 
     async def stop(self) -> None:
-        """End workers, then the projector and the page, then the broker: each has what it needs until its last word. Repeating it is harmless."""
+        """Stop workers, then the projector and the page, then the broker, so that each can finish. Calling it twice is harmless."""
         projectors = [child for child in self.children if child.name in {"projector", PAGE}]
         workers = [child for child in self.children if child not in projectors]
         await asyncio.gather(*(self._end(child) for child in workers))
@@ -255,7 +255,7 @@ class Live:
             folder.cleanup()
 
     async def _projected(self) -> None:
-        """Wait, within a bound, until a store that stays has the last results of a broker that does not."""
+        """Wait, within a bound, until a store that is kept has the last results of a broker that is not."""
         from touchstone.ops.store.results import ResultStore
 
         topic = self.settings.topics.results
@@ -272,7 +272,7 @@ class Live:
                     store.close()
 
     async def _end(self, child: Child) -> None:
-        """SIGTERM, patience, SIGKILL."""
+        """Send SIGTERM, wait, then send SIGKILL."""
         if child.process.returncode is None:
             with contextlib.suppress(ProcessLookupError):
                 child.process.terminate()
@@ -284,7 +284,7 @@ class Live:
             await child.process.wait()
 
     def kill(self, children: Sequence[Child] | None = None) -> None:
-        """End children at once (all by default); what was in flight is replayed by the next ones, if there were any."""
+        """Kill children at once (all by default)."""
         for child in self.children if children is None else children:
             with contextlib.suppress(ProcessLookupError):
                 child.process.send_signal(signal.SIGKILL)

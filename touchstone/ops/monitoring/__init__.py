@@ -1,1 +1,1 @@
-"""What watches Touchstone: rules and alerts for Prometheus, dashboards for Grafana."""
+"""Monitoring of Touchstone: rules and alerts for Prometheus, dashboards for Grafana."""

@@ -7,7 +7,7 @@ from typing import Any, Final
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from touchstone.ops.reports.comparing import Reported
-from touchstone.schemas.reports.suite import CaseDocument, SuiteReportDocument, ViewDocument
+from touchstone.schemas.reports.suite import SuiteReportDocument
 from touchstone.scorers.base import ConfigError
 from touchstone.scorers.json_documents import read_bounded
 from touchstone.scorers.reporting.report import case_view
@@ -54,11 +54,4 @@ def _cases(document: Any, suite: Suite) -> Iterable[CaseView]:
         return suite.reported_cases(document)
     if isinstance(document, SuiteReportDocument):
         return (case_view(result, suite) for result in document.results)
-    if isinstance(document, ViewDocument):
-        return map(_case, document.cases)
     return suite.view(document).cases if isinstance(document, BaseModel) else ()
-
-
-def _case(document: CaseDocument) -> CaseView:
-    """A case of a report that is known by its view."""
-    return CaseView(**{name: getattr(document, name) for name in CaseDocument.model_fields})

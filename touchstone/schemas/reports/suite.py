@@ -9,8 +9,8 @@ from pydantic.json_schema import WithJsonSchema
 from touchstone.schemas.base import Outbound
 from touchstone.schemas.reports.changes import Comparison, Trend
 from touchstone.schemas.reports.fields import Count, Ratio
-from touchstone.schemas.reports.intervals import Interval, Intervals
-from touchstone.schemas.result import Finding, Label, Problem, ScoreResult, Severity
+from touchstone.schemas.reports.intervals import Intervals
+from touchstone.schemas.result import Problem, ScoreResult
 
 #: A moment that is written as it is, in UTC.
 Moment = Annotated[str, WithJsonSchema({"type": "string", "format": "date-time"})]
@@ -103,75 +103,3 @@ class SuiteReportDocument(Outbound):
     comparison: Comparison | None = None
     trend: Trend | None = None
     results: tuple[ScoreResult, ...]
-
-
-class RateInterval(Outbound):
-    """The 95 % interval of the pass rate (Wilson's); null without a case."""
-
-    level: float = 0.95
-    pass_rate: Interval | None = None
-
-
-class FigureDocument(Outbound):
-    """One headline number as it is shown, and the 95 % interval of a mean."""
-
-    name: str
-    text: str
-    state: Literal["good", "middling", "bad"] | None
-    note: str
-    interval: Interval | None
-
-
-class TableDocument(Outbound):
-    """A small table of texts."""
-
-    title: str
-    header: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-
-
-class CaseDocument(Outbound):
-    """One case as it is shown. `ids`: by which reports recognise it, the lasting one first. `values`: component → number.
-
-    `valid`: whether it keeps every rule of its standard, null where there is none. `finding_counts`: code → severity → findings, those that are not told too.
-    """
-
-    name: str
-    label: Label
-    status: Literal["pass", "review", "fail", "unscored", "error", "passed_over"]
-    group: str
-    class_name: str
-    summary: str
-    why: str
-    findings: tuple[Finding, ...]
-    findings_dropped: Count
-    details: tuple[str, ...]
-    duration_s: FiniteFloat
-    ids: tuple[str, ...] = ()
-    values: dict[str, FiniteFloat] = Field(default_factory=dict)
-    codes: tuple[str, ...] = ()
-    valid: bool | None = None
-    finding_counts: dict[str, dict[Severity, Count]] = Field(default_factory=dict)
-
-
-class ViewDocument(Outbound):
-    """The report of a suite that makes reports of its own and says no form of them: what is shown, its cases last."""
-
-    suite: str
-    suite_version: str
-    config_digest: str
-    generated_at: str
-    title: str
-    verdict: VerdictDocument
-    total: Count
-    labels: dict[str, Count]
-    facts: tuple[str, ...]
-    pass_rate: Ratio
-    intervals: RateInterval
-    figures: tuple[FigureDocument, ...]
-    tables: tuple[TableDocument, ...]
-    distributions: tuple[DistributionDocument, ...]
-    problems: tuple[ProblemDocument, ...]
-    comparison: Comparison | None = None
-    trend: Trend | None = None
-    cases: tuple[CaseDocument, ...]

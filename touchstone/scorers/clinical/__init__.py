@@ -68,7 +68,6 @@ SUITE = Suite(
     report=reporting.report,
     verdict=reporting.verdict,
     view=reporting.view,
-    event=reporting.event,
     event_model=ClinicalEvent,
     report_model=list[WrittenEntry],
     reported_cases=reporting.cases_of,

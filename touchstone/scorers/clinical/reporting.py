@@ -40,7 +40,6 @@ from touchstone.scorers.reporting import (
     percent,
 )
 from touchstone.scorers.reporting.folding import CodeCounts
-from touchstone.scorers.reporting.report import Tally
 from touchstone.scorers.reporting.words import score_text
 
 COLUMNS = (Column("overall", "Overall", places=1), Column("format", "Format", places=1), Column("terminology", "Terminology", places=1))
@@ -240,23 +239,6 @@ def verdict_on(summary: ClinicalSummary, noun: str = "file", gate: Gate | None =
     return Verdict("PASS", f"{files} passed{rest}", EXIT_PASS)
 
 
-def event(tally: Tally | ClinicalReport) -> dict[str, Any]:
-    """The content of a report event for a batch of traces: counts, with Warn apart, and mean scores (0–100)."""
-    labels = tally.labels
-    return {
-        "summary": {
-            "total_cases": labels.scored,
-            "pass": labels.passed,
-            "warn": labels.counts["Warn"],
-            "review": labels.counts["Review"],
-            "fail": labels.failed,
-            "unscored": labels.unscored,
-            "overall_pass_rate": labels.pass_rate,
-        },
-        "mean_scores": dict(tally.means),
-    }
-
-
 def group(result: ScoreResult) -> Group | None:
     """The batch that the producer names; else the traces of one source and one day, for streams without named batches."""
     batch = result.correlation.get("batch_id") or result.attributes.get("day")
@@ -362,4 +344,4 @@ def entry_document(entry: ClinicalEntry) -> dict[str, Any]:
 
 
 LAYOUTS = {"console": console_pieces, "json": json_pieces}
-__all__ = ["COLUMNS", "LAYOUTS", "ClinicalReport", "cases_of", "event", "group", "report", "verdict", "view"]
+__all__ = ["COLUMNS", "LAYOUTS", "ClinicalReport", "cases_of", "group", "report", "verdict", "view"]

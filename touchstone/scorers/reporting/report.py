@@ -13,8 +13,11 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Protocol, get_args
 
+from pydantic import BaseModel
+
 from touchstone.schemas.reports.fields import utc_text
 from touchstone.schemas.reports.intervals import Interval, Intervals
+from touchstone.schemas.reports.suite import SuiteEvent
 from touchstone.schemas.result import Label, Problem, ScoreResult
 from touchstone.scorers.reporting.intervals import Rate, mean_intervals
 from touchstone.scorers.reporting.verdict import Gate, Verdict, verdict_by_labels
@@ -255,20 +258,23 @@ class Tally:
     means: Mapping[str, float]
 
 
-def suite_event(tally: Tally | SuiteReport) -> dict[str, Any]:
-    """The content of a report event: counts and means, in the manner of SAFE v0 §8.2."""
+def suite_event(tally: Tally | SuiteReport, model: type[BaseModel] = SuiteEvent) -> dict[str, Any]:
+    """The content of a report event: the counts that the model's `summary` names, and the means (SAFE v0 §8.2).
+
+    A model without `warn` has Warn among `review`.
+    """
     labels = tally.labels
-    return {
-        "summary": {
-            "total_cases": labels.scored,
-            "pass": labels.passed,
-            "review": labels.review,
-            "fail": labels.failed,
-            "unscored": labels.unscored,
-            "overall_pass_rate": labels.pass_rate,
-        },
-        "mean_scores": dict(tally.means),
+    names = [field.alias or name for name, field in model.model_fields["summary"].annotation.model_fields.items()]  # type: ignore[union-attr]
+    counts = {
+        "total_cases": labels.scored,
+        "pass": labels.passed,
+        "warn": labels.counts["Warn"],
+        "review": labels.counts["Review"] if "warn" in names else labels.review,
+        "fail": labels.failed,
+        "unscored": labels.unscored,
+        "overall_pass_rate": labels.pass_rate,
     }
+    return {"summary": {name: counts[name] for name in names}, "mean_scores": dict(tally.means)}
 
 
 def suite_view(report: SuiteReport) -> View:

@@ -67,7 +67,6 @@ SUITE = Suite(
     report=reporting.report,
     verdict=reporting.verdict,
     view=reporting.view,
-    event=reporting.event,
     event_model=SafeV0Event,
     report_model=SafeV0JsonReport,
     reported_cases=reporting.cases_of,

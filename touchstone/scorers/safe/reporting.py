@@ -26,14 +26,11 @@ from touchstone.scorers.reporting import (
     Gate,
     LayoutOptions,
     RunFacts,
-    SuiteReport,
     Table,
-    Tally,
     Verdict,
     View,
     counted,
     percent,
-    suite_event,
     verdict_by_labels,
 )
 from touchstone.scorers.reporting.report import distribution
@@ -113,13 +110,6 @@ def verdict(report: SafeReport, gate: Gate | None = None) -> Verdict:
     labels, judge = report.batch.label_distribution, report.batch.judge
     told = verdict_by_labels(passed=labels.Pass, review=labels.Review, failed=labels.Fail, problems=len(report.batch.errors), gate=gate)
     return replace(told, incomplete=judge is not None and any(judge.states.get(state) for state in FAILED))
-
-
-def event(tally: Tally | SuiteReport) -> dict[str, Any]:
-    """The content of `safe:v0:result` (§8.2): exactly the counts of the specification, and the means."""
-    told = suite_event(tally)
-    del told["summary"]["unscored"]
-    return told
 
 
 def json_pieces(report: SafeReport, options: LayoutOptions) -> Iterator[str]:
@@ -270,4 +260,4 @@ def _names(names: list[str]) -> str:
     return ", ".join(names[:_NAMES_SHOWN_MAX]) + (f" and {rest} more" if rest > 0 else "")
 
 
-__all__ = ["COLUMNS", "LAYOUTS", "SafeReport", "cases_of", "event", "report", "verdict", "view"]
+__all__ = ["COLUMNS", "LAYOUTS", "SafeReport", "cases_of", "report", "verdict", "view"]

@@ -1,4 +1,4 @@
-"""Steps of an evaluation run as a command: progress, report, what to do when it was stopped, exit code."""
+"""An evaluation run as a command: progress, report, hint after a stop, exit code."""
 
 import sys
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from touchstone.scorers.scoring import Scoring
 
 
-def run_evaluation(plan: "Plan", settings: "SystemSettings", scorings: "Sequence[Scoring]", known: "Field", gate: "Gate", *, verbose: bool) -> NoReturn:
+def run_evaluation(plan: "Plan", settings: "SystemSettings", scorings: "Sequence[Scoring]", field: "Field", gate: "Gate", *, verbose: bool) -> NoReturn:
     """Run the tests and end with the verdict's exit code. Raises `ConfigError`."""
     from touchstone.ops.cli.common.progress import Progress
     from touchstone.ops.cli.common.terminal import has_colour
@@ -43,12 +43,12 @@ def run_evaluation(plan: "Plan", settings: "SystemSettings", scorings: "Sequence
 
         try:
             with stoppable():
-                report = evaluate(plan, system, scorings, known, state, on_case)
+                report = evaluate(plan, system, scorings, field, state, on_case)
         except Stopped as stopped:
             fail(f"stopped: {done} of {len(plan.items)} tests are kept; the same command with --resume goes on", stopped.exit_code)
     verdict = verdict_on(report.summary, gate)
     # No width: a terminal breaks lines itself, and what is copied from it stays whole.
-    write_report(console_pieces(report, LayoutOptions(verdict, verbose=verbose, colour=has_colour(None)), known.parts), None)
+    write_report(console_pieces(report, LayoutOptions(verdict, verbose=verbose, colour=has_colour(None)), field.parts), None)
     typer.echo(visible(f"wrote {report_path(plan.output, state)}"), err=True)
     if plan.save_traces and sys.stderr is not None:
         typer.echo(visible(f"wrote {counted(sum(case.trace_file is not None for case in report.cases), 'trace')} below {plan.output}"), err=True)

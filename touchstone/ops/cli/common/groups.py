@@ -1,4 +1,4 @@
-"""Groups of commands, and how their help is laid out: plain lines without boxes, broken between words and never cut off, however narrow the terminal is."""
+"""Groups of commands, with plain help: no boxes, lines broken between words, nothing cut off on a narrow terminal."""
 
 import functools
 import inspect
@@ -11,9 +11,9 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 Function = TypeVar("Function", bound=Callable[..., Any])
-#: Help is as wide as the terminal, but no wider than text is read with ease.
+#: Help is as wide as the terminal, up to a width that is easy to read.
 HELP_WIDTH_MAX = 100
-#: What stands before a paragraph that is not to be filled: an example is copied as one line.
+#: Click's mark for a paragraph that is not wrapped: an example must be copied as one line.
 _AS_IT_IS = "\b\n"
 
 
@@ -53,7 +53,7 @@ class Group(typer.Typer):
         return _registered_by(super().command(*given, **{"cls": _Command, **more}))
 
     def callback(self, *given: Any, **more: Any) -> Callable[[Function], Function]:
-        """Register what the group does by itself, with options as `command` reads them."""
+        """Register what the group does without a subcommand; options work as in `command`."""
         return _registered_by(super().callback(*given, **more))
 
 
@@ -66,7 +66,7 @@ def _registered_by(register: Callable[[Any], Any]) -> Callable[[Function], Funct
 
 
 def _with_single_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function as Typer wants it: every dataclass parameter replaced by its fields."""
+    """The function in the form that Typer expects: each dataclass parameter replaced by its fields."""
     hints = get_type_hints(function, include_extras=True)
     groups: dict[str, Any] = {name: kind for name, kind in hints.items() if is_dataclass(kind)}
     if not groups:

@@ -1,4 +1,4 @@
-"""A ready observer for SAFE v0 §8.1: observations as JSON lines in a file."""
+"""An observer for SAFE v0 §8.1 that writes JSON lines to a file."""
 
 from pathlib import Path
 from types import TracebackType
@@ -33,7 +33,7 @@ class JsonLinesObserver:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        """Flush and close. Where the work has failed already, its error is the one reported."""
+        """Flush and close. If the work has already failed, its error is the one that is reported."""
         try:
             self._stream.close()
         except OSError as failed:

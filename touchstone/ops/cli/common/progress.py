@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress as RichProgress
 
 WAIT_S = 2.0
-#: Looks at the clock once in so many steps; 1 for work of which a step takes long.
+#: Steps between two looks at the clock; 1 if a step takes long.
 STEPS_PER_LOOK = 64
 
 
@@ -32,7 +32,7 @@ class Progress:
         self._task: Any = None
 
     def step(self, count: int, done: int | None = None) -> None:
-        """Say how far the run is; may be called for every case. `done`: of the total, where steps differ in size."""
+        """Report progress; may be called for every case. `done`: part of the total, if steps differ in size."""
         if not self._watched or (count % self._every and self._bar is None):
             return
         if self._bar is None:
@@ -56,14 +56,14 @@ class Progress:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        """Take the line away, so that what follows starts on its own."""
+        """Remove the line, so that later output starts on a fresh one."""
         if self._bar is not None:
             self._bar.stop()
 
 
 @contextmanager
 def working() -> Iterator[Callable[[str], None]]:
-    """Says what is being done, in one line of its own that goes away at the end; silent where the output is not a terminal."""
+    """Shows the current step in one line that disappears at the end. Silent if standard error is not a terminal."""
     if sys.stderr is None or not sys.stderr.isatty():
         yield lambda _: None
         return
@@ -74,7 +74,7 @@ def working() -> Iterator[Callable[[str], None]]:
 
 
 def escaped(line: str) -> str:
-    """A line in which rich finds no markup."""
+    """The line with rich's markup escaped."""
     from rich.markup import escape
 
     return escape(line)

@@ -33,6 +33,6 @@ def run(work: Coroutine[Any, Any, T]) -> T:
         library.setLevel(level)
 
 
-def tell(message: str) -> None:
+def print_line(message: str) -> None:
     """One line on standard error, for an event while a command runs."""
     typer.echo(one_line(message), err=True)

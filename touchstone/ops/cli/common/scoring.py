@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 #: Problems that are printed on standard error; all of them are in the report.
 PROBLEMS_SHOWN_MAX = 20
-#: What opening and reporting a file costs, as bytes that might have been scored meanwhile.
+#: Cost of opening and reporting a file, in bytes that could be scored in the same time.
 _BYTES_PER_FILE = 8_192
 
 
@@ -37,7 +37,7 @@ def run_files(run: "Run", sources: "Callable[[], Iterator[Source]]", what: str) 
     from touchstone.ops.reports.writing import stoppable
 
     is_watched = sys.stderr is not None and sys.stderr.isatty()
-    # What is done by the end of each file, in bytes: the files may be of very different sizes.
+    # Progress at the end of each file, in bytes: files may differ much in size.
     done = list(accumulate(source.size() + _BYTES_PER_FILE for source in sources())) if is_watched else []
     total = done[-1] if len(done) > 1 else None
     begun = 0
@@ -76,7 +76,7 @@ def suite_step(suite: "Suite", step: str) -> Iterator[None]:
 
 
 def print_problems(run: "Run", formats: Sequence[tuple[str, Path | None]]) -> None:
-    """Print on standard error what was not scored and which events were repeated. `formats`: of the report, and where each was written."""
+    """Print on standard error which cases were not scored and which events were repeated. `formats`: the report's formats and files."""
     from touchstone.ops.cli.common.terminal import is_on_same_terminal
 
     shown = rest = 0
@@ -96,7 +96,7 @@ def print_problems(run: "Run", formats: Sequence[tuple[str, Path | None]]) -> No
 
 
 def print_left_out(left_out: Sequence[Path]) -> None:
-    """Print on standard error that folders held files that are not case files by their names."""
+    """Print on standard error how many files in folders were left out because their names are not those of case files."""
     from touchstone.ops.batch.sources import CASE_SUFFIXES, PACKED_SUFFIXES
 
     if left_out:
@@ -178,7 +178,7 @@ def _compared(suite: "Suite", report: Any, earlier: "Reported | None") -> "Compa
 
 
 def end_with(suite: "Suite", verdict: "Verdict") -> NoReturn:
-    """Print the verdict and end with its exit code; the code stands even if the output fails."""
+    """Print the verdict and end with its exit code, even if the output fails."""
     typer.echo(f"{suite.title or suite.name} {verdict}", err=True)
     raise typer.Exit(verdict.exit_code)
 

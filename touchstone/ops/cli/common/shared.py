@@ -26,7 +26,7 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, for machin
 
 @contextmanager
 def until_read_no_more() -> Iterator[None]:
-    """Write for a command whose exit code is a verdict: a reader that closes early (head, less) must not turn it into a pass."""
+    """Write output of a command whose exit code is a verdict: a reader that closes early (head, less) must not change it."""
     try:
         yield
     except BrokenPipeError:
@@ -34,7 +34,7 @@ def until_read_no_more() -> Iterator[None]:
 
 
 def one_line(message: str) -> str:
-    """A message as one line without control characters, whatever it names."""
+    """A message as one line without control characters."""
     from touchstone.scorers.reporting.words import visible
 
     return visible(f"touchstone: {message}")
@@ -62,7 +62,7 @@ def one_line_errors() -> Iterator[None]:
 
 @cache
 def _warn_once(line: str) -> None:
-    """A line on standard error that a command with several readings of its settings writes once."""
+    """Print a warning once, even if the command reads its settings several times."""
     typer.echo(one_line(f"warning: {line}"), err=True)
 
 

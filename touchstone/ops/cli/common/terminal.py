@@ -1,4 +1,4 @@
-"""Terminal features for reports: colour and line width, only where a person reads them."""
+"""Colour and line width for reports on a terminal."""
 
 import os
 import sys

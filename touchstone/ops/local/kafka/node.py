@@ -37,12 +37,12 @@ class Node:
 
     @property
     def properties_file(self) -> Path:
-        """Also the marker by which the process is known: no other command line names it."""
+        """Path of `server.properties`. It also identifies the process: no other command line contains it."""
         return self.folder / "server.properties"
 
     @property
     def log_file(self) -> Path:
-        """What the node wrote, over all its starts."""
+        """The node's log of all its starts."""
         return self.folder / "server.log"
 
     @property
@@ -58,7 +58,7 @@ class Node:
             handle.write(text)
 
     def is_formatted(self) -> bool:
-        """Whether its data folder belongs to a cluster already."""
+        """True if the data folder already belongs to a cluster."""
         return (self.data_dir / "meta.properties").exists()
 
     def begin_format(self, kafka: Distribution, cluster_id: str, arguments: list[str]) -> "subprocess.Popen[bytes]":
@@ -97,7 +97,7 @@ class Node:
         return self.pid
 
     def is_alive(self) -> bool:
-        """Whether the JVM runs.
+        """True if the JVM runs.
 
         A child of this process is asked for directly: for an instant after its start the command line, by which a
         stranger's child is known, is still empty.
@@ -107,7 +107,7 @@ class Node:
         return is_running(self.pid, str(self.properties_file))
 
     def is_ready(self) -> bool:
-        """Whether it has logged, since its last start here, that it serves."""
+        """True if it has logged that it is ready since its last start here."""
         if not self.log_file.exists():
             return False
         with self.log_file.open("rb") as log:

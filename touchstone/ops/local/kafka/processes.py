@@ -1,4 +1,4 @@
-"""Processes that outlive the one that started them: found again by process id, never mistaken for a stranger."""
+"""Processes that outlive the one that started them, found again by process id and a marker."""
 
 import os
 import random
@@ -16,7 +16,7 @@ PORTS = range(20_000, 32_000)
 
 
 def is_running(pid: int, marker: str) -> bool:
-    """Whether process `pid` runs with `marker` on its command line; the marker guards against reused process ids."""
+    """True if process `pid` runs with `marker` on its command line. The marker guards against reused process ids."""
     if pid <= 0:
         return False
     proc = Path("/proc")
@@ -48,7 +48,7 @@ def wait_until(condition: Callable[[], bool], timeout_s: float, *, interval_s: f
 
 
 def port_is_free(host: str, port: int) -> bool:
-    """Whether a server could listen there now."""
+    """True if a server could listen on the port now."""
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:

@@ -16,7 +16,7 @@ HOST = "127.0.0.1"
 
 @dataclass(frozen=True)
 class Security:
-    """Listeners that ask who is there, beside the plain one. One user, known to PLAIN and to both SCRAM mechanisms.
+    """Listeners with authentication, beside the plain one. One user for PLAIN and both SCRAM mechanisms.
 
     `keystore`: PEM file with an unencrypted PKCS#8 key and its certificate chain; without it there is SASL_PLAINTEXT
     only. `truststore`: PEM file of the authority whose client certificates the SSL listener asks for.
@@ -28,7 +28,7 @@ class Security:
     truststore: Path | None = None
 
     def __post_init__(self) -> None:
-        """Refuse what would need quoting in JAAS and on the formatter's command line."""
+        """Refuse names and passwords that would need quoting in JAAS or on the formatter's command line."""
         for name, value in (("username", self.username), ("password", self.password)):
             if not re.fullmatch(r"[A-Za-z0-9_.-]{1,100}", value):
                 raise ValueError(f"{name} of a test broker: letters, digits and ._- only")

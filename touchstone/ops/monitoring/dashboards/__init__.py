@@ -1,4 +1,4 @@
-"""Dashboards as code: `python -m touchstone.ops.monitoring.dashboards` writes them as Grafana reads them.
+"""Dashboards as code: `python -m touchstone.ops.monitoring.dashboards` writes Grafana's JSON.
 
 The JSON in `ops/monitoring/grafana` is what is used; a test holds it equal to what this code makes. No suite is named: suites, components,
 engines and topics come from the labels that a process exposes, so a new suite is on every page without a change.

@@ -1,4 +1,4 @@
-"""NLI and GPU: how full the batches are, how long pairs wait, and what the device does."""
+"""NLI and GPU: fill of batches, waiting time of pairs, use of the device."""
 
 from touchstone.ops.monitoring.dashboards.parts import Page, Row, heat, lines, number, states
 from touchstone.ops.monitoring.dashboards.queries import SUITE, buckets, of, per_s, quantile, total
@@ -8,7 +8,7 @@ BY = "suite, engine"
 
 
 def rate(metric: str, *matchers: str, by: str = BY) -> str:
-    """How much a counter of an engine grows a second."""
+    """An engine counter's rate per second."""
     return per_s(metric, *matchers, by=by, own=ENGINE)
 
 

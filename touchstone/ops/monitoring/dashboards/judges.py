@@ -1,4 +1,4 @@
-"""Judges and cost: whether what suites ask of others answers, and what a result costs in money, time, processor and memory."""
+"""Judges and cost: answers of judges and other services, and a result's cost in money, time, processor and memory."""
 
 from touchstone.ops.monitoring.dashboards.parts import Page, Row, heat, lines, number, states
 from touchstone.ops.monitoring.dashboards.queries import PROCESS, buckets, of, per_s, quantile, total

@@ -1,4 +1,4 @@
-"""Overview: whether all is well, on one screen."""
+"""Overview: health and quality on one screen."""
 
 from touchstone.ops.monitoring.dashboards.parts import Page, Row, lines, number, states
 from touchstone.ops.monitoring.dashboards.queries import PROCESS, of, per_s, recorded, total

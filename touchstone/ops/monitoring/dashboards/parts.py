@@ -1,4 +1,4 @@
-"""Panels and pages on the Grafana Foundation SDK: what all dashboards have in common is said here once."""
+"""Panels and pages on the Grafana Foundation SDK that all dashboards share."""
 
 import itertools
 import json
@@ -15,7 +15,7 @@ from grafana_foundation_sdk.models.prometheus import PromQueryFormat
 
 SOURCE = looks.DataSourceRef(type_val="prometheus", uid="${datasource}")
 ROW_HEIGHT = 8
-#: Matches what has the label at all; `.*` would match a series without it too.
+#: Matches series that have the label; `.*` would also match series without it.
 ALL = ".+"
 
 Target = tuple[str, str]
@@ -44,7 +44,7 @@ class Page:
 
 
 def lines(title: str, description: str, unit: str, *targets: Target, stacked: bool = False, top: float | None = None) -> Panel:
-    """Lines over time. `targets`: (expression, legend); `top`: the greatest value that the unit has."""
+    """Lines over time. `targets`: (expression, legend); `top`: the unit's largest value."""
     panel = _with(timeseries.Panel(), title, description, unit, targets).min(0)
     if top is not None:
         panel = panel.max(top)
@@ -55,7 +55,7 @@ def lines(title: str, description: str, unit: str, *targets: Target, stacked: bo
 
 
 def number(title: str, description: str, unit: str, expression: str, *, warn: float | None = None, bad: float | None = None) -> Panel:
-    """One number, and how it went. `warn`, `bad`: from there on it is orange and red; where `bad` is the smaller one, low is bad."""
+    """One number with its course. `warn`, `bad`: bounds for orange and red; if `bad` is the smaller one, low values are bad."""
     panel = _with(stat.Panel(), title, description, unit, [(expression, "")])
     panel = panel.graph_mode(looks.BigValueGraphMode.AREA).reduce_options(common.ReduceDataOptions().calcs(["lastNotNull"]))
     return panel.color_mode(looks.BigValueColorMode.VALUE).thresholds(_thresholds(warn, bad))
@@ -70,14 +70,14 @@ def heat(title: str, description: str, unit: str, expression: str) -> Panel:
 
 
 def states(title: str, description: str, *targets: Target, bad: str = "down", good: str = "up") -> Panel:
-    """What is 1 and what is 0, over time, one band for each series."""
+    """States (1 or 0) over time, one band per series."""
     words = {"0": model.ValueMappingResult(text=bad, color="red"), "1": model.ValueMappingResult(text=good, color="green")}
     panel = _with(statetimeline.Panel(), title, description, "short", targets)
     return panel.mappings([model.ValueMap(options=words)]).merge_values(True).show_value(looks.VisibilityMode.NEVER).row_height(0.8)
 
 
 def as_json(page: Page) -> str:
-    """A page as Grafana reads it."""
+    """A page as JSON for Grafana."""
     made = dashboard.Dashboard(page.title).uid(page.uid).description(page.description).tags(["touchstone"]).readonly()
     made = made.refresh("30s").time("now-3h", "now").timezone("browser").tooltip(model.DashboardCursorSync.CROSSHAIR)
     made = made.link(dashboard.DashboardLink("Touchstone").type(model.DashboardLinkType.DASHBOARDS).tags(["touchstone"]).as_dropdown(True).keep_time(True))

@@ -1,29 +1,29 @@
 """PromQL of the dashboards, put together from a metric's name and the template variables."""
 
-#: What every selector is narrowed by, so that the variables at the top of a page hold for each panel of it.
+#: Label filters of every selector, so that the variables at the top of a page apply to all of its panels.
 PROCESS = 'job=~"$job", instance=~"$instance"'
 SUITE = f'{PROCESS}, suite=~"$suite"'
-#: Recorded series have no instance any more.
+#: Recorded series have no instance label.
 RECORDED = 'job=~"$job", suite=~"$suite"'
 
 
 def of(metric: str, *matchers: str, own: str = SUITE) -> str:
-    """A selector: the metric of the processes and suites that are chosen. `own`: PROCESS for metrics without a suite."""
+    """A selector: the metric of the chosen processes and suites. `own`: PROCESS for metrics without a suite."""
     return f"{metric}{{{', '.join((own, *matchers))}}}"
 
 
 def recorded(series: str, own: str = RECORDED) -> str:
-    """A recorded series of the suites that are chosen."""
+    """A recorded series of the chosen suites."""
     return f"{series}{{{own}}}"
 
 
 def per_s(metric: str, *matchers: str, by: str = "", own: str = SUITE) -> str:
-    """How much a counter grows a second, added up over processes. `by`: labels that are kept."""
+    """A counter's rate per second, summed over processes. `by`: labels to keep."""
     return f"{_sum(by)} (rate({of(metric, *matchers, own=own)}[$__rate_interval]))"
 
 
 def total(metric: str, *matchers: str, by: str = "", own: str = SUITE) -> str:
-    """A gauge added up over processes."""
+    """A gauge summed over processes."""
     return f"{_sum(by)} ({of(metric, *matchers, own=own)})"
 
 
@@ -33,7 +33,7 @@ def quantile(share: float, histogram: str, *matchers: str, by: str = "", own: st
 
 
 def mean(histogram: str, *matchers: str, by: str = "", own: str = SUITE) -> str:
-    """The mean of what a histogram saw: sum over count, never a mean of means."""
+    """A histogram's mean: sum over count, never a mean of means."""
     return f"{per_s(histogram + '_sum', *matchers, by=by, own=own)} / {per_s(histogram + '_count', *matchers, by=by, own=own)}"
 
 

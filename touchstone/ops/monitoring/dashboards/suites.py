@@ -1,4 +1,4 @@
-"""Suites: what the scores are, how they move, and what got none."""
+"""Suites: scores, their course, and cases without one."""
 
 from touchstone.ops.monitoring.dashboards.parts import Page, Row, heat, lines
 from touchstone.ops.monitoring.dashboards.queries import mean, of, per_s, quantile, recorded

@@ -76,7 +76,6 @@ SUITE = Suite(
     value_max=100.0,
     group=of_validators.group,
     view=reporting.view,
-    event=of_validators.event,
     event_model=ClinicalEvent,
     samples=samples.samples,
 )
