@@ -1,8 +1,12 @@
 """Messages of our own, in several versions, and how tests look at findings."""
 
+import re
 from datetime import UTC, datetime
 
 from touchstone.schemas.result import Finding
+from touchstone.scorers.clinical.formats.hl7v2 import Message
+from touchstone.scorers.clinical.formats.hl7v2.escapes import unescape
+from touchstone.scorers.clinical.formats.hl7v2.lexer import part
 from touchstone.scorers.clinical.formats.hl7v2.validator import check_document
 from touchstone.scorers.clinical.report import Context, Report
 
@@ -30,6 +34,19 @@ def admission(*more: str, version: str = "2.5.1", pid: str = PID, pv1: str = PV1
 
 def message(*segments: str) -> bytes:
     return "\r".join(segments).encode() + b"\r"
+
+
+def value_at(read: Message, path: str) -> str:
+    """The unescaped text at `PID[1]-3[2].4.1`."""
+    found = re.fullmatch(r"(\w{3})(?:\[(\d+)\])?-(\d+)(?:\[(\d+)\])?(?:\.(\d+))?(?:\.(\d+))?", path)
+    assert found is not None
+    value = read.named(found[1])[int(found[2] or 1) - 1].field(int(found[3]))
+    if (found[1], found[3]) == ("MSH", "2"):
+        return value
+    value = value.split("~")[int(found[4] or 1) - 1]
+    for separator, number in (("^", found[5]), ("&", found[6])):
+        value = part(value, separator, int(number)) if number else value
+    return unescape(value)
 
 
 def report_of(data: bytes, *, quote: bool = False) -> Report:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.scorers.clinical.hl7v2.messages import PID, findings, header
+from tests.scorers.clinical.hl7v2.messages import PID, findings, header, value_at
 from touchstone.scorers.clinical.formats.hl7v2 import decode, read
 
 
@@ -21,7 +21,7 @@ def charset_codes(data: bytes) -> list[str]:
 def test_the_declared_character_set_is_used(charset: str, codec: str) -> None:
     data = named(charset).encode(codec)
 
-    assert read(decode(data).text).messages[0].get("PID-5.1") == "Müller"
+    assert value_at(read(decode(data).text).messages[0], "PID-5.1") == "Müller"
     assert charset_codes(data) == []
 
 
@@ -29,7 +29,7 @@ def test_bytes_of_another_set_than_declared_are_major_and_still_read() -> None:
     data = named("UNICODE UTF-8").encode("latin-1")
 
     assert charset_codes(data) == ["structure.charset-mismatch"]
-    assert read(decode(data).text).messages[0].get("PID-5.1") == "Müller"
+    assert value_at(read(decode(data).text).messages[0], "PID-5.1") == "Müller"
 
 
 @pytest.mark.parametrize("codec", ["utf-8", "latin-1"])
@@ -37,7 +37,7 @@ def test_undeclared_letters_are_told(codec: str) -> None:
     data = named("").encode(codec)
 
     assert charset_codes(data) == ["structure.charset-undeclared"]
-    assert read(decode(data).text).messages[0].get("PID-5.2") == "Zoë"
+    assert value_at(read(decode(data).text).messages[0], "PID-5.2") == "Zoë"
 
 
 def test_an_unknown_set_is_told_where_it_matters() -> None:
@@ -47,4 +47,4 @@ def test_an_unknown_set_is_told_where_it_matters() -> None:
 
 @pytest.mark.parametrize("codec", ["utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32"])
 def test_a_mark_or_wide_letters_tell_the_encoding(codec: str) -> None:
-    assert read(decode(named("", "Winter^Ada").encode(codec)).text).messages[0].get("PID-5.1") == "Winter"
+    assert value_at(read(decode(named("", "Winter^Ada").encode(codec)).text).messages[0], "PID-5.1") == "Winter"

@@ -64,14 +64,14 @@ def test_a_file_named_for_a_fault_shows_it_and_no_other_grave_one(path: Path) ->
 
 def test_no_segment_is_refused_without_being_named() -> None:
     """Every segment that the structure has no place for has a finding with its path, in every real file."""
-    from touchstone.scorers.clinical.formats.hl7v2.findings import Notes
+    from touchstone.scorers.clinical.formats.hl7v2.findings import Findings
     from touchstone.scorers.clinical.formats.hl7v2.header import structure_of, version_of
 
     for path in FILES:
         document, report = checked(path)
         paths = {found.path for found in report.findings}
         for message in document.messages:
-            quiet = Notes(Context(), Report())
+            quiet = Findings(Context(), Report())
             version = version_of(message.segments[0], quiet)
             structure = structure_of(message.segments[0], version, quiet)
             if structure is None or report.dropped:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.scorers.clinical.hl7v2.messages import NOW, OBR, OBX, PID, admission, findings, grave, header, message, report_of, result, told
 from touchstone.scorers.clinical.formats.hl7v2.field_patterns import compiled
 from touchstone.scorers.clinical.formats.hl7v2.fields import Checker, check_value
-from touchstone.scorers.clinical.formats.hl7v2.findings import Notes
+from touchstone.scorers.clinical.formats.hl7v2.findings import Findings
 from touchstone.scorers.clinical.formats.hl7v2.lexer import Segment
 from touchstone.scorers.clinical.formats.hl7v2.primitives import trie
 from touchstone.scorers.clinical.formats.hl7v2.tables import Element, load
@@ -88,7 +88,7 @@ def test_what_is_passed_at_a_glance_passes_the_careful_look(version: str, dataty
     report = Report()
     for repetition in value.split("~"):
         if repetition and repetition != '""':
-            check_value(tables, Element(1, datatype, 0, -1, None, "X"), repetition, "X-1", Notes(Context(now=lambda: NOW), report))
+            check_value(tables, Element(1, datatype, 0, -1, None, "X"), repetition, "X-1", Findings(Context(now=lambda: NOW), report))
 
     assert report.findings == [], value
 
@@ -101,7 +101,7 @@ def test_a_bound_field_passed_at_a_glance_passes_the_careful_look(segment: str, 
     if position >= len(checker.accepts) or not value or not checker.accepts[position](value):
         return
     report = Report()
-    checker._field(Segment(segment, [segment, *[""] * (position - 1), value], 1), position, Notes(Context(now=lambda: NOW), report))
+    checker._field(Segment(segment, [segment, *[""] * (position - 1), value], 1), position, Findings(Context(now=lambda: NOW), report))
     element = checker.elements[position]
     if element.datatype == "varies":
         return

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.scorers.clinical.hl7v2.messages import OBR, OBX, PID, findings, grave, header, message, report_of, result, told
+from tests.scorers.clinical.hl7v2.messages import OBR, OBX, PID, findings, grave, header, message, report_of, result, told, value_at
 from touchstone.scorers.clinical.formats.hl7v2.escapes import has_stray, unescape
 from touchstone.scorers.clinical.formats.hl7v2.lexer import SEGMENTS_MAX, read
 
@@ -17,23 +17,20 @@ def test_any_line_end_ends_a_segment(end: str) -> None:
 def test_fields_are_counted_as_hl7_counts_them() -> None:
     read_message = read(result().decode()).messages[0]
 
-    assert read_message.get("MSH-1") == "|"
-    assert read_message.get("MSH-2") == "^~\\&"
-    assert read_message.get("MSH-9.3") == "ORU_R01"
-    assert read_message.get("PID-3.4.2") == "2.16.840.1.113883.3.1234"
-    assert read_message.get("OBX[1]-6.3") == "UCUM"
+    assert value_at(read_message, "MSH-1") == "|"
+    assert value_at(read_message, "MSH-2") == "^~\\&"
+    assert value_at(read_message, "MSH-9.3") == "ORU_R01"
+    assert value_at(read_message, "PID-3.4.2") == "2.16.840.1.113883.3.1234"
+    assert value_at(read_message, "OBX[1]-6.3") == "UCUM"
 
 
 def test_a_path_names_segment_field_repetition_component_and_subcomponent() -> None:
     read_message = read(f"{header()}\rPID|1||a^^^x~b^^^y&9&ISO\rNTE|1||one\rNTE|2||two").messages[0]
 
-    assert read_message.get("PID[1]-3[2].4") == "y&9&ISO"
-    assert read_message.get("PID[1]-3[2].4.3") == "ISO"
-    assert read_message.get("NTE[2]-3") == "two"
-    assert read_message.get("PID-99") == ""
-    assert read_message.get("PID[2]-3") is None
-    assert read_message.get("PID-3[3]") is None
-    assert read_message.get("nonsense") is None
+    assert value_at(read_message, "PID[1]-3[2].4") == "y&9&ISO"
+    assert value_at(read_message, "PID[1]-3[2].4.3") == "ISO"
+    assert value_at(read_message, "NTE[2]-3") == "two"
+    assert value_at(read_message, "PID-99") == ""
 
 
 @pytest.mark.parametrize("delimiters", ["|^~\\&", "|^~\\&#", "#^~\\&", "$%*!@", "*;:<=>"])
@@ -45,12 +42,12 @@ def test_a_message_may_declare_its_delimiters(delimiters: str) -> None:
     rewritten = rewritten.replace(field + delimiters[1:5] + field, field + delimiters[1:] + field, 1)
 
     assert grave(rewritten.encode()) == []
-    assert read(rewritten).messages[0].get("PID-3.4.2") == "2.16.840.1.113883.3.1234"
+    assert value_at(read(rewritten).messages[0], "PID-3.4.2") == "2.16.840.1.113883.3.1234"
     assert read(rewritten).messages[0].delimiters == delimiters
 
 
 def test_a_usual_delimiter_is_plain_text_where_another_was_declared() -> None:
-    assert read("MSH|$~\\&|A^B$C\rNTE|1||5^3$x").messages[0].get("MSH-3.1") == "A^B"
+    assert value_at(read("MSH|$~\\&|A^B$C\rNTE|1||5^3$x").messages[0], "MSH-3.1") == "A^B"
 
 
 @pytest.mark.parametrize("version", ["2.1", "2.3", "2.5.1", "2.7"])

@@ -42,7 +42,7 @@ def test_nothing_of_a_person_is_remembered(position: int) -> None:
     checker.accepts[position]("x")  # the first value makes the field's pattern
 
     assert not isinstance(getattr(checker.accepts[position], "__self__", None), Memory)
-    assert checker.elements[position].most == 0 or checker._faults_of(position) is None
+    assert checker.elements[position].most == 0 or checker._problems_of(position) is None
 
 
 @pytest.mark.parametrize(

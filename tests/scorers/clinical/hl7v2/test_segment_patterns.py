@@ -8,7 +8,7 @@ from tests.scorers.clinical.hl7v2.messages import OBR, OBX, PID, PV1, header, me
 from touchstone.scorers.clinical.formats.hl7v2 import read
 from touchstone.scorers.clinical.formats.hl7v2.field_patterns import parts_of
 from touchstone.scorers.clinical.formats.hl7v2.fields import Checker
-from touchstone.scorers.clinical.formats.hl7v2.findings import Notes
+from touchstone.scorers.clinical.formats.hl7v2.findings import Findings
 from touchstone.scorers.clinical.formats.hl7v2.lexer import Segment
 from touchstone.scorers.clinical.formats.hl7v2.observations import value_accepts
 from touchstone.scorers.clinical.formats.hl7v2.pattern_learner import LEARN_AFTER, Learner
@@ -33,7 +33,7 @@ def checker_of(version: str, row: str) -> Checker:
     """A checker that has learnt from many segments like this one."""
     checker = Checker(load(version), row[:3])
     for _ in range(LEARN_AFTER):
-        checker.check(segment(row), Notes(Context(), Report()))
+        checker.check(segment(row), Findings(Context(), Report()))
     return checker
 
 
@@ -49,7 +49,7 @@ def segment(row: str) -> Segment:
 def findings(checker: Checker, row: Segment) -> int:
     """How much the careful look finds."""
     report = Report()
-    checker._look(row, Notes(Context(), report))
+    checker._check_fields(row, Findings(Context(), report))
     return len(report.findings)
 
 
@@ -84,9 +84,9 @@ def test_what_a_pattern_accepts_the_careful_look_finds_nothing_in(version: str, 
 def test_a_pattern_is_made_once_enough_good_segments_were_seen() -> None:
     checker = Checker(load("2.5.1"), "OBX")
     for _ in range(LEARN_AFTER - 1):
-        checker.check(segment(OBX), Notes(Context(), Report()))
+        checker.check(segment(OBX), Findings(Context(), Report()))
     before = learner_of(checker, OBX).whole
-    checker.check(segment(OBX), Notes(Context(), Report()))
+    checker.check(segment(OBX), Findings(Context(), Report()))
 
     assert before is None
     assert learner_of(checker, OBX).whole is not None
@@ -95,7 +95,7 @@ def test_a_pattern_is_made_once_enough_good_segments_were_seen() -> None:
 def test_bad_segments_teach_nothing() -> None:
     checker = Checker(load("2.5.1"), "OBX")
     for _ in range(LEARN_AFTER * 2):
-        checker.check(segment("OBX|one|NM|718-7^Hemoglobin^LN||13.4||||||F"), Notes(Context(), Report()))
+        checker.check(segment("OBX|one|NM|718-7^Hemoglobin^LN||13.4||||||F"), Findings(Context(), Report()))
 
     assert learner_of(checker, OBX).whole is None
     assert learner_of(checker, OBX).used == {}
@@ -104,7 +104,7 @@ def test_bad_segments_teach_nothing() -> None:
 def test_a_type_that_does_not_exist_has_no_learner_of_its_own() -> None:
     checker = Checker(load("2.5.1"), "OBX")
     for number in range(500):
-        checker.check(segment(OBX.replace("|NM|", f"|T{number}|")), Notes(Context(), Report()))
+        checker.check(segment(OBX.replace("|NM|", f"|T{number}|")), Findings(Context(), Report()))
 
     assert checker.learners == {}
 
@@ -120,7 +120,7 @@ def test_other_delimiters_go_the_long_way() -> None:
     checker = checker_of("2.5.1", OBX)
     odd = read("MSH|*~\\&|A|B|C|D|20260211||ORU*R01|1|P|2.5.1\r" + OBX + "\r").messages[0].segments[1]
     report = Report()
-    checker.check(odd, Notes(Context(), report))
+    checker.check(odd, Findings(Context(), report))
 
     assert odd.raw == ""
     assert report.findings

@@ -34,9 +34,9 @@ MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
-#: How far into a document two-byte text shows.
+#: Leading bytes in which text of two bytes a character is recognised.
 _MARK_LENGTH = 8
-#: What changes the character set within a text of 7 bits, as ISO 2022 does.
+#: Characters that change the character set within a text of 7 bits, as ISO 2022 does.
 _SHIFTS = (b"\x0e", b"\x0f", b"\x1b")
 UNDECLARED = Problem("minor", "structure.charset-undeclared", "MSH-18", "Characters outside ASCII without a declared character set")
 UNKNOWN = Problem("minor", "structure.charset-unknown", "MSH-18", "The declared character set cannot be read; UTF-8 or Latin-1 was assumed")
@@ -45,14 +45,14 @@ HEADER = re.compile(rb"(?:\A|[\r\n\x0b])[ \t]*MSH([^\r\n]{1,4096})")
 
 
 class Decoded(NamedTuple):
-    """A document's text and what was wrong on the way."""
+    """A document's text, and the problems of decoding it."""
 
     text: str
     problems: tuple[Problem, ...] = ()
 
 
 def declared(data: bytes) -> str | None:
-    """The first message's MSH-18, first repetition; None where there is no header."""
+    """The first repetition of the first message's MSH-18; None if there is no header."""
     header = HEADER.search(data)
     if header is None:
         return None
@@ -69,7 +69,7 @@ def declared(data: bytes) -> str | None:
 
 
 def _fallback(data: bytes) -> str:
-    """UTF-8 where the bytes are UTF-8, else Latin-1, which any bytes are."""
+    """Decode as UTF-8 if possible, else as Latin-1, which accepts any bytes."""
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError:
@@ -77,7 +77,7 @@ def _fallback(data: bytes) -> str:
 
 
 def _wide(data: bytes) -> str | None:
-    """The codec of two-byte text without a mark, recognised by its first letter."""
+    """The codec of UTF-16 text without a byte order mark, recognised by its first letters."""
     head = data[:_MARK_LENGTH].lstrip(b"\x0b")
     if len(head) >= 4 and head[1] == 0 and head[3] == 0:
         return "utf-16-le"
@@ -88,7 +88,7 @@ def _wide(data: bytes) -> str | None:
 
 def decode(data: bytes) -> Decoded:
     """The text of a document; never fails."""
-    if data.isascii() and not any(sign in data for sign in _SHIFTS) and b"\0" not in data[:_MARK_LENGTH]:  # most of all documents, by the shortest way
+    if data.isascii() and not any(sign in data for sign in _SHIFTS) and b"\0" not in data[:_MARK_LENGTH]:  # most documents
         return Decoded(data.decode("ascii"))
     for mark, codec in MARKS:
         if data.startswith(mark):
@@ -98,22 +98,20 @@ def decode(data: bytes) -> Decoded:
                 data = data[len(mark) :]
                 break
     wide = _wide(data)
-    if wide is not None:
-        return Decoded(data.decode(wide, "replace"))
+    return _declared_text(data) if wide is None else Decoded(data.decode(wide, "replace"))
+
+
+def _declared_text(data: bytes) -> Decoded:
+    """The text of a document by the character set that MSH-18 declares."""
     name = declared(data)
     if data.isascii() and not (name and name.startswith("ISO IR")):
         return Decoded(data.decode("ascii"))
     if not name:
-        return Decoded(
-            _fallback(data), (Problem("minor", "structure.charset-undeclared", "MSH-18", "Characters outside ASCII without a declared character set"),)
-        )
-    known = CODECS.get(name)
-    if known is None:
-        return Decoded(
-            _fallback(data),
-            (Problem("minor", "structure.charset-unknown", "MSH-18", "The declared character set cannot be read; UTF-8 or Latin-1 was assumed"),),
-        )
+        return Decoded(_fallback(data), (UNDECLARED,))
+    codec = CODECS.get(name)
+    if codec is None:
+        return Decoded(_fallback(data), (UNKNOWN,))
     try:
-        return Decoded(data.decode(known))
+        return Decoded(data.decode(codec))
     except (UnicodeDecodeError, LookupError):
         return Decoded(_fallback(data), (MISMATCH,))

@@ -1,4 +1,4 @@
-"""Coded values: coding systems (table 0396), which tables are closed, and membership with three answers."""
+"""Coded values: coding systems (table 0396), and whether a code is in its table."""
 
 from __future__ import annotations
 
@@ -12,33 +12,24 @@ from touchstone.scorers.clinical.formats.hl7v2.tables import Version, code_table
 
 CODED = frozenset({"CE", "CWE", "CNE", "CF"})
 SYSTEMS = "HL70396"
-#: Tables that HL7 extends between versions and that senders use ahead of their version: any version's code is welcome.
+#: Tables that HL7 extends between versions, and of which senders use new codes early: any version's code is accepted.
 GROWING = frozenset({"HL70003", "HL70061", "HL70076", "HL70078", "HL70125", "HL70203", "HL70211", "HL70301", "HL70354", SYSTEMS})
-#: Tables that decide how a receiver treats the message or the result: a code outside them is a major finding.
+#: Tables that decide how a receiver treats the message or the result: a code outside of them is a major finding.
 CLOSED = frozenset({
     "HL70003", "HL70008", "HL70038", "HL70076", "HL70085", "HL70103", "HL70104", "HL70119", "HL70123", "HL70125", "HL70136", "HL70155", "HL70287", "HL70354",
 })  # fmt: skip
-#: Coding systems that senders use and table 0396 lists under another name, or lists only after 2.8.2.
+#: Coding systems that senders use, and that table 0396 lists under another name or only after 2.8.2.
 SYSTEMS_MORE = frozenset({"SCT", "LOINC", "SNOMED-CT", "ICD10", "ICD-10-CM", "CDCREC", "C5", "CPT", "I10C", "PHIN", "NULLFL", "ISO+", "LA", "99"})
 OID = re.compile(r"[012](?:\.(?:0|[1-9]\d*+))+", re.ASCII)
 SYSTEM_FORM = re.compile(r"[A-Za-z0-9][A-Za-z0-9+_.\-/]{0,39}")
 Membership = Literal["member", "other", "not-checked"]
 
 
-def growing(table: str) -> bool:
-    """Whether codes of any version are welcome."""
-    return table in GROWING
-
-
-@lru_cache(maxsize=64)
-def _pattern(words: frozenset[str], patterns: tuple[str, ...]) -> str:
-    return "|".join([*patterns, trie(words)])
-
-
+@lru_cache(maxsize=1)
 def coding_system_pattern() -> str:
-    """The coding systems that pass without a word: every version's, since senders use them ahead of theirs, and OIDs, which guides prescribe."""
+    """A regex for coding systems without findings: those of every version, since senders use new ones early, and OIDs, which guides prescribe."""
     table = code_tables()[SYSTEMS]
-    return _pattern(frozenset(table.codes) | SYSTEMS_MORE, (OID.pattern, *(pattern.pattern for pattern in table.patterns)))
+    return "|".join([OID.pattern, *(pattern.pattern for pattern in table.patterns), trie(frozenset(table.codes) | SYSTEMS_MORE)])
 
 
 @lru_cache(maxsize=1)
@@ -47,7 +38,7 @@ def _systems() -> re.Pattern[str]:
 
 
 def coding_system_fault(system: str) -> tuple[Severity, str] | None:
-    """How severe and why a coding system is not one of table 0396; None where it is."""
+    """Severity and message for a coding system that table 0396 does not list; None for one that it lists."""
     if _systems().fullmatch(system):
         return None
     if SYSTEM_FORM.fullmatch(system.strip()):
@@ -56,7 +47,7 @@ def coding_system_fault(system: str) -> tuple[Severity, str] | None:
 
 
 def membership(version: Version, table: str | None, code: str) -> Membership:
-    """Whether a code is in a table as this version has it."""
+    """Whether this version's table has a code; not-checked if the version leaves the table open or has none."""
     if table is None:
         return "not-checked"
     codes = version.codes(table)
@@ -65,19 +56,19 @@ def membership(version: Version, table: str | None, code: str) -> Membership:
     if code in codes or code == '""':
         return "member"
     known = code_tables()[table]
-    if growing(table) and known.matches(code):
+    if table in GROWING and known.matches(code):
         return "member"
     return "member" if any(pattern.fullmatch(code) for pattern in known.patterns) else "other"
 
 
 def listed_later(table: str, code: str) -> bool:
-    """Whether some other version lists the code."""
+    """True if some version lists the code."""
     known = code_tables().get(table)
     return known is not None and known.matches(code)
 
 
 def severity_of(table: str) -> Severity:
-    """How severe a code outside of an HL7-defined table is."""
+    """The severity of a finding for a code outside of an HL7-defined table."""
     return "major" if table in CLOSED else "minor"
 
 

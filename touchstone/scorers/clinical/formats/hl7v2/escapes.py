@@ -13,7 +13,7 @@ DELIMITERS = {"F": "|", "S": "^", "T": "&", "R": "~", "E": "\\", "P": "#"}
 
 
 def has_stray(text: str) -> bool:
-    """Whether an escape character stands outside of every defined sequence."""
+    """True if an escape character is not part of a defined sequence."""
     return "\\" in text and "\\" in SEQUENCE.sub("", text)
 
 
@@ -29,5 +29,5 @@ def _meaning(found: re.Match[str]) -> str:
 
 
 def unescape(text: str) -> str:
-    """Text with its escape sequences resolved; highlighting, indentation, local and character-set sequences vanish."""
+    """Resolve escape sequences; those for highlighting, indentation, local use and character sets are removed."""
     return SEQUENCE.sub(_meaning, text) if "\\" in text else text

@@ -1,7 +1,7 @@
-"""Whole-field patterns: what most fields of most messages match, so that they cost one call of `re` each.
+"""Patterns of whole fields, which most fields match, so that each costs one call of `re`.
 
-A pattern accepts only values in which the careful check (`fields.py`) would find nothing; what it does not accept is looked at
-carefully. So a pattern may be too strict, never too lax (a test holds the two against each other).
+A pattern accepts only values in which `fields.py` would find nothing; any other value is checked part by part. So a pattern may be too strict,
+and never too lax (a test compares the two).
 """
 
 from __future__ import annotations
@@ -11,25 +11,23 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
-from touchstone.scorers.clinical.formats.hl7v2.code_membership import CODED, OID, coding_system_pattern, growing
+from touchstone.scorers.clinical.formats.hl7v2.code_membership import CODED, GROWING, OID, coding_system_pattern
 from touchstone.scorers.clinical.formats.hl7v2.primitives import ANY, LENGTHS_END, NULL, PRIMITIVES, TEXT_CHARACTER, text_pattern, trie
 from touchstone.scorers.clinical.formats.hl7v2.tables import Element, Version, code_tables, load
 
 LEVELS = ("^", "&")
-#: Stands among the components of a field that is given more than once.
+#: A mark among the components of a field: it is given more than once.
 REPEATED = 0
 LEARNT_REPETITIONS_MAX = 10
-#: Empty fields after the last that holds something.
+#: Empty fields after the last that is not empty.
 TRAILING_MAX = 100
 UNSTRUCTURED = frozenset({"varies", "CM", "*"})
-
-
-#: The coding systems of nearly all codes. A pattern of a whole segment knows only these, or it would be large: others are looked at.
+#: The coding systems of nearly all codes. The pattern of a whole segment has only these, to stay small; others are checked part by part.
 SYSTEMS_COMMON = frozenset({"LN", "SCT", "L", "UCUM", "I9C", "I10", "I10C", "CDCREC", "ISO+", "99USI", "C4", "CVX", "RXNORM", "NDC", "PLT", "PHINQUESTION"})
 
 
 class Place(NamedTuple):
-    """Where a field's pattern stands: what follows the field, the coding systems that it accepts, and which components (none: all of them)."""
+    """The surroundings of a field's pattern: what follows the field, the coding systems that it accepts, and its components (none: all of them)."""
 
     end: str
     systems: str
@@ -41,17 +39,17 @@ WITHIN_SEGMENT = Place(r"(?:\||\Z)", f"(?:{OID.pattern}|99[A-Za-z0-9_-]{{0,17}}|
 
 
 def codes_accepted(version: Version, table: str | None, datatype: str) -> frozenset[str] | None:
-    """The codes an element may hold without a word; None where membership is not checked."""
+    """The codes for which an element has no finding; None if membership is not checked."""
     if table is None or datatype != "ID":
         return None
     codes = version.codes(table)
-    if codes is not None and growing(table):
+    if codes is not None and table in GROWING:
         return frozenset(code_tables()[table].codes)
     return codes
 
 
 def _primitive(version: Version, datatype: str, table: str | None) -> str:
-    """The pattern of a primitive that is not empty."""
+    """The pattern of a primitive value that is not empty."""
     primitive = PRIMITIVES.get(datatype)
     if primitive is None:
         return text_pattern(None)
@@ -71,7 +69,7 @@ def _component(version: Version, element: Element, level: int, place: Place) -> 
 
 
 def _value(version: Version, datatype: str, table: str | None, level: int, place: Place) -> str:
-    """The pattern of a value of a data type at a level: 0 is a repetition, 1 a component, 2 a subcomponent."""
+    """The pattern of a value at a level: 0 is a repetition, 1 a component, 2 a subcomponent."""
     components = version.datatypes.get(datatype)
     if components is None:
         return ANY if datatype in UNSTRUCTURED and level == 0 else _primitive(version, datatype, table)
@@ -90,7 +88,7 @@ def _value(version: Version, datatype: str, table: str | None, level: int, place
 
 
 def _guard(version: Version, datatype: str, table: str | None, place: Place) -> str:
-    """What a coded value must look like at a glance: a coding system where there is an identifier, or a code of the field's table."""
+    """A look-ahead for a coded value: an identifier has a coding system, or is a code of the field's table."""
     if datatype not in CODED:
         return ""
     no_text = TEXT_CHARACTER.replace("[^", "[^\\n", 1)
@@ -105,7 +103,7 @@ def _repetition(version: Version, datatype: str, table: str | None, place: Place
 
 
 def _field(version: Version, element: Element, parts: frozenset[int], value_type: str) -> str:
-    """The pattern of a field within its segment; it may match nothing. `value_type`: what a field of varying type holds, if known."""
+    """The pattern of a field within its segment; it may match nothing. `value_type`: the type of a field of varying type, if known."""
     if element.datatype == "varies":
         if not value_type:
             return "[^|]*+"
@@ -115,10 +113,9 @@ def _field(version: Version, element: Element, parts: frozenset[int], value_type
 
 
 def segment_pattern(version: Version, name: str, used: Mapping[int, frozenset[int]], required: frozenset[int], value_type: str = "") -> re.Pattern[str]:
-    """The pattern of a whole segment, delimiters and all, that holds something in no other fields and components than the `used` ones.
+    """The pattern of a whole segment with its delimiters, in which only the `used` fields and components may hold something. Use with fullmatch.
 
-    `used`: field → components, and REPEATED where the field was given more than once. `value_type`: the type that OBX-2 names, so that
-    OBX-5 is held against it. Use with fullmatch.
+    `used`: field → components, with REPEATED if the field was given more than once. `value_type`: the type that OBX-2 names, which OBX-5 must match.
     """
     elements = {element.position: element for element in version.segments[name]}
     first = 3 if name == "MSH" else 1  # MSH-1 is the separator itself, and MSH-2 was read by the lexer
@@ -131,7 +128,7 @@ def segment_pattern(version: Version, name: str, used: Mapping[int, frozenset[in
 
 
 def parts_of(value: str) -> frozenset[int]:
-    """Which components of a field hold something, and REPEATED where there is more than one repetition."""
+    """The components of a field that are not empty, with REPEATED if there is more than one repetition."""
     repetitions = value.split("~", LEARNT_REPETITIONS_MAX)[:LEARNT_REPETITIONS_MAX]
     found = {position for repetition in repetitions for position, part in enumerate(repetition.split("^"), start=1) if part}
     return frozenset(found | {REPEATED} if "~" in value else found)
@@ -139,14 +136,14 @@ def parts_of(value: str) -> frozenset[int]:
 
 @lru_cache(maxsize=8_192)
 def compiled(version_name: str, datatype: str, table: str | None, *, repeats: bool) -> re.Pattern[str]:
-    """The pattern of a field of this data type, bound to this table; use with fullmatch."""
+    """The pattern of a field of this data type, bound to this table. Use with fullmatch."""
     version = load(version_name)
     repetition = _repetition(version, datatype, table, ALONE)
-    # A pass of the loop that matches nothing ends it: an empty first repetition is begun by the ~ that follows it.
+    # A loop in `re` ends at a pass that matches nothing, so an empty first repetition begins at the ~ that follows it.
     return re.compile(rf"(?:(?:\A(?!~)|~){repetition})*+" if repeats else repetition, re.ASCII)
 
 
 @lru_cache(maxsize=8_192)
 def component_accepts(version_name: str, datatype: str, table: str | None, level: int) -> Callable[[str], object]:
-    """What accepts a well-formed component (level 1) or subcomponent (level 2) that is not empty."""
+    """A function that accepts a well-formed component (level 1) or subcomponent (level 2) that is not empty."""
     return re.compile(_component(load(version_name), Element(1, datatype, 0, 1, table, ""), level, ALONE), re.ASCII).fullmatch

@@ -1,4 +1,7 @@
-"""Segments and fields: required, repetition, data types, lengths, codes; quickly where all is well, carefully where not."""
+"""Segments and fields: required fields, repetition, data types, lengths, codes.
+
+A pattern of the whole field accepts most values; only what it does not accept is checked part by part, to say what is wrong.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +9,11 @@ from collections.abc import Callable
 from functools import lru_cache
 
 from touchstone.schemas.result import Severity
-from touchstone.scorers.clinical.formats.hl7v2 import code_membership, shared_checks
+from touchstone.scorers.clinical.checks.datetimes import check_hl7v2
+from touchstone.scorers.clinical.formats.hl7v2 import code_membership
 from touchstone.scorers.clinical.formats.hl7v2.escapes import has_stray, unescape
 from touchstone.scorers.clinical.formats.hl7v2.field_patterns import LEVELS, UNSTRUCTURED, codes_accepted, compiled, component_accepts
-from touchstone.scorers.clinical.formats.hl7v2.findings import Notes, Problem, Recorder, Unlasting
+from touchstone.scorers.clinical.formats.hl7v2.findings import Findings, Problem, Recorder, Unlasting
 from touchstone.scorers.clinical.formats.hl7v2.lexer import FIELDS_MAX, PARTS_MAX, Segment
 from touchstone.scorers.clinical.formats.hl7v2.pattern_learner import Learner
 from touchstone.scorers.clinical.formats.hl7v2.primitives import LENGTHS_END, PRIMITIVES
@@ -17,54 +21,53 @@ from touchstone.scorers.clinical.formats.hl7v2.tables import Element, Version, e
 from touchstone.scorers.clinical.formats.memory import remembering
 
 NULL = '""'
-#: What most set ids are: looked up, not matched.
+#: Most set ids: a look-up is faster than a pattern.
 SEQUENCE_NUMBERS = frozenset(str(number) for number in range(1_000))
-#: Positions with rules of their own (`header.py`), and the value that another field types.
+#: Fields with delimiters, which the lexer has read.
 OWN_RULES = frozenset({("MSH", 1), ("MSH", 2), ("FHS", 1), ("FHS", 2), ("BHS", 1), ("BHS", 2)})
-
-#: Required fields whose absence `header.py` reports, with its consequences.
-TOLD_ELSEWHERE = OWN_RULES | {("MSH", 9), ("MSH", 12)}
-#: Tables of MSH-9.3 and MSH-12, which `header.py` holds the message against.
-TOLD_BY_HEADER = frozenset({"HL70104", "HL70354"})
-#: Where a code without its system cannot be understood at all: what was observed, and what was ordered.
-GRAVE = frozenset({("OBX", 3), ("OBX", 5), ("OBR", 4)})
-#: Components whose absence `identities.py` reports, more gravely: (segment, field) → components.
-TOLD_BY_IDENTITIES = {("PID", 3): frozenset({1})}
-#: Types with as many components as there are values or channels; the tables give the first few.
+#: Required fields whose absence `header.py` reports.
+CHECKED_ELSEWHERE = OWN_RULES | {("MSH", 9), ("MSH", 12)}
+#: Tables of MSH-9.3 and MSH-12, which `header.py` checks.
+CHECKED_BY_HEADER = frozenset({"HL70104", "HL70354"})
+#: Fields in which a code without its system cannot be understood: what was observed, and what was ordered.
+NEEDS_SYSTEM = frozenset({("OBX", 3), ("OBX", 5), ("OBR", 4)})
+#: (segment, field) → components whose absence `identities.py` reports as a major finding.
+CHECKED_BY_IDENTITIES = {("PID", 3): frozenset({1})}
+#: Types with one component for each value or channel; the tables list only the first few.
 ENDLESS = frozenset({"NA", "MA"})
-#: Tables of messages and events, in which Z begins a local one.
+#: Tables of messages and events, whose local codes begin with Z.
 LOCAL_Z = frozenset({"HL70003", "HL70076", "HL70354"})
-#: Types whose values are codes: few of them make up most fields, and what was said of one is remembered (memory.py).
+#: Types whose values are codes. The same few make up most fields, so their findings are remembered (memory.py).
 REMEMBERED = code_membership.CODED | {"ID", "IS"}
 
 
 def is_control(text: str) -> bool:
-    """Whether text holds control characters, which no HL7 data type allows."""
+    """True if a text holds control characters, which no HL7 data type allows."""
     return not text.isprintable() and any(sign < " " or sign == "\x7f" for sign in text)
 
 
 class Checker:
-    """Checks segments of one name in one version; field patterns are compiled when a message first needs them."""
+    """Checks segments of one name in one version. Field patterns are compiled when a message first needs them."""
 
     def __init__(self, version: Version, name: str) -> None:
         self.version = version
         self.name = name
         self.elements = {element.position: element for element in version.segments[name]}
         self.size = max(self.elements, default=0)
-        self.required = tuple(sorted(position for position, element in self.elements.items() if element.least and (name, position) not in TOLD_ELSEWHERE))
+        self.required = tuple(sorted(position for position, element in self.elements.items() if element.least and (name, position) not in CHECKED_ELSEWHERE))
         self.known = frozenset(position for position, element in self.elements.items() if element.most != 0)
         self.learner = Learner(version, name, self.known, frozenset(self.required))
         #: For OBX, one learner for each type that OBX-2 may name.
         self.learners: dict[str, Learner] = {}
-        # What is asked is never empty: `len` accepts anything.
+        # No empty value is tested, so `len` accepts anything.
         self.accepts: list[Callable[[str], object]] = [len] * (self.size + 1)
-        #: Cache of coded fields that were checked in full: the finding for a value.
-        self.faults: dict[int, Callable[[str], tuple[Problem, ...]] | None] = {}
+        #: Field → function from a value to its problems; None for a field whose values are checked each time.
+        self.problems: dict[int, Callable[[str], tuple[Problem, ...]] | None] = {}
         for position in range(1, self.size + 1):
-            self.accepts[position] = self._later(position)
+            self.accepts[position] = self._compiled_on_first_use(position)
 
-    def _later(self, position: int) -> Callable[[str], object]:
-        """A stand-in that compiles the field's pattern when it is first asked, and then is replaced by it."""
+    def _compiled_on_first_use(self, position: int) -> Callable[[str], object]:
+        """A stand-in that compiles the field's pattern at its first call, and is then replaced by it."""
 
         def first(value: str) -> object:
             element = self.elements.get(position)
@@ -72,7 +75,7 @@ class Checker:
             if (self.name, position) in OWN_RULES or (element is not None and element.datatype == "varies"):
                 accepts = len
             elif element is not None and (self.name, position, element.datatype) == ("MSH", 12, "NM"):
-                accepts = len  # 2.1 takes its version for a number, which 2.0D is not; `header.py` knows the versions
+                accepts = len  # 2.1 defines the version as a number, which 2.0D is not; `header.py` checks it
             elif element is None or element.most == 0:
                 accepts = lambda _: False  # noqa: E731
             elif element.most == 1 and element.datatype == "SI":
@@ -86,103 +89,101 @@ class Checker:
 
         return first
 
-    def check(self, segment: Segment, notes: Notes) -> int:
-        """Note what is wrong in one segment; the number of its fields that hold something."""
+    def check(self, segment: Segment, findings: Findings) -> int:
+        """Check one segment; returns how many of its fields hold something."""
         fields = segment.fields
         size = len(fields)
         learner = self.learner if self.name != "OBX" or size <= 2 else self.learners.get(fields[2]) or self._learner_of(fields[2])
         if learner.whole is not None and learner.whole.fullmatch(segment.raw):
             segment.is_typed = learner is not self.learner
             return size - fields.count("") - 1
-        found = notes.report.total
-        self._look(segment, notes)
-        if notes.report.total == found and learner.wants(segment.raw):
+        before = findings.report.total
+        self._check_fields(segment, findings)
+        if findings.report.total == before and learner.wants(segment.raw):
             learner.learn(fields)
         return size - fields.count("") - 1
 
     def _learner_of(self, value_type: str) -> Learner:
-        """The learner of an OBX whose OBX-2 names this type; the common one, which leaves OBX-5 open, where there is no such type."""
+        """The learner for an OBX of this type (OBX-2); for an unknown type the common one, which leaves OBX-5 open."""
         if value_type in UNSTRUCTURED or (value_type not in self.version.datatypes and value_type not in PRIMITIVES):
             return self.learner
         return self.learners.setdefault(value_type, Learner(self.version, self.name, self.known, frozenset(self.required), value_type))
 
-    def _look(self, segment: Segment, notes: Notes) -> None:
-        """Look at a segment field by field."""
+    def _check_fields(self, segment: Segment, findings: Findings) -> None:
         fields = segment.fields
         size = len(fields)
         for position in self.required:
             if position >= size or not fields[position]:
                 element = self.elements[position]
-                notes.add("major", "structure.required-field", f"{segment.path}-{position}", f"{element.title} is required")
+                findings.add("major", "structure.required-field", f"{segment.path}-{position}", f"{element.title} is required")
         suspects = [position for position, (accepts, value) in enumerate(zip(self.accepts, fields, strict=False)) if value and not accepts(value)]
         for position in suspects:
-            self._field(segment, position, notes)
+            self._field(segment, position, findings)
         if size > self.size + 1:
-            self._beyond(segment, notes)
+            self._beyond(segment, findings)
 
-    def _beyond(self, segment: Segment, notes: Notes) -> None:
-        """Fields after the last one that the version knows."""
+    def _beyond(self, segment: Segment, findings: Findings) -> None:
+        """Report fields after the last one that the version defines."""
         beyond = [position for position in range(self.size + 1, len(segment.fields)) if segment.fields[position]]
         if beyond:
             last = f"HL7 {self.version.name} ends {self.name} at field {self.size}"
-            notes.add("minor", "structure.extra-field", f"{segment.path}-{beyond[0]}", f"{last}; {len(beyond)} more fields hold something")
+            findings.add("minor", "structure.extra-field", f"{segment.path}-{beyond[0]}", f"{last}; {len(beyond)} more fields hold something")
         if len(segment.fields) > FIELDS_MAX:
-            notes.add("major", "structure.too-many-fields", segment.path, f"More than {FIELDS_MAX} fields; the rest was not looked at")
+            findings.add("major", "structure.too-many-fields", segment.path, f"More than {FIELDS_MAX} fields; the rest was not looked at")
 
-    def _faults_of(self, position: int) -> Callable[[str], tuple[Problem, ...]] | None:
-        """What knows the faults of a field's values, those of codes from memory; None for a field whose values are looked at each time."""
+    def _problems_of(self, position: int) -> Callable[[str], tuple[Problem, ...]] | None:
+        """A function from a value of a field to its problems, which remembers codes; None for a field whose values are checked each time."""
 
-        def faults(value: str) -> tuple[Problem, ...]:
+        def problems(value: str) -> tuple[Problem, ...]:
             recorder = Recorder()
-            self._look_at(value, position, "", recorder)
+            self._check_value(value, position, "", recorder)
             return tuple(recorder.problems)
 
         element = self.elements.get(position)
         if element is None or element.most == 0 or element.datatype == "WD":
-            withdrawn = faults("")
-            return self.faults.setdefault(position, lambda _: withdrawn)
-        return self.faults.setdefault(position, remembering(faults) if element.datatype in REMEMBERED else None)
+            withdrawn = problems("")
+            return self.problems.setdefault(position, lambda _: withdrawn)
+        return self.problems.setdefault(position, remembering(problems) if element.datatype in REMEMBERED else None)
 
-    def _field(self, segment: Segment, position: int, notes: Notes) -> None:
-        """Look at one field carefully, or remember what was found in its like."""
+    def _field(self, segment: Segment, position: int, findings: Findings) -> None:
+        """Check one field part by part, or repeat the findings remembered for its value."""
         value = segment.fields[position]
         path = f"{segment.path}-{position}"
-        faults = self.faults[position] if position in self.faults else self._faults_of(position)
-        if faults is not None:
+        problems_of = self.problems[position] if position in self.problems else self._problems_of(position)
+        if problems_of is not None:
             try:
-                problems = faults(value)
+                problems = problems_of(value)
             except Unlasting:
                 pass
             else:
                 for severity, code, where, message, suggestion, shown in problems:
-                    notes.add(severity, code, path + where, message, suggestion=suggestion, value=shown)
+                    findings.add(severity, code, path + where, message, suggestion=suggestion, value=shown)
                 return
-        self._look_at(value, position, path, notes)
+        self._check_value(value, position, path, findings)
 
-    def _look_at(self, value: str, position: int, path: str, notes: Notes) -> None:
-        """Note what is wrong with one field's value."""
+    def _check_value(self, value: str, position: int, path: str, findings: Findings) -> None:
         element = self.elements.get(position)
         if element is None or element.most == 0 or element.datatype == "WD":
-            notes.add("minor", "structure.withdrawn-field", path, f"This field is withdrawn in HL7 {self.version.name}")
+            findings.add("minor", "structure.withdrawn-field", path, f"This field is withdrawn in HL7 {self.version.name}")
             return
-        # A field bound to a table names its coding system by that, if loosely.
-        coded_severity: Severity = "major" if (self.name, position) in GRAVE else "info" if element.table else "minor"
+        # A field that is bound to a table implies its coding system.
+        coded_severity: Severity = "major" if (self.name, position) in NEEDS_SYSTEM else "info" if element.table else "minor"
         repetitions = value.split("~", PARTS_MAX)
         if element.most not in {-1, 0} and len(repetitions) > element.most:
-            notes.add("major", "structure.cardinality", path, f"{element.title} is given {len(repetitions)} times; {element.most} is the most")
+            findings.add("major", "structure.cardinality", path, f"{element.title} is given {len(repetitions)} times; {element.most} is the most")
         if len(repetitions) > PARTS_MAX:
-            notes.add("major", "structure.too-many-repetitions", path, f"More than {PARTS_MAX} repetitions; the rest was not looked at")
+            findings.add("major", "structure.too-many-repetitions", path, f"More than {PARTS_MAX} repetitions; the rest was not looked at")
             repetitions.pop()
         for index, repetition in enumerate(repetitions, start=1):
             if repetition and repetition != NULL:
                 where = path if len(repetitions) == 1 else f"{path}[{index}]"
-                told = TOLD_BY_IDENTITIES.get((self.name, position), frozenset())
-                check_value(self.version, element, repetition, where, notes, coded_severity=coded_severity, told=told)
+                elsewhere = CHECKED_BY_IDENTITIES.get((self.name, position), frozenset())
+                check_value(self.version, element, repetition, where, findings, coded_severity=coded_severity, checked_elsewhere=elsewhere)
 
 
 @lru_cache(maxsize=8_192)
 def field_accepts(version: str, datatype: str, table: str | None, *, repeats: bool) -> Callable[[str], object]:
-    """What accepts a well-formed field of this data type, bound to this table."""
+    """A function that accepts a well-formed field of this data type, bound to this table."""
     accepts = compiled(version, datatype, table, repeats=repeats).fullmatch
     return remembering(lambda value: accepts(value) is not None) if datatype in REMEMBERED else accepts
 
@@ -198,21 +199,21 @@ def check_value(
     element: Element,
     value: str,
     path: str,
-    notes: Notes,
+    findings: Findings,
     level: int = 0,
     coded_severity: Severity = "minor",
-    told: frozenset[int] = frozenset(),
+    checked_elsewhere: frozenset[int] = frozenset(),
 ) -> None:
-    """Note what is wrong with one value (a repetition, a component or a subcomponent) that is not empty.
+    """Check one value (a repetition, a component or a subcomponent) that is not empty.
 
-    `told`: components of whose absence another rule tells.
+    `checked_elsewhere`: components whose absence another rule reports.
     """
     components = version.datatypes.get(element.datatype)
     if components is None:
-        check_primitive(version, element, value, path, notes, level)
+        check_primitive(version, element, value, path, findings, level)
         return
     if level >= len(LEVELS):
-        check_text(value, path, notes)
+        check_text(value, path, findings)
         return
     parts = value.split(LEVELS[level], PARTS_MAX)
     for component, part in zip(components, parts, strict=False):
@@ -222,34 +223,30 @@ def check_value(
             continue
         where = f"{path}.{component.position}"
         if component.table == code_membership.SYSTEMS:
-            check_system(part, where, notes)
+            check_system(part, where, findings)
         else:
-            check_value(version, component, part, where, notes, level + 1)
+            check_value(version, component, part, where, findings, level + 1)
     for component in required_of(version.name, element.datatype):
-        if component.position not in told and not (component.position <= len(parts) and parts[component.position - 1]):
-            where = f"{path}.{component.position}"
-            notes.add(
-                "minor",
-                "data_types.required-component",
-                where,
-                f"{element.datatype}.{component.position} ({component.title}) is required",
-            )
+        position = component.position
+        if position not in checked_elsewhere and not (position <= len(parts) and parts[position - 1]):
+            message = f"{element.datatype}.{position} ({component.title}) is required"
+            findings.add("minor", "data_types.required-component", f"{path}.{position}", message)
     if len(parts) > len(components) and any(parts[len(components) :]) and element.datatype not in ENDLESS:
         beyond = f"{element.datatype} has {len(components)} components in HL7 {version.name}, and more are given"
-        notes.add("minor", "data_types.extra-component", path, beyond)
+        findings.add("minor", "data_types.extra-component", path, beyond)
     if level == 0 and element.datatype in code_membership.CODED:
-        check_coded(version, element, parts, path, notes, coded_severity)
+        check_coded(version, element, parts, path, findings, coded_severity)
 
 
-def check_system(value: str, path: str, notes: Notes) -> None:
-    """Note a coding system that table 0396 does not know."""
+def check_system(value: str, path: str, findings: Findings) -> None:
+    """Report a coding system that table 0396 does not list."""
     fault = code_membership.coding_system_fault(unescape(value))
     if fault is not None:
-        notes.add(fault[0], "data_types.coding-system", path, fault[1], value=value)
+        findings.add(fault[0], "data_types.coding-system", path, fault[1], value=value)
 
 
-def check_coded(version: Version, element: Element, parts: list[str], path: str, notes: Notes, severity: Severity) -> None:
-    """Note an identifier without a coding system, and a code that the field's own table does not list."""
+def check_coded(version: Version, element: Element, parts: list[str], path: str, findings: Findings, severity: Severity) -> None:
+    """Report an identifier without a coding system, and a code that the field's own table does not list."""
     identifier = parts[0]
     system = parts[2] if len(parts) > 2 else ""
     if not identifier or identifier == NULL:
@@ -257,80 +254,87 @@ def check_coded(version: Version, element: Element, parts: list[str], path: str,
     answer = code_membership.membership(version, element.table, identifier)
     if not system and answer != "member":
         if severity == "minor" and not any(parts[1:]):
-            severity = "info"  # a bare code: the field's meaning implies its system, as with MSH-19
+            severity = "info"  # a bare code: the field implies its system, as MSH-19 does
         message = f"{element.datatype}.3 (Coding System) required when {element.datatype}.1 (Identifier) is present"
-        notes.add(severity, "data_types.coding-system-missing", path, message, suggestion="Name the coding system of table 0396, for example LN, SCT or L")
+        findings.add(severity, "data_types.coding-system-missing", path, message, suggestion="Name the coding system of table 0396, for example LN, SCT or L")
     elif element.table and answer == "other" and system == element.table:
         suggestion = f"Table {element.table[3:]} suggests: {code_membership.examples(version, element.table)}"
-        notes.add("minor", "valuesets.code", path, f"The code is not in the table it names ({element.table})", suggestion=suggestion, value=identifier)
+        findings.add("minor", "valuesets.code", path, f"The code is not in the table it names ({element.table})", suggestion=suggestion, value=identifier)
 
 
-def check_primitive(version: Version, element: Element, value: str, path: str, notes: Notes, level: int) -> None:
-    """Note a malformed primitive, a length, a stray escape, or a code outside its table."""
+def check_primitive(version: Version, element: Element, value: str, path: str, findings: Findings, level: int) -> None:
+    """Report a malformed primitive, one that is too long, a stray escape, or a code outside its table."""
     datatype = element.datatype
-    primitive = PRIMITIVES.get(datatype)
-    separators = LEVELS[level:]
     if datatype in UNSTRUCTURED and level == 0:
-        check_text(value.replace("^", "").replace("&", ""), path, notes)
+        check_text(value.replace("^", "").replace("&", ""), path, findings)
         return
-    if any(separator in value for separator in separators):
-        if any(part for separator in separators for part in value.split(separator, PARTS_MAX)[1:]):
-            # Later versions made CE or CWE of many IS and ID fields, and profiles use those before their time.
-            severity: Severity = "info" if datatype in {"ID", "IS"} else "minor"
-            notes.add(severity, "data_types.extra-component", path, f"{datatype} has no components, and some are given")
-        for separator in separators:
-            value = value.split(separator, 1)[0]
+    value = _without_components(value, LEVELS[level:], datatype, path, findings)
     if not value or value == NULL:
         return
-    check_text(value, path, notes)
+    check_text(value, path, findings)
+    primitive = PRIMITIVES.get(datatype)
     if primitive is None:
         return
     if primitive.pattern is not None and not compiled(version.name, datatype, None, repeats=False).fullmatch(value):
-        if datatype in {"DT", "DTM"}:
-            found = shared_checks.time(value, path, notes.context)
-            notes.shared(found)
-            if not found:  # a time where only a day may stand
-                notes.add("major", "data_types.datatype", path, f"{element.title}: not {primitive.form}", value=value)
-        elif datatype == "NM" and compiled(version.name, "NM", None, repeats=False).fullmatch(value.strip()):
-            notes.add("minor", "data_types.number", path, "Blanks stand around the number", value=value)
-        else:
-            notes.add("major", "data_types.datatype", path, f"{element.title}: not {primitive.form}", value=value)
+        _report_malformed(version, element, value, path, findings)
         return
     if primitive.length_max is not None and version.number < LENGTHS_END and len(value) > primitive.length_max:
-        notes.add("minor", "data_types.length", path, f"{datatype} holds at most {primitive.length_max} characters, and {len(value)} are given")
-    if (
-        datatype == "ID"
-        and element.table is not None
-        and element.table not in TOLD_BY_HEADER
-        and code_membership.membership(version, element.table, unescape(value)) == "other"
-    ):
-        note_code(version, element, value, path, notes)
+        findings.add("minor", "data_types.length", path, f"{datatype} holds at most {primitive.length_max} characters, and {len(value)} are given")
+    if datatype == "ID" and element.table is not None and element.table not in CHECKED_BY_HEADER:
+        _check_code(version, element, element.table, value, path, findings)
 
 
-def note_code(version: Version, element: Element, value: str, path: str, notes: Notes) -> None:
-    """Note a code outside of an HL7-defined table; only in passing where another version lists it."""
-    table = element.table or ""
-    if table in LOCAL_Z and value[:1] == "Z":
+def _without_components(value: str, separators: tuple[str, ...], datatype: str, path: str, findings: Findings) -> str:
+    """The first component of a value whose type has none; the others are reported."""
+    if not any(separator in value for separator in separators):
+        return value
+    if any(part for separator in separators for part in value.split(separator, PARTS_MAX)[1:]):
+        # Later versions changed many IS and ID fields to CE or CWE, and profiles use those earlier.
+        severity: Severity = "info" if datatype in {"ID", "IS"} else "minor"
+        findings.add(severity, "data_types.extra-component", path, f"{datatype} has no components, and some are given")
+    for separator in separators:
+        value = value.split(separator, 1)[0]
+    return value
+
+
+def _report_malformed(version: Version, element: Element, value: str, path: str, findings: Findings) -> None:
+    """Report a value that does not match its primitive's pattern."""
+    if element.datatype in {"DT", "DTM"}:
+        found = check_hl7v2(value, path, findings.context, zone="none")
+        findings.add_all(found)
+        if found:
+            return
+    if element.datatype == "NM" and compiled(version.name, "NM", None, repeats=False).fullmatch(value.strip()):
+        findings.add("minor", "data_types.number", path, "Blanks stand around the number", value=value)
+    else:
+        findings.add("major", "data_types.datatype", path, f"{element.title}: not {PRIMITIVES[element.datatype].form}", value=value)
+
+
+def _check_code(version: Version, element: Element, table: str, value: str, path: str, findings: Findings) -> None:
+    """Report a code outside of an HL7-defined table; for information only if another version lists it."""
+    if code_membership.membership(version, table, unescape(value)) != "other" or (table in LOCAL_Z and value[:1] == "Z"):
         return  # `header.py` says that local messages are not checked
     if code_membership.listed_later(table, unescape(value)):
-        notes.add("info", "valuesets.code-version", path, f"Table {table[3:]} lists the code in another version than {version.name}", value=value)
+        findings.add("info", "valuesets.code-version", path, f"Table {table[3:]} lists the code in another version than {version.name}", value=value)
         return
     suggestion = f"Codes of table {table[3:]}: {code_membership.examples(version, table)}"
-    since = f" as of {edition()}" if code_membership.growing(table) else ""
+    since = f" as of {edition()}" if table in code_membership.GROWING else ""
     message = f"{element.title}: not a code of HL7 table {table[3:]}{since}"
-    notes.add(code_membership.severity_of(table), "valuesets.code", path, message, suggestion=suggestion, value=value)
+    findings.add(code_membership.severity_of(table), "valuesets.code", path, message, suggestion=suggestion, value=value)
 
 
-def check_text(value: str, path: str, notes: Notes) -> None:
-    """Note escape characters that begin no sequence, and control characters."""
+def check_text(value: str, path: str, findings: Findings) -> None:
+    """Report escape characters that begin no sequence, and control characters."""
     if "\\" in value and has_stray(value):
-        notes.add("minor", "data_types.escape", path, "An escape character begins no sequence of the standard", suggestion="Write a literal backslash as \\E\\")
+        findings.add(
+            "minor", "data_types.escape", path, "An escape character begins no sequence of the standard", suggestion="Write a literal backslash as \\E\\"
+        )
     if is_control(value):
-        notes.add("minor", "data_types.control-character", path, "Control characters stand in the value")
+        findings.add("minor", "data_types.control-character", path, "Control characters stand in the value")
 
 
 @lru_cache(maxsize=4_096)
 def checker(version: str, segment: str) -> Checker | None:
-    """The checker of a segment in a version; None where the version does not know the segment."""
+    """The checker of a segment in a version; None if the version does not define the segment."""
     tables = load(version)
     return Checker(tables, segment) if segment in tables.segments else None

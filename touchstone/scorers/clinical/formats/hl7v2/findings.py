@@ -1,4 +1,4 @@
-"""How findings are noted: cheaply, bounded, and without the payload."""
+"""Collects the findings of one message: cheaply, bounded, and without the payload."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import NamedTuple
 from touchstone.schemas.result import Finding, NotChecked, Severity
 from touchstone.scorers.clinical.report import FINDINGS_MAX, Context, Report
 
-#: What the tables of a version say, and another version may say otherwise.
+#: Codes of findings that follow from one version's tables; another version may allow the same.
 BY_TABLES = frozenset({
     "structure.cardinality", "structure.message-structure", "structure.misplaced-segment", "structure.missing-segment", "structure.required-field",
     "structure.unexpected-segment", "structure.unknown-segment", "data_types.datatype", "valuesets.code",
@@ -16,7 +16,7 @@ BY_TABLES = frozenset({
 
 
 class Problem(NamedTuple):
-    """A finding in the making."""
+    """A finding before it is added: its path is relative to a field or a message."""
 
     severity: Severity
     code: str
@@ -28,15 +28,15 @@ class Problem(NamedTuple):
 
 @lru_cache(maxsize=8_192)
 def _finding(severity: Severity, code: str, path: str, message: str, suggestion: str | None) -> Finding:
-    """One finding that shows nothing of the payload: the same few are reported of many messages."""
+    """One finding without a value of the payload. Remembered, because many messages have the same few."""
     return Finding(severity=severity, code=code, path=path, message=message, suggestion=suggestion)
 
 
-class Notes:
-    """Collects what is wrong in one message.
+class Findings:
+    """The findings of one message.
 
-    `prefix` names the message where a document holds several. `read_as`: whose tables stand in where there are none of the declared version; what those
-    alone forbid the declared one may allow, so that it is minor. `lacks_end`: the structure requires something after the last segment.
+    `prefix` names the message if a document holds several. `read_as`: the version whose tables replace those of the declared version, which are
+    not at hand; what only they forbid is then minor. `lacks_end`: the structure requires something after the last segment.
     """
 
     __slots__ = ("context", "lacks_end", "prefix", "read_as", "report")
@@ -49,50 +49,46 @@ class Notes:
         self.lacks_end = False
 
     def add(self, severity: Severity, code: str, path: str, message: str, *, suggestion: str | None = None, value: object = None) -> None:
-        """Note one finding; beyond the bound it is only counted."""
+        """Add one finding. Beyond the bound it is counted, unless it may take the place of a milder one."""
         report = self.report
         if self.read_as and severity == "major" and code in BY_TABLES and (code, path[:4]) != ("structure.required-field", "MSH-"):
             severity, message = "minor", f"{message} (by the tables of {self.read_as}, because those of the declared version are not at hand)"
         if len(report.findings) >= FINDINGS_MAX:
-            self._beyond(severity, code, path, message, suggestion, value)
+            if report.may_keep(code, severity):
+                report.add(self.context.finding(severity, code, self.prefix + path, message, suggestion=suggestion, value=value))
+            else:
+                report.drop(code, severity)
         elif value is not None and self.context.quote:
-            self.report.findings.append(self.context.finding(severity, code, self.prefix + path, message, suggestion=suggestion, value=value))
+            report.findings.append(self.context.finding(severity, code, self.prefix + path, message, suggestion=suggestion, value=value))
         else:
             report.findings.append(_finding(severity, code, self.prefix + path, message, suggestion))
 
-    def _beyond(self, severity: Severity, code: str, path: str, message: str, suggestion: str | None, value: object) -> None:
-        """Count a finding beyond the bound; one that may take a milder one's place is made."""
-        if self.report.may_keep(code, severity):
-            self.report.add(self.context.finding(severity, code, self.prefix + path, message, suggestion=suggestion, value=value))
-        else:
-            self.report.drop(code, severity)
-
     def not_checked(self, rule: NotChecked) -> None:
-        """Name a rule that was not applied, once; made beforehand, since most messages name the same ones."""
+        """Name a rule that was not applied, once."""
         for known in self.report.not_checked:
             if known is rule or (known.reason == rule.reason and known.check == rule.check):
                 return
         self.report.not_checked.append(rule)
 
-    def take(self, problems: tuple[Problem, ...] | list[Problem]) -> None:
-        """Note what a reader found on its way."""
+    def add_problems(self, problems: tuple[Problem, ...] | list[Problem]) -> None:
+        """Add what the lexer, or an earlier look at the same value, found."""
         for problem in problems:
             self.add(problem.severity, problem.code, problem.path, problem.message, suggestion=problem.suggestion, value=problem.value)
 
-    def shared(self, findings: list[Finding]) -> None:
-        """Keep findings of the shared checks, whose paths are those we gave them."""
+    def add_all(self, findings: list[Finding]) -> None:
+        """Add findings of the shared checks, whose paths were given to them."""
         for finding in findings:
             self.report.add(finding.model_copy(update={"path": self.prefix + finding.path}) if self.prefix else finding)
 
 
 class Unlasting(Exception):
-    """What was found depends on more than the value."""
+    """What was found depends on more than the value, for example on the clock."""
 
 
-class Recorder(Notes):
-    """Writes down what is noted of a value, with paths relative to the field, so that it can be said again of its like.
+class Recorder(Findings):
+    """Records the findings of one value, with paths relative to its field, so that they can be added again for the same value.
 
-    `is_lasting`: the shared checks that are asked look at no clock. What they say is written down as it is where nothing is quoted.
+    `is_lasting`: the shared checks that are called do not depend on the clock, so that their findings can be recorded too.
     """
 
     __slots__ = ("is_lasting", "problems")
@@ -103,11 +99,11 @@ class Recorder(Notes):
         self.problems: list[Problem] = []
 
     def add(self, severity: Severity, code: str, path: str, message: str, *, suggestion: str | None = None, value: object = None) -> None:
-        """Write down one finding."""
+        """Record one finding."""
         self.problems.append(Problem(severity, code, path, message, suggestion, None if value is None else str(value)))
 
-    def shared(self, findings: list[Finding]) -> None:
-        """Findings of the shared checks, save where they may depend on the clock."""
+    def add_all(self, findings: list[Finding]) -> None:
+        """Record findings of the shared checks. Raises `Unlasting` if they may depend on the clock."""
         if not self.is_lasting:
             raise Unlasting
         self.problems.extend(Problem(finding.severity, finding.code, finding.path, finding.message, finding.suggestion) for finding in findings)

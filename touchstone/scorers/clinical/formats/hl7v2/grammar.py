@@ -1,8 +1,8 @@
-"""Message structures as automata: exact acceptance in one pass, and the shortest repair where a segment does not fit.
+"""Message structures as automata: exact acceptance in one pass, and the shortest repair for a segment that does not fit.
 
-A structure (sequences, choices, groups, cardinalities) becomes a position automaton (Glushkov): one state per place in the grammar.
-Sets of states are built as messages need them and remembered, so that a message costs one look-up per segment. Where a segment does
-not fit, the fewest missing segments that would let it fit are searched; no segment is ever left out of account.
+A structure (sequences, choices, groups, cardinalities) becomes a position automaton (Glushkov) with one state for each place in the grammar.
+Sets of states are built as messages need them and remembered, so that each segment costs one look-up. For a segment that does not fit, the
+shortest list of missing segments is searched that would make it fit.
 """
 
 from __future__ import annotations
@@ -11,24 +11,24 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-#: Leaves of the grammar that stand for any segment.
+#: Leaves of the grammar that match any segment.
 WILDCARDS = frozenset({"ANYHL7SEGMENT", "ANYZSEGMENT"})
-#: Segments the standard allows anywhere: local ones are recognised by their Z; these continue or annotate.
+#: Segments that the standard allows anywhere, besides local (Z) segments: continuations and addenda.
 ANYWHERE = frozenset({"ADD", "DSC"})
-#: Notes and continuations: some structures require them, and no sender without anything to note can keep that.
+#: Notes and continuations: some structures require them, but most messages have nothing to note.
 NEVER_REQUIRED = frozenset({"NTE", "DSC", "ADD"})
 #: Missing segments in a row that a repair may assume.
 REPAIR_MAX = 6
-#: A bounded repetition is unrolled up to this many; hl7apy's structures know only 1 and unbounded.
+#: A bounded repetition is unrolled up to this number; hl7apy's structures have only 1 and unbounded.
 UNROLL_MAX = 8
 REMEMBERED_MAX = 4_000
-#: Sequences of segment names whose faults are remembered, and how long they may be.
+#: Sequences of segment names whose faults are remembered, and their greatest length.
 JUDGED_MAX = 4_000
 JUDGED_LENGTH_MAX = 128
 
 
 class Fault(NamedTuple):
-    """Something wrong with the order: `at` is the index of the segment at which it shows (the length of the message at its end)."""
+    """A fault of the order. `at`: the index of the segment where it shows (at the end of the message: its length)."""
 
     kind: str  # missing | unexpected | misplaced
     at: int
@@ -37,7 +37,7 @@ class Fault(NamedTuple):
 
 
 class _Part(NamedTuple):
-    """A piece of grammar: whether it may be empty, and the places it can begin and end with."""
+    """A piece of grammar: whether it may be empty, and the places where it can begin and end."""
 
     nullable: bool
     first: tuple[int, ...]
@@ -45,7 +45,7 @@ class _Part(NamedTuple):
 
 
 class _Builder:
-    """Places of a grammar and which may follow which."""
+    """The places of a grammar, and for each the places that may follow."""
 
     def __init__(self, groups: Mapping[str, Any]) -> None:
         self.groups = groups
@@ -108,7 +108,7 @@ State = frozenset[int]
 
 @dataclass(slots=True)
 class Structure:
-    """One message structure, ready to be matched. Place −1 is the beginning."""
+    """The automaton of one message structure. Place −1 is the beginning."""
 
     name: str
     labels: list[str]
@@ -117,12 +117,12 @@ class Structure:
     first: tuple[int, ...]
     last: frozenset[int]
     alphabet: frozenset[str]
-    has_wildcard: bool
+
     remembered: dict[tuple[State, str], State] = field(default_factory=dict)
     judged: dict[tuple[str, ...], tuple[Fault, ...]] = field(default_factory=dict)
 
     def after(self, state: State, name: str) -> State:
-        """The places a segment of that name may take after `state`; empty where none."""
+        """The places that a segment of that name may take after `state`; empty if it fits nowhere."""
         key = (state, name)
         found = self.remembered.get(key)
         if found is None:
@@ -136,12 +136,8 @@ class Structure:
                 self.remembered[key] = found
         return found
 
-    def onward(self, state: State) -> State:
-        """All places that may come next."""
-        return frozenset(place for origin in state for place in (self.follow[origin] if origin >= 0 else self.first))
-
     def repair(self, state: State, name: str | None) -> tuple[list[int], State] | None:
-        """The fewest places to assume before `name` (None: before the end), and the state after it."""
+        """The shortest list of places to assume before `name` (None: before the end), and the state after it."""
         paths: dict[int, list[int]] = {origin: [] for origin in state}
         for _ in range(REPAIR_MAX):
             reached: dict[int, list[int]] = {}
@@ -161,7 +157,7 @@ class Structure:
         return None
 
     def faults(self, names: Sequence[str]) -> list[Fault]:
-        """What is wrong with the order of these segments; empty where the structure accepts them."""
+        """The faults of the order of these segments; empty if the structure accepts it."""
         sequence = tuple(names)
         known = self.judged.get(sequence)
         if known is not None:
@@ -210,5 +206,4 @@ def build(name: str, grammar: Sequence[Any], groups: Mapping[str, Any]) -> Struc
         first=whole.first,
         last=frozenset(whole.last),
         alphabet=frozenset(labels) - WILDCARDS,
-        has_wildcard=any(label in WILDCARDS for label in labels),
     )

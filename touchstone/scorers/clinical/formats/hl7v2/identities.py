@@ -1,4 +1,4 @@
-"""Who is meant: assigning authorities, provider numbers, patient identifiers, names, addresses and telephones (Priorities 2 and 5)."""
+"""Identities: assigning authorities, provider numbers, patient identifiers, names, addresses and telephones (Priorities 2 and 5)."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Literal
 
-from touchstone.scorers.clinical.formats.hl7v2 import shared_checks
-from touchstone.scorers.clinical.formats.hl7v2.findings import Notes, Problem, Recorder
+from touchstone.scorers.clinical.checks.identifiers import NPI_OID, check_assigning_authority
+from touchstone.scorers.clinical.formats.hl7v2.findings import Findings, Problem, Recorder
 from touchstone.scorers.clinical.formats.hl7v2.lexer import Segment, part
 from touchstone.scorers.clinical.formats.hl7v2.tables import VERSIONS, Version, load
 from touchstone.scorers.clinical.formats.memory import Memory
 from touchstone.scorers.clinical.report import Context
 
 Kind = Literal["CX", "XCN", "XON", "HD"]
-#: Segment → fields whose authority is looked at, and where their data type keeps it.
+#: Segment → fields whose authority is checked, and their data type.
 AUTHORITIES: Mapping[str, tuple[tuple[int, Kind], ...]] = {
     "MSH": ((3, "HD"), (4, "HD"), (5, "HD"), (6, "HD")),
     "PID": ((3, "CX"), (18, "CX")),
@@ -26,28 +26,26 @@ AUTHORITIES: Mapping[str, tuple[tuple[int, Kind], ...]] = {
 }
 #: Data type → components of the identifier, the authority and the identifier's type.
 PLACES: Mapping[Kind, tuple[int, int, int]] = {"CX": (1, 4, 5), "XCN": (1, 9, 13), "XON": (10, 6, 7)}
-#: PID field → the data type that it is looked at as.
+#: PID field → the data types that are checked.
 PATIENT_TYPES: Mapping[int, frozenset[str]] = {3: frozenset({"CX"}), 5: frozenset({"XPN", "PN"}), 11: frozenset({"XAD"}), 13: frozenset({"XTN"})}
 _IDENTIFIERS, _CX_TYPE = 3, 5
-#: Components of a value that are looked at.
+#: Components of a value that are checked.
 COMPONENTS_MAX = 24
 REPETITIONS_MAX = 50
-#: Table 0200: names that are withheld, so that none of their parts is asked for.
+#: Table 0200: names that are withheld; no part of them is required.
 WITHHELD_NAMES = frozenset({"U", "S"})
-NPI_OID = "2.16.840.1.113883.4.6"
 UNITED_STATES = frozenset({"", "US", "USA", "840"})
 STATE = re.compile(r"[A-Za-z]{2}")
 ZIP = re.compile(r"\d{5}(?:-?\d{4})?", re.ASCII)
 
 
 def repetitions(segment: Segment, position: int) -> list[tuple[str, str]]:
-    """(path, text) of each repetition of a field that holds something."""
-    value = segment.fields[position] if position < len(segment.fields) else ""
-    return repetitions_of(value, f"{segment.path}-{position}") if value else []
+    """(path, text) of each repetition of a field that is not empty."""
+    return repetitions_of(segment.field(position), f"{segment.path}-{position}")
 
 
 def repetitions_of(value: str, path: str) -> list[tuple[str, str]]:
-    """(path, text) of each repetition of a field's value that holds something."""
+    """(path, text) of each repetition of a value that is not empty."""
     if not value or value == '""':
         return []
     if "~" not in value:
@@ -57,14 +55,13 @@ def repetitions_of(value: str, path: str) -> list[tuple[str, str]]:
 
 @lru_cache(maxsize=4_096)
 def is_known_oid(universal_id: str) -> bool:
-    """Whether an OID is sound and of a known root, so that nothing is to be said of it."""
-    return len(universal_id) <= 64 and not shared_checks.authority(
-        "", Context(), identifier="", universal_id=universal_id, universal_id_type="ISO", type_code=""
-    )
+    """True if an OID is well formed and has a known root, so that it has no finding."""
+    parts = {"identifier": "", "universal_id": universal_id, "universal_id_type": "ISO", "type_code": ""}
+    return len(universal_id) <= 64 and not check_assigning_authority("", Context(), **parts)
 
 
-def check_authorities(segment: Segment, notes: Notes) -> int:
-    """Note malformed universal ids and provider numbers; how many values were looked at."""
+def check_authorities(segment: Segment, findings: Findings) -> int:
+    """Report malformed universal ids and provider numbers; returns how many values were checked."""
     checked = 0
     fields = segment.fields
     size = len(fields)
@@ -73,21 +70,21 @@ def check_authorities(segment: Segment, notes: Notes) -> int:
             continue
         value = fields[position]
         if "^" not in value or ("&" not in value and kind != "HD" and "NPI" not in value):
-            # No universal id and no provider number: there is only something to count.
+            # Neither a universal id nor a provider number: nothing to check, only to count.
             checked += (value != '""') if "~" not in value else len(repetitions(segment, position))
             continue
-        if kind in _ORGANISATIONS and not notes.context.quote:
+        if kind in _ORGANISATIONS and not findings.context.quote:
             count, problems = _ORGANISATIONS[kind][value]
             checked += count
             for severity, code, where, message, suggestion, _ in problems:
-                notes.add(severity, code, f"{segment.path}-{position}{where}", message, suggestion=suggestion)
+                findings.add(severity, code, f"{segment.path}-{position}{where}", message, suggestion=suggestion)
         else:
-            checked += _check_authority(value, f"{segment.path}-{position}", kind, notes)
+            checked += _check_authority(value, f"{segment.path}-{position}", kind, findings)
     return checked
 
 
-def _check_authority(value: str, field: str, kind: Kind, notes: Notes) -> int:
-    """Note what is wrong with the authorities of one field's value; how many there are."""
+def _check_authority(value: str, field: str, kind: Kind, findings: Findings) -> int:
+    """Check the authorities of one field's value; returns how many there are."""
     checked = 0
     for path, text in repetitions_of(value, field):
         checked += 1
@@ -106,47 +103,44 @@ def _check_authority(value: str, field: str, kind: Kind, notes: Notes) -> int:
         universal_id, universal_type = part(authority, separator, 2), part(authority, separator, 3)
         if universal_type and not universal_id:
             message = "The authority has a universal id type (HD.3) and no universal id (HD.2); they go together"
-            notes.add("major", "identifiers.universal-id", path, message, suggestion="Give the OID in HD.2")
+            findings.add("major", "identifiers.universal-id", path, message, suggestion="Give the OID in HD.2")
         if type_code != "NPI" and universal_id != NPI_OID and universal_type == "ISO" and is_known_oid(universal_id):
             continue
         if universal_id or type_code == "NPI":
-            notes.shared(
-                shared_checks.authority(
-                    path, notes.context, identifier=identifier, universal_id=universal_id, universal_id_type=universal_type, type_code=type_code
-                )
-            )
+            written = {"identifier": identifier, "universal_id": universal_id, "universal_id_type": universal_type, "type_code": type_code}
+            findings.add_all(check_assigning_authority(path, findings.context, **written))
     return checked
 
 
 def _organisation(kind: Kind) -> Memory[tuple[int, tuple[Problem, ...]]]:
-    """What knows of a value, where nothing is quoted, how many authorities it names and what is wrong with them."""
+    """Value → how many authorities it names, and their problems; for reports that quote nothing."""
 
-    def look(value: str) -> tuple[int, tuple[Problem, ...]]:
+    def check(value: str) -> tuple[int, tuple[Problem, ...]]:
         recorder = Recorder(is_lasting=True)
         return _check_authority(value, "", kind, recorder), tuple(recorder.problems)
 
-    return Memory(look)
+    return Memory(check)
 
 
-#: Types that name organisations, never people.
+#: Types that name organisations, never people, so that their values may be remembered.
 _ORGANISATIONS: Mapping[str, Memory[tuple[int, tuple[Problem, ...]]]] = {"HD": _organisation("HD"), "XON": _organisation("XON")}
 
 
 @lru_cache(maxsize=len(VERSIONS))
 def _typed(version: str) -> frozenset[int]:
-    """The fields of PID that are, in a version, of the type that is looked at here: CK, AD and TN of 2.1 and 2.2 have other parts."""
+    """The fields of PID that have the checked type in this version. CK, AD and TN of 2.1 and 2.2 have other components."""
     types = {element.position: element.datatype for element in load(version).segments["PID"]}
     return frozenset(position for position, kinds in PATIENT_TYPES.items() if types.get(position) in kinds)
 
 
 @lru_cache(maxsize=len(VERSIONS))
-def _asks_type(version: str) -> bool:
-    """Whether the version itself requires CX.5, so that the tables' own check tells where it is missing."""
+def _requires_type(version: str) -> bool:
+    """True if the version itself requires CX.5; then `fields.py` reports where it is missing."""
     return any(part.position == _CX_TYPE and part.least for part in load(version).datatypes.get("CX", ()))
 
 
-def check_patient(segment: Segment, version: Version, notes: Notes) -> int:
-    """Note what is missing from a patient's identifiers, names, addresses and telephones; how many values were looked at."""
+def check_patient(segment: Segment, version: Version, findings: Findings) -> int:
+    """Report what is missing from a patient's identifiers, names, addresses and telephones; returns how many values were checked."""
     checked = 0
     fields = segment.fields
     typed = _typed(version.name)
@@ -159,10 +153,10 @@ def check_patient(segment: Segment, version: Version, notes: Notes) -> int:
         for path, text in repetitions(segment, position):
             checked += 1
             parts = text.split("^", COMPONENTS_MAX)
-            check(path, parts, notes)
-            if position == _IDENTIFIERS and not _holds(parts, _CX_TYPE) and not _asks_type(version.name):
+            check(path, parts, findings)
+            if position == _IDENTIFIERS and not _holds(parts, _CX_TYPE) and not _requires_type(version.name):
                 message = "CX.5 (Identifier Type Code) is recommended"
-                notes.add("minor", "data_types.cx-type", path, message, suggestion="Use table 0203, for example MR or PI")
+                findings.add("minor", "data_types.cx-type", path, message, suggestion="Use table 0203, for example MR or PI")
     return checked
 
 
@@ -170,15 +164,17 @@ def _holds(parts: list[str], position: int) -> bool:
     return len(parts) >= position and parts[position - 1] not in {"", '""'}
 
 
-def check_cx(path: str, parts: list[str], notes: Notes) -> None:
+def check_cx(path: str, parts: list[str], findings: Findings) -> None:
     """A patient identifier: its number, and who assigned it."""
     if not _holds(parts, 1):
-        notes.add("major", "data_types.cx-id", path, "CX.1 (ID) is required")
+        findings.add("major", "data_types.cx-id", path, "CX.1 (ID) is required")
     if not _holds(parts, 4) or not parts[3].strip("&"):
-        notes.add("major", "data_types.cx-authority", path, "CX.4 (Assigning Authority) is required for patient matching", suggestion="Give NAMESPACE&OID&ISO")
+        findings.add(
+            "major", "data_types.cx-authority", path, "CX.4 (Assigning Authority) is required for patient matching", suggestion="Give NAMESPACE&OID&ISO"
+        )
 
 
-def check_xpn(path: str, parts: list[str], notes: Notes) -> None:
+def check_xpn(path: str, parts: list[str], findings: Findings) -> None:
     """A patient's name: a family name and a given name, unless it is withheld."""
     kind = parts[6] if len(parts) > 6 else ""
     if kind in WITHHELD_NAMES:
@@ -186,51 +182,51 @@ def check_xpn(path: str, parts: list[str], notes: Notes) -> None:
     has_family = _holds(parts, 1) and bool(parts[0].strip("&"))
     has_given = _holds(parts, 2)
     if not has_family and not has_given:
-        notes.add("major", "data_types.xpn-name", path, "XPN.1 (Family Name) or XPN.2 (Given Name) is required")
+        findings.add("major", "data_types.xpn-name", path, "XPN.1 (Family Name) or XPN.2 (Given Name) is required")
     elif not has_given:
-        notes.add("minor", "data_types.xpn-given", path, "XPN.2 (Given Name) is missing")
+        findings.add("minor", "data_types.xpn-given", path, "XPN.2 (Given Name) is missing")
     elif not has_family:
-        notes.add("minor", "data_types.xpn-family", path, "XPN.1 (Family Name) is missing")
+        findings.add("minor", "data_types.xpn-family", path, "XPN.1 (Family Name) is missing")
     if not kind:
-        notes.add("info", "data_types.xpn-type", path, "XPN.7 (Name Type Code) not specified")
+        findings.add("info", "data_types.xpn-type", path, "XPN.7 (Name Type Code) not specified")
 
 
-def check_xad(path: str, parts: list[str], notes: Notes) -> None:
+def check_xad(path: str, parts: list[str], findings: Findings) -> None:
     """An address: its type, and for the United States the forms of state and ZIP code."""
     if not _holds(parts, 7):
-        notes.add("info", "data_types.xad-type", path, "XAD.7 (Address Type) not specified")
+        findings.add("info", "data_types.xad-type", path, "XAD.7 (Address Type) not specified")
     if not _holds(parts, 1) and not _holds(parts, 2):
-        notes.add("info", "data_types.xad-street", path, "XAD.1 (Street Address) not specified")
+        findings.add("info", "data_types.xad-street", path, "XAD.1 (Street Address) not specified")
     if not _holds(parts, 3):
-        notes.add("info", "data_types.xad-city", path, "XAD.3 (City) not specified")
+        findings.add("info", "data_types.xad-city", path, "XAD.3 (City) not specified")
     country = parts[5].upper() if len(parts) > 5 else ""
     if country not in UNITED_STATES:
         return
     if _holds(parts, 4) and STATE.fullmatch(parts[3]) is None:
-        notes.add("minor", "data_types.xad-state", path, "XAD.4 (State) is not a two-letter code", suggestion="Use the postal code", value=parts[3])
+        findings.add("minor", "data_types.xad-state", path, "XAD.4 (State) is not a two-letter code", suggestion="Use the postal code", value=parts[3])
     if _holds(parts, 5) and ZIP.fullmatch(parts[4]) is None:
-        notes.add("minor", "data_types.xad-zip", path, "XAD.5 (Zip Code) is not in the US form", suggestion="Write 12345 or 12345-6789", value=parts[4])
+        findings.add("minor", "data_types.xad-zip", path, "XAD.5 (Zip Code) is not in the US form", suggestion="Write 12345 or 12345-6789", value=parts[4])
 
 
-def check_xtn(path: str, parts: list[str], notes: Notes) -> None:
+def check_xtn(path: str, parts: list[str], findings: Findings) -> None:
     """A telephone: the structured form, and what it is used for."""
     is_address = (len(parts) > 2 and parts[2] in {"Internet", "X.400"}) or (len(parts) > 1 and parts[1] == "NET")
     structured = any(_holds(parts, position) for position in (4, 5, 6, 7, 12))
     if _holds(parts, 1) and not structured and not is_address:
-        notes.add("info", "data_types.xtn-number", path, "XTN.1 is the deprecated form of a telephone number", suggestion="Use XTN.5 to XTN.8, or XTN.12")
+        findings.add("info", "data_types.xtn-number", path, "XTN.1 is the deprecated form of a telephone number", suggestion="Use XTN.5 to XTN.8, or XTN.12")
         if not any(sign.isdigit() for sign in parts[0]):
-            notes.add("minor", "data_types.xtn-digits", path, "XTN.1 holds no digit", value=parts[0])
+            findings.add("minor", "data_types.xtn-digits", path, "XTN.1 holds no digit", value=parts[0])
     if not _holds(parts, 2):
-        notes.add("info", "data_types.xtn-use", path, "XTN.2 (Telecommunication Use Code) not specified")
+        findings.add("info", "data_types.xtn-use", path, "XTN.2 (Telecommunication Use Code) not specified")
     if not _holds(parts, 3):
-        notes.add("info", "data_types.xtn-equipment", path, "XTN.3 (Telecommunication Equipment Type) not specified")
+        findings.add("info", "data_types.xtn-equipment", path, "XTN.3 (Telecommunication Equipment Type) not specified")
 
 
 _SIGN = r'[^~^"]'
 _PART = rf"{_SIGN}++"
 _MAYBE = rf"{_SIGN}*+"
-#: PID field → the careful check, and what most values look like of which it has nothing to say: given once, complete, no null in it.
-PATIENT: tuple[tuple[int, Callable[[str, list[str], Notes], None], re.Pattern[str]], ...] = (
+#: PID field → its check, and a pattern of complete single values, for which that check finds nothing.
+PATIENT: tuple[tuple[int, Callable[[str, list[str], Findings], None], re.Pattern[str]], ...] = (
     (3, check_cx, re.compile(rf"{_PART}\^{_MAYBE}\^{_MAYBE}\^(?!&){_PART}\^{_PART}(?:\^{_MAYBE})*+")),
     (5, check_xpn, re.compile(rf"(?!&){_PART}\^{_PART}(?:\^{_MAYBE}){{4}}\^{_PART}(?:\^{_MAYBE})*+")),
     (

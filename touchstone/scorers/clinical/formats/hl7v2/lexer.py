@@ -1,7 +1,7 @@
-r"""Text to messages, segments and fields: nothing is dropped, nothing is judged beyond what cannot be read.
+r"""Text to messages, segments and fields. Nothing is dropped, and nothing is reported but what cannot be read.
 
-A message may declare any delimiters (MSH-1, MSH-2), four or five of them, in any version. Messages with other than the usual ones are
-rewritten to `|^~\&` on the way in, with a literal usual delimiter escaped, so that everything after the lexer knows only these.
+A message may declare any delimiters (MSH-1, MSH-2), four or five of them, in any version. Messages with other delimiters are rewritten to the usual
+`|^~\&`, with usual delimiters in their text escaped, so that the other modules know only these.
 """
 
 from __future__ import annotations
@@ -10,25 +10,23 @@ import re
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from touchstone.scorers.clinical.formats.hl7v2.escapes import unescape
 from touchstone.scorers.clinical.formats.hl7v2.findings import Problem
 
 USUAL = "|^~\\&"
 DATA_BYTES_MAX = 64 * 1024 * 1024
 SEGMENTS_MAX = 100_000
 FIELDS_MAX = 1_000
-#: Repetitions, components or subcomponents of one value that are looked at.
+#: Repetitions, components or subcomponents of one value that are checked.
 PARTS_MAX = 2_000
-#: What stands in for a usual delimiter that a message uses in another place.
+#: Replacements for a usual delimiter that a message uses in another place.
 SPARE = "!$%*@"
 WRITE_USUAL = "Write MSH|^~\\&|"
 LINE = re.compile(r"[A-Z][A-Z0-9]{2}")
 ENVELOPE = frozenset({"FHS", "BHS", "BTS", "FTS"})
 HEADERS = frozenset({"MSH", "FHS", "BHS"})
 OUTSIDE = ENVELOPE | HEADERS
-#: Segments that a message holds once: their path needs no number.
+#: Segments that occur once in a message: their path needs no number.
 SINGLE = frozenset({"MSH", "EVN", "PID", "PD1", "PV1", "PV2", "MSA", "QRD", "QRF", "QPD", "RCP", "QAK", "SCH", "TXA", "MRG", "FHS", "BHS", "BTS", "FTS", "MFI"})
-PATH = re.compile(r"([A-Z][A-Z0-9]{2})(?:\[(\d{1,6})\])?-(\d{1,4})(?:\[(\d{1,6})\])?(?:\.(\d{1,4}))?(?:\.(\d{1,4}))?")
 ESCAPED = {"|": "\\F\\", "^": "\\S\\", "~": "\\R\\", "\\": "\\E\\", "&": "\\T\\"}
 
 
@@ -36,8 +34,7 @@ ESCAPED = {"|": "\\F\\", "^": "\\S\\", "~": "\\R\\", "\\": "\\E\\", "&": "\\T\\"
 class Segment:
     """One segment. `fields[n]` is field n as HL7 counts (MSH-1 is the field separator); `name` is `?` for a line that is not a segment.
 
-    `raw`: the line as it is written, where its delimiters are the usual ones or it is not a segment. `is_typed`: OBX-5 was found to be of
-    the type that OBX-2 names.
+    `raw`: the line as written, if its delimiters are the usual ones or it is not a segment. `is_typed`: OBX-5 matches the type in OBX-2.
     """
 
     name: str
@@ -54,11 +51,11 @@ class Segment:
         return self.name if self.is_alone and self.name in SINGLE else f"{self.name}[{self.number}]"
 
     def field(self, position: int) -> str:
-        """A field's text, empty where the segment ends before it."""
+        """A field's text; empty if the segment ends before it."""
         return self.fields[position] if position < len(self.fields) else ""
 
     def component(self, position: int, component: int) -> str:
-        """A component of a field's first repetition, as it is written."""
+        """A component of a field's first repetition, as written."""
         if position >= len(self.fields):
             return ""
         return part(self.fields[position].split("~", 1)[0], "^", component)
@@ -66,7 +63,7 @@ class Segment:
 
 @dataclass(slots=True)
 class Message:
-    """One message of a document: `number` counts from 1, `delimiters` are those it declares."""
+    """One message of a document. `number` counts from 1; `delimiters`: those that it declares."""
 
     number: int
     delimiters: str = USUAL
@@ -76,32 +73,10 @@ class Message:
         """All segments of one name, in order."""
         return [segment for segment in self.segments if segment.name == name]
 
-    def get(self, path: str) -> str | None:
-        """The unescaped text at `PID[1]-3[2].4.1`; None where the path is malformed or there is no such segment or repetition."""
-        found = PATH.fullmatch(path)
-        if found is None:
-            return None
-        segments = self.named(found[1])
-        index, position, repetition = int(found[2] or 1), int(found[3]), int(found[4] or 1)
-        if not 1 <= index <= len(segments):
-            return None
-        value = segments[index - 1].field(position)
-        if found[1] in HEADERS and position in {1, 2}:
-            return value
-        repetitions = value.split("~")
-        if not 1 <= repetition <= len(repetitions):
-            return None
-        value = repetitions[repetition - 1]
-        if found[5]:
-            value = part(value, "^", int(found[5]))
-        if found[6]:
-            value = part(value, "&", int(found[6]))
-        return unescape(value)
-
 
 @dataclass(slots=True)
 class Document:
-    """Everything a text holds: messages, the segments around them, and lines before any header."""
+    """All lines of a text: messages, the segments of their envelope, and lines before any header."""
 
     messages: list[Message] = field(default_factory=list)
     envelope: list[Segment] = field(default_factory=list)
@@ -111,13 +86,13 @@ class Document:
 
 
 def part(value: str, separator: str, position: int) -> str:
-    """The part at a position counted from 1, empty where there are fewer."""
+    """The part at a position, counted from 1; empty if there are fewer."""
     parts = value.split(separator, position)
     return parts[position - 1] if len(parts) >= position else ""
 
 
 def lines_of(text: str, problems: list[Problem]) -> list[str]:
-    """The lines of a text: MLLP frames taken off, any of CR, LF and CRLF ends a segment."""
+    """The lines of a text without MLLP frames; CR, LF and CRLF end a segment."""
     if "\x0b" in text or "\x1c" in text:
         starts, ends = text.count("\x0b"), text.count("\x1c")
         if starts != ends:
@@ -129,14 +104,14 @@ def lines_of(text: str, problems: list[Problem]) -> list[str]:
 
 
 def filled(delimiters: str) -> str:
-    """Five delimiters from those that could be read, with the usual ones, or others, in the places of the rest."""
+    """Five delimiters: those that could be read, and the usual ones, or others, for the rest."""
     for place in range(len(delimiters), len(USUAL)):
         delimiters += USUAL[place] if USUAL[place] not in delimiters else next(sign for sign in SPARE if sign not in delimiters)
     return delimiters
 
 
 def delimiters_of(line: str, name: str, problems: list[Problem]) -> str:
-    """The delimiters a header line declares; the usual ones, with a finding, where those cannot be."""
+    """The delimiters that a header line declares. Reports unusable ones, and returns the usual ones for them."""
     if len(line) < 4 or line[3].isalnum() or line[3] <= " " or line[3] > "~":
         problems.append(Problem("critical", "structure.field-separator", f"{name}-1", "The field separator is missing or not a delimiter"))
         return USUAL
@@ -147,9 +122,7 @@ def delimiters_of(line: str, name: str, problems: list[Problem]) -> str:
         return filled(separator)
     declared = separator + encoding[:5]
     if len(set(declared)) < len(declared) or any(sign.isalnum() or sign <= " " or sign > "~" for sign in encoding):
-        problems.append(
-            Problem("critical", "structure.encoding-characters", f"{name}-2", "The encoding characters are not distinct delimiters", "Write MSH|^~\\&|")
-        )
+        problems.append(Problem("critical", "structure.encoding-characters", f"{name}-2", "The encoding characters are not distinct delimiters", WRITE_USUAL))
         return filled(separator)
     if not 4 <= len(encoding) <= 5:
         problems.append(Problem("major", "structure.encoding-characters", f"{name}-2", "Four encoding characters, or five, must be declared"))
@@ -158,7 +131,7 @@ def delimiters_of(line: str, name: str, problems: list[Problem]) -> str:
 
 
 def rewriting(delimiters: str) -> dict[int, str] | None:
-    """How text with these delimiters becomes text with the usual ones; None where it already is."""
+    """A table for `str.translate` from these delimiters to the usual ones; None if they are the usual ones."""
     own = delimiters[:5]
     if own == USUAL:
         return None
@@ -169,18 +142,18 @@ def rewriting(delimiters: str) -> dict[int, str] | None:
 
 @lru_cache(maxsize=4_096)
 def is_name(text: str) -> bool:
-    """Whether three signs are a segment's name; remembered, since documents use a few dozen."""
+    """True if three characters are a segment's name. Remembered, because documents use a few dozen."""
     return LINE.fullmatch(text) is not None
 
 
 @lru_cache(maxsize=4_096)
 def is_inner(text: str) -> bool:
-    """Whether three signs name a segment that stands within a message and changes nothing about how it is read."""
+    """True if three characters name a segment inside a message, which is read like any other."""
     return text not in OUTSIDE and is_name(text)
 
 
 def segment_of(line: str, number: int, separator: str, table: dict[int, str] | None) -> Segment:
-    """One line as a segment; a line that is none keeps its text as field 0's neighbour."""
+    """One line as a segment. A line that is not a segment has its text in field 1."""
     name = line[:3]
     if not is_name(name) or (len(line) > 3 and line[3] != separator):
         return Segment("?", ["?", line], number, raw=line)
@@ -192,7 +165,7 @@ def segment_of(line: str, number: int, separator: str, table: dict[int, str] | N
     else:
         fields = (line if table is None else line.translate(table)).split("|", FIELDS_MAX)
         fields[0] = name
-    return Segment(name, fields, number, 1, True, line if table is None else "")  # by place: this is the lexer's inner loop
+    return Segment(name, fields, number, 1, True, line if table is None else "")  # positional: this is the lexer's inner loop
 
 
 def numbered(segments: list[Segment]) -> None:
@@ -219,7 +192,7 @@ class _Reader:
         self.is_usual = False
 
     def header(self, line: str, name: str) -> None:
-        """Take over the delimiters that a header declares; a new MSH opens a message."""
+        """Use the delimiters that a header declares; MSH begins a message."""
         problems: list[Problem] = []
         delimiters = delimiters_of(line, name, problems)
         self.separator = delimiters[0]
@@ -235,7 +208,7 @@ class _Reader:
         self.document.problems.extend(problem._replace(path=where + problem.path) for problem in problems)
 
     def line(self, line: str, number: int) -> None:
-        """Place one line."""
+        """Add one line to the message, the envelope or the strays."""
         name = line[:3]
         is_outside = name in OUTSIDE
         if is_outside and name in HEADERS and not line[3:4].isalnum():
@@ -253,7 +226,7 @@ class _Reader:
 
 
 def read(text: str) -> Document:
-    """The messages of a text; never fails, and every line that is not blank is somewhere in the result."""
+    """The messages of a text. Never fails; every line that is not blank is in the result."""
     reader = _Reader()
     document = reader.document
     lines = lines_of(text, document.problems)
@@ -270,7 +243,7 @@ def read(text: str) -> Document:
             break
         taken += 1
         if is_plain:
-            # Most lines of most messages, by the shortest way: the reader would do the same.
+            # Most lines of most messages: a shorter way to what the reader would do.
             reader.segments.append(Segment(line[:3], line.split("|", FIELDS_MAX), number, 1, True, line))
             continue
         if line[0] in " \t\ufeff":

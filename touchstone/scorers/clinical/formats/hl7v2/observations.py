@@ -8,46 +8,48 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from touchstone.schemas.result import Severity
-from touchstone.scorers.clinical.formats.hl7v2 import code_membership, measures, shared_checks
+from touchstone.scorers.clinical.checks.plausibility import DIASTOLIC, SYSTOLIC
+from touchstone.scorers.clinical.checks.valuesets import codes_of
+from touchstone.scorers.clinical.formats.hl7v2 import code_membership, measures
 from touchstone.scorers.clinical.formats.hl7v2.escapes import unescape
 from touchstone.scorers.clinical.formats.hl7v2.field_patterns import compiled
 from touchstone.scorers.clinical.formats.hl7v2.fields import NULL, check_value
-from touchstone.scorers.clinical.formats.hl7v2.findings import Notes
+from touchstone.scorers.clinical.formats.hl7v2.findings import Findings
 from touchstone.scorers.clinical.formats.hl7v2.lexer import PARTS_MAX, Segment
 from touchstone.scorers.clinical.formats.hl7v2.measures import NUMBER
 from touchstone.scorers.clinical.formats.hl7v2.primitives import PRIMITIVES
 from touchstone.scorers.clinical.formats.hl7v2.tables import Element, Version, code_tables, load
+from touchstone.scorers.clinical.formats.hl7v2.usual_values import UsualRange, usual_range
 from touchstone.scorers.clinical.formats.memory import Memory
 
 #: Units of one test that are remembered.
 UNITS_MAX = 16
 #: Segments between observations that do not end their group.
 WITHIN_GROUP = frozenset({"OBX", "NTE", "TCD", "SID", "CTI", "PRT", "ADD"})
-#: A version that lacks a value type may still be sent it; the types are then read as this version has them.
+#: Value types that the message's version does not define are read as this version defines them.
 TYPES_FROM = "2.8.2"
-#: Lines of one text come as one OBX each, under one identifier.
+#: Types of which one text comes as several OBX, one a line, under one identifier.
 TEXT_TYPES = frozenset({"TX", "FT", "ST", "ED", "RP"})
-#: Types whose values need a look beyond their form.
-LOOKED_INTO = frozenset({"SN", "ED"})
+#: Types whose values are checked beyond their form.
+CHECKED_FURTHER = frozenset({"SN", "ED"})
 COMPARATORS = frozenset({"", ">", "<", ">=", "<=", "=", "<>"})
-#: Tables that HL7 only suggests: their codes are held against them where they name them.
-NAMED = frozenset({"HL70005", "HL70189"})
-SYSTOLIC, DIASTOLIC = "8480-6", "8462-4"
+#: Tables that HL7 only suggests: a code is checked against them only if it names them.
+SUGGESTED = frozenset({"HL70005", "HL70189"})
 
 
 @lru_cache(maxsize=1_024)
 def value_accepts(version: str, kind: str) -> Callable[[str], object]:
-    """What accepts a well-formed OBX-5 of a type, as the version has it; nothing, where it has no such type."""
+    """A function that accepts a well-formed OBX-5 of this type; it accepts nothing if the version has no such type."""
     if kind not in load(version).datatypes and kind not in PRIMITIVES:
         return lambda _: None
     return compiled(version, kind, None, repeats=True).fullmatch
 
 
 class Test(NamedTuple):
-    """What OBX-3 says. `key`: the identifier and its system; `usual`: OBX-6 → where its numbers (NM) need no look."""
+    """An OBX-3. `key`: the identifier and its system; `usual`: OBX-6 → the range of numbers (NM) that have no finding."""
 
     key: tuple[str, str]
-    usual: Memory[shared_checks.Usual | None]
+    usual: Memory[UsualRange | None]
 
 
 def _test(code: str) -> Test:
@@ -55,11 +57,11 @@ def _test(code: str) -> Test:
     parts = code.split("^", 6)
     identifier, system = parts[0], parts[2] if len(parts) > 2 else ""
 
-    def usual(unit: str) -> shared_checks.Usual | None:
+    def usual(unit: str) -> UsualRange | None:
         if "~" in unit or len(parts) < 3:
             return None
         units = unit.split("^", 3)
-        return shared_checks.usual_of(parts[0], parts[2], units[0], units[2] if len(units) > 2 else "")
+        return usual_range(parts[0], parts[2], units[0], units[2] if len(units) > 2 else "")
 
     alternate = (parts[3], parts[5]) if not identifier and len(parts) > 5 else None
     return Test(alternate or (identifier, system), Memory(usual, texts_max=UNITS_MAX))
@@ -70,10 +72,10 @@ _tests = Memory(_test, texts_max=2_048)
 
 @dataclass(slots=True)
 class Observations:
-    """Reads a message's observations in order; `end` closes the group of an order."""
+    """Checks a message's observations in order; `end` closes the group that belongs to one order."""
 
     version: Version
-    notes: Notes
+    findings: Findings
     patient: measures.Patient
     is_strict: bool = False
     checked: int = 0
@@ -88,87 +90,87 @@ class Observations:
         fields = segment.fields
         if len(fields) < 12:
             fields = fields + [""] * (12 - len(fields))
-        set_id, kind, code, value = fields[1], fields[2], fields[3], fields[5]
-        test = _tests[code]
+        set_id, kind, value = fields[1], fields[2], fields[5]
+        test = _tests[fields[3]]
         is_usual = False
         if kind == "NM":
             usual = None if fields[7] else test.usual[fields[6]]
-            is_usual = usual is not None and bool(NUMBER.fullmatch(value)) and usual.low <= float(value) * usual.scale + usual.offset <= usual.high
+            is_usual = usual is not None and bool(NUMBER.fullmatch(value)) and usual.holds(float(value))
         elif "^" in kind:
             kind = kind.split("^", 1)[0]
         if is_usual:
             self.usual += 1
         elif not value or value == NULL:
             self._absent(segment, fields)
-        elif not kind or kind in LOOKED_INTO or not (segment.is_typed or value_accepts(self.version.name, kind)(value)):
+        elif not kind or kind in CHECKED_FURTHER or not (segment.is_typed or value_accepts(self.version.name, kind)(value)):
             self._value(segment, kind, value)
-        if code:
-            if test.key in self.seen:
-                self.seen[test.key].append(segment)
-            else:
-                self.seen[test.key] = [segment]
+        if fields[3]:
+            self.seen.setdefault(test.key, []).append(segment)
         if set_id:
-            if set_id in self.set_ids:
-                severity: Severity = "major" if self.is_strict else "minor"
-                self.notes.add(severity, "observations.set-id", f"{segment.path}-1", "The set id was used before in this group of observations")
-            self.set_ids[set_id] = segment
+            self._set_id(segment, set_id)
         if kind in {"NM", "SN"}:
             if not is_usual:
                 self._measure(segment, fields)
             if test.key[0] in {SYSTOLIC, DIASTOLIC}:
                 self.pressures[test.key[0]] = (segment, value)
 
+    def _set_id(self, segment: Segment, set_id: str) -> None:
+        if set_id in self.set_ids:
+            severity: Severity = "major" if self.is_strict else "minor"
+            self.findings.add(severity, "observations.set-id", f"{segment.path}-1", "The set id was used before in this group of observations")
+        self.set_ids[set_id] = segment
+
     def _measure(self, segment: Segment, fields: list[str]) -> None:
-        """A number, its unit and its range."""
+        """Check a number, its unit and its reference range."""
         if self.is_strict and fields[5] and not fields[6]:
-            self.notes.add("major", "profile.required-field", f"{segment.path}-6", "The declared profile requires a unit with a number")
-        measures.check_observation(segment, self.patient, self.notes)
+            self.findings.add("major", "profile.required-field", f"{segment.path}-6", "The declared profile requires a unit with a number")
+        measures.check_observation(segment, self.patient, self.findings)
 
     def end(self) -> None:
-        """Close a group: results given twice, and the two blood pressures against each other."""
+        """Close a group: check results given twice, and the two blood pressures against each other."""
         for segments in self.seen.values():
             if len(segments) > 1:
                 self._twice(segments)
         if len(self.pressures) == 2:
             systolic, diastolic = self.pressures[SYSTOLIC], self.pressures[DIASTOLIC]
-            measures.check_pressures(systolic, diastolic, self.notes)
+            measures.check_pressures(systolic, diastolic, self.findings)
         if self.seen or self.set_ids:
             self.seen, self.set_ids, self.pressures = {}, {}, {}
 
     def _value(self, segment: Segment, kind: str, value: str) -> None:
-        """OBX-2 and OBX-5."""
+        """Check OBX-5 against the type in OBX-2."""
         if not kind:
-            self.notes.add("major", "observations.type-missing", f"{segment.path}-2", "The value type is required where OBX-5 holds a value")
+            self.findings.add("major", "observations.type-missing", f"{segment.path}-2", "The value type is required where OBX-5 holds a value")
             return
         if kind == "ED" and not segment.component(5, 5):
-            # A placeholder without its data occurs in practice; plain text is not encapsulated data at all.
+            # Placeholders without data occur in practice; plain text is never encapsulated data.
             severity: Severity = "minor" if "^" in value else "major"
-            self.notes.add(severity, "observations.type-mismatch", f"{segment.path}-5", "OBX-2 says ED, and ED.5 (Data) is missing")
+            self.findings.add(severity, "observations.type-mismatch", f"{segment.path}-5", "OBX-2 says ED, and ED.5 (Data) is missing")
         version = self.version
         if kind not in version.datatypes and kind not in PRIMITIVES:
             version = load(TYPES_FROM)
             if kind not in version.datatypes:
-                return  # OBX-2's own check reports that there is no such type
+                return  # the check of OBX-2 reports that there is no such type
         if compiled(version.name, kind, None, repeats=True).fullmatch(value):
             if kind == "SN" and segment.component(5, 1) not in COMPARATORS:
                 text = "SN.1 is none of >, <, >=, <=, = and <>"
-                self.notes.add("major", "observations.comparator", f"{segment.path}-5", text, suggestion="A number alone stands in SN.2, as ^100")
+                self.findings.add("major", "observations.comparator", f"{segment.path}-5", text, suggestion="A number alone stands in SN.2, as ^100")
             return
         self._disagreement(segment, version, kind, value)
 
     def _absent(self, segment: Segment, fields: list[str]) -> None:
-        """An observation without a value: right where the status says that there is none."""
+        """Check an observation without a value: allowed if its status says that there is none."""
         if fields[11] in {"F", "C"} and not fields[8]:
             message = "A final result without a value, and without an interpretation that stands for it"
-            self.notes.add("major" if self.is_strict else "minor", "observations.value-missing", f"{segment.path}-5", message)
+            self.findings.add("major" if self.is_strict else "minor", "observations.value-missing", f"{segment.path}-5", message)
 
     def _disagreement(self, segment: Segment, version: Version, kind: str, value: str) -> None:
-        """Look carefully at a value that is not plainly of its type."""
+        """Check each part of a value that does not match the pattern of its type."""
         path = f"{segment.path}-5"
         element = Element(5, kind, 0, -1, None, "OBSERVATION_VALUE")
         repetitions = value.split("~", PARTS_MAX)
         if len(repetitions) > PARTS_MAX:
-            self.notes.add("major", "structure.too-many-repetitions", path, f"More than {PARTS_MAX} repetitions; the rest was not looked at")
+            self.findings.add("major", "structure.too-many-repetitions", path, f"More than {PARTS_MAX} repetitions; the rest was not looked at")
             repetitions.pop()
         is_primitive = kind in PRIMITIVES
         for index, repetition in enumerate(repetitions, start=1):
@@ -177,32 +179,34 @@ class Observations:
             where = path if len(repetitions) == 1 else f"{path}[{index}]"
             if is_primitive and "^" in repetition.rstrip("^"):
                 message = f"OBX-2 says {kind}, which has no components, and the value has some"
-                self.notes.add("major", "observations.type-mismatch", where, message, suggestion="Give the type of the value in OBX-2, for example CWE")
+                self.findings.add("major", "observations.type-mismatch", where, message, suggestion="Give the type of the value in OBX-2, for example CWE")
             else:
-                check_value(version, element, repetition, where, self.notes, coded_severity="major")
+                check_value(version, element, repetition, where, self.findings, coded_severity="major")
 
     def _twice(self, segments: list[Segment]) -> None:
-        """Observations of one group that have the same identifier: OBX-4 must distinguish them."""
-        told: dict[tuple[str, str], Segment] = {}
+        """Check observations of one group with the same identifier: OBX-4 must distinguish them."""
+        known: dict[tuple[str, str], Segment] = {}
         for segment in segments:
             key = (segment.field(4), segment.field(14))
-            earlier = told.get(key)
-            told.setdefault(key, segment)
+            earlier = known.get(key)
+            known.setdefault(key, segment)
             if earlier is not None and earlier.field(5) == segment.field(5):
                 message = "The same observation with the same value was given before in this group"
-                self.notes.add("major", "observations.duplicate", f"{segment.path}-3", message)
+                self.findings.add("major", "observations.duplicate", f"{segment.path}-3", message)
             elif earlier is not None and segment.field(2) not in TEXT_TYPES:
                 message = "Another observation of this group has the same identifier, and OBX-4 does not tell them apart"
-                self.notes.add("major" if self.is_strict else "minor", "observations.sub-id", f"{segment.path}-4", message, suggestion="Number them in OBX-4")
+                self.findings.add(
+                    "major" if self.is_strict else "minor", "observations.sub-id", f"{segment.path}-4", message, suggestion="Number them in OBX-4"
+                )
         if len({bool(segment.field(4)) for segment in segments}) == 2:
             blank = next(segment for segment in segments if not segment.field(4))
             message = "OBX-4 is given for some observations with this identifier and not for all"
-            self.notes.add("major", "observations.sub-id", f"{blank.path}-4", message, suggestion="Number them in OBX-4")
+            self.findings.add("major", "observations.sub-id", f"{blank.path}-4", message, suggestion="Number them in OBX-4")
 
 
-def check_bound(version: Version, segment: Segment, position: int, table: str, severity: Severity, notes: Notes) -> bool:
-    """Note a code of a field that the specification binds to an HL7 table; whether there was one to check."""
-    value = segment.fields[position] if position < len(segment.fields) else ""
+def check_bound(version: Version, segment: Segment, position: int, table: str, severity: Severity, findings: Findings) -> bool:
+    """Check the codes of a field that the specification binds to an HL7 table; True if the field holds a value."""
+    value = segment.field(position)
     if not value or value == NULL:
         return False
     codes = version.codes(table)
@@ -213,14 +217,14 @@ def check_bound(version: Version, segment: Segment, position: int, table: str, s
         parts = repetition.split("^", 3)
         code = unescape(parts[0])
         system = parts[2] if len(parts) > 2 else ""
-        if not code or code == NULL or (system and system not in {table, f"L{table}"}) or (not system and table in NAMED):
+        if not code or code == NULL or (system and system not in {table, f"L{table}"}) or (not system and table in SUGGESTED):
             continue
-        # A version whose table is not carried takes any version's codes: what none of them lists, none allows.
-        if (codes is not None and code in codes) or known.matches(code) or code in shared_checks.codes(table):
+        # If this version's table is not at hand, a code of any other version is accepted.
+        if (codes is not None and code in codes) or known.matches(code) or code in (codes_of(table) or ()):
             continue
         if severity == "minor" and system == table and codes is not None:
             continue  # the field's own check has reported that the code is not in the table it names
         path = f"{segment.path}-{position}" + (f"[{index}]" if "~" in value else "")
         suggestion = f"Valid values: {code_membership.examples(version, table, 40)}"
-        notes.add(severity, "valuesets.code", path, f"Invalid code (HL7 table {table[3:]})", suggestion=suggestion, value=code)
+        findings.add(severity, "valuesets.code", path, f"Invalid code (HL7 table {table[3:]})", suggestion=suggestion, value=code)
     return True

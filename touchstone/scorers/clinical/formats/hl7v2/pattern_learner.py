@@ -1,4 +1,4 @@
-"""Which fields and components good segments use, and a pattern of the whole segment made of it (field_patterns.py)."""
+"""Learns which fields and components segments use, and compiles a pattern of the whole segment from it (field_patterns.py)."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ import re
 from touchstone.scorers.clinical.formats.hl7v2.field_patterns import parts_of, segment_pattern
 from touchstone.scorers.clinical.formats.hl7v2.tables import Version
 
-#: Good segments of a name before a pattern of the whole is made; each further pattern takes so many times more, up to a number.
+#: Segments without findings before the first pattern is compiled; each further pattern needs LEARN_AGAIN times more, up to LEARN_MAX.
 LEARN_AFTER = 256
 LEARN_AGAIN = 4
 LEARN_MAX = LEARN_AFTER * LEARN_AGAIN**5
-#: One in so many is looked at: looking costs more than checking.
+#: One segment in so many is analysed, because that costs more than checking one.
 LEARN_FROM_EACH = 16
-#: Longer segments teach nothing, and cost nothing here.
+#: Longer segments are not learned from.
 LEARNT_LENGTH_MAX = 4_096
 
 
 class Learner:
-    """Makes a pattern of the whole segment, of the fields and components that good segments of this name use, once there were enough of them.
+    """Compiles a pattern of the whole segment from the fields and components that segments without findings use.
 
-    A pattern of them all would take a second to compile. It is made again, of more of them, after ever more good segments that it does
-    not accept; nothing of a segment is kept but which of its fields and components hold something.
+    A pattern of all possible ones would take a second to compile. It is compiled again after many segments that it did not accept. Of a segment
+    only the positions of its non-empty fields and components are kept.
     """
 
     def __init__(self, version: Version, name: str, known: frozenset[int], required: frozenset[int], value_type: str = "") -> None:
@@ -37,11 +37,11 @@ class Learner:
         self.at = LEARN_AFTER
 
     def wants(self, raw: str) -> bool:
-        """Whether a good segment is one to learn from: of usual delimiters and length, while patterns are still made."""
+        """True if a segment without findings can be learned from: usual delimiters and length, while patterns are still compiled."""
         return 0 < len(raw) <= LEARNT_LENGTH_MAX and self.at < LEARN_MAX
 
     def learn(self, fields: list[str]) -> None:
-        """Take note of a good segment that the pattern did not accept."""
+        """Learn from a segment without findings that the pattern did not accept."""
         self.missed += 1
         if self.missed % LEARN_FROM_EACH:
             return
@@ -54,6 +54,6 @@ class Learner:
             self.missed = 0
             self.at *= LEARN_AGAIN
             if self.used == self.made_of:
-                return  # what is missed, is missed for its values: the pattern would be the same
+                return  # segments were not accepted because of their values: the pattern would be the same
             self.made_of = self.used
             self.whole = segment_pattern(self.version, self.name, self.used, self.required, self.value_type)

@@ -1,19 +1,19 @@
-"""The primitive data types: what a well-formed value looks like (chapter 2A).
+"""The primitive data types and their patterns (chapter 2A).
 
-Each pattern is used twice: joined into the pattern of a whole field, which accepts well-formed values at the speed of `re`, and alone
-where a field was not accepted, to say which part is wrong.
+Each pattern is used twice: as part of the pattern of a whole field, and alone to say which part of a field is wrong.
 """
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
 
 TEXT_CHARACTER = r"[^|^~\\&\x00-\x1f\x7f]"
-#: Any structure within one repetition: `varies`, and CM of 2.1, which has no components in the tables.
+#: Any structure within one repetition: for `varies`, and for CM of 2.1, which has no components in the tables.
 ANY = r"[^|~\\\x00-\x1f\x7f]*+"
 NULL = '""'
 _DAY = r"(?:(?:0[1-9]|1[0-2])(?:0[1-9]|1\d|2[0-8])|(?:0[13-9]|1[0-2])(?:29|30)|(?:0[13578]|1[02])31)"
-#: A leap day needs the year's arithmetic: 4 | year, except centuries that 400 does not divide.
+#: Leap days: of years that 4 divides, except centuries that 400 does not divide.
 _LEAP = r"(?:\d\d(?:0[48]|[2468][048]|[13579][26])|(?:[02468][048]|[13579][26])00)0229"
 _DATE = rf"(?:\d{{4}}{_DAY}|{_LEAP})"
 _CLOCK = r"(?:[01]\d|2[0-3])(?:[0-5]\d(?:[0-5]\d(?:\.\d{1,4})?)?)?"
@@ -22,7 +22,7 @@ _MONTH = r"\d{4}(?:0[1-9]|1[0-2])"
 
 
 class Primitive(NamedTuple):
-    """A primitive data type: its pattern (None: any text), what it is, how severe a breach is, and its length where one is set."""
+    """A primitive data type: its pattern (None: any text), its form in words, and its length if it has one."""
 
     pattern: str | None
     form: str
@@ -46,7 +46,7 @@ PRIMITIVES: dict[str, Primitive] = {
     "DTM": DTM,
     "TSCOMPONENT": DTM,
 }
-#: From 2.7 on, lengths are conformance lengths: no longer a limit.
+#: From 2.7 on, lengths are conformance lengths and no longer limits.
 LENGTHS_END = (2, 7)
 
 
@@ -56,9 +56,7 @@ def text_pattern(length_max: int | None) -> str:
 
 
 def trie(words: frozenset[str]) -> str:
-    """A pattern of exactly these words that looks at each letter once."""
-    import re
-
+    """A pattern of exactly these words that reads each letter once."""
     tree: dict[str, dict] = {}  # type: ignore[type-arg]
     for word in words:
         node = tree

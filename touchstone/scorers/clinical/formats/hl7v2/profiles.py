@@ -1,9 +1,8 @@
-"""Profiles that a message declares in MSH-21, or that its content calls for.
+"""Profiles that a message declares in MSH-21, or whose content it has.
 
-Base HL7 leaves most of MSH optional. A message that declares a guide of public health promises more; the part of it that decides whether
-a message can be routed and read is checked here: the fields that the guide requires, and for the laboratory report (HL7 Version 2.5.1
-Implementation Guide: Electronic Laboratory Reporting to Public Health, Release 1) coding systems and registered ids too. Other profiles
-are named as not checked.
+Base HL7 leaves most of MSH optional; the guides of public health do not. Checked are the fields that a declared guide requires, and for the
+laboratory report (HL7 Version 2.5.1 Implementation Guide: Electronic Laboratory Reporting to Public Health, Release 1) also coding systems and
+registered ids. Other profiles are named as not checked.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from functools import lru_cache
 
 from touchstone.schemas.result import NotChecked
 from touchstone.scorers.clinical.formats.hl7v2.code_membership import CODED
-from touchstone.scorers.clinical.formats.hl7v2.findings import Notes
+from touchstone.scorers.clinical.formats.hl7v2.findings import Findings
 from touchstone.scorers.clinical.formats.hl7v2.identities import repetitions
 from touchstone.scorers.clinical.formats.hl7v2.lexer import Message, Segment
 from touchstone.scorers.clinical.formats.hl7v2.tables import Element, Version, load
@@ -23,9 +22,9 @@ from touchstone.scorers.clinical.formats.memory import Memory
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """One guide. `names` and `ids`: MSH-21.1 and MSH-21.3; `required`: segment → fields; `segments`: those a message must hold.
+    """One guide. `names` and `ids`: MSH-21.1 and MSH-21.3; `required`: segment → required fields; `segments`: required segments.
 
-    `names_ids`: HD fields of MSH that must give a registered id; `is_strict`: whether coding systems and set ids are held to the guide.
+    `names_ids`: HD fields of MSH that must have a registered id; `is_strict`: coding systems and set ids are checked too.
     """
 
     title: str
@@ -69,7 +68,7 @@ IMMUNIZATION = Profile(
     ids=frozenset(),
     required={"MSH": (21,), "PID": (3, 5, 7), "ORC": (1, 3), "RXA": (1, 2, 3, 5, 6), "OBX": (1, 2, 3, 5, 11)},
 )
-#: Fields of the laboratory report whose code says nothing without its system; in others a bare code implies it.
+#: Fields of the laboratory report whose code means nothing without its system; in other fields a bare code implies it.
 CODES = frozenset({("PID", 10), ("PID", 22), ("OBR", 4), ("OBR", 31), ("OBX", 3), ("OBX", 17), ("SPM", 4)})
 PROFILES = (ELR, CASE_NOTIFICATION, IMMUNIZATION)
 #: MSH-21, where profiles are declared.
@@ -87,7 +86,7 @@ def declared(header: Segment) -> Profile | None:
 
 
 def _profile_of(value: str) -> Profile | None:
-    """The first known profile that the text of MSH-21 names."""
+    """The first known profile in the text of MSH-21."""
     header = Segment("MSH", [*[""] * DECLARED_IN, value], 1)
     ids = [(*text.split("^", 3), "", "")[:3] for _, text in repetitions(header, DECLARED_IN)]
     return next((profile for profile in PROFILES if any(name in profile.names or oid in profile.ids for name, _, oid in ids)), None)
@@ -96,15 +95,10 @@ def _profile_of(value: str) -> Profile | None:
 _named = Memory(_profile_of)
 
 
-def declares_elr(header: Segment) -> bool:
-    """Whether MSH-21 names the laboratory report."""
-    return declared(header) is ELR
-
-
 def looks_like_elr(message: Message, header: Segment) -> bool:
-    """Whether a message that declares no profile by its id is a laboratory report of that guide by what it holds.
+    """True if a message that declares no profile by its id has the content of a laboratory report.
 
-    The guide's version and event, its software segment, and registered ids of both facilities.
+    It has the guide's version and event, a software segment, and registered ids of both facilities.
     """
     if any(len(text.split("^", 3)) > 2 for _, text in repetitions(header, DECLARED_IN)):
         return False
@@ -113,45 +107,41 @@ def looks_like_elr(message: Message, header: Segment) -> bool:
     return is_report and has_facility_ids and any(segment.name == "SFT" for segment in message.segments)
 
 
-def check_profile(profile: Profile, message: Message, version: Version, notes: Notes) -> int:
-    """Note what a declared guide requires and the message lacks; how many fields were asked for."""
+def check_profile(profile: Profile, message: Message, version: Version, findings: Findings) -> int:
+    """Report what a declared guide requires and the message does not have; returns how many fields were checked."""
     checked = 0
     for name in profile.segments:
         if not any(segment.name == name for segment in message.segments):
-            notes.add("major", "profile.required-segment", name, f"The declared {profile.title} profile requires the segment {name}")
-    required = profile.required
+            findings.add("major", "profile.required-segment", name, f"The declared {profile.title} profile requires the segment {name}")
     for segment in message.segments:
-        if segment.name in required:
-            positions = required[segment.name]
-            fields = segment.fields
-            size = len(fields)
-            checked += len(positions)
-            for position in positions:
-                if position >= size or not fields[position] or fields[position] == NULL:
-                    notes.add("major", "profile.required-field", f"{segment.path}-{position}", f"The declared {profile.title} profile requires this field")
+        positions = profile.required.get(segment.name, ())
+        checked += len(positions)
+        for position in positions:
+            if segment.field(position) in EMPTY:
+                findings.add("major", "profile.required-field", f"{segment.path}-{position}", f"The declared {profile.title} profile requires this field")
         if profile.is_strict:
-            checked += _check_codes(profile, segment, version, notes)
+            checked += _check_codes(profile, segment, version, findings)
     for position in profile.names_ids:
         checked += 1
         header = message.segments[0]
         if header.field(position) not in EMPTY and not (header.component(position, 2) and header.component(position, 3)):
             text = f"The declared {profile.title} profile requires HD.2 (Universal ID) and HD.3 (Universal ID Type)"
-            notes.add("major", "profile.universal-id", f"MSH-{position}", text)
+            findings.add("major", "profile.universal-id", f"MSH-{position}", text)
     return checked
 
 
 @lru_cache(maxsize=1_024)
 def _coded(version: str, name: str) -> tuple[Element, ...]:
-    """The fields of a segment that hold codes."""
+    """The coded fields of a segment."""
     return tuple(element for element in load(version).segments.get(name, ()) if element.datatype in CODED)
 
 
-def _check_codes(profile: Profile, segment: Segment, version: Version, notes: Notes) -> int:
-    """Note identifiers without their coding system, whatever table the field is bound to; how many fields were looked at."""
+def _check_codes(profile: Profile, segment: Segment, version: Version, findings: Findings) -> int:
+    """Report identifiers without a coding system, whatever table the field is bound to; returns how many fields were checked."""
     checked = 0
     size = len(segment.fields)
     for element in _coded(version.name, segment.name):
-        if element.position >= size:  # an empty field counts as looked at where the guide asks for its code
+        if element.position >= size:  # an empty field counts as checked if the guide requires its code
             checked += (segment.name, element.position) in CODES
             continue
         if not ("^" in segment.fields[element.position] or (segment.name, element.position) in CODES):
@@ -162,23 +152,23 @@ def _check_codes(profile: Profile, segment: Segment, version: Version, notes: No
             for at in (0, 3):
                 if len(parts) > at and parts[at] and not (len(parts) > at + 2 and parts[at + 2]):
                     needed = f"{element.datatype}.{at + 3} (Coding System) where {element.datatype}.{at + 1} is present"
-                    notes.add("major", "profile.coding-system", path, f"The declared {profile.title} profile requires {needed}")
+                    findings.add("major", "profile.coding-system", path, f"The declared {profile.title} profile requires {needed}")
     return checked
 
 
-def check_profiles(message: Message, header: Segment, version: Version, notes: Notes) -> bool:
-    """Note what declared profiles require; whether the strict rules of one of them apply."""
+def check_profiles(message: Message, header: Segment, version: Version, findings: Findings) -> bool:
+    """Check the declared profile; True if its strict rules apply."""
     if len(header.fields) <= DECLARED_IN and not any(segment.name == "SFT" for segment in message.segments):
         return False
     profile = declared(header)
     if profile is not None:
-        notes.report.fired("profile", check_profile(profile, message, version, notes))
-        notes.not_checked(PARTLY)
+        findings.report.fired("profile", check_profile(profile, message, version, findings))
+        findings.not_checked(PARTLY)
         return profile.is_strict
     if looks_like_elr(message, header):
-        notes.report.fired("profile")
+        findings.report.fired("profile")
         text = "A laboratory report to public health must name its profile, and MSH-21 names none by its id"
-        notes.add("major", "profile.undeclared", "MSH-21", text, suggestion="For example PHLabReport-NoAck^ELR251R1_Rcvr_Prof^2.16.840.1.113883.9.11^ISO")
+        findings.add("major", "profile.undeclared", "MSH-21", text, suggestion="For example PHLabReport-NoAck^ELR251R1_Rcvr_Prof^2.16.840.1.113883.9.11^ISO")
     elif header.field(DECLARED_IN):
-        notes.not_checked(NOT_CARRIED)
+        findings.not_checked(NOT_CARRIED)
     return False

@@ -17,14 +17,14 @@ from typing import Any, NamedTuple
 import orjson
 
 VERSIONS = ("2.1", "2.2", "2.3", "2.3.1", "2.4", "2.5", "2.5.1", "2.6", "2.7", "2.8", "2.8.1", "2.8.2")
-#: Versions that HL7 published and the source does not carry: they are read by the tables of the nearest.
+#: Published versions that the source does not have → the version whose tables are used.
 VERSIONS_MORE = {"2.0": "2.1", "2.0D": "2.1", "2.3.2": "2.3.1", "2.7.1": "2.7", "2.9": "2.8.2", "2.9.1": "2.8.2"}
-#: What a message without a usable MSH-12 is read as.
+#: The version of a message without a usable MSH-12.
 VERSION_DEFAULT = "2.5.1"
 
 
 class Element(NamedTuple):
-    """A field of a segment or a component of a data type. `most` is -1 where there is no limit."""
+    """A field of a segment or a component of a data type. `most`: -1 for no limit."""
 
     position: int
     datatype: str
@@ -43,8 +43,8 @@ class Element(NamedTuple):
 class CodeTable:
     """One HL7 code table.
 
-    `codes`: code → the versions that list it, as bits; the bit after the last version's is that of HL7's published code systems. `open_in`: the
-    versions that leave it open, as bits.
+    `codes`: code → the versions that list it, as bits; the bit after the last version's means HL7's published code systems. `open_in`: the versions
+    that leave the table open, as bits.
     """
 
     number: str
@@ -54,13 +54,13 @@ class CodeTable:
     open_in: int
 
     def matches(self, code: str) -> bool:
-        """Whether some version lists the code, by itself or by a pattern such as HL7nnnn."""
+        """True if some version lists the code, itself or by a pattern such as HL7nnnn."""
         return code in self.codes or any(pattern.fullmatch(code) for pattern in self.patterns)
 
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """Everything one HL7 version says. `number`: the version as numbers that compare; `bit`: its place in the code tables."""
+    """The tables of one HL7 version. `number`: the version as numbers that compare; `bit`: its bit in the code tables."""
 
     name: str
     number: tuple[int, ...]
@@ -72,7 +72,7 @@ class Version:
     listed: dict[str, frozenset[str] | None] = field(default_factory=dict)
 
     def codes(self, table: str | None) -> frozenset[str] | None:
-        """The codes this version lists in a table; None where it lists none or leaves the table open: membership is then not checked."""
+        """The codes that this version lists in a table; None if it lists none or leaves the table open, so that membership is not checked."""
         if table is None:
             return None
         if table not in self.listed:
@@ -104,7 +104,7 @@ def code_tables() -> Mapping[str, CodeTable]:
 
 
 def edition() -> str:
-    """What the tables are as new as: the last version that is carried, and the published code systems, each by its day."""
+    """How new the tables are: the last HL7 version, and the days of the published code systems."""
     return f"HL7 {VERSIONS[-1]} and {_shared()['edition']}"
 
 
@@ -123,7 +123,7 @@ def _elements(rows: list[list[Any]], *, numbered: bool) -> tuple[Element, ...]:
 
 @lru_cache(maxsize=len(VERSIONS))
 def load(name: str) -> Version:
-    """One version's tables; KeyError where it is none of VERSIONS."""
+    """One version's tables. Raises KeyError for one that is not in VERSIONS."""
     if name not in VERSIONS:
         raise KeyError(name)
     content = _read(f"v{name}.json.z")
@@ -139,7 +139,7 @@ def load(name: str) -> Version:
 
 
 def nearest(written: str) -> str:
-    """The version whose tables fit a declared version best: itself, the longest known prefix, the newest, or the default."""
+    """The version whose tables are used for a declared version: itself, its longest known prefix, the newest, or the default."""
     if written in VERSIONS:
         return written
     if written in VERSIONS_MORE:

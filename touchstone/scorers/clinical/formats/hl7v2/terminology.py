@@ -1,4 +1,4 @@
-"""Terminology: the form of a message's codes, and whether their code systems hold them, through the shared check."""
+"""Terminology: the form of a message's codes, and whether their code systems list them, through the shared check."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from touchstone.scorers.clinical.checks.routes import check_route
 from touchstone.scorers.clinical.checks.terminology import CodeSystem, MembershipSource, check_code, code_system
 from touchstone.scorers.clinical.formats.hl7v2.code_membership import CODED
 from touchstone.scorers.clinical.formats.hl7v2.escapes import unescape
-from touchstone.scorers.clinical.formats.hl7v2.findings import Notes
+from touchstone.scorers.clinical.formats.hl7v2.findings import Findings
 from touchstone.scorers.clinical.formats.hl7v2.identities import repetitions
 from touchstone.scorers.clinical.formats.hl7v2.lexer import Segment
 from touchstone.scorers.clinical.formats.hl7v2.tables import load
 from touchstone.scorers.clinical.formats.memory import Memory
 from touchstone.scorers.clinical.report import Context
 
-#: Distinct codes of one document that are looked at.
+#: Distinct codes of one document that are checked.
 QUESTIONS_MAX = 1_000
-#: How long one document may keep a terminology server busy.
+#: Longest time that the codes of one document may wait for a terminology server.
 ASKING_S_MAX = 30.0
 _REMEMBERED_LENGTH_MAX = 40
 OTHER_SYSTEMS = NotChecked(check="terminology", reason="codes of other coding systems than ICD-10-CM, RxNorm, LOINC, SNOMED CT, CVX, NDC and UCUM")
@@ -34,7 +34,7 @@ NULL = '""'
 
 @lru_cache(maxsize=2_048)
 def coded_positions(version: str, name: str, value_type: str) -> tuple[int, ...]:
-    """The coded fields of a segment, OBX-5 among them where OBX-2 says so. The unit checks look at OBX-6."""
+    """The coded fields of a segment, with OBX-5 if OBX-2 names a coded type. OBX-6 is left to the unit checks."""
     return tuple(
         element.position
         for element in load(version).segments.get(name, ())
@@ -54,7 +54,7 @@ def _not_asked(title: str, reason: str) -> NotChecked:
 
 @lru_cache(maxsize=4_096)
 def _remembered(name: str, code: str) -> NotChecked | None:
-    """What is to be said of a code that has no finding: _GOOD, or what was not checked of it; None where there is a finding to make."""
+    """For a code without findings, _GOOD or the rule that was not checked; None if the code has a finding."""
     checked = check_code(name, code, "", Context())
     if checked.findings:
         return None
@@ -63,10 +63,10 @@ def _remembered(name: str, code: str) -> NotChecked | None:
     return _not_asked(checked.system.title, checked.reason or "")
 
 
-class _Written(NamedTuple):
-    """The content of a coded value: (system, code) of the systems that may be known, each with its finding without a source (None: check it).
+class _CodedValue(NamedTuple):
+    """The content of a coded value: (system, code) of known code systems, each with the answer of `_remembered`.
 
-    `is_other`: it names other systems. `needs_reading`: it repeats or is escaped. `displaced`: the components whose text is that of another code.
+    `is_other`: it names other systems. `needs_reading`: it repeats or is escaped. `displaced`: the components whose text belongs to another code.
     """
 
     codes: tuple[tuple[tuple[str, str], NotChecked | None], ...] = ()
@@ -75,15 +75,15 @@ class _Written(NamedTuple):
     displaced: tuple[int, ...] = ()
 
 
-_NOTHING = _Written()
+_NOTHING = _CodedValue()
 
 
-def _written(value: str) -> _Written:
-    """The codes of one coded value, whatever its field."""
+def _coded_value(value: str) -> _CodedValue:
+    """Read one coded value of any field."""
     if "^" not in value:
         return _NOTHING
     if "~" in value or "\\" in value:
-        return _Written(needs_reading=True)
+        return _CodedValue(needs_reading=True)
     parts = value.split("^", 6)
     codes: list[tuple[tuple[str, str], NotChecked | None]] = []
     displaced: list[int] = []
@@ -93,124 +93,122 @@ def _written(value: str) -> _Written:
             if is_of_another_code(parts[system], parts[code], parts[code + 1]):
                 displaced.append(code + 2)
             key = parts[system], parts[code]
-            # Most coding systems are not known ones: they cost one look-up.
+            # Most values name systems that are not known, which costs one look-up.
             if len(key[0]) <= _REMEMBERED_LENGTH_MAX and _system(key[0]) is None:
                 is_other = True
             elif max(map(len, key)) <= _REMEMBERED_LENGTH_MAX and key[1] != NULL:
                 codes.append((key, _remembered(*key)))
             else:
                 codes.append((key, None))
-    return _Written(tuple(codes), is_other, displaced=tuple(displaced)) if codes or is_other else _NOTHING
+    return _CodedValue(tuple(codes), is_other, displaced=tuple(displaced)) if codes or is_other else _NOTHING
 
 
-_codes_written = Memory(_written, texts_max=8_192)
+_coded_values = Memory(_coded_value, texts_max=8_192)
 
 
 class Terms:
-    """Asks for each distinct code of a document once. `source`: what knows more than the shipped tables; it may block."""
+    """Checks each distinct code of a document once. `source`: looks codes up beyond the shipped tables; it may block."""
 
     def __init__(self, source: MembershipSource | None) -> None:
         self.source = source
         self.asked: set[tuple[str, str]] = set()
-        self.told: dict[int, NotChecked] = {}  # by identity, which is cheap, and kept alive here
+        #: Rules that are named as not checked, by identity, which is cheap; kept here so that they live.
+        self.named: dict[int, NotChecked] = {}
         self.asking_s = 0.0
         self.displaced: set[str] = set()
 
-    def take(self, segment: Segment, version: str, notes: Notes) -> None:
-        """Look at the codes of one segment that were not looked at before."""
+    def take(self, segment: Segment, version: str, findings: Findings) -> None:
+        """Check the codes of one segment that were not checked before."""
         fields = segment.fields
         size = len(fields)
         value_type = fields[2] if segment.name == "OBX" and size > 2 and fields[2] in CODED else ""
         positions = coded_positions(version, segment.name, value_type)
         if not positions or size <= positions[0]:
             return
-        _ROUTES.get(segment.name, _nothing)(segment, notes)
+        if segment.name == "RXR":
+            _check_route(segment, findings)
         is_other = False
-        asked = self.asked
         for position in positions:
             if position >= size:
                 break
             value = fields[position]
             if not value:
                 continue
-            written = _codes_written[value]
-            if written is _NOTHING:
+            coded = _coded_values[value]
+            if coded is _NOTHING:
                 continue
-            if written.needs_reading:
+            if coded.needs_reading:
                 for path, system, code in pairs(segment, position):
-                    self._code(segment, position, path, system, code, notes)
+                    self._check(segment, position, path, system, code, findings)
                 continue
-            is_other = is_other or written.is_other
-            if written.displaced and value not in self.displaced:
-                self._displaced(segment, position, value, written.displaced, notes)
-            for key, told in written.codes:
-                if key in asked:
-                    continue
-                if told is None or self.source is not None or len(asked) >= QUESTIONS_MAX:
-                    self._code(segment, position, None, *key, notes)
-                    continue
-                asked.add(key)
-                if told is not _GOOD:
-                    self._tell(told, notes)
-        if is_other and id(OTHER_SYSTEMS) not in self.told:
-            self._tell(OTHER_SYSTEMS, notes)
+            is_other = is_other or coded.is_other
+            if coded.displaced and value not in self.displaced:
+                self._displaced(segment, position, value, coded.displaced, findings)
+            if coded.codes:
+                self._check_read(segment, position, coded, findings)
+        if is_other and id(OTHER_SYSTEMS) not in self.named:
+            self._not_checked(OTHER_SYSTEMS, findings)
 
-    def _displaced(self, segment: Segment, position: int, value: str, components: tuple[int, ...], notes: Notes) -> None:
-        """Report the texts of a value that are those of other codes, once a document."""
+    def _check_read(self, segment: Segment, position: int, coded: _CodedValue, findings: Findings) -> None:
+        """Check the codes of a value that was read without escapes and repetitions."""
+        asked = self.asked
+        for key, remembered in coded.codes:
+            if key in asked:
+                continue
+            if remembered is None or self.source is not None or len(asked) >= QUESTIONS_MAX:
+                self._check(segment, position, None, *key, findings)
+                continue
+            asked.add(key)
+            if remembered is not _GOOD:
+                self._not_checked(remembered, findings)
+
+    def _displaced(self, segment: Segment, position: int, value: str, components: tuple[int, ...], findings: Findings) -> None:
+        """Report the texts of a value that belong to other codes, once a document."""
         self.displaced.add(value)
         for component in components:
             message, remedy = "The text is that of another code of this coding system", "Correct whichever of code and text is not meant"
-            notes.add("minor", "terminology.display", f"{segment.path}-{position}.{component}", message, suggestion=remedy)
+            findings.add("minor", "terminology.display", f"{segment.path}-{position}.{component}", message, suggestion=remedy)
 
-    def _code(self, segment: Segment, position: int, path: str | None, system: str, code: str, notes: Notes) -> None:
-        """One code with the coding system that it names."""
+    def _check(self, segment: Segment, position: int, path: str | None, system: str, code: str, findings: Findings) -> None:
+        """Check one code of the coding system that it names."""
         key = (system, code)
         if not system or not code or key in self.asked:
             return
-        known = _system(system) if len(system) <= _REMEMBERED_LENGTH_MAX else code_system(system)
-        if known is None or code == NULL:
-            if known is None:
-                self._tell(OTHER_SYSTEMS, notes)
+        if (_system(system) if len(system) <= _REMEMBERED_LENGTH_MAX else code_system(system)) is None:
+            self._not_checked(OTHER_SYSTEMS, findings)
+            return
+        if code == NULL:
             return
         if len(self.asked) >= QUESTIONS_MAX:
-            self._tell(TOO_MANY, notes)
+            self._not_checked(TOO_MANY, findings)
             return
         self.asked.add(key)
         source = self.source
         if source is not None and self.asking_s > ASKING_S_MAX:
-            self._tell(TOO_SLOW, notes)
+            self._not_checked(TOO_SLOW, findings)
             source = None
-        if source is None and len(system) <= _REMEMBERED_LENGTH_MAX and len(code) <= _REMEMBERED_LENGTH_MAX:
-            remembered = _remembered(system, code)
-            if remembered is not None:
-                if remembered is not _GOOD:
-                    self._tell(remembered, notes)
-                return
+        if source is None and max(map(len, key)) <= _REMEMBERED_LENGTH_MAX and (remembered := _remembered(system, code)) is not None:
+            if remembered is not _GOOD:
+                self._not_checked(remembered, findings)
+            return
         begun = time.monotonic()
-        checked = check_code(system, code, path or f"{segment.path}-{position}", notes.context, source=source)
+        checked = check_code(system, code, path or f"{segment.path}-{position}", findings.context, source=source)
         self.asking_s += time.monotonic() - begun
-        notes.shared(list(checked.findings))
+        findings.add_all(list(checked.findings))
         if checked.membership == "not_checked" and checked.reason and checked.system is not None:
-            self._tell(_not_asked(checked.system.title, checked.reason), notes)
+            self._not_checked(_not_asked(checked.system.title, checked.reason), findings)
 
-    def _tell(self, rule: NotChecked, notes: Notes) -> None:
-        """Name what was not checked, once."""
-        if id(rule) not in self.told:
-            self.told[id(rule)] = rule
-            notes.not_checked(rule)
+    def _not_checked(self, rule: NotChecked, findings: Findings) -> None:
+        """Name a rule that was not checked, once."""
+        if id(rule) not in self.named:
+            self.named[id(rule)] = rule
+            findings.not_checked(rule)
 
 
-def _route(segment: Segment, notes: Notes) -> None:
-    """Whether the coding system of a route (RXR-1) has routes at all."""
+def _check_route(segment: Segment, findings: Findings) -> None:
+    """Report a route (RXR-1) whose coding system has no routes."""
     for path, system, _ in pairs(segment, 1):
-        notes.shared(check_route(system, path, notes.context))
-
-
-def _nothing(segment: Segment, notes: Notes) -> None:
-    """Say nothing of a segment that holds no route."""
-
-
-_ROUTES = {"RXR": _route}
+        findings.add_all(check_route(system, path, findings.context))
 
 
 def pairs(segment: Segment, position: int) -> Iterator[tuple[str, str, str]]:

@@ -1,19 +1,21 @@
-"""Times that mean something: when a message was sent, a patient was born, a result was observed (specification, Priority 6)."""
+"""Times of events: when a message was sent, a patient was born, a result was observed (specification, Priority 6)."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
 from datetime import timedelta
+from functools import lru_cache
 
-from touchstone.scorers.clinical.formats.hl7v2 import shared_checks
-from touchstone.scorers.clinical.formats.hl7v2.findings import Notes
+from touchstone.schemas.result import Finding
+from touchstone.scorers.clinical.checks.datetimes import Zone, check_hl7v2
+from touchstone.scorers.clinical.formats.hl7v2.findings import Findings
 from touchstone.scorers.clinical.formats.hl7v2.lexer import Segment
 from touchstone.scorers.clinical.formats.hl7v2.primitives import DTM
-from touchstone.scorers.clinical.formats.hl7v2.shared_checks import Zone
+from touchstone.scorers.clinical.report import Context
 
 WELL_FORMED = re.compile(DTM.pattern or "", re.ASCII)
-#: Segment → (field, whether a time of day needs its offset). Birth is a day; MSH-7 places the whole message in time.
+#: Segment → (field, whether a time of day needs its offset). A birth is a day; MSH-7 dates the whole message.
 TIMES: Mapping[str, tuple[tuple[int, Zone], ...]] = {
     "MSH": ((7, "required"),),
     "EVN": ((2, "recommended"),),
@@ -25,14 +27,20 @@ TIMES: Mapping[str, tuple[tuple[int, Zone], ...]] = {
 _DAY_LENGTH = 8
 
 
-def past_limit(notes: Notes) -> str:
-    """The last day, as HL7 writes it, that certainly lies in the past."""
-    day = notes.context.now() - timedelta(days=2)
+def past_limit(findings: Findings) -> str:
+    """The last day (YYYYMMDD) that is in the past in every timezone."""
+    day = findings.context.now() - timedelta(days=2)
     return f"{day.year:04}{day.month:02}{day.day:02}"
 
 
-def check_times(segment: Segment, notes: Notes, past: str) -> int:
-    """Note what is wrong with a segment's times; how many it has. `past`: see past_limit."""
+@lru_cache(maxsize=4_096)
+def _zone_missing(path: str, zone: Zone) -> list[Finding]:
+    """The finding for a time of a past day without its offset, if no values are quoted."""
+    return check_hl7v2("20000101120000", path, Context(), zone=zone)
+
+
+def check_times(segment: Segment, findings: Findings, past: str) -> int:
+    """Check a segment's times; returns how many it has. `past`: see past_limit."""
     checked = 0
     fields = segment.fields
     size = len(fields)
@@ -41,7 +49,7 @@ def check_times(segment: Segment, notes: Notes, past: str) -> int:
             continue
         value = fields[position]
         if value[_DAY_LENGTH:] and "1900" <= value[:_DAY_LENGTH] <= past and value[-5] in "+-":
-            checked += 1  # most of all times: past, with an offset; their form is the data type's matter
+            checked += 1  # most times: past, with an offset; the data type's check reports a malformed one
             continue
         if "^" in value or "~" in value:
             value = segment.component(position, 1)
@@ -53,17 +61,17 @@ def check_times(segment: Segment, notes: Notes, past: str) -> int:
         if has_zone and "1900" <= day <= past and (len(day) == _DAY_LENGTH or len(day) == 4):
             continue
         path = f"{segment.path}-{position}"
-        if not has_zone and "1900" <= day <= past and len(day) == _DAY_LENGTH and not notes.context.quote:
-            notes.shared(shared_checks.zone_missing(path, zone))
+        if not has_zone and "1900" <= day <= past and len(day) == _DAY_LENGTH and not findings.context.quote:
+            findings.add_all(_zone_missing(path, zone))
         else:
-            notes.shared(shared_checks.time(value, path, notes.context, zone=zone))
+            findings.add_all(check_hl7v2(value, path, findings.context, zone=zone))
     return checked
 
 
-def check_order(segment: Segment, first: int, second: int, what: str, notes: Notes) -> None:
-    """Note a second time that certainly lies before the first."""
+def check_order(segment: Segment, first: int, second: int, message: str, findings: Findings) -> None:
+    """Report a second time that is on a day before the first."""
     if second >= len(segment.fields):
         return
     earlier, later = segment.component(first, 1)[:_DAY_LENGTH], segment.component(second, 1)[:_DAY_LENGTH]
     if len(earlier) == len(later) == _DAY_LENGTH and (earlier + later).isascii() and earlier.isdigit() and later.isdigit() and later < earlier:
-        notes.add("major", "datetimes.period-order", f"{segment.path}-{second}", what)
+        findings.add("major", "datetimes.period-order", f"{segment.path}-{second}", message)

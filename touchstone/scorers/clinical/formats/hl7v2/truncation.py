@@ -1,6 +1,6 @@
 """Messages that are cut off: a header alone, or a text that ends without a segment terminator where more is required.
 
-Neither is proof, and both are told as critical: a message of which a part never came must not pass for one with a missing segment.
+Neither is proof. Both are critical findings, because half a message must not pass for one with a missing segment.
 """
 
 from __future__ import annotations
@@ -8,48 +8,44 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from touchstone.scorers.clinical.formats.hl7v2.findings import Notes
-from touchstone.scorers.clinical.formats.hl7v2.lexer import Document, Message, Segment
+from touchstone.scorers.clinical.formats.hl7v2.findings import Findings
+from touchstone.scorers.clinical.formats.hl7v2.lexer import Document, Message
 
 CODE: Final = "structure.cut"
 _ENDS: Final = ("\r", "\n", "\x1c")
 _WHOLE: Final = "Send the whole message, and end each segment with a carriage return"
-#: What is wrong with a value, or a segment, that stops in its middle.
+#: Codes of findings that a value or segment has if it stops in its middle.
 _BROKEN: Final = frozenset({"structure.required-field", "structure.segment-name", "datetimes.malformed", "data_types.datatype"})
 _POSITION: Final = re.compile(r"\d+")
 
 
 def is_open(text: str, padding: str) -> bool:
-    """Whether a text ends without a segment terminator; what old systems fill files with does not count."""
+    """True if a text ends without a segment terminator. `padding`: characters that old systems fill files with, which do not count."""
     return not text.rstrip(padding).endswith(_ENDS)
 
 
-def check_header_alone(message: Message, notes: Notes) -> None:
-    """Report a message of which only the header is there."""
+def check_header_alone(message: Message, findings: Findings) -> None:
+    """Report a message that has only a header."""
     if len(message.segments) == 1:
-        notes.add("critical", CODE, "MSH", "The message holds a header and nothing else: it is cut off, or empty", suggestion=_WHOLE)
+        findings.add("critical", CODE, "MSH", "The message holds a header and nothing else: it is cut off, or empty", suggestion=_WHOLE)
 
 
-def check_end(document: Document, notes: Notes, since: int) -> None:
-    """Report the last message of an open text if it lacks something after its last value. `since`: the number of findings before it was checked."""
+def check_end(document: Document, findings: Findings, since: int) -> None:
+    """Report the last message of an open text if something is missing after its last value. `since`: the number of findings before it was checked."""
     message = document.messages[-1]
     tail = message.segments[-1]
     lines = [segment.line for segment in (*document.envelope, *document.strays)]
     if len(message.segments) == 1 or any(line > tail.line for line in lines):
         return
-    place, last = notes.prefix + (tail.path if tail.name != "?" else f"line {tail.line}"), _last_value(tail)
-    if notes.lacks_end or any(one.code in _BROKEN and _is_at_end(one.path, place, last) for one in notes.report.findings[since:]):
-        what = "The text ends here without a segment terminator, and lacks what is required next: the message may be cut off"
-        notes.add("critical", CODE, place.removeprefix(notes.prefix), what, suggestion=_WHOLE)
-
-
-def _last_value(segment: Segment) -> int:
-    """The position of the last field that holds something."""
-    return max((position for position, value in enumerate(segment.fields) if value), default=0)
+    place = findings.prefix + (tail.path if tail.name != "?" else f"line {tail.line}")
+    last = max((position for position, value in enumerate(tail.fields) if value), default=0)
+    if findings.lacks_end or any(one.code in _BROKEN and _is_at_end(one.path, place, last) for one in findings.report.findings[since:]):
+        message = "The text ends here without a segment terminator, and lacks what is required next: the message may be cut off"
+        findings.add("critical", CODE, place.removeprefix(findings.prefix), message, suggestion=_WHOLE)
 
 
 def _is_at_end(path: str, place: str, last: int) -> bool:
-    """Whether a path leads to the last value of a segment at a place, or beyond it, or to the segment itself."""
+    """True if a path leads to the segment at `place` itself, to its last value (field `last`), or beyond it."""
     if not path.startswith(place):
         return False
     position = _POSITION.match(path.removeprefix(place).removeprefix("-"))
