@@ -40,8 +40,8 @@ def check_end(document: Document, findings: Findings, since: int) -> None:
     place = findings.prefix + (tail.path if tail.name != "?" else f"line {tail.line}")
     last = max((position for position, value in enumerate(tail.fields) if value), default=0)
     if findings.lacks_end or any(one.code in _BROKEN and _is_at_end(one.path, place, last) for one in findings.report.findings[since:]):
-        message = "The text ends here without a segment terminator, and lacks what is required next: the message may be cut off"
-        findings.add("critical", CODE, place.removeprefix(findings.prefix), message, suggestion=_WHOLE)
+        text = "The text ends here without a segment terminator, and lacks what is required next: the message may be cut off"
+        findings.add("critical", CODE, place.removeprefix(findings.prefix), text, suggestion=_WHOLE)
 
 
 def _is_at_end(path: str, place: str, last: int) -> bool:
