@@ -9,17 +9,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from touchstone.scorers.clinical.formats.fhir.fhirpath import (
+    Environment,
     FhirPathError,
-    Surroundings,
     Undecided,
     Verdict,
     compile_expression,
+    corrected,
     decide,
     parse,
-    repaired,
     truth,
 )
-from touchstone.scorers.clinical.formats.fhir.invariant_shortcuts import HOT, HOT_EXPRESSIONS
+from touchstone.scorers.clinical.formats.fhir.invariant_shortcuts import SHORTCUTS, SHORTCUTS_BY_EXPRESSION
 from touchstone.scorers.clinical.formats.fhir.tables import Invariant, definitions
 
 ITEM: dict[str, Any] = {
@@ -34,7 +34,7 @@ ITEM: dict[str, Any] = {
 
 
 def value(expression: str, item: Any = ITEM) -> list[Any]:
-    return compile_expression(parse(expression))(item, Surroundings(item, item, item))
+    return compile_expression(parse(expression))(item, Environment(item, item, item))
 
 
 @pytest.mark.parametrize(
@@ -105,10 +105,10 @@ def test_membership_is_as_the_value_sets_at_hand_say_and_undecided_without_them(
     made = compile_expression(parse("code.memberOf('http://a.example/set')"))
     item = {"code": {"coding": [{"system": "http://a.example", "code": "x"}]}}
     for verdict in (True, False):
-        assert made(item, Surroundings(item, item, item, member=lambda _, url, told=verdict: told if url == "http://a.example/set" else None)) == [verdict]
+        assert made(item, Environment(item, item, item, member=lambda _, url, told=verdict: told if url == "http://a.example/set" else None)) == [verdict]
     for unknown in (None, lambda _, __: None):
         with pytest.raises(Undecided):
-            made(item, Surroundings(item, item, item, member=unknown))
+            made(item, Environment(item, item, item, member=unknown))
 
 
 def test_an_evaluation_that_visits_too_much_is_undecided() -> None:
@@ -131,7 +131,7 @@ def test_a_verdict_from_names_alone_is_the_verdict_of_the_values(case: tuple[str
     values = {"primitive": "x", "xhtml": "x"}
     item: dict[str, Any] = {field.name: [one] if field.many else one for _, field in chosen for one in [values.get(field.kind, {"id": "x"})]}
     try:
-        evaluated = truth(rule.run(item, Surroundings(item, item, item)))
+        evaluated = truth(rule.run(item, Environment(item, item, item)))
     except Undecided:
         return
     assert evaluated == (verdict is Verdict.TRUE), rule.key
@@ -156,18 +156,18 @@ _ITEM = st.fixed_dictionaries(
 )
 
 
-@pytest.mark.parametrize("key", sorted(HOT))
+@pytest.mark.parametrize("key", sorted(SHORTCUTS))
 @given(item=_ITEM)
 def test_where_a_hot_rule_is_said_to_hold_its_expression_holds(key: str, item: dict[str, Any]) -> None:
     for rule in {id(rule): rule for _, rule in RULES if rule.key == key}.values():
-        if HOT[key](item, item):
-            assert truth(rule.run(item, Surroundings(item, item, item)))
+        if SHORTCUTS[key](item, item):
+            assert truth(rule.run(item, Environment(item, item, item)))
 
 
-@pytest.mark.parametrize("expression", sorted(HOT_EXPRESSIONS))
+@pytest.mark.parametrize("expression", sorted(SHORTCUTS_BY_EXPRESSION))
 @pytest.mark.parametrize("value", ["2020", "2020-01", "2020-01-02", "2020-01-02T10:00:00Z", {"start": "2020"}])
 def test_where_a_hot_expression_is_said_to_hold_it_holds(expression: str, value: Any) -> None:
     kind = "DateTime" if isinstance(value, str) else "Period"
-    around = Surroundings({}, {}, value, kind=kind)
-    assert HOT_EXPRESSIONS[expression](value, {}) is (isinstance(value, str) and len(value) > 7)
-    assert not HOT_EXPRESSIONS[expression](value, {}) or truth(compile_expression(parse(repaired(expression)))(value, around))
+    around = Environment({}, {}, value, kind=kind)
+    assert SHORTCUTS_BY_EXPRESSION[expression](value, {}) is (isinstance(value, str) and len(value) > 7)
+    assert not SHORTCUTS_BY_EXPRESSION[expression](value, {}) or truth(compile_expression(parse(corrected(expression)))(value, around))

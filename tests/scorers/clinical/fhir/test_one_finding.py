@@ -10,7 +10,7 @@ from tests.scorers.clinical.fhir.resources import codes, found, observation, pat
 from touchstone.schemas.result import Finding
 from touchstone.scorers.clinical.checks.languages import language_problem
 from touchstone.scorers.clinical.formats.fhir import Options, is_valid, parsing, validate
-from touchstone.scorers.clinical.formats.fhir.duplicate_findings import fold
+from touchstone.scorers.clinical.formats.fhir.duplicate_findings import drop_duplicates
 from touchstone.scorers.clinical.report import Report
 
 HL7 = "http://terminology.hl7.org/CodeSystem/"
@@ -69,7 +69,7 @@ def test_the_gravest_of_several_findings_of_a_fault_stays_and_other_faults_do_to
     others = [finding("minor", "fhir.codings.unknown", "A.c.coding[0].code"), finding("minor", "fhir.codings.unknown", "A.bb.coding[0].code")]
     made = Report()
     made.add(*([coding, binding] if turned else [binding, coding]), *others)
-    fold(made, 0)
+    drop_duplicates(made, 0)
     assert made.findings == [coding, *others]
 
 
@@ -77,14 +77,14 @@ def test_findings_of_an_earlier_document_are_left_alone() -> None:
     made = Report()
     made.add(finding("minor", "valuesets.code", "A.b"))
     made.add(finding("major", "fhir.codings.unknown", "A.b"))
-    fold(made, 1)
+    drop_duplicates(made, 1)
     assert len(made.findings) == 2
 
 
 def test_places_whose_names_cannot_be_shown_are_not_taken_for_one() -> None:
     made = Report()
     made.add(finding("minor", "valuesets.code", "A.?"), finding("major", "fhir.codings.unknown", "A.?"))
-    fold(made, 0)
+    drop_duplicates(made, 0)
     assert len(made.findings) == 2
 
 

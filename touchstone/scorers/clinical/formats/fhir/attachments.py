@@ -1,4 +1,4 @@
-"""Attachments: the size and hash that they state are those of the data they carry (R4: datatypes.html#Attachment)."""
+"""Attachments: the stated size and hash must be those of the data (R4: datatypes.html#Attachment)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _SHA1_BYTES = 20
 
 
 def check_attachments(document: Document) -> None:
-    """Check every Attachment of a document that carries its data and describes it."""
+    """Check every Attachment that has data and a size or hash."""
     for value, place, _ in document.typed.get("Attachment", ()):
         data = value.get("data")
         if isinstance(data, str) and not {"size", "hash"}.isdisjoint(value):
@@ -23,18 +23,18 @@ def check_attachments(document: Document) -> None:
 def _check(document: Document, value: dict[str, Any], data: str, place: Place) -> None:
     content = _decoded(data)
     if content is None:
-        return  # The form of the data is the primitives' business.
+        return  # `primitives` reports the form of the data.
     size, stated = value.get("size"), value.get("hash")
     if isinstance(size, int) and size != len(content):
-        document.say("major", "fhir.structure.attachment-size", (place, "size", None), "the data is not of the size that is stated")
+        document.add("major", "fhir.structure.attachment-size", (place, "size", None), "the data is not of the size that is stated")
     digest = _decoded(stated) if isinstance(stated, str) else None
     if digest is None:
         return
     if len(digest) != _SHA1_BYTES:
         # An official example has it in hexadecimal digits: reported, but not counted against the document.
-        document.say("minor", "fhir.structure.attachment-hash", (place, "hash", None), "a hash is SHA-1 in base64: this is of another length")
+        document.add("minor", "fhir.structure.attachment-hash", (place, "hash", None), "a hash is SHA-1 in base64: this is of another length")
     elif digest != hashlib.sha1(content, usedforsecurity=False).digest():
-        document.say("major", "fhir.structure.attachment-hash", (place, "hash", None), "the hash is not that of the data")
+        document.add("major", "fhir.structure.attachment-hash", (place, "hash", None), "the hash is not that of the data")
 
 
 def _decoded(text: str) -> bytes | None:

@@ -12,23 +12,23 @@ from touchstone.scorers.clinical.checks.languages import VALUE_SET, language_pro
 from touchstone.scorers.clinical.formats.fhir.document import Document, Place
 from touchstone.scorers.clinical.formats.fhir.tables import Field, definitions
 
-#: Codes that a message names; of longer lists only the number is given.
+#: Longer lists of codes are not named in messages, only counted.
 NAMED_MAX = 24
-#: R4 lets json, xml and ttl stand for the MIME types of its own formats.
+#: R4 accepts json, xml and ttl for the MIME types of its own formats.
 _MIME = re.compile(r"[A-Za-z0-9!#$&^_.+\-]+/[A-Za-z0-9!#$&^_.+\-*]+(\s*;.*)?|json|xml|ttl")
 _CURRENCY = re.compile(r"[A-Z]{3}")
-#: Value sets over code systems that the definitions do not hold, whose form can be checked.
+#: Value sets whose code systems are not in the tables, with the form of their codes.
 _FORMS = {
     "http://hl7.org/fhir/ValueSet/mimetypes": (_MIME, "a MIME type such as text/plain"),
     "http://hl7.org/fhir/ValueSet/currencies": (_CURRENCY, "an ISO 4217 code of three capital letters"),
 }
-#: The specification rates these as minor; they are required bindings nevertheless.
+#: The specification rates these as minor, although the bindings are required.
 _STATUS_ELEMENTS = frozenset({"clinicalStatus", "verificationStatus"})
 
 
 @dataclass(slots=True)
 class Binding:
-    """One required binding. `systems`: system → codes, or None where membership cannot be decided. `codes`: all codes, for elements that are a bare code."""
+    """One required binding. `systems`: system → codes, None if the tables do not have them. `codes`: all codes, for elements of type code."""
 
     value_set: str
     systems: dict[str, frozenset[str]] | None
@@ -39,28 +39,28 @@ class Binding:
 
     @property
     def decides(self) -> bool:
-        """Whether there is something to check a code against: the codes, or their form."""
+        """True if codes can be checked, against the list or by their form."""
         return self.codes is not None or self.systems is not None or self.value_set in _FORMS or self.value_set == VALUE_SET
 
     def check_code(self, document: Document, value: Any, place: Place) -> None:
-        """Check a bare code."""
+        """Check the value of an element of type code."""
         if self.value_set == VALUE_SET:
             problem = language_problem(value)
             if problem is not None:
-                document.say(problem[0], "fhir.bindings.language", place, problem[1], value=value)
+                document.add(problem[0], "fhir.bindings.language", place, problem[1], value=value)
         elif self.codes is None:
             form = _FORMS.get(self.value_set)
             if form is None:
                 document.skip(f"binding {self.value_set}", "the code system is not in the tables")
             elif not form[0].fullmatch(value):
-                document.say("major", "fhir.bindings.required", place, f"not {form[1]}", value=value)
+                document.add("major", "fhir.bindings.required", place, f"not {form[1]}", value=value)
         elif value not in self.codes:
-            document.say(self.severity, self.rule, place, f"not one of the codes of the required value set{self.named}", value=value)
+            document.add(self.severity, self.rule, place, f"not one of the codes of the required value set{self.named}", value=value)
 
     def check(self, document: Document, value: dict[str, Any], place: Place) -> None:
         """Check a Coding, CodeableConcept or Quantity."""
         if self.value_set == VALUE_SET:
-            return  # `codings` looks at every tag that names its system
+            return  # `codings` checks every language tag that names its system
         if self.systems is None:
             document.skip(f"binding {self.value_set}", "the code system is not in the tables")
             return
@@ -71,7 +71,7 @@ class Binding:
         if any(one["code"] in self.systems.get(str(one.get("system")), ()) for one in coded):
             return
         shown = coded[0]["code"] if coded else None
-        document.say(self.severity, self.rule, place, f"no code of the required value set{self.named}", value=shown)
+        document.add(self.severity, self.rule, place, f"no code of the required value set{self.named}", value=shown)
 
 
 @lru_cache(maxsize=2_000)
@@ -87,11 +87,11 @@ def _binding(value_set: str, element: str, bare: bool) -> Binding:
 
 
 def binding_to(value_set: str, *, bare: bool, severity: Severity = "major") -> Binding:
-    """Return the required binding to a value set. `bare`: of a code by itself."""
+    """Return the required binding to a value set. `bare`: the value is a code without a system."""
     binding = _binding(value_set, "", bare)
     return binding if severity == binding.severity else replace(binding, severity=severity)
 
 
 def binding_of(found: Field) -> Binding | None:
-    """Return the required binding of a field, or None where it has none."""
+    """Return the required binding of a field, or None."""
     return None if found.binding is None else _binding(found.binding, found.element, found.kind == "primitive")

@@ -1,4 +1,4 @@
-"""Extensions that carry an element of another FHIR version (R4: versions.html#extensions): the element exists there, and is used as it is there."""
+"""Extensions that carry an element of another FHIR version (R4: versions.html#extensions), checked against that element's definition."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from typing import Any
 from touchstone.scorers.clinical.formats.fhir.tables import FOLDER, definitions
 
 _URL = re.compile(r"http://hl7\.org/fhir/(\d\.\d)/StructureDefinition/extension-([A-Za-z]\w{0,80}(?:\.[\w\[\]:]{1,80}){0,20})", re.ASCII)
-#: Parts that any element may have.
+#: Parts of every element.
 _COMMON = frozenset({"id", "extension", "modifierExtension"})
 
 
 def cross_version(url: str) -> tuple[str | None, dict[str, Any] | None]:
-    """Return what is wrong with the URL of such an extension, and its definition; both None where it is none, or of a version that is not at hand."""
+    """Return (fault of the URL, definition) of such an extension; both None if it is not one, or its version is not in the table."""
     named = _URL.fullmatch(url)
     elements = _versions().get(named[1]) if named is not None else None
     if named is None or elements is None:
@@ -29,7 +29,7 @@ def cross_version(url: str) -> tuple[str | None, dict[str, Any] | None]:
         return f"R4 has what this element of FHIR {named[1]} holds, and needs no extension for it", None
     modifier, types, parts = facts
     known = definitions()
-    # A type that R4 lacks is written in some other way.
+    # Types that R4 does not have are written in another way.
     values = types if types is None or all(one in known.primitives or one in known.types for one in types) else None
     return None, {
         "contexts": [],

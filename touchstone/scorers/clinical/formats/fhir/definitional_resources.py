@@ -1,22 +1,19 @@
-"""Rules for resources that define things: search parameters, capability statements, code systems, value sets, structures, questionnaires.
-
-They say what the R4 pages of these resources demand in words and no invariant of R4 expresses.
-"""
+"""Rules that R4 states only in prose, for resources that define things: search parameters, code systems, value sets, structures and others."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from typing import Any
 
 from touchstone.schemas.result import Severity
 from touchstone.scorers.clinical.formats.fhir.document import Document, Frame, Place
 from touchstone.scorers.clinical.formats.fhir.fhirpath import FhirPathError, Node, parse
+from touchstone.scorers.clinical.formats.fhir.json_access import Json, numbered, objects
 from touchstone.scorers.clinical.formats.fhir.references import is_absolute
-from touchstone.scorers.clinical.formats.fhir.structure_definitions import check_structure, dicts
+from touchstone.scorers.clinical.formats.fhir.structure_definitions import check_structure
 from touchstone.scorers.clinical.formats.fhir.tables import code_systems, definitions, grows
 
-#: FHIRPath that the reader of invariants does not know: quantities and special variables.
+#: FHIRPath beyond our parser: quantities and special variables.
 _BEYOND = re.compile(r"\d\s*['A-Za-z]|\$(index|total)")
 
 
@@ -29,33 +26,33 @@ def check_definitions(document: Document) -> None:
             rule(document, frame)
         url = frame.resource.get("url")
         if isinstance(url, str) and not is_absolute(url) and not url.startswith("#") and _is_canonical(frame.type):
-            document.say("major", "fhir.canonicals.url", (frame.place, "url", None), "the url by which others refer to this definition must be absolute")
+            document.add("major", "fhir.canonicals.url", (frame.place, "url", None), "the url by which others refer to this definition must be absolute")
         if not document.options.experimental and frame.resource.get("experimental") is True:
-            document.say("major", "fhir.definitions.experimental", frame.place, "experimental definitions are not allowed here")
+            document.add("major", "fhir.definitions.experimental", frame.place, "experimental definitions are not allowed here")
 
 
 def _is_canonical(kind: str) -> bool:
-    """Return whether resources of a type are referred to by their url."""
+    """True if resources of this type are referred to by their url."""
     fields = definitions().types[kind].fields
     return "url" in fields and fields["url"].type == "uri" and {"version", "status"} <= fields.keys()
 
 
 def _search_parameter(document: Document, frame: Frame) -> None:
     resource, kind = frame.resource, frame.resource.get("type")
-    if kind == "composite" and sum(1 for _ in dicts(resource, "component")) < 2:
-        document.say("major", "fhir.definitions.search", frame.place, "a composite search parameter must define two or more components")
+    if kind == "composite" and sum(1 for _ in numbered(resource, "component")) < 2:
+        document.add("major", "fhir.definitions.search", frame.place, "a composite search parameter must define two or more components")
     _expression(document, frame)
     origin = resource.get("derivedFrom")
     known = definitions().searches.get(origin.split("|")[0]) if isinstance(origin, str) else None
     if known is None:
         return
     if isinstance(kind, str) and kind != known[1]:
-        document.say("major", "fhir.definitions.search", (frame.place, "type", None), "differs from the type of the search parameter it is derived from")
+        document.add("major", "fhir.definitions.search", (frame.place, "type", None), "differs from the type of the search parameter it is derived from")
     if isinstance(resource.get("code"), str) and resource["code"] != known[0]:
-        document.say("minor", "fhir.definitions.search", (frame.place, "code", None), "differs from the code of the search parameter it is derived from")
+        document.add("minor", "fhir.definitions.search", (frame.place, "code", None), "differs from the code of the search parameter it is derived from")
     bases = resource.get("base")
     if isinstance(bases, list) and not set(filter(lambda one: isinstance(one, str), bases)) <= {*known[2]} and not {"Resource", "DomainResource"} & {*known[2]}:
-        document.say("major", "fhir.definitions.search", (frame.place, "base", None), "not among the bases of the search parameter it is derived from")
+        document.add("major", "fhir.definitions.search", (frame.place, "base", None), "not among the bases of the search parameter it is derived from")
 
 
 def _expression(document: Document, frame: Frame) -> None:
@@ -70,15 +67,15 @@ def _expression(document: Document, frame: Frame) -> None:
         if _BEYOND.search(text):
             document.skip("expressions of search parameters", "quantities and special variables are beyond what is read")
             return
-        document.say("major", "fhir.definitions.expression", place, "not an expression that can be read as FHIRPath")
+        document.add("major", "fhir.definitions.expression", place, "not an expression that can be read as FHIRPath")
         return
     wide = {"Resource", "DomainResource"}
     if not wide & {one for one in bases if isinstance(one, str)} and any(name not in bases and name not in wide for name in _roots(tree)):
-        document.say("major", "fhir.definitions.expression", place, "begins with a type that is none of the bases")
+        document.add("major", "fhir.definitions.expression", place, "begins with a type that is none of the bases")
 
 
 def _roots(node: Node | None) -> Iterator[str]:
-    """The resource types that the alternatives of an expression begin with."""
+    """The resource types at the start of an expression's alternatives."""
     while node is not None and node.kind not in {"operator", "literal"}:
         if node.kind == "member" and node.parts[0] is None:
             if node.text in definitions().resources:
@@ -91,117 +88,110 @@ def _roots(node: Node | None) -> Iterator[str]:
 
 
 def _capabilities(document: Document, frame: Frame) -> None:
-    for rest_index, rest in dicts(frame.resource, "rest"):
+    for rest_index, rest in numbered(frame.resource, "rest"):
         rest_place: Place = (frame.place, "rest", rest_index)
-        for index, resource in dicts(rest, "resource"):
-            for number, search in dicts(resource, "searchParam"):
+        for index, resource in numbered(rest, "resource"):
+            for number, search in numbered(resource, "searchParam"):
                 url = search.get("definition")
                 known = definitions().searches.get(url.split("|")[0]) if isinstance(url, str) else None
                 if known is not None and isinstance(search.get("type"), str) and search["type"] != known[1]:
                     place = ((rest_place, "resource", index), "searchParam", number)
-                    document.say("major", "fhir.definitions.search", place, f"the search parameter it names is of type {known[1]}")
+                    document.add("major", "fhir.definitions.search", place, f"the search parameter it names is of type {known[1]}")
 
 
 def _code_system(document: Document, frame: Frame) -> None:
-    resource = frame.resource
-    waiting = [concept for _, concept in dicts(resource, "concept")]
+    kinds = {one["code"]: one.get("type") for one in objects(frame.resource.get("property")) if isinstance(one.get("code"), str)}
+    concepts = list(_concepts(frame))
     seen: set[str] = set()
-    total = 0
-    while waiting:
-        concept = waiting.pop()
-        total += 1
-        code = concept.get("code")
+    for code in (concept.get("code") for concept, _ in concepts):
         if isinstance(code, str):
             if code in seen:
-                document.say("major", "fhir.definitions.code", frame.place, "two concepts have the same code")
+                document.add("major", "fhir.definitions.code", frame.place, "two concepts have the same code")
             seen.add(code)
-        waiting.extend(inner for _, inner in dicts(concept, "concept"))
-    _properties(document, frame)
-    content = resource.get("content")
-    if content == "supplement" and not resource.get("supplements"):
-        document.say("major", "fhir.definitions.content", (frame.place, "supplements", None), "a supplement names the code system that it supplements")
-    if content == "not-present" and total:
-        document.say("major", "fhir.definitions.content", (frame.place, "content", None), "no concepts are said to be present, and there are some")
-    count = resource.get("count")
-    if resource.get("content") == "complete" and isinstance(count, int) and not isinstance(count, bool) and count != total:
-        document.say(
-            "major", "fhir.definitions.count", (frame.place, "count", None), "the code system is complete, and its count is not its number of concepts"
-        )
-
-
-def _properties(document: Document, frame: Frame) -> None:
-    """A property of a concept has the type that the code system states for it."""
-    kinds = {one["code"]: one.get("type") for _, one in dicts(frame.resource, "property") if isinstance(one.get("code"), str)}
-    waiting = [(concept, (frame.place, "concept", index)) for index, concept in dicts(frame.resource, "concept")]
-    while waiting and kinds:
-        concept, place = waiting.pop()
-        waiting.extend((inner, (place, "concept", index)) for index, inner in dicts(concept, "concept"))
-        for index, one in dicts(concept, "property"):
+    for concept, place in concepts if kinds else ():
+        for index, one in numbered(concept, "property"):
             kind = kinds.get(str(one.get("code")))
             held = next((key for key in one if key.startswith("value")), None)
             if isinstance(kind, str) and held is not None and held[5:].lower() != kind.lower():
-                document.say("major", "fhir.definitions.property", (place, "property", index), "not of the type that the code system states for this property")
+                document.add("major", "fhir.definitions.property", (place, "property", index), "not of the type that the code system states for this property")
+    content, count = frame.resource.get("content"), frame.resource.get("count")
+    if content == "supplement" and not frame.resource.get("supplements"):
+        document.add("major", "fhir.definitions.content", (frame.place, "supplements", None), "a supplement names the code system that it supplements")
+    if content == "not-present" and concepts:
+        document.add("major", "fhir.definitions.content", (frame.place, "content", None), "no concepts are said to be present, and there are some")
+    if content == "complete" and isinstance(count, int) and not isinstance(count, bool) and count != len(concepts):
+        message = "the code system is complete, and its count is not its number of concepts"
+        document.add("major", "fhir.definitions.count", (frame.place, "count", None), message)
+
+
+def _concepts(frame: Frame) -> Iterator[tuple[Json, Place]]:
+    """The concepts of a CodeSystem, nested ones included, with their places."""
+    waiting: list[tuple[Json, Place]] = [(concept, (frame.place, "concept", index)) for index, concept in numbered(frame.resource, "concept")]
+    while waiting:
+        concept, place = waiting.pop()
+        yield concept, place
+        waiting.extend((inner, (place, "concept", index)) for index, inner in numbered(concept, "concept"))
 
 
 def _value_set(document: Document, frame: Frame) -> None:
-    """Systems are code systems, named without a version; a filter over concepts names one."""
+    """Systems are code systems, named without a version; a filter by concept names a code of the system."""
     compose = frame.resource.get("compose")
     for part in ("include", "exclude"):
-        for index, one in dicts(compose, part):
+        for index, one in numbered(compose, part):
             place: Place = ((frame.place, "compose", None), part, index)
             system = one.get("system")
             if not isinstance(system, str):
                 continue
             if system in definitions().value_sets:
-                document.say("major", "fhir.definitions.system", (place, "system", None), "this is the URL of a value set, not of a code system")
+                document.add("major", "fhir.definitions.system", (place, "system", None), "this is the URL of a value set, not of a code system")
             elif "|" in system:
-                document.say("major", "fhir.definitions.system", (place, "system", None), "the version of a code system stands beside its URL, not in it")
+                document.add("major", "fhir.definitions.system", (place, "system", None), "the version of a code system stands beside its URL, not in it")
             known = code_systems().get(system)
-            for number, condition in dicts(one, "filter"):
+            for number, condition in numbered(one, "filter"):
                 value = condition.get("value")
                 if known is None or not isinstance(value, str) or value in known:
                     continue
                 if condition.get("property") == "concept" and str(condition.get("op")) in _OF_CODES:
                     level: Severity = "minor" if grows(system) else "major"
-                    document.say(level, "fhir.definitions.filter", (place, "filter", number), "the code system has no such code")
+                    document.add(level, "fhir.definitions.filter", (place, "filter", number), "the code system has no such code")
 
 
 def _questionnaire(document: Document, frame: Frame) -> None:
-    """Conditions (enableWhen) must name an item of the questionnaire that is not inside the item itself."""
+    """Conditions (enableWhen) must name another item of the questionnaire, and none inside the item itself."""
     document.report.fired("questionnaires")
-    items: list[tuple[dict[str, Any], Place, tuple[str, ...]]] = []
-    waiting: list[tuple[dict[str, Any], Place, tuple[str, ...]]] = [(item, (frame.place, "item", index), ()) for index, item in dicts(frame.resource, "item")]
+    items: list[tuple[Json, Place, tuple[str, ...]]] = []
+    waiting: list[tuple[Json, Place, tuple[str, ...]]] = [(item, (frame.place, "item", index), ()) for index, item in numbered(frame.resource, "item")]
     while waiting:
         item, place, above = waiting.pop()
         items.append((item, place, above))
         identity = item.get("linkId")
         chain = (*above, identity) if isinstance(identity, str) else above
-        waiting.extend((inner, (place, "item", index), chain) for index, inner in dicts(item, "item"))
+        waiting.extend((inner, (place, "item", index), chain) for index, inner in numbered(item, "item"))
     ancestors = {item["linkId"]: set(above) for item, _, above in items if isinstance(item.get("linkId"), str)}
     for item, place, _ in items:
-        for index, condition in dicts(item, "enableWhen"):
+        for index, condition in numbered(item, "enableWhen"):
             question = condition.get("question")
             if not isinstance(question, str):
                 continue
             here: Place = (place, "enableWhen", index)
             if question not in ancestors:
-                document.say("major", "fhir.questionnaires.enable", here, "no item of the questionnaire has this linkId")
+                document.add("major", "fhir.questionnaires.enable", here, "no item of the questionnaire has this linkId")
             elif isinstance(identity := item.get("linkId"), str) and (identity in ancestors[question] or identity == question):
-                document.say("major", "fhir.questionnaires.enable", here, "a condition cannot refer to the item itself or to one inside it")
+                document.add("major", "fhir.questionnaires.enable", here, "a condition cannot refer to the item itself or to one inside it")
 
 
 def _measure(document: Document, frame: Frame) -> None:
-    """A criterion in CQL names a definition in a library, so there must be one."""
+    """A criterion in CQL names a definition in a library, so the Measure must name a library."""
     if frame.resource.get("library"):
         return
-    groups: list[tuple[dict[str, Any], Place]] = [(group, (frame.place, "group", index)) for index, group in dicts(frame.resource, "group")]
-    stated = [(one, (place, part, number)) for group, place in groups for part in ("population", "stratifier") for number, one in dicts(group, part)]
-    inner = [(one, (place, "component", number)) for holder, place in stated for number, one in dicts(holder, "component")]
-    beside = [(one, (frame.place, "supplementalData", number)) for number, one in dicts(frame.resource, "supplementalData")]
+    groups: list[tuple[Json, Place]] = [(group, (frame.place, "group", index)) for index, group in numbered(frame.resource, "group")]
+    stated = [(one, (place, part, number)) for group, place in groups for part in ("population", "stratifier") for number, one in numbered(group, part)]
+    inner = [(one, (place, "component", number)) for holder, place in stated for number, one in numbered(holder, "component")]
+    beside = [(one, (frame.place, "supplementalData", number)) for number, one in numbered(frame.resource, "supplementalData")]
     for holder, place in (*stated, *inner, *beside):
         criteria = holder.get("criteria")
         if isinstance(criteria, dict) and str(criteria.get("language")).startswith("text/cql"):
-            document.say("major", "fhir.definitions.library", (place, "criteria", None), "a criterion in CQL, and the Measure names no library")
+            document.add("major", "fhir.definitions.library", (place, "criteria", None), "a criterion in CQL, and the Measure names no library")
 
 
 #: Filters whose value is a code of the system.

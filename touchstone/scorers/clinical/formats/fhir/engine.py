@@ -1,4 +1,4 @@
-"""The engine: the plans of all types, driven by the R4 table, and the values that were found good. Shared between validations; what it keeps is bounded."""
+"""The plans of all types, and the values that were found good. Shared between documents and bounded."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from touchstone.scorers.clinical.formats.fhir.tables import Field, Type, definit
 #: Good values remembered per primitive type, and their length.
 GOOD_MAX: Final = 20_000
 GOOD_CHARS_MAX: Final = 80
-#: Types whose values are rarely met twice: telling a good one by its form is cheaper than remembering it.
+#: Types whose values rarely repeat: recognising the form is cheaper than remembering the value.
 _BY_FORM: Final[dict[str, Callable[[str], Any]]] = {
     "date": primitives.is_plain_date,
     "dateTime": primitives.is_plain_time,
@@ -22,7 +22,7 @@ _BY_FORM: Final[dict[str, Callable[[str], Any]]] = {
 }
 _NO_CODES: Final = frozenset[str]()
 _NO_KINDS: Final = frozenset[type]()
-#: JSON types whose every value is good of a primitive type.
+#: Primitive type → JSON types of which every value is good.
 _PLAIN: Final[dict[str, frozenset[type]]] = {"decimal": frozenset({float, int}), "boolean": frozenset({bool})}
 
 
@@ -33,7 +33,7 @@ class Engine:
         self.definitions = definitions()
         self._plans: dict[str, Plans] = {}
         self._good: dict[str, set[str]] = {}
-        self.settled: set[tuple[Any, Any, Any]] = set()
+        self.good_codings: set[tuple[Any, Any, Any]] = set()
 
     def plans(self, name: str) -> Plans:
         """Return the plans of a type."""
@@ -77,7 +77,7 @@ class Engine:
         )
         if noted:
             return Step(found, found.name, binding=binding, noted=True, many=many)
-        # What is good of a type is good of a field only where the field asks for nothing more.
+        # A good value of the type is a good value of the field, unless the field has a binding.
         accepts = self._accepts(found.type) if binding is None else (binding.codes or _NO_CODES).__contains__
         if many:
             return Step(found, found.name, accepts_item=accepts, binding=binding, many=True)
@@ -87,7 +87,7 @@ class Engine:
         return _BY_FORM.get(name) or self._good.setdefault(name, set()).__contains__
 
     def remember(self, name: str, value: str) -> None:
-        """Keep a text that was found good of a type, unless such texts are recognised by their form."""
+        """Keep a text that is a good value of a type, unless such texts are recognised by their form."""
         good = self._good.get(name)
         if good is None or len(value) > GOOD_CHARS_MAX:
             return

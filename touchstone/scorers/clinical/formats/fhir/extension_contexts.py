@@ -1,4 +1,4 @@
-"""Where an extension may stand: elements, other extensions and FHIRPath that its definition names (R4: defining-extensions.html, context)."""
+"""Where an extension is allowed: on the elements, extensions and FHIRPath that its definition names (R4: defining-extensions.html, context)."""
 
 from __future__ import annotations
 
@@ -6,28 +6,30 @@ from functools import lru_cache
 from typing import Any
 
 from touchstone.scorers.clinical.formats.fhir.document import Document, Frame, Place
-from touchstone.scorers.clinical.formats.fhir.fhirpath import FhirPathError, Surroundings, Undecided
+from touchstone.scorers.clinical.formats.fhir.fhirpath import Environment, FhirPathError, Undecided
 from touchstone.scorers.clinical.formats.fhir.fhirpath.values import Extended
+from touchstone.scorers.clinical.formats.fhir.json_access import Json
 from touchstone.scorers.clinical.formats.fhir.tables import Invariant, compile_invariant, definitions
 
-_PRIMITIVE_BASES = {"code": "string", "id": "string", "markdown": "string", "canonical": "uri", "url": "uri", "oid": "uri", "uuid": "uri"} | {
-    "positiveInt": "integer",
-    "unsignedInt": "integer",
+_PRIMITIVE_BASES = {
+    **dict.fromkeys(("code", "id", "markdown"), "string"),
+    **dict.fromkeys(("canonical", "url", "oid", "uuid"), "uri"),
+    **dict.fromkeys(("positiveInt", "unsignedInt"), "integer"),
 }
-#: Contexts that name an interface, or all of something: which the table does not distinguish.
+#: Contexts that name an interface or everything; the table does not distinguish these.
 _WIDE = frozenset({"Element", "Base", "*", "CanonicalResource", "MetadataResource", "ElementDefinition"})
 _EXTENSIONS = frozenset({"extension", "modifierExtension"})
 
 
-def in_context(known: dict[str, Any], place: Place, frame: Frame, names: tuple[str, ...], document: Document) -> bool:
-    """Return whether an extension may stand where it stands; true also where that cannot be decided. `names`: the keys from the resource down to it."""
-    contexts = known["contexts"]
-    if contexts and not _allowed(contexts, place, frame, names):
+def in_context(known: Json, place: Place, frame: Frame, document: Document) -> bool:
+    """Return True if an extension is allowed at a place, or if that cannot be decided. `known`: its definition."""
+    steps = frame.steps_to(place)
+    if known["contexts"] and not _allowed(known["contexts"], steps, frame):
         return False
     for rule in known.get("rules", ()):
-        holder = _holders(place, frame)[-1]
-        verdict = _rule(rule)
-        holds = verdict.holds(holder, Surroundings(frame.resource, frame.root.resource, holder)) if verdict is not None else None
+        holder = _holders(steps, frame)[-1]
+        compiled = _rule(rule)
+        holds = compiled.holds(holder, Environment(frame.resource, frame.root.resource, holder)) if compiled is not None else None
         if holds is None:
             document.skip("context invariants of extensions", "the document alone cannot tell")
         elif not holds:
@@ -35,48 +37,44 @@ def in_context(known: dict[str, Any], place: Place, frame: Frame, names: tuple[s
     return True
 
 
-def by_values(known: dict[str, Any]) -> bool:
-    """Return whether it takes more than the names of elements to say where an extension may stand."""
+def by_values(known: Json) -> bool:
+    """Return True if element names alone do not decide where an extension is allowed."""
     return "rules" in known or any(kind != "element" for kind, _ in known["contexts"])
 
 
-def _allowed(contexts: list[list[str]], place: Place, frame: Frame, names: tuple[str, ...]) -> bool:
+def _allowed(contexts: list[list[str]], steps: list[tuple[str, int | None]], frame: Frame) -> bool:
+    names = [name for name, _ in steps[:-1]]
     wanted = {expression for kind, expression in contexts if kind == "element"}
-    if wanted & _WIDE or wanted & _places(frame.type, names[:-1]):
+    if wanted & _WIDE or wanted & _places(frame.type, names):
         return True
     others = [(kind, expression) for kind, expression in contexts if kind != "element"]
     if not others:
         return False
-    holders = _holders(place, frame)
-    # The nearest extension around it, of which it may stand on the value.
-    around = next((one.get("url") for one, name in zip(reversed(holders[1:]), reversed(names[:-1]), strict=False) if name in _EXTENSIONS), None)
+    holders = _holders(steps, frame)
+    # The nearest extension around it: a context may be the value of another extension.
+    around = next((one.get("url") for one, name in zip(reversed(holders[1:]), reversed(names), strict=False) if name in _EXTENSIONS), None)
     return any(
         around == expression if kind == "extension" else _selected(expression, holders[-1], frame) if kind == "fhirpath" else True
         for kind, expression in others
     )
 
 
-def _holders(place: Place, frame: Frame) -> list[Any]:
-    """The objects from the resource down to what an extension stands on."""
-    steps: list[tuple[str, int | None]] = []
-    at: Place | None = place
-    while at is not None and at is not frame.place:
-        steps.append((at[1], at[2]))
-        at = at[0]
+def _holders(steps: list[tuple[str, int | None]], frame: Frame) -> list[Any]:
+    """The values from the resource down to the one that an extension belongs to."""
     found: list[Any] = [frame.resource]
-    for name, index in reversed(steps[1:]):
+    for name, index in steps[:-1]:
         inner = found[-1].get(name) if isinstance(found[-1], dict) else None
         found.append(inner[index] if index is not None and isinstance(inner, list) and index < len(inner) else inner)
     return found
 
 
 def _selected(expression: str, holder: Any, frame: Frame) -> bool:
-    """Return whether FHIRPath selects what an extension stands on; true also where it cannot be evaluated."""
+    """True if FHIRPath selects the holder of an extension, or if it cannot be evaluated."""
     made = _rule(expression)
     if made is None:
         return True
     try:
-        found = made.run(frame.resource, Surroundings(frame.resource, frame.root.resource, frame.resource))
+        found = made.run(frame.resource, Environment(frame.resource, frame.root.resource, frame.resource))
     except (Undecided, FhirPathError, RecursionError, TypeError, ValueError, AttributeError, IndexError):
         return True
     return any(one is holder or (one.__class__ is Extended and one.beside is holder) for one in found)
@@ -90,8 +88,8 @@ def _rule(expression: str) -> Invariant | None:
         return None
 
 
-def _places(root: str, names: tuple[str, ...]) -> set[str]:
-    """Every name under which a definition may speak of an element: its paths and its types."""
+def _places(root: str, names: list[str]) -> set[str]:
+    """The names that a definition may use for an element: its paths and its types."""
     table = definitions()
     places, at = {root}, root
     paths = {root}

@@ -1,6 +1,6 @@
-"""Shortcuts in Python for the invariants that real documents evaluate most: they find where one surely holds, without its expression.
+"""Python shortcuts for the invariants that real documents evaluate most: they recognise the common cases in which an invariant holds.
 
-A test holds each against its FHIRPath expression.
+A test compares each with its FHIRPath expression.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from typing import Any, Final
 from touchstone.scorers.clinical.formats.fhir.fhirpath import Undecided
 from touchstone.scorers.clinical.formats.fhir.fhirpath.values import compare_times
 
-#: Takes the object that a rule is of, and the resource around it. True: it holds; false: its expression decides; None: it cannot be decided.
-Look = Callable[[Any, dict[str, Any]], bool | None]
+#: (object, resource around it) → True: the invariant holds; False: its expression decides; None: it cannot be decided.
+Shortcut = Callable[[Any, dict[str, Any]], bool | None]
 _REQUESTS: Final = frozenset({"batch", "transaction", "history"})
 _RESPONSES: Final = frozenset({"batch-response", "transaction-response", "history"})
 #: Characters of a date and time without fraction and timezone, and of a date.
@@ -37,8 +37,8 @@ def _per_1(item: Any, _: dict[str, Any]) -> bool:
         return False
 
 
-def _entries_have(name: str, kinds: frozenset[str]) -> Look:
-    def look(item: Any, resource: dict[str, Any]) -> bool | None:
+def _entries_have(name: str, kinds: frozenset[str]) -> Shortcut:
+    def shortcut(item: Any, resource: dict[str, Any]) -> bool | None:
         kind = resource.get("type")
         entries = item.get("entry")
         if not isinstance(kind, str) or not isinstance(entries, list):
@@ -46,7 +46,7 @@ def _entries_have(name: str, kinds: frozenset[str]) -> Look:
         wanted = kind in kinds
         return all((one.get(name) is not None) == wanted for one in entries if isinstance(one, dict))
 
-    return look
+    return shortcut
 
 
 def _bdl_2(item: Any, _: dict[str, Any]) -> bool:
@@ -55,7 +55,7 @@ def _bdl_2(item: Any, _: dict[str, Any]) -> bool:
 
 
 def _no_error(item: Any, _: dict[str, Any]) -> bool:
-    """No code of the verification status says that the resource was entered in error."""
+    """True if no code of the verification status is entered-in-error."""
     concept = item.get("verificationStatus")
     codings = concept.get("coding") if isinstance(concept, dict) else None
     return isinstance(codings, list) and all(isinstance(one, dict) and one.get("code") != "entered-in-error" and "_code" not in one for one in codings)
@@ -65,8 +65,8 @@ def _whole_day(item: Any, _: dict[str, Any]) -> bool:
     return item.__class__ is str and len(item) >= _DAY_CHARS
 
 
-#: By key, for the invariants of R4's own types.
-HOT: Final[dict[str, Look]] = {
+#: Invariants of R4's own types by key.
+SHORTCUTS: Final[dict[str, Shortcut]] = {
     "ait-2": _no_error,
     "bdl-2": _bdl_2,
     "bdl-3": _entries_have("request", _REQUESTS),
@@ -75,5 +75,5 @@ HOT: Final[dict[str, Look]] = {
     "con-5": _no_error,
     "per-1": _per_1,
 }
-#: By expression, for those of profiles, whose keys are anybody's: vs-1.
-HOT_EXPRESSIONS: Final[dict[str, Look]] = {"($this as dateTime).toString().length() >= 8": _whole_day}
+#: Invariants of profiles by expression, because their keys are not unique: vs-1.
+SHORTCUTS_BY_EXPRESSION: Final[dict[str, Shortcut]] = {"($this as dateTime).toString().length() >= 8": _whole_day}

@@ -1,7 +1,4 @@
-"""MeasureReports against their Measure: groups, populations, stratifiers, scores and lists of subjects (R4: measurereport.html).
-
-The Measure is sought in the report (contained), in the document, and in the packages at hand; where it is not found, that is reported as not checked.
-"""
+"""MeasureReports against their Measure: groups, populations, stratifiers, scores and lists of subjects (R4: measurereport.html)."""
 
 from __future__ import annotations
 
@@ -9,34 +6,27 @@ from collections.abc import Callable
 from typing import Any
 
 from touchstone.scorers.clinical.formats.fhir.document import Document, Frame, Place
-from touchstone.scorers.clinical.formats.fhir.named_definitions import named_definition
+from touchstone.scorers.clinical.formats.fhir.json_access import Json, objects
+from touchstone.scorers.clinical.formats.fhir.named_definitions import with_definition
 from touchstone.scorers.clinical.formats.fhir.profiles.library import Library
-from touchstone.scorers.clinical.formats.fhir.questionnaire_answers import dicts
 from touchstone.scorers.clinical.formats.fhir.references import Resolver
 
 _CODE = "fhir.measures.report"
 _SCORING = "http://terminology.hl7.org/CodeSystem/measure-scoring"
 _POPULATIONS = "http://terminology.hl7.org/CodeSystem/measure-population"
 _SCORED = frozenset({"proportion", "ratio", "continuous-variable"})
-#: Parts of a Measure that are matched with each other; a larger one is not read to its end.
+#: Parts of a Measure that are compared; those beyond are ignored.
 _PARTS_MAX = 1_000
-Json = dict[str, Any]
 
 
 def check_measure_reports(document: Document, resolver: Resolver, at_hand: Library) -> None:
     """Check every MeasureReport of a document whose Measure is at hand."""
-    for frame in document.frames:
-        if frame.type != "MeasureReport" or not frame.text("measure"):
-            continue
-        measure = named_definition(document, frame, "Measure", frame.text("measure"), at_hand)
-        if measure is None:
-            document.skip("MeasureReports against their Measure", "the Measure is not at hand")
-            continue
+    for frame, measure in with_definition(document, "MeasureReport", "Measure", "MeasureReports against their Measure", at_hand):
         document.report.fired("measures")
-        _Report(document, frame, measure, resolver).check()
+        _MeasureReport(document, frame, measure, resolver).check()
 
 
-class _Report:
+class _MeasureReport:
     """Checks one report."""
 
     def __init__(self, document: Document, frame: Frame, measure: Json, resolver: Resolver) -> None:
@@ -47,63 +37,62 @@ class _Report:
         self._type = frame.text("type")
         self._scoring = next((one.get("code") for one in _codings(measure.get("scoring")) if one.get("system") == _SCORING), None)
 
-    def _say(self, place: Place, message: str) -> None:
-        self._document.say("major", _CODE, place, message)
+    def _add(self, place: Place, message: str) -> None:
+        self._document.add("major", _CODE, place, message)
 
     def check(self) -> None:
-        """Check the groups."""
-        wanted = dicts(self._measure.get("group"))[:_PARTS_MAX]
-        given = dicts(self._frame.resource.get("group"))
+        wanted = objects(self._measure.get("group"))[:_PARTS_MAX]
+        given = objects(self._frame.resource.get("group"))
         if len(wanted) == len(given) == 1:
-            # The only group may be without a code; where both have one, it is the same.
-            if _codings(given[0].get("code")) and _codings(wanted[0].get("code")) and not _alike(given[0].get("code"), wanted[0].get("code")):
-                self._say((self._frame.place, "group", 0), "the code of this group is not that of the group of the Measure")
+            # A single group needs no code; if both have one, the codes must agree.
+            if _codings(given[0].get("code")) and _codings(wanted[0].get("code")) and not _same_concept(given[0].get("code"), wanted[0].get("code")):
+                self._add((self._frame.place, "group", 0), "the code of this group is not that of the group of the Measure")
             self._group(wanted[0], given[0], (self._frame.place, "group", 0))
             return
         self._matched("group", wanted, self._frame.resource, self._frame.place, self._group)
 
     def _matched(self, name: str, wanted: list[Json], holder: Json, place: Place, rule: Callable[[Json, Json, Place], None]) -> None:
-        """Match parts of the report with those of the Measure, by their codes."""
+        """Match parts of the report with those of the Measure by their codes, and check each with `rule`."""
         met: set[int] = set()
-        for index, one in enumerate(dicts(holder.get(name))):
+        for index, one in enumerate(objects(holder.get(name))):
             at: Place = (place, name, index)
             code = one.get("code")
             if not code:
-                self._say(at, f"this {name} needs a code, by which it is found in the Measure")
+                self._add(at, f"this {name} needs a code, by which it is found in the Measure")
                 continue
-            found = next((number for number, other in enumerate(wanted) if _alike(code, other.get("code"))), None)
+            found = next((number for number, other in enumerate(wanted) if _same_concept(code, other.get("code"))), None)
             if found is None:
-                self._say(at, f"the Measure has no {name} with this code")
+                self._add(at, f"the Measure has no {name} with this code")
             elif found in met:
-                self._say(at, f"this {name} is there twice")
+                self._add(at, f"this {name} is there twice")
             else:
                 met.add(found)
                 rule(wanted[found], one, at)
         if self._type != "data-collection" and any(number not in met and not _is_observation(one) for number, one in enumerate(wanted)):
-            self._say((place, name, None), f"the report lacks a {name} of the Measure")
+            self._add((place, name, None), f"the report lacks a {name} of the Measure")
 
     def _group(self, wanted: Json, given: Json, at: Place) -> None:
         self._document.report.fired("measures")
         if "population" in given or "population" in wanted:
-            self._matched("population", dicts(wanted.get("population"))[:_PARTS_MAX], given, at, self._population)
+            self._matched("population", objects(wanted.get("population"))[:_PARTS_MAX], given, at, self._population)
         self._score(given, at)
         if "stratifier" in given or "stratifier" in wanted:
-            self._matched("stratifier", dicts(wanted.get("stratifier"))[:_PARTS_MAX], given, at, lambda *_: None)
+            self._matched("stratifier", objects(wanted.get("stratifier"))[:_PARTS_MAX], given, at, lambda *_: None)
 
     def _score(self, given: Json, at: Place) -> None:
         score = given.get("measureScore")
         place: Place = (at, "measureScore", None)
         if score is not None and (self._scoring == "cohort" or self._type == "data-collection"):
-            self._say(place, "a cohort, and a report of collected data, has no score")
+            self._add(place, "a cohort, and a report of collected data, has no score")
         elif self._scoring in _SCORED and self._type != "data-collection":
             value = score.get("value") if isinstance(score, dict) else None
             if score is None:
-                self._say(place, "the scoring of the Measure asks for a score")
+                self._add(place, "the scoring of the Measure asks for a score")
             elif self._scoring == "proportion" and isinstance(value, int | float) and not 0 <= value <= 1:
-                self._say(place, "the score of a proportion lies between 0 and 1")
+                self._add(place, "the score of a proportion lies between 0 and 1")
 
     def _population(self, wanted: Json, given: Json, at: Place) -> None:
-        """The number of a population, and the list of its subjects."""
+        """Check the count of a population against the list of its subjects."""
         results, count = given.get("subjectResults"), given.get("count")
         reference = results.get("reference") if isinstance(results, dict) else None
         if self._type != "subject-list" or not isinstance(reference, str) or not isinstance(count, int):
@@ -111,18 +100,18 @@ class _Report:
         subjects = self._resolver.anywhere(self._frame, reference)
         if subjects is None or subjects.type != "List":
             self._document.skip("numbers of subjects", "a list of subjects is not in the document")
-        elif len(dicts(subjects.resource.get("entry"))) != count:
-            self._say(at, "the number of subjects in the list is another than the count")
+        elif len(objects(subjects.resource.get("entry"))) != count:
+            self._add(at, "the number of subjects in the list is another than the count")
 
 
 def _codings(concept: Any) -> list[Json]:
     """The codings of a CodeableConcept, or of a list of them (the code of a stratifier)."""
     concepts = concept if isinstance(concept, list) else [concept]
-    return [coding for one in concepts if isinstance(one, dict) for coding in dicts(one.get("coding"))]
+    return [coding for one in concepts if isinstance(one, dict) for coding in objects(one.get("coding"))]
 
 
-def _alike(one: Any, other: Any) -> bool:
-    """Whether two concepts share a coding, or are the same text without any."""
+def _same_concept(one: Any, other: Any) -> bool:
+    """True if two concepts share a coding, or have the same text and no codings."""
     mine, theirs = _codings(one), _codings(other)
     if mine or theirs:
         return any(left.get("system") == right.get("system") and left.get("code") == right.get("code") for left in mine for right in theirs)
@@ -130,5 +119,5 @@ def _alike(one: Any, other: Any) -> bool:
 
 
 def _is_observation(population: Json) -> bool:
-    """Whether a population is a measure observation, which has no number in a report."""
+    """True if a population is a measure observation, which has no count in a report."""
     return any(one.get("system") == _POPULATIONS and one.get("code") == "measure-observation" for one in _codings(population.get("code")))

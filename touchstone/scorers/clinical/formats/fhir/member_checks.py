@@ -1,4 +1,4 @@
-"""Checks of single members: their names, values of primitives, invariants. Nothing here goes deeper into a document."""
+"""Checks of single members: names, values of primitives, invariants."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from touchstone.schemas.result import Severity
 from touchstone.scorers.clinical.formats.fhir import primitives
 from touchstone.scorers.clinical.formats.fhir.document import Document, Frame, Place, shown_name
 from touchstone.scorers.clinical.formats.fhir.engine import Engine
-from touchstone.scorers.clinical.formats.fhir.fhirpath import Surroundings
+from touchstone.scorers.clinical.formats.fhir.fhirpath import Environment
 from touchstone.scorers.clinical.formats.fhir.member_plans import LEVELS, UNKNOWN, Plan, Step
 from touchstone.scorers.clinical.formats.fhir.options import DEPTH_MAX, PER_CODE_MAX
 from touchstone.scorers.clinical.formats.fhir.tables import Field, Invariant, Type
 
-#: How like an element of its type a name must be to be taken for a slip of it.
+#: How similar a name must be to an element of its type to be taken for a misspelling.
 _LIKENESS: Final = 0.8
 _NAME_CHARS_MAX: Final = 64
 
 
-class Leaves:
-    """What a walk says where it goes no deeper."""
+class MemberChecks:
+    """The part of a walk that goes no deeper."""
 
     def __init__(self, engine: Engine, document: Document) -> None:
         self._engine = engine
         self._document = document
-        self._say = document.say
+        self._add = document.add
         self._frame: Frame
         self._fired = 0
         self._undecided: set[str] = set()
@@ -33,21 +33,21 @@ class Leaves:
     def _problems(self, plan: Plan, of: Type, place: Place) -> None:
         for severity, code, name, message in plan.problems:
             if code != UNKNOWN:
-                self._say(severity, code, (place, name, None) if name else place, message)
+                self._add(severity, code, (place, name, None) if name else place, message)
                 continue
-            # The name is the payload's. A slip of an element of this type gets a suggestion: sought only where it will be reported.
-            wanted = self._document.said[code, severity] < PER_CODE_MAX and len(name) <= _NAME_CHARS_MAX
+            # The name may be patient text. One like an element of this type gets a suggestion, if the finding will be kept.
+            wanted = self._document.counts[code, severity] < PER_CODE_MAX and len(name) <= _NAME_CHARS_MAX
             near = get_close_matches(name.removeprefix("_"), of.fields, 1, _LIKENESS) if wanted else []
             shown = shown_name(name) if near else self._document.named(name)
-            self._say(severity, code, (place, shown, None), message, suggestion=f"Use '{near[0]}'" if near else None)
+            self._add(severity, code, (place, shown, None), message, suggestion=f"Use '{near[0]}'" if near else None)
 
     def _value(self, step: Step, found: Field, value: Any, here: Place) -> None:
         problem = primitives.CHECKS[found.type](value)
         if problem is not None:
-            # What R4 says strings SHOULD and SHOULD NOT hold breaks the form of other types.
+            # For strings R4 says SHOULD; in other types the form is broken.
             should = problem[0] in {primitives.CONTROL, primitives.BLANK} and found.type in {"string", "markdown"}
             level: Severity = "minor" if should else "major"
-            self._say(level, problem[0], here, problem[1], value=value)
+            self._add(level, problem[0], here, problem[1], value=value)
             return
         if step.binding is not None:
             step.binding.check_code(self._document, value, here)
@@ -64,14 +64,14 @@ class Leaves:
         elif found.name == "id":
             self._frame.ids[value] = self._frame.ids.get(value, 0) + 1
             if self._frame.ids[value] == 2:
-                self._say("major", "fhir.structure.duplicate-id", here, "this element id appears twice in one resource")
+                self._add("major", "fhir.structure.duplicate-id", here, "this element id appears twice in one resource")
         for rule in found.invariants:
             self._invariant(rule, value, here)
 
     def _alone(self, value: dict[str, Any], at: Place) -> None:
-        """What stands beside a primitive that has no value must hold more than an id."""
+        """Report an object beside a primitive without a value if it has only an id."""
         if value.keys() == {"id"}:
-            self._say("major", "fhir.invariants.ele-1", at, "an element must have a value or children")
+            self._add("major", "fhir.invariants.ele-1", at, "an element must have a value or children")
 
     def _beside(self, step: Step, value: dict[str, Any], owner: dict[str, Any], at: Place) -> None:
         values, index = owner.get(step.beside), at[2] or 0
@@ -79,15 +79,15 @@ class Leaves:
             self._alone(value, at)
 
     def _too_deep(self, place: Place) -> None:
-        self._say("critical", "fhir.structure.depth", place, f"nested deeper than {DEPTH_MAX} objects; not read further")
+        self._add("critical", "fhir.structure.depth", place, f"nested deeper than {DEPTH_MAX} objects; not read further")
 
     def _invariant(self, rule: Invariant, value: Any, place: Place) -> None:
         self._fired += 1
         resource = self._frame.resource
-        verdict = rule.look(value, resource) if rule.look is not None and value.__class__ is dict else False
+        verdict = rule.shortcut(value, resource) if rule.shortcut is not None and value.__class__ is dict else False
         if verdict is False:
-            verdict = rule.holds(value, Surroundings(resource, self._frame.root.resource, value))
+            verdict = rule.holds(value, Environment(resource, self._frame.root.resource, value))
         if verdict is False:
-            self._say(LEVELS[rule.severity], f"fhir.invariants.{rule.key}", place, rule.human)
+            self._add(LEVELS[rule.severity], f"fhir.invariants.{rule.key}", place, rule.human)
         elif verdict is None:
             self._undecided.add(rule.key)

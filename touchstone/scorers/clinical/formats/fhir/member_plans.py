@@ -1,6 +1,6 @@
-"""What the names of an object's members say, worked out once per type and set of names and kept as a plan.
+"""Plans for checking objects, worked out once per type and set of member names.
 
-Unknown elements, what is missing, choices, and most invariants need no value: a well-formed object then costs one look-up and a loop over its values.
+Unknown and missing elements, choices and most invariants depend only on names, so a good object costs one look-up and a loop over its values.
 """
 
 from __future__ import annotations
@@ -14,20 +14,19 @@ from touchstone.scorers.clinical.formats.fhir.bindings import Binding
 from touchstone.scorers.clinical.formats.fhir.fhirpath import Verdict, decide
 from touchstone.scorers.clinical.formats.fhir.tables import Field, Invariant, Type
 
-#: Plans kept per type, and members an object may have, and characters in their names, for its plan to be kept: documents may come with any
-#: number of shapes, and plans outlive them.
+#: Plans kept per type, and the members and characters of an object whose plan is kept. Plans outlive documents, which may have any number of shapes.
 PLANS_MAX: Final = 2_000
 PLAN_MEMBERS_MAX: Final = 80
 PLAN_CHARS_MAX: Final = 2_000
 
 UNKNOWN: Final = "fhir.structure.unknown-element"
 LEVELS: Final[dict[str, Severity]] = {"error": "major", "warning": "minor"}
-#: Types whose objects are looked at again once the whole document is known, and how they are kept.
+#: Types whose objects are checked again after the walk, and how they are collected.
 REFERENCES, CODINGS, OTHERS = 1, 2, 3
 _COLLECTED = {"Reference": REFERENCES, "Coding": CODINGS} | dict.fromkeys(
     ("Extension", "Attachment", "Identifier", "Quantity", "Age", "Duration", "SampledData", "Signature"), OTHERS
 )
-#: Three counts in one number, so that an object adds to all of them at once: members, rules settled by names, required bindings.
+#: Three counts in one number, so that one addition counts all: members, rules decided by names, required bindings.
 COUNT_BITS: Final = 40
 _NOTHING: Final = frozenset[str]().__contains__
 _NO_KINDS: Final = frozenset[type]()
@@ -37,9 +36,9 @@ _NO_KINDS: Final = frozenset[type]()
 class Step:
     """What to do with one member.
 
-    `accepts` and `accepts_item` recognise a text that is known to be right as its value or in its list; `plain`: JSON types whose every value is right.
-    `below`: the plans of objects that are its value or in its list; `one` and `each` are the same where such an object asks for no more than a walk:
-    it neither stands `beside` a primitive nor has a binding. `resource`: the field, where its value is a resource. `many`: the element repeats.
+    `accepts`, `accepts_item`: recognise good texts, as the value or in a list. `plain`: JSON types of which every value is good.
+    `below`: plans of the objects in it; `one` and `each` are the same, but only set if such an object needs no more than a walk: it belongs to no
+    primitive (`beside`) and has no binding. `resource`: the field, if its value is a resource. `many`: the element repeats.
     """
 
     field: Field | None
@@ -58,7 +57,7 @@ class Step:
 
 
 class Problem(NamedTuple):
-    """What is wrong with the names of an object's members. `name`: the member, empty for the object."""
+    """A fault in the member names of an object. `name`: the member, empty for the object."""
 
     severity: Severity
     code: str
@@ -68,9 +67,9 @@ class Problem(NamedTuple):
 
 @dataclass(slots=True)
 class Plan:
-    """What the names of an object's members say: a step per member, problems, and the invariants whose verdict needs the values.
+    """The plan for a set of member names: a step per member, faults, and the invariants that need values.
 
-    `counts`: how many members there are, rules that were settled, and steps that are bound, each COUNT_BITS further up.
+    `counts`: members, rules decided, and bound steps, each COUNT_BITS further up.
     """
 
     steps: tuple[Step, ...]
@@ -80,14 +79,14 @@ class Plan:
 
 
 def may_be_kept(keys: tuple[str, ...]) -> bool:
-    """Return whether a set of member names is small enough to be kept beyond its document."""
+    """Return True if a set of member names is small enough to be kept beyond its document."""
     return len(keys) <= PLAN_MEMBERS_MAX and sum(map(len, keys)) <= PLAN_CHARS_MAX
 
 
 class Plans:
-    """The plans of one type. `make`: what to do with a member of it, by its key; None where it has no such element.
+    """The plans of one type. `make`: (type, key) → step, or None if there is no such element.
 
-    `more`: invariants of an element of this type, beside the type's own.
+    `more`: invariants of an element of this type, besides those of the type.
     """
 
     __slots__ = ("_make", "_more", "_steps", "collected", "kept", "type")
@@ -111,7 +110,7 @@ class Plans:
         return step
 
     def plan(self, keys: tuple[str, ...]) -> Plan:
-        """Work out, and keep, the plan for a set of member names."""
+        """Work out the plan for a set of member names, and keep it."""
         made = self._plan(keys)
         if len(self.kept) < PLANS_MAX and may_be_kept(keys):
             self.kept[keys] = made
@@ -132,9 +131,9 @@ class Plans:
         if not keys or (set(keys) <= {"id"} and self.type.name != "Element"):
             problems.append(Problem("major", "fhir.invariants.ele-1", "", "an element must have a value or children"))
         self._cardinality(set(keys), problems)
-        rules, settled = self._invariants(frozenset(name.removesuffix("[x]") for name in present), problems)
+        rules, decided = self._invariants(frozenset(name.removesuffix("[x]") for name in present), problems)
         bound = sum(1 for step in steps if step.binding is not None and step.binding.decides)
-        return Plan(tuple(steps), tuple(problems), rules, len(keys) | settled << COUNT_BITS | bound << 2 * COUNT_BITS)
+        return Plan(tuple(steps), tuple(problems), rules, len(keys) | decided << COUNT_BITS | bound << 2 * COUNT_BITS)
 
     def _cardinality(self, keys: set[str], problems: list[Problem]) -> None:
         here = {key[1:] if key[:1] == "_" else key for key in keys}
@@ -148,7 +147,7 @@ class Plans:
             problems.append(Problem("major", "fhir.invariants.ext-1", "", "an extension must have either extensions or a value, not both"))
 
     def _invariants(self, present: frozenset[str], problems: list[Problem]) -> tuple[tuple[Invariant, ...], int]:
-        """Return the invariants that the names leave open, and how many rules were looked at; what the names break goes to the problems."""
+        """Return the invariants that names do not decide, and how many rules were evaluated. Broken ones are added to the problems."""
         left = []
         for rule in (*self.type.invariants, *self._more):
             verdict = decide(rule.tree, present)

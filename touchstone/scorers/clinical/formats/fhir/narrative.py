@@ -1,9 +1,10 @@
-"""The narratives of a document: each by itself, and the links into them (R4: narrative.html)."""
+"""Narratives: each by itself, and the links between them (R4: narrative.html)."""
 
 from __future__ import annotations
 
 from touchstone.scorers.clinical.formats.fhir.document import Document
-from touchstone.scorers.clinical.formats.fhir.narrative_fast_path import look
+from touchstone.scorers.clinical.formats.fhir.json_access import objects
+from touchstone.scorers.clinical.formats.fhir.narrative_fast_path import scan
 
 _TEXT_LINK = "http://hl7.org/fhir/StructureDefinition/textLink"
 
@@ -12,10 +13,10 @@ def check_narratives(document: Document) -> None:
     """Check every narrative of a document."""
     anchors: list[set[str]] = []
     links: list[list[str]] = []
-    for text, place, _ in document.narratives:
-        seen = look(text)
+    for text, place in document.narratives:
+        seen = scan(text)
         for code, message in seen.problems:
-            document.say("major", code, place, message)
+            document.add("major", code, place, message)
         anchors.append(seen.anchors)
         links.append(seen.links)
     if document.narratives:
@@ -25,21 +26,17 @@ def check_narratives(document: Document) -> None:
 
 
 def _text_links(document: Document, anchors: list[set[str]]) -> None:
-    """An extension that links data with a part of the narrative (textLink) names an id that the narrative has."""
+    """The id that a textLink extension names must be in the narrative."""
     known = None
     for value, place, _ in document.extensions:
-        if value.get("url") != _TEXT_LINK:
-            continue
-        if known is None:
-            known = set().union(*anchors)
-        parts = value.get("extension")
-        for part in parts if isinstance(parts, list) else ():
-            if isinstance(part, dict) and part.get("url") == "htmlid" and isinstance(part.get("valueString"), str) and part["valueString"] not in known:
-                document.say("major", "fhir.narrative.link", place, "the narrative has no element with the id that this link names")
+        for part in objects(value.get("extension")) if value.get("url") == _TEXT_LINK else ():
+            known = set().union(*anchors) if known is None else known
+            if part.get("url") == "htmlid" and isinstance(part.get("valueString"), str) and part["valueString"] not in known:
+                document.add("major", "fhir.narrative.link", place, "the narrative has no element with the id that this link names")
 
 
 def _links(document: Document, anchors: list[set[str]], links: list[list[str]]) -> None:
-    """A link into the page must find an anchor in some narrative, an element id or a contained resource of the document."""
+    """A link inside the page must name an anchor of a narrative, an element id, or a resource of the document."""
     if not any(links):
         return
     known = set().union(*anchors)
@@ -48,7 +45,7 @@ def _links(document: Document, anchors: list[set[str]], links: list[list[str]]) 
         identity = frame.resource.get("id")
         if isinstance(identity, str):
             known.update({identity, f"{frame.type}/{identity}"} if frame.container is not None or frame.entry is not None else set())
-    for (_, place, _), found in zip(document.narratives, links, strict=True):
+    for (_, place), found in zip(document.narratives, links, strict=True):
         for link in found:
             if link not in known:
-                document.say("major", "fhir.narrative.link", place, "a link into the narrative finds no anchor there")
+                document.add("major", "fhir.narrative.link", place, "a link into the narrative finds no anchor there")

@@ -1,4 +1,4 @@
-"""A quick check of a narrative by its tags, because most narratives are made of the same few; any other gets a thorough scan."""
+"""A quick check for narratives: most consist of a few known tags. Any other gets the thorough scan."""
 
 from __future__ import annotations
 
@@ -9,46 +9,46 @@ from touchstone.scorers.clinical.formats.fhir.narrative_scan import TAG_DEPTH_MA
 from touchstone.scorers.clinical.formats.fhir.options import NARRATIVE_CHARS_MAX
 from touchstone.scorers.clinical.formats.fhir.xhtml import BARRED, ENTITY, ONLY, XML_ENTITIES, has_place, is_blank
 
-#: Tags kept as good, and their length.
+#: Good tags that are kept, and their length.
 _KNOWN_MAX: Final = 5_000
 _KNOWN_CHARS_MAX: Final = 120
 _NOTHING: Final = frozenset[str]()
-#: open, close, empty or root; the element's name; elements that it may stand in nowhere, however deep.
+#: (open, close, empty or root; the element's name; elements that it may not be inside of, at any depth).
 Tag = tuple[str, str, frozenset[str]]
 
 
-class Seen(NamedTuple):
-    """What there is to say of a narrative, the anchors that it offers, and the links into the page that it makes."""
+class Scanned(NamedTuple):
+    """A narrative's faults, anchors, and links inside the page."""
 
     problems: list[tuple[str, str]]
     anchors: set[str]
     links: list[str]
 
 
-def look(text: str) -> Seen:
-    """Return what there is to say of a narrative."""
-    seen = Seen([], set(), [])
+def scan(text: str) -> Scanned:
+    """Return the faults, anchors and links of a narrative."""
+    seen = Scanned([], set(), [])
     if _is_good(text, seen):
         return seen
-    scan = Scan(text)
-    scan.run()
-    return Seen(scan.problems, scan.anchors, scan.links)
+    thorough = Scan(text)
+    thorough.run()
+    return Scanned(thorough.problems, thorough.anchors, thorough.links)
 
 
 @lru_cache(maxsize=1)
 def _known() -> dict[str, Tag]:
-    """Tags that were found good, by what stands between their brackets; shared, and bounded."""
+    """Good tags by the text between their brackets; shared between documents, and bounded."""
     return {}
 
 
 @lru_cache(maxsize=20_000)
 def _fits(outer: str, name: str) -> bool:
-    """Return whether an element may stand directly in another."""
+    """True if an element is allowed directly inside another."""
     return has_place(name, [outer])
 
 
-def _is_good(text: str, seen: Seen) -> bool:
-    """Return whether a text is good. Notes its anchors and links."""
+def _is_good(text: str, seen: Scanned) -> bool:
+    """True if the narrative has no faults. Notes its anchors and links."""
     pieces = text.split("<", TAGS_MAX)
     if len(text) > NARRATIVE_CHARS_MAX or len(pieces) > TAGS_MAX or (pieces[0] and not pieces[0].isspace()):
         return False
@@ -57,7 +57,7 @@ def _is_good(text: str, seen: Seen) -> bool:
     known, opened, content, rooted = _known(), list[str](), False, False
     for piece in pieces[1:]:
         body, end, chars = piece.partition(">")
-        # Without its closing bracket no tag is good, whether it is known or not.
+        # A tag without its closing bracket is not good, even if its text is known.
         tag = (known.get(body) or _learn(body, known, seen)) if end else None
         if tag is None:
             return False
@@ -78,7 +78,7 @@ def _is_good(text: str, seen: Seen) -> bool:
 
 
 def _opens(kind: str, name: str, barred: frozenset[str], opened: list[str], rooted: bool) -> bool:
-    """Open an element; return whether that is right where it stands. `rooted`: the outermost element was there already."""
+    """Open an element. Returns True if it is allowed here. `rooted`: the outermost element has been seen."""
     if opened:
         if not _fits(opened[-1], name) or (barred and not barred.isdisjoint(opened)):
             return False
@@ -89,8 +89,8 @@ def _opens(kind: str, name: str, barred: frozenset[str], opened: list[str], root
     return len(opened) <= TAG_DEPTH_MAX
 
 
-def _learn(body: str, known: dict[str, Tag], seen: Seen) -> Tag | None:
-    """Return a good tag, and keep it where it is short and makes no anchor or link; None for any other."""
+def _learn(body: str, known: dict[str, Tag], seen: Scanned) -> Tag | None:
+    """Return a good tag, and keep it if it is short and has no anchor or link; None for any other."""
     match = TOKEN.fullmatch(f"<{body}>")
     if match is None or not match["name"]:
         return None

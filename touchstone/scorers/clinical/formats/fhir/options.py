@@ -1,4 +1,4 @@
-"""What a caller may ask of the FHIR validator, and every bound it keeps."""
+"""Options and bounds of the FHIR validator."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from touchstone.scorers.clinical.checks.terminology import MembershipSource
 BYTES_MAX = 100 * 1024 * 1024
 #: Objects nested in objects. Real documents stay below 40.
 DEPTH_MAX = 200
-#: Findings of one code that are reported; the rest is counted.
+#: Findings of one code that are reported; the others are counted.
 PER_CODE_MAX = 40
 #: Rules that a report names as not checked.
 NOT_CHECKED_MAX = 200
-#: Profiles that one resource may claim and have checked.
+#: Claimed profiles of one resource that are checked.
 PROFILES_MAX = 50
-#: Codes of one document that `source` is asked about; the rest is reported as not checked.
+#: Codes of one document that are looked up in `source`; the others are reported as not checked.
 SOURCE_CODES_MAX = 1_000
-#: Seconds that one document may spend on asking it; a question under way is not cut off.
+#: Seconds of look-ups per document; one that is running is not cut off.
 SOURCE_S_MAX = 30.0
 #: Characters of one narrative.
 NARRATIVE_CHARS_MAX = 4 * 1024 * 1024
@@ -30,15 +30,15 @@ NARRATIVE_CHARS_MAX = 4 * 1024 * 1024
 class Options:
     """Settings of one validation.
 
-    `extensions`: `any` accepts extensions whose definition is not available (reported as not checked); `known` calls them an error.
-    `references`: `document` resolves what the document itself can answer; `exists` also calls a relative reference that resolves nowhere an error.
-    `rest_references`: relative references in a Bundle may point to the server even where entries could be meant.
-    `example_urls`: example.org and the like may appear. `security`: text that looks like HTML is an error, not a warning.
-    `markdown_html`: markdown may hold HTML tags. `comments`: JSON comments are tolerated. `experimental`: experimental definitions may appear.
-    `displays`: how a display that differs from its code system's is reported. `profiles`: canonical URLs to validate every resource of that type against,
-    beside those in meta.profile. `packages`: folders or .tgz files with FHIR packages, beside ~/.fhir/packages.
-    `clinical`: also run the shared checks (identifiers, units, plausibility, times). `marks`: report a missing synthetic-data mark.
-    `source`: where membership of codes is looked up beyond the tables on this machine.
+    `extensions`: `any` accepts extensions without a definition (reported as not checked), `known` makes them an error.
+    `references`: `document` resolves what the document can answer, `exists` also makes an unresolved relative reference an error.
+    `rest_references`: relative references in a Bundle may refer to the server even if they match an entry.
+    `example_urls`: example.org and the like are allowed. `security`: text that looks like HTML is an error, not a warning.
+    `markdown_html`: HTML tags in markdown are minor, not major. `comments`: JSON comments are accepted. `experimental`: experimental definitions are allowed.
+    `displays`: how a display that differs from the code system's is reported. `profiles`: canonical URLs that every resource of their type is checked
+    against, besides those in meta.profile. `packages`: folders or .tgz files with FHIR packages, besides ~/.fhir/packages.
+    `clinical`: run the shared checks (identifiers, units, plausibility, times). `marks`: report a missing mark of synthetic data.
+    `source`: answers membership of codes that the tables do not have.
     """
 
     extensions: Literal["any", "known"] = "any"

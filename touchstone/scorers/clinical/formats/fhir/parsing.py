@@ -1,7 +1,7 @@
-"""Bytes → parsed JSON, inside bounds, with a clear word where it is not JSON.
+"""Bytes → parsed JSON, within bounds, and a finding that says where the bytes stop being JSON.
 
-orjson refuses what RFC 8259 refuses: NaN, numbers beyond a double (1e400), lone surrogates, invalid UTF-8, nesting beyond 1024. It takes the last
-of duplicate members silently, so those are looked for here.
+orjson refuses what RFC 8259 refuses: NaN, numbers beyond a double (1e400), lone surrogates, invalid UTF-8, nesting beyond 1024. It silently keeps
+the last of duplicate members, so duplicates are searched for here.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from touchstone.scorers.clinical.formats.fhir.xml import read_xml
 
 _BOM = b"\xef\xbb\xbf"
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
-#: Bytes in which the first character is looked for.
+#: Bytes in which the first character must appear.
 _START = 1_000
 _SPACED_COLON = re.compile(rb'"[ \t\r\n]+:')
 _MEMBER = re.compile(rb'"(?:[^"\\]|\\.)*+"[ \t\r\n]*+(:?)', re.DOTALL)
@@ -28,7 +28,7 @@ LINES_MAX = 1_000_000
 
 
 class Parsed(NamedTuple):
-    """One parsed document. `text`: its bytes of JSON; None where it was XML. `line`: its line of the NDJSON file, from 1."""
+    """One parsed document. `text`: its bytes of JSON, None if it was XML. `line`: its line in an NDJSON file, from 1."""
 
     value: Any
     text: bytes | None
@@ -36,9 +36,9 @@ class Parsed(NamedTuple):
 
 
 def parse(data: bytes, document: Document) -> Sequence[Parsed] | None:
-    """Return the parsed documents: one, or one per line of NDJSON that can be read; None where there is none. A finding says what cannot be read."""
+    """Return the parsed documents: one, or one per readable line of NDJSON; None if there is none. Findings report what cannot be read."""
     if len(data) > document.options.bytes_max:
-        document.say("critical", "fhir.json.size", None, f"larger than {document.options.bytes_max:,} bytes: not read")
+        document.add("critical", "fhir.json.size", None, f"larger than {document.options.bytes_max:,} bytes: not read")
         return None
     data = data.removeprefix(_BOM)
     if data[:_START].lstrip().startswith(b"<"):
@@ -51,30 +51,37 @@ def parse(data: bytes, document: Document) -> Sequence[Parsed] | None:
     lines = _lines(data)
     if lines and all(isinstance(line, Parsed) for line in lines):
         return _readable(lines, document)
-    bare = _COMMENT.sub(lambda match: match[1] or b" ", data) if b"/" in data else data
-    if bare != data:
-        try:
-            parsed = orjson.loads(bare)
-        except orjson.JSONDecodeError:
-            parsed = None
-        if parsed is not None:
-            if not document.options.comments:
-                document.say("major", "fhir.json.comment", None, "JSON has no comments")
-            return [Parsed(parsed, bare)]
+    without_comments = _without_comments(data, document)
+    if without_comments is not None:
+        return [without_comments]
     if data.startswith(_UTF16):
-        document.say("critical", "fhir.json.encoding", None, "UTF-16, and JSON is UTF-8: not read", suggestion="Encode the resource as UTF-8")
+        document.add("critical", "fhir.json.encoding", None, "UTF-16, and JSON is UTF-8: not read", suggestion="Encode the resource as UTF-8")
         return None
     if lines:
         return _readable(lines, document)
     if data.count(b"\n") > LINES_MAX and data.lstrip().startswith(b"{"):
-        document.say("critical", "fhir.json.size", None, f"more than {LINES_MAX:,} lines: not read", suggestion="Split the NDJSON into several files")
+        document.add("critical", "fhir.json.size", None, f"more than {LINES_MAX:,} lines: not read", suggestion="Split the NDJSON into several files")
         return None
-    _say_not_json(_Broken(data, error_at), None, document)
+    _add_not_json(_Broken(data, error_at), None, document)
     return None
 
 
+def _without_comments(data: bytes, document: Document) -> Parsed | None:
+    """JSON that can be read once its comments are removed; None if it cannot, or has no comments."""
+    bare = _COMMENT.sub(lambda match: match[1] or b" ", data) if b"/" in data else data
+    try:
+        parsed = orjson.loads(bare) if bare != data else None
+    except orjson.JSONDecodeError:
+        return None
+    if parsed is None:
+        return None
+    if not document.options.comments:
+        document.add("major", "fhir.json.comment", None, "JSON has no comments")
+    return Parsed(parsed, bare)
+
+
 class _Broken(NamedTuple):
-    """What is not JSON. `error_at`: line and column of it, from 1. `line`: the line of the file that it begins in, from 1."""
+    """Bytes that are not JSON. `error_at`: line and column of the error, from 1. `line`: the line of the file where the bytes begin, from 1."""
 
     text: bytes
     error_at: tuple[int, int]
@@ -82,7 +89,7 @@ class _Broken(NamedTuple):
 
 
 def _lines(data: bytes) -> list[Parsed | _Broken]:
-    """Return the lines of NDJSON; none where the data is not NDJSON: its first line is a whole object, or each line begins one and some are whole."""
+    """The lines of NDJSON; none if the data is not NDJSON. It is if its first line is a whole object, or if each line begins one and some are whole."""
     if data.count(b"\n") > LINES_MAX:
         return []
     lines = [(number, line) for number, line in enumerate(data.split(b"\n"), 1) if line.strip()]
@@ -103,52 +110,50 @@ def _line(number: int, text: bytes) -> Parsed | _Broken:
 
 
 def _readable(lines: Sequence[Parsed | _Broken], document: Document) -> list[Parsed]:
-    """The lines that can be read; a finding names each of the others."""
+    """The lines that can be read. A finding names each of the others."""
     for line in lines:
         if isinstance(line, _Broken):
-            _say_not_json(line, (None, "Line", line.line), document)
+            _add_not_json(line, (None, "Line", line.line), document)
     return [line for line in lines if isinstance(line, Parsed)]
 
 
-def _say_not_json(broken: _Broken, place: Place | None, document: Document) -> None:
-    """Tell where text stops being UTF-8, or else JSON, as a line and a column of the file."""
+def _add_not_json(broken: _Broken, place: Place | None, document: Document) -> None:
+    """Report where text stops being UTF-8 or JSON, by line and column of the file."""
     try:
         broken.text.decode()
     except UnicodeDecodeError as wrong:
         line = broken.line + broken.text.count(b"\n", 0, wrong.start)
         byte = wrong.start - broken.text.rfind(b"\n", 0, wrong.start)
         message = f"not UTF-8, at byte {byte} of line {line}: not read"
-        document.say("critical", "fhir.json.encoding", place, message, suggestion="Encode the resource as UTF-8")
+        document.add("critical", "fhir.json.encoding", place, message, suggestion="Encode the resource as UTF-8")
         return
     line, column = broken.line + broken.error_at[0] - 1, broken.error_at[1]
     what = "cut off, malformed, or a number or nesting beyond what JSON readers take"
-    document.say("critical", "fhir.json.syntax", place, f"not JSON, at line {line} column {column}: {what}")
+    document.add("critical", "fhir.json.syntax", place, f"not JSON, at line {line} column {column}: {what}")
 
 
-def look_for_duplicates(data: bytes, members: int, document: Document) -> None:
-    """Tell members that appear twice in one object. `members`: how many the parsed document has.
+def check_duplicate_members(data: bytes, members: int, document: Document) -> None:
+    """Report members that appear twice in one object. `members`: how many members the parsed document has.
 
-    The number of colons after a quote equals the number of members, unless a text holds such a pair or whitespace stands between: only
-    then the tokens are counted exactly, and only where that differs the document is read again, slowly.
+    Normally each member has one quote followed by a colon, so the two numbers are equal. Only if they differ are the tokens counted exactly, and only if
+    those differ too is the document parsed again, slowly.
     """
     if data.count(b'":') == members and _SPACED_COLON.search(data) is None:
         return
     if sum(1 for match in _MEMBER.finditer(data) if match[1]) == members:
         return
 
-    def note(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    def report_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         found = dict(pairs)
-        if len(found) != len(pairs):
-            seen: set[str] = set()
-            for name, _ in pairs:
-                if name in seen:
-                    document.say(
-                        "major", "fhir.json.duplicate", None, f"the member {document.named(name)} appears twice in one object: only the last would be read"
-                    )
-                seen.add(name)
+        seen: set[str] = set()
+        for name, _ in pairs if len(found) != len(pairs) else ():
+            if name in seen:
+                message = f"the member {document.named(name)} appears twice in one object: only the last would be read"
+                document.add("major", "fhir.json.duplicate", None, message)
+            seen.add(name)
         return found
 
     try:
-        json.loads(data, object_pairs_hook=note)
+        json.loads(data, object_pairs_hook=report_duplicates)
     except (ValueError, RecursionError):
         document.skip("duplicate members", "the document could not be read a second time")

@@ -1,6 +1,6 @@
-"""Primitive values of FHIR R4: type of the JSON value, form, calendar, range (R4, datatypes: primitive types).
+"""Primitive values of FHIR R4: JSON type, form, calendar and range (R4, datatypes: primitive types).
 
-Each check returns None for a good value, else (code, what is wrong). Values are never quoted here.
+Each check returns None for a good value, else (code, message). Messages never quote the value.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _DATE_TIME = re.compile(
     r"(\d{4})(?:-(0[1-9]|1[0-2])(?:-(0[1-9]|[12]\d|3[01])(?:T([01]\d|2[0-3]):[0-5]\d:(?:[0-5]\d|60)(?:\.\d+)?(Z|[+-](?:(?:0\d|1[0-3]):[0-5]\d|14:00))?)?)?)?",
     re.ASCII,
 )
-#: Numbers in the places of a date or time.
+#: The digits and separators of a date or time, whatever the numbers.
 _NUMBERS = re.compile(r"\d{4}-\d\d(?:-\d\d(?:T\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)?)?)?", re.ASCII)
 _NO_SUCH = "no such month, day, hour, minute, second or offset exists"
 _TIME = re.compile(r"([01]\d|2[0-3]):[0-5]\d:([0-5]\d|60)(\.\d+)?", re.ASCII)
@@ -32,7 +32,7 @@ _ID = re.compile(r"[A-Za-z0-9\-.]{1,64}")
 _OID = re.compile(r"urn:oid:[0-2](\.(0|[1-9][0-9]*))+")
 _UUID = re.compile(r"urn:uuid:[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 _SPACE = re.compile(r"\s")
-#: Good dates and times of the common form, on days that every month has: a match is enough. Any other text is checked in full.
+#: Dates and times of the usual form, on days that every month has: a match is enough. Other texts are checked in full.
 _DAY = r"(?!0000)\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])"
 _MOMENT = r"T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{1,9})?(?:Z|[+-](?:0\d|1[0-3]):[0-5]\d)"
 is_plain_date = re.compile(_DAY, re.ASCII).fullmatch
@@ -41,9 +41,9 @@ is_plain_instant = re.compile(_DAY + _MOMENT, re.ASCII).fullmatch
 is_id = _ID.fullmatch
 _INTEGER_MAX = 2_147_483_647
 
-#: R4: strings SHOULD hold something else than whitespace; in other types it breaks the form.
+#: R4: strings SHOULD not be only whitespace; in other types whitespace breaks the form.
 BLANK = "fhir.primitives.blank"
-#: R4: strings SHOULD NOT hold control characters.
+#: R4: strings SHOULD NOT contain control characters.
 CONTROL = "fhir.primitives.control"
 _WRONG_TYPE = "fhir.primitives.type"
 _FORM = "fhir.primitives.form"
@@ -63,8 +63,9 @@ def _text(value: Any) -> Problem | None:
     return None
 
 
-def _code(value: Any) -> Problem | None:
-    return _text(value) or (None if _CODE.fullmatch(value) else (_FORM, "a code has no leading or trailing whitespace and only single spaces inside"))
+def _matching(pattern: re.Pattern[str], message: str) -> Callable[[Any], Problem | None]:
+    """A check for texts that must match a pattern."""
+    return lambda value: _text(value) or (None if pattern.fullmatch(value) else (_FORM, message))
 
 
 def _uri(value: Any) -> Problem | None:
@@ -89,14 +90,6 @@ def _id(value: Any) -> Problem | None:
     return None if _ID.fullmatch(value) else (_FORM, "an id holds only letters, digits, '-' and '.'")
 
 
-def _oid(value: Any) -> Problem | None:
-    return _text(value) or (None if _OID.fullmatch(value) else (_FORM, "an oid is urn:oid: and an OID"))
-
-
-def _uuid(value: Any) -> Problem | None:
-    return _text(value) or (None if _UUID.fullmatch(value) else (_FORM, "a uuid is urn:uuid: and a lower-case UUID"))
-
-
 def _calendar(match: re.Match[str]) -> Problem | None:
     if match[1] == "0000":
         return _FORM, "there is no year 0000"
@@ -106,7 +99,7 @@ def _calendar(match: re.Match[str]) -> Problem | None:
 
 
 def _misread(value: str, form: str, *, needed: str = "", without: str = "\n") -> str:
-    """What is wrong with a text that is no date or time: its form, or a number in it. `needed`, `without`: what the form holds, and does not."""
+    """The fault of a text that is not a date or time: its form, or a number in it. `needed`, `without`: what the form contains, and what it does not."""
     return _NO_SUCH if needed in value and without not in value and _NUMBERS.fullmatch(value) else form
 
 
@@ -140,10 +133,6 @@ def _instant(value: Any) -> Problem | None:
     if not match[5]:
         return "fhir.primitives.timezone", "an instant must have a timezone"
     return _calendar(match)
-
-
-def _time(value: Any) -> Problem | None:
-    return _text(value) or (None if _TIME.fullmatch(value) else (_FORM, "a time is hh:mm:ss, with no timezone"))
 
 
 def _base64(value: Any) -> Problem | None:
@@ -181,7 +170,7 @@ CHECKS: dict[str, Callable[[Any], Problem | None]] = {
     "base64Binary": _base64,
     "boolean": _boolean,
     "canonical": _uri,
-    "code": _code,
+    "code": _matching(_CODE, "a code has no leading or trailing whitespace and only single spaces inside"),
     "date": _date,
     "dateTime": _date_time,
     "decimal": _decimal,
@@ -189,12 +178,12 @@ CHECKS: dict[str, Callable[[Any], Problem | None]] = {
     "instant": _instant,
     "integer": _integer(-_INTEGER_MAX - 1),
     "markdown": _text,
-    "oid": _oid,
+    "oid": _matching(_OID, "an oid is urn:oid: and an OID"),
     "positiveInt": _integer(1),
     "string": _text,
-    "time": _time,
+    "time": _matching(_TIME, "a time is hh:mm:ss, with no timezone"),
     "unsignedInt": _integer(0),
     "uri": _uri,
     "url": _uri,
-    "uuid": _uuid,
+    "uuid": _matching(_UUID, "a uuid is urn:uuid: and a lower-case UUID"),
 }

@@ -5,30 +5,30 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from touchstone.scorers.clinical.formats.fhir.document import Document, Field, Frame, Place
-from touchstone.scorers.clinical.formats.fhir.tables import definitions
+from touchstone.scorers.clinical.formats.fhir.document import Document, Frame, Place
+from touchstone.scorers.clinical.formats.fhir.tables import Field, definitions
 
 _RELATIVE = re.compile(r"([A-Z][A-Za-z]+)/([A-Za-z0-9\-.]{1,64})(?:/_history/[A-Za-z0-9\-.]{1,64})?(?:#.*)?")
 _CONDITIONAL = re.compile(r"([A-Z][A-Za-z]+)\?.*")
 _ABSOLUTE = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:")
 _REST = re.compile(r"(https?://.+/)([A-Z][A-Za-z]+)/([A-Za-z0-9\-.]{1,64})(?:/_history/([A-Za-z0-9\-.]{1,64}))?(?:#.*)?")
 _SPACE = re.compile(r"\s")
-#: What a search in place of a reference is resolved by: a server that takes a transaction or a batch.
+#: Bundles in which a server resolves a search in place of a reference.
 _CONDITIONAL_IN = frozenset({"transaction", "batch"})
 _URN = re.compile(r"urn:(uuid|oid):")
-#: How a fullUrl begins that no rule about its form speaks of.
+#: Prefixes of a fullUrl whose form needs no check.
 _FULL = ("urn:uuid:", "http://", "https://")
-#: Requests and responses name what a server will know, so what they point to need not be there.
+#: Requests and responses may refer to what only the server has.
 EXCHANGES = frozenset({"batch", "transaction", "batch-response", "transaction-response"})
 
 
 def is_absolute(url: str) -> bool:
-    """Return whether a URL names its scheme."""
+    """Return True if a URL has a scheme."""
     return _ABSOLUTE.match(url) is not None
 
 
 def rest_parts(url: str) -> tuple[str, str, str] | None:
-    """Return (base, type, id) of a RESTful URL of a FHIR resource, or None for any other text."""
+    """Return (base, type, id) of the RESTful URL of a resource, or None for any other text."""
     match = _REST.fullmatch(url)
     if match is None or match[2] not in definitions().resources:
         return None
@@ -36,19 +36,18 @@ def rest_parts(url: str) -> tuple[str, str, str] | None:
 
 
 def relative_type(reference: str) -> str | None:
-    """Return the type of a reference of the form Type/id, or None for any other text."""
+    """Return the type in a reference of the form Type/id, or None for any other text."""
     match = _RELATIVE.fullmatch(reference)
     return match[1] if match is not None and match[1] in definitions().resources else None
 
 
 def _version(frame: Frame) -> str | None:
-    meta = frame.resource.get("meta")
-    version = meta.get("versionId") if isinstance(meta, dict) else None
+    version = frame.part("meta").get("versionId")
     return version if isinstance(version, str) else None
 
 
 class Resolver:
-    """Finds what references point to inside one document."""
+    """Finds the targets of references inside one document."""
 
     def __init__(self, document: Document) -> None:
         self._by_url: dict[int, dict[str, list[Frame]]] = {}
@@ -67,7 +66,7 @@ class Resolver:
                 url = frame.entry.get("fullUrl")
                 if isinstance(url, str):
                     together = self._by_url.setdefault(id(frame.bundle), {}).setdefault(url, [])
-                    # A history holds thousands of versions of one URL: each is found by its own.
+                    # A history has thousands of versions of one URL; each is found by its version.
                     self._by_version.setdefault((id(frame.bundle), url), {}).setdefault(_version(frame), (len(together), frame))
                     together.append(frame)
 
@@ -78,12 +77,12 @@ class Resolver:
         return self._by_resource.get(id(resource))
 
     def entries(self, frame: Frame) -> dict[str, list[Frame]] | None:
-        """Return the entries of the Bundle that a resource stands in, by their fullUrl; None where it stands in none."""
+        """Return the entries of the Bundle around a resource by their fullUrl; None if it is in no Bundle."""
         bundle = frame.root.bundle
         return None if bundle is None else self._by_url.get(id(bundle), {})
 
     def contained(self, frame: Frame, fragment: str) -> Frame | None:
-        """Return the contained resource of a fragment reference; '#' alone is the container itself."""
+        """Return the target of a fragment reference; '#' alone is the container."""
         root = frame.root
         if fragment == "#":
             return root
@@ -115,7 +114,7 @@ class Resolver:
         return min((versions[one] for one in (version, None) if one in versions), key=lambda found: found[0], default=(0, None))[1]
 
     def anywhere(self, frame: Frame, reference: str) -> Frame | None:
-        """Return what a reference points to, also where only type and id match."""
+        """Return the target of a reference, even if only type and id match."""
         if reference.startswith("#"):
             return self.contained(frame, reference)
         found = self.in_bundle(frame, reference)
@@ -125,7 +124,7 @@ class Resolver:
         return self._by_id.get(f"{match[1]}/{match[2]}") if match else None
 
     def same_id(self, reference: str) -> bool:
-        """Return whether some resource of the document has the type and id of a relative reference."""
+        """Return True if a resource of the document has the type and id of a relative reference."""
         match = _RELATIVE.fullmatch(reference)
         return match is not None and f"{match[1]}/{match[2]}" in self._by_id
 
@@ -138,14 +137,14 @@ def check_references(document: Document, resolver: Resolver) -> None:
         entries = resolver.entries(frame)
         for value, place, found in frame.references:
             reference = value.get("reference")
-            if isinstance(reference, str) and reference and not _surely_good(document, entries, value, reference, found):
+            if isinstance(reference, str) and reference and not _is_certainly_good(document, entries, value, reference, found):
                 _reference(document, resolver, frame, value, reference, (place, "reference", None), found)
         _contained(document, frame)
     document.report.fired("references", count)
 
 
-def _surely_good(document: Document, entries: dict[str, list[Frame]] | None, value: dict[str, Any], reference: str, found: Field | None) -> bool:
-    """Return whether a reference is of one of the two commonest kinds, and right: the fullUrl of an entry beside, or Type/id outside of a Bundle."""
+def _is_certainly_good(document: Document, entries: dict[str, list[Frame]] | None, value: dict[str, Any], reference: str, found: Field | None) -> bool:
+    """True for the two commonest good references: the fullUrl of another entry, or Type/id outside of a Bundle."""
     if "type" in value or "#" in reference:
         return False
     if entries is not None:
@@ -157,12 +156,12 @@ def _surely_good(document: Document, entries: dict[str, list[Frame]] | None, val
 
 
 def check_identifiers(document: Document) -> None:
-    """The system of an Identifier is an absolute URI: a breach is minor by the specification, and not valid R4 nevertheless."""
+    """The system of an Identifier must be an absolute URI. A breach is minor by the specification, but still invalid R4."""
     for value, place, _ in document.typed.get("Identifier", ()):
         system = value.get("system")
         if isinstance(system, str) and not is_absolute(system):
             message = "URI must contain a scheme (e.g., http:, urn:, oid:)"
-            document.say("minor", "fhir.identifiers.system", (place, "system", None), message, suggestion="Give an absolute URI", value=system)
+            document.add("minor", "fhir.identifiers.system", (place, "system", None), message, suggestion="Give an absolute URI", value=system)
 
 
 def _reference(document: Document, resolver: Resolver, frame: Frame, value: dict[str, Any], reference: str, place: Place, found: Field | None) -> None:
@@ -171,95 +170,94 @@ def _reference(document: Document, resolver: Resolver, frame: Frame, value: dict
     if reference.startswith("#"):
         inner = resolver.contained(frame, reference)
         if inner is None or (reference == "#" and frame.container is None):
-            document.say("major", "fhir.invariants.ref-1", place, "no contained resource has this id")
+            document.add("major", "fhir.invariants.ref-1", place, "no contained resource has this id")
             return
         target, seen = inner.type, True
     else:
-        target = _outside(document, resolver, frame, reference, place)
+        target = _target_type(document, resolver, frame, reference, place)
         seen = resolver.anywhere(frame, reference) is not None or document.options.rest_references
     if target is None:
         return
     if isinstance(stated, str) and stated != target:  # Reference.type: only types beyond FHIR's own are given by their URL
-        document.say("major", "fhir.references.type", place, "the type stated beside the reference differs from the type it points to")
+        document.add("major", "fhir.references.type", place, "the type stated beside the reference differs from the type it points to")
     if found is not None and found.targets and "Resource" not in found.targets and target not in found.targets:
         allowed = ", ".join(found.targets) if len(found.targets) < 12 else f"{len(found.targets)} types"
-        # Of a resource that is not in the document only the name of its type is known: reported, but not counted against it.
-        document.say("major" if seen else "minor", "fhir.references.target", place, f"a reference to {target} is not allowed here; allowed: {allowed}")
+        # Only the type of a resource outside the document is known, so this is not counted against the document.
+        document.add("major" if seen else "minor", "fhir.references.target", place, f"a reference to {target} is not allowed here; allowed: {allowed}")
 
 
-def _outside(document: Document, resolver: Resolver, frame: Frame, reference: str, place: Place) -> str | None:
-    """Check a reference that is not a fragment; return the type that it points to, as far as that is known."""
+def _target_type(document: Document, resolver: Resolver, frame: Frame, reference: str, place: Place) -> str | None:
+    """Check a reference that is not a fragment. Returns its target's type as far as it is known."""
     resources = definitions().resources
     hit = resolver.in_bundle(frame, reference)
     if hit is not None:
         return hit.type
     if _SPACE.search(reference):
-        document.say("major", "fhir.references.form", place, "a reference holds no whitespace")
+        document.add("major", "fhir.references.form", place, "a reference holds no whitespace")
         return None
     conditional = _CONDITIONAL.fullmatch(reference)
     if conditional:
         bundle = frame.root.bundle
         if bundle is None or bundle.text("type") not in _CONDITIONAL_IN:
-            document.say("major", "fhir.references.conditional", place, "a reference by search belongs only into a transaction")
+            document.add("major", "fhir.references.conditional", place, "a reference by search belongs only into a transaction")
         return conditional[1] if conditional[1] in resources else None
     if is_absolute(reference):
-        if _URN.match(reference) and frame.root.bundle is not None and not _lax(frame):
-            document.say("minor", "fhir.references.urn", place, "no entry of the Bundle has this URN as its fullUrl")
-        return None  # What is at another address is not known, whatever its URL looks like.
+        if _URN.match(reference) and frame.root.bundle is not None and not _may_be_elsewhere(frame):
+            document.add("minor", "fhir.references.urn", place, "no entry of the Bundle has this URN as its fullUrl")
+        return None  # Resources at other addresses are unknown, whatever the URL looks like.
     match = _RELATIVE.fullmatch(reference)
     if match is None or match[1] not in resources:
-        # R4 gives the form and a pattern; the official validator lets others pass, for a server may have resources of its own.
-        document.say("minor", "fhir.references.form", place, "a relative reference is ResourceType/id")
+        # R4 gives the form and a pattern, but the official validator accepts others: a server may have resource types of its own.
+        document.add("minor", "fhir.references.form", place, "a relative reference is ResourceType/id")
         return None
-    if frame.root.bundle is not None and frame.root.entry is not None and "fullUrl" not in frame.root.entry and not _lax(frame):
-        document.say("major", "fhir.references.no-base", place, "a relative reference in an entry without a fullUrl cannot be resolved")
+    if frame.root.bundle is not None and frame.root.entry is not None and "fullUrl" not in frame.root.entry and not _may_be_elsewhere(frame):
+        document.add("major", "fhir.references.no-base", place, "a relative reference in an entry without a fullUrl cannot be resolved")
     if document.options.references == "exists" and resolver.anywhere(frame, reference) is None:
-        document.say("major", "fhir.references.unresolved", place, "nothing in the document has this type and id")
+        document.add("major", "fhir.references.unresolved", place, "nothing in the document has this type and id")
     return match[1]
 
 
-def _lax(frame: Frame) -> bool:
+def _may_be_elsewhere(frame: Frame) -> bool:
     bundle = frame.root.bundle
     return bundle is None or bundle.text("type") in EXCHANGES
 
 
 def _contained(document: Document, frame: Frame) -> None:
-    """dom-3, dom-4, dom-5, and ids of contained resources."""
+    """Check contained resources: dom-3, dom-4, dom-5, and their ids."""
     if not frame.contained or frame.container is not None:
         return
-    named = (value.get("reference") for one in (frame, *frame.contained) for value, _, _ in one.references)
-    used = {one for one in named if isinstance(one, str)}
-    used.update(value for one in (frame, *frame.contained) for value, _, _ in one.canonicals)
+    family = (frame, *frame.contained)
+    used = {named for one in family for value, _, _ in one.references if isinstance(named := value.get("reference"), str)}
+    used.update(value for one in family for value, _, _ in one.canonicals)
+    fragments: set[str] | None = None
     seen: set[str] = set()
-    scanned = False
     for inner in frame.contained:
         document.report.fired("contained")
         identity = inner.resource.get("id")
         if not isinstance(identity, str):
-            document.say("major", "fhir.invariants.dom-3", inner.place, "a contained resource needs an id to be referred to")
+            document.add("major", "fhir.invariants.dom-3", inner.place, "a contained resource needs an id to be referred to")
             continue
         if identity in seen:
-            document.say("major", "fhir.structure.duplicate-id", inner.place, "two contained resources have the same id")
+            document.add("major", "fhir.structure.duplicate-id", inner.place, "two contained resources have the same id")
         seen.add(identity)
-        if "#" + identity not in used and not scanned:
-            used |= _fragments(frame.resource)
-            scanned = True
-        if "#" + identity not in used and not any(value.get("reference") == "#" for value, _, _ in inner.references) and not _names_container(inner):
-            document.say("major", "fhir.invariants.dom-3", inner.place, "nothing in the resource refers to this contained resource, nor it to the resource")
-        meta = inner.resource.get("meta")
-        if isinstance(meta, dict):
-            if "versionId" in meta or "lastUpdated" in meta:
-                document.say("major", "fhir.invariants.dom-4", inner.place, "a contained resource has no meta.versionId and no meta.lastUpdated")
-            if "security" in meta:
-                document.say("major", "fhir.invariants.dom-5", inner.place, "a contained resource has no security label")
+        if "#" + identity not in used:
+            fragments = _fragments(frame.resource) if fragments is None else fragments
+            if "#" + identity not in fragments and not _refers_to_container(inner):
+                message = "nothing in the resource refers to this contained resource, nor it to the resource"
+                document.add("major", "fhir.invariants.dom-3", inner.place, message)
+        meta = inner.part("meta")
+        if "versionId" in meta or "lastUpdated" in meta:
+            document.add("major", "fhir.invariants.dom-4", inner.place, "a contained resource has no meta.versionId and no meta.lastUpdated")
+        if "security" in meta:
+            document.add("major", "fhir.invariants.dom-5", inner.place, "a contained resource has no security label")
 
 
-def _names_container(inner: Frame) -> bool:
-    return any(value == "#" for value, _, _ in inner.canonicals)
+def _refers_to_container(inner: Frame) -> bool:
+    return any(value.get("reference") == "#" for value, _, _ in inner.references) or any(value == "#" for value, _, _ in inner.canonicals)
 
 
 def _fragments(resource: Any) -> set[str]:
-    """Return every text of a resource that begins with '#': uri and url elements may refer to contained resources too."""
+    """Every text of a resource that begins with "#": elements of type uri and url may refer to contained resources too."""
     found: set[str] = set()
     waiting = [resource]
     while waiting:

@@ -1,52 +1,36 @@
-"""The checks that all formats share, asked of FHIR resources: identifiers, units, plausibility, times, terminology, value sets.
-
-This module, and `observed` for what was observed, are where the FHIR format knows those checks.
-"""
+"""The checks that all formats share, applied to FHIR resources: identifiers, units, times, value sets, routes and terminology."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
 
-from touchstone.schemas.result import Finding
 from touchstone.scorers.clinical.checks import datetimes, identifiers, routes, terminology, valuesets
 from touchstone.scorers.clinical.checks.scalars import Membership
-from touchstone.scorers.clinical.checks.timestamps import Moment, read_fhir
+from touchstone.scorers.clinical.checks.timestamps import FhirKind, Moment, read_fhir
 from touchstone.scorers.clinical.formats.fhir.document import Document, Frame, shown_place
-from touchstone.scorers.clinical.formats.fhir.observations import UCUM, People, check_observation, check_unit, dicts
+from touchstone.scorers.clinical.formats.fhir.json_access import objects
+from touchstone.scorers.clinical.formats.fhir.observations import UCUM, Patients, check_observation, check_unit
 from touchstone.scorers.clinical.formats.fhir.options import SOURCE_CODES_MAX, SOURCE_S_MAX
 from touchstone.scorers.clinical.formats.fhir.references import Resolver
 from touchstone.scorers.clinical.formats.fhir.tables import code_systems
 
 _QUANTITIES = ("Quantity", "Age", "Duration")
-#: Elements about past events: a later date is a slip. Plans and appointments may be in the future.
-_PAST = {
+#: Elements about past events: a later date is an error.
+_PAST: dict[str, FhirKind] = {
+    **dict.fromkeys(("deceasedDateTime", "effectiveDateTime", "recordedDate", "onsetDateTime", "abatementDateTime", "performedDateTime"), "dateTime"),
+    **dict.fromkeys(("occurrenceDateTime", "authoredOn", "assertedDate", "dateAsserted", "lastOccurrence", "sent", "received"), "dateTime"),
+    **dict.fromkeys(("effectiveInstant", "issued", "recorded"), "instant"),
     "birthDate": "date",
-    "deceasedDateTime": "dateTime",
-    "effectiveDateTime": "dateTime",
-    "effectiveInstant": "instant",
-    "issued": "instant",
-    "recordedDate": "dateTime",
-    "onsetDateTime": "dateTime",
-    "abatementDateTime": "dateTime",
-    "performedDateTime": "dateTime",
-    "occurrenceDateTime": "dateTime",
-    "authoredOn": "dateTime",
-    "assertedDate": "dateTime",
-    "dateAsserted": "dateTime",
-    "lastOccurrence": "dateTime",
-    "sent": "dateTime",
-    "received": "dateTime",
-    "recorded": "instant",
 }
+#: Resources about the future.
 _AHEAD = frozenset(
     {"Appointment", "ServiceRequest", "Task", "CarePlan", "DeviceRequest", "NutritionOrder", "CommunicationRequest", "RequestGroup", "Goal", "Slot"}
 )
-#: What is written down has been, of plans too.
+#: Elements about the record itself, which is in the past even for a plan.
 _WRITTEN = frozenset({"authoredOn", "issued", "recordedDate", "recorded", "sent", "received"})
-#: What has an effectivePeriod that has begun; of a Measure, say, it is when it may be used.
+#: Resources whose effectivePeriod has begun; that of a Measure, for example, may be in the future.
 _OBSERVED = frozenset({"Observation", "DiagnosticReport", "MedicationStatement", "MedicationAdministration"})
-#: Elements whose value set R4 only recommends, and the specification checks.
+#: Elements whose value set R4 only recommends, but the specification checks.
 _VALUE_SETS = {
     ("Patient", "maritalStatus"): "marital-status",
     ("Encounter", "class"): "v3-ActEncounterCode",
@@ -57,77 +41,72 @@ _US_CORE = "http://hl7.org/fhir/us/core/StructureDefinition/us-core-"
 _CATEGORIES = {f"{_US_CORE}race": "omb-race-category", f"{_US_CORE}ethnicity": "omb-ethnicity-category"}
 #: Categories that later editions of US Core added: other race, unknown, asked but unknown.
 _CATEGORIES_SINCE = frozenset({"2131-1", "UNK", "ASKU"})
-#: Elements of R4 that hold a route of administration.
+#: Elements with a route of administration.
 _ROUTES = frozenset({"route", "exposureRoute", "routeOfAdministration"})
-#: Codings of which the form and membership were found good.
+#: Different codes of one document that are remembered.
 _CODES_MAX = 50_000
 
 
 def check_shared(document: Document, resolver: Resolver) -> None:
     """Run the shared checks over a document."""
-    people = People(document, resolver)
+    patients = Patients(document, resolver)
     _identifiers(document)
     _units(document)
     for frame in document.frames:
         _times(document, frame)
         if frame.type == "Observation":
-            check_observation(document, frame, people.of(frame), _tell)
+            check_observation(document, frame, patients)
     _value_sets(document)
     _routes(document)
     _codes(document)
 
 
-def _tell(document: Document, found: Iterable[Finding]) -> None:
-    document.take(found)
-
-
 def _identifiers(document: Document) -> None:
     for value, place, frame in document.typed.get("Identifier", ()):
         if frame.type == "StructureDefinition" and place[1] != "identifier":
-            continue  # What a definition fixes or asks for identifies nothing.
+            continue  # A fixed or pattern value of a definition identifies nothing.
         document.report.fired("identifiers")
         path = shown_place(place)
         found = identifiers.check_fhir_identifier(value, path, document.context)
-        # A system without a scheme is not valid FHIR, and is reported as such.
-        _tell(document, [one for one in found if one.code != "identifiers.uri-scheme" or one.path != f"{path}.system"])
+        # A system without a scheme is not valid FHIR: `references.check_identifiers` reports it.
+        document.add_all([one for one in found if one.code != "identifiers.uri-scheme" or one.path != f"{path}.system"])
     for frame in document.frames:
-        meta = frame.resource.get("meta")
-        profiles = meta.get("profile") if isinstance(meta, dict) else None
+        profiles = frame.part("meta").get("profile")
         for index, url in enumerate(profiles if isinstance(profiles, list) else ()):
             document.report.fired("identifiers")
-            _tell(document, identifiers.check_canonical(url, shown_place(((frame.place, "meta", None), "profile", index)), document.context))
+            document.add_all(identifiers.check_canonical(url, shown_place(((frame.place, "meta", None), "profile", index)), document.context))
 
 
 def _units(document: Document) -> None:
-    """Units of quantities outside Observations; an Observation's are checked with its LOINC code."""
+    """Units of quantities outside Observations; those of an Observation are checked with its LOINC code."""
     for kind in _QUANTITIES:
         for value, place, frame in document.typed.get(kind, ()):
             if frame.type != "Observation" and value.get("system") == UCUM:
                 document.report.fired("units")
-                check_unit(document, value, place, None, _tell)
+                check_unit(document, value, place, None)
 
 
 def _times(document: Document, frame: Frame) -> None:
-    """Dates of what has happened, ahead of the clock or before 1900. Their form is the structure rules' business."""
+    """Dates of past events: in the future, before 1900, or death before birth. Their form is checked by `primitives`."""
     resource = frame.resource
-    told_of = _WRITTEN if frame.type in _AHEAD else _PAST.keys()
+    past = _WRITTEN if frame.type in _AHEAD else _PAST.keys()
     for name, value in resource.items():
-        if name not in told_of:
+        if name not in past:
             continue
         document.report.fired("datetimes")
-        moment = read_fhir(value, _PAST[name])  # type: ignore[arg-type]
+        moment = read_fhir(value, _PAST[name])
         if isinstance(moment, Moment):
-            _tell(document, datetimes.check_plausible_moment(moment, shown_place((frame.place, name, None)), document.context))
+            document.add_all(datetimes.check_plausible_moment(moment, shown_place((frame.place, name, None)), document.context))
     period = resource.get("effectivePeriod") if frame.type in _OBSERVED else None
     if isinstance(period, dict) and isinstance(start := read_fhir(period.get("start"), "dateTime"), Moment):
         document.report.fired("datetimes")
-        _tell(document, datetimes.check_plausible_moment(start, shown_place(((frame.place, "effectivePeriod", None), "start", None)), document.context))
+        document.add_all(datetimes.check_plausible_moment(start, shown_place(((frame.place, "effectivePeriod", None), "start", None)), document.context))
     if frame.type == "Patient" and "birthDate" in resource and "deceasedDateTime" in resource:
         document.report.fired("datetimes")
         born, died = read_fhir(resource["birthDate"], "date"), read_fhir(resource["deceasedDateTime"], "dateTime")
         path = shown_place((frame.place, "deceasedDateTime", None))
         if isinstance(born, Moment) and isinstance(died, Moment) and died.bounds()[1] < born.bounds()[0]:
-            _tell(document, [document.context.finding("major", "datetimes.order", path, "Death lies before birth")])
+            document.add_all([document.context.finding("major", "datetimes.order", path, "Death lies before birth")])
 
 
 def _value_sets(document: Document) -> None:
@@ -137,43 +116,43 @@ def _value_sets(document: Document) -> None:
         for (kind, element), name in _VALUE_SETS.items():
             value = frame.resource.get(element) if frame.type == kind else None
             for index, one in enumerate(value if isinstance(value, list) else [value]):
-                codings = list(dicts(one.get("coding"))) if isinstance(one, dict) and "coding" in one else [one] if isinstance(one, dict) else []
+                codings = objects(one.get("coding")) if isinstance(one, dict) and "coding" in one else [one] if isinstance(one, dict) else []
                 codes = [coding["code"] for coding in codings if isinstance(coding.get("code"), str)]
                 if not codes:
                     continue
                 document.report.fired("valuesets")
                 if all(valuesets.in_value_set(name, code) == "not_member" for code in codes):
                     path = shown_place((frame.place, element, index if isinstance(value, list) else None))
-                    _tell(document, valuesets.check_code(name, codes[0], path, document.context))
+                    document.add_all(valuesets.check_code(name, codes[0], path, document.context))
 
 
 def _categories(document: Document, frame: Frame) -> None:
-    """Race and ethnicity of a Patient, where they are given as US Core gives them."""
-    for index, extension in enumerate(dicts(frame.resource.get("extension"))):
+    """Race and ethnicity of a Patient, given as US Core gives them."""
+    for index, extension in enumerate(objects(frame.resource.get("extension"))):
         name = _CATEGORIES.get(url) if isinstance(url := extension.get("url"), str) else None
-        for inner, part in enumerate(dicts(extension.get("extension")) if name is not None else ()):
+        for inner, part in enumerate(objects(extension.get("extension")) if name is not None else ()):
             coding = part.get("valueCoding")
             if name is None or part.get("url") != "ombCategory" or not isinstance(coding, dict) or not isinstance(code := coding.get("code"), str):
                 continue
             document.report.fired("valuesets")
             if code not in _CATEGORIES_SINCE:
                 path = shown_place((((frame.place, "extension", index), "extension", inner), "valueCoding", None))
-                _tell(document, valuesets.check_code(name, code, path, document.context))
+                document.add_all(valuesets.check_code(name, code, path, document.context))
 
 
 def _routes(document: Document) -> None:
-    """Codes of the elements that say by which way a drug, or an allergen, came into the body."""
+    """Codes of routes of administration."""
     for coding, place in document.codings:
         if place[1] == "coding" and place[0][1] in _ROUTES and isinstance(coding.get("code"), str):
             document.report.fired("valuesets")
             found = routes.check_route(coding.get("system"), shown_place((place, "system", None)), document.context)
-            _tell(document, found)
+            document.add_all(found)
             if not found and coding.get("system") not in code_systems():
                 document.skip(*routes.NOT_CHECKED)
 
 
 def _codes(document: Document) -> None:
-    """Form and membership of codes of the terminologies that the shared checks know."""
+    """Form and membership of codes in the terminologies that the shared checks know."""
     seen: set[tuple[str, str]] = set()
     source = None if document.options.source is None else BoundedSource(document.options.source, SOURCE_CODES_MAX)
     for coding, place in document.codings:
@@ -184,16 +163,16 @@ def _codes(document: Document) -> None:
             seen.add((system, code))
         known = terminology.code_system(system)
         if known is None and (source is None or system in code_systems()):
-            continue  # The systems that R4 publishes are checked as part of the format.
+            continue  # `codings` checks the systems that R4 publishes.
         document.report.fired("terminology")
         checked = terminology.check_code(system, code, shown_place((place, "code", None)), document.context, source=source)
-        _tell(document, checked.findings)
+        document.add_all(checked.findings)
         if checked.membership == "not_checked" and checked.reason:
             document.skip(f"membership in {known.title if known is not None else 'other code systems'}", checked.reason)
 
 
 class BoundedSource:
-    """A source that answers only so many questions of one document, for so long: each may be a request to a server."""
+    """A source with a limit of questions and of time per document: each question may be a request to a server."""
 
     def __init__(self, source: terminology.MembershipSource, most: int) -> None:
         self._source = source
@@ -202,7 +181,7 @@ class BoundedSource:
         self._asking_s = 0.0
 
     def membership(self, system: str, code: str) -> tuple[Membership, str | None]:
-        """Ask the source, or say that the document has asked enough."""
+        """Ask the source, unless the document has used up its questions or its time."""
         if self._left <= 0:
             return "not_checked", f"more than {self._most:,} codes in one document"
         if self._asking_s > SOURCE_S_MAX:

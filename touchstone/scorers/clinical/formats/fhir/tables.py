@@ -1,7 +1,7 @@
 """The compiled FHIR R4 definitions, read once: types, fields, invariants, value sets, code systems, extensions.
 
-The tables are written by `python -m touchstone.ops.lab.build.tables.fhir` from hl7.fhir.r4.core 4.0.1, hl7.fhir.uv.extensions.r4 and hl7.terminology.r4 (HL7,
-CC0-1.0). R4 itself is final; the other two have editions, and what a later one may say differently never makes a document invalid.
+`python -m touchstone.ops.lab.build.tables.fhir` writes the tables from hl7.fhir.r4.core 4.0.1, hl7.fhir.uv.extensions.r4 and hl7.terminology.r4
+(HL7, CC0-1.0). R4 itself is final. The other two have editions: what a later one may define differently never makes a document invalid.
 """
 
 from __future__ import annotations
@@ -13,48 +13,48 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from touchstone.scorers.clinical.formats.fhir.fhirpath import FhirPathError, Node, Surroundings, Undecided, compile_expression, parse, repaired, truth
+from touchstone.scorers.clinical.formats.fhir.fhirpath import Environment, FhirPathError, Node, Undecided, compile_expression, corrected, parse, truth
 from touchstone.scorers.clinical.formats.fhir.fhirpath.environment import Compiled
-from touchstone.scorers.clinical.formats.fhir.invariant_shortcuts import HOT, HOT_EXPRESSIONS, Look
+from touchstone.scorers.clinical.formats.fhir.invariant_shortcuts import SHORTCUTS, SHORTCUTS_BY_EXPRESSION, Shortcut
 
 FOLDER = Path(__file__).parent / "tables"
 #: Code systems of the FHIR specification itself change only with FHIR.
 OWN_SYSTEMS = "http://hl7.org/fhir/"
-#: Rules that are evaluated by code of their own, where the whole document is in view.
+#: Invariants that need the whole document and have code of their own.
 OWN_RULES = frozenset({"dom-2", "dom-3", "dom-4", "dom-5", "dom-6", "ref-1", "txt-1", "txt-2", "bdl-1", "bdl-7"})
 
 
 @dataclass(slots=True)
 class Invariant:
-    """One invariant: its key, severity (error or warning), what it asks for, and the compiled expression. `look`: finds where it surely holds."""
+    """One invariant: key, severity (error or warning), message, and compiled expression. `shortcut`: recognises common cases in which it holds."""
 
     key: str
     severity: str
     human: str
     tree: Node
     run: Compiled
-    look: Look | None = None
+    shortcut: Shortcut | None = None
 
-    def holds(self, item: Any, around: Surroundings) -> bool | None:
-        """Return whether the invariant holds for an item; None where the document alone does not decide it."""
+    def holds(self, item: Any, environment: Environment) -> bool | None:
+        """Return True or False; None if the document alone does not decide it."""
         try:
-            return truth(self.run(item, around))
+            return truth(self.run(item, environment))
         except (Undecided, FhirPathError, RecursionError):
             return None
         except (TypeError, ValueError, OverflowError, AttributeError, IndexError, ZeroDivisionError):
-            return None  # The structure rules report values of a wrong type.
+            return None  # Values of a wrong type: the structure rules report them.
 
 
 @dataclass(slots=True)
 class Field:
-    """One property that JSON may have: `name` is the key, `element` the element (value[x] for valueString)."""
+    """One property that JSON may have: `name` is its key, `element` the element (value[x] for valueString). `kind`: primitive, complex, resource or xhtml."""
 
     name: str
     element: str
     type: str
     many: bool
     least: int
-    kind: str  # primitive, complex, resource, xhtml
+    kind: str
     binding: str | None = None
     targets: tuple[str, ...] = ()
     invariants: tuple[Invariant, ...] = ()
@@ -62,7 +62,7 @@ class Field:
 
 @dataclass(slots=True)
 class Type:
-    """One type or backbone element. `required`: element → the keys of which one must be there; `choices`: element → keys of which one may be."""
+    """One type or backbone element. `required`: element → keys of which one must be present; `choices`: element → keys of which only one may be."""
 
     name: str
     kind: str
@@ -75,7 +75,7 @@ class Type:
 
 @dataclass(frozen=True, slots=True)
 class Definitions:
-    """Everything that the definitions table says."""
+    """The definitions table."""
 
     types: dict[str, Type]
     resources: frozenset[str]
@@ -98,7 +98,7 @@ def _read(name: str) -> dict[str, Any]:
 
 @lru_cache(maxsize=1)
 def code_systems() -> dict[str, dict[str, str]]:
-    """Return code system URL → {code: display}: the systems that FHIR R4 publishes completely, with what later editions of HL7 Terminology added."""
+    """Return code system URL → {code: display}: the systems that FHIR R4 publishes completely, with codes that later editions of HL7 Terminology added."""
     systems: dict[str, dict[str, str]] = _read("codes")["systems"]
     for url, added in later_codes().items():
         systems[url] = added | systems.get(url, {})
@@ -107,32 +107,32 @@ def code_systems() -> dict[str, dict[str, str]]:
 
 @lru_cache(maxsize=1)
 def later_codes() -> dict[str, dict[str, str]]:
-    """Return code system URL → {code: display} of what HL7 Terminology says otherwise than, or beyond, FHIR R4."""
+    """Return code system URL → {code: display}: what HL7 Terminology added to FHIR R4, or changed."""
     systems: dict[str, dict[str, str]] = _read("terminology")["systems"]
     return systems
 
 
 @lru_cache(maxsize=1)
 def terminology_edition() -> str:
-    """Return which edition of HL7 Terminology the code systems are from, and its day."""
+    """Return the edition of HL7 Terminology in the tables, with its date."""
     return f"HL7 Terminology {_read('terminology')['edition']}"
 
 
 def grows(system: str) -> bool:
-    """Return whether a code system has editions of its own, so that a code that the tables lack may have been published since."""
+    """Return True if a code system has editions of its own, so that a code may have been published after the tables were made."""
     return not system.startswith(OWN_SYSTEMS)
 
 
 @lru_cache(maxsize=1)
 def listed_sets() -> dict[str, dict[str, list[str] | None]]:
-    """Return value set URL → {system: codes, or None for all of a system in `code_systems`}: R4's value sets that no required binding of R4 names."""
+    """Return value set URL → {system: codes, or None for all of a system in `code_systems`}: value sets of R4 that no required binding names."""
     sets: dict[str, dict[str, list[str] | None]] = _read("valuesets")["sets"]
     return sets
 
 
 @lru_cache(maxsize=1)
 def own_profiles() -> dict[str, dict[str, Any]]:
-    """Return the profiles that FHIR R4 itself publishes, as slim StructureDefinitions by URL."""
+    """Return URL → slim StructureDefinition of the profiles that FHIR R4 itself publishes."""
     profiles: dict[str, dict[str, Any]] = _read("profiles")["profiles"]
     return profiles
 
@@ -160,7 +160,7 @@ def definitions() -> Definitions:
 
 
 def _values(table: dict[str, Any]) -> dict[str, dict[str, frozenset[str]] | None]:
-    """Value set → system → codes: R4's, and what HL7 Terminology has added since to systems of which a set holds everything."""
+    """Value set → system → codes: R4's, and codes that HL7 Terminology has added to systems that a set includes completely."""
     grown = table.get("grown", {})
     return {
         url: None if sets is None else {system: frozenset(codes).union(grown.get(url, {}).get(system, ())) for system, codes in sets.items()}
@@ -170,14 +170,14 @@ def _values(table: dict[str, Any]) -> dict[str, dict[str, frozenset[str]] | None
 
 @lru_cache(maxsize=1)
 def element_names() -> frozenset[str]:
-    """Return the names of all members that R4 knows, of whatever type."""
+    """Return the names of all members in R4, of all types."""
     return frozenset(name for one in definitions().types.values() for name in one.fields) | {"resourceType"}
 
 
 def compile_invariant(key: str, severity: str, human: str, expression: str) -> Invariant:
     """Return an invariant ready to evaluate; raise FhirPathError where its expression is not supported."""
-    tree = parse(repaired(expression))
-    return Invariant(key, severity, human, tree, compile_expression(tree), HOT_EXPRESSIONS.get(expression))
+    tree = parse(corrected(expression))
+    return Invariant(key, severity, human, tree, compile_expression(tree), SHORTCUTS_BY_EXPRESSION.get(expression))
 
 
 def _invariants(table: dict[str, list[str]]) -> tuple[dict[str, Invariant], list[str]]:
@@ -188,7 +188,7 @@ def _invariants(table: dict[str, list[str]]) -> tuple[dict[str, Invariant], list
             continue
         try:
             found[name] = compile_invariant(key, severity, human, expression)
-            found[name].look = HOT.get(key)
+            found[name].shortcut = SHORTCUTS.get(key)
         except FhirPathError:
             uncompiled.append(key)
     return found, uncompiled
@@ -216,7 +216,7 @@ def _type(name: str, facts: dict[str, Any], table: dict[str, Any], invariants: d
 
 @lru_cache(maxsize=1)
 def _simple_quantity() -> Invariant:
-    """What R4's profile of a Quantity without a comparator asks for; R4 names no other profile on a type."""
+    """The rule of R4's SimpleQuantity, the only profile that R4 names on a type."""
     return compile_invariant("sqty-1", "error", "the comparator is not used on a SimpleQuantity", "comparator.empty()")
 
 

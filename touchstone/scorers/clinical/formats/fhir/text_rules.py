@@ -1,30 +1,31 @@
-"""Rules about texts anywhere in a document, run only where the options ask for them: HTML in strings, example URLs, HTML in markdown."""
+"""Rules about texts: HTML in markdown and, if the options ask for it, HTML in any text and example URLs."""
 
 from __future__ import annotations
 
 import re
 from typing import Any
 
+from touchstone.schemas.result import Severity
 from touchstone.scorers.clinical.formats.fhir.document import Document, Place
 
-#: A tag as the official security check sees it: an opening angle bracket that begins a name, a closing tag or a declaration.
+#: A tag as the official security check defines it: "<" before a name, a closing tag or a declaration.
 _TAG = re.compile(r"<[/!?]?[A-Za-z][^<>]*>?")
 _EXAMPLE = re.compile(r"(https?://|urn:)([\w\-]+\.)*(example\.(org|com|net)|acme\.com)\b", re.IGNORECASE)
 #: Text that is XHTML by definition.
 _XHTML = frozenset({"div"})
-#: Where an example system is part of the example's meaning: what counts are links to follow.
+#: Links to follow. Elsewhere an example's system is part of its meaning.
 _LINKS = frozenset({"url", "valueUrl", "fullUrl", "reference"})
 
 
 def check_texts(document: Document) -> None:
-    """Run the scans that the options ask for, and the markdown rule."""
+    """Check markdown, and other texts if the options ask for it."""
     options = document.options
     document.report.fired("texts", len(document.markdowns))
     for text, place in document.markdowns:
         match = _TAG.search(text)
         if match is not None and not options.security:
-            level = "minor" if options.markdown_html else "major"
-            document.say("minor" if level == "minor" else "major", "fhir.texts.markdown-html", place, "this markdown holds what looks like an HTML tag")
+            level: Severity = "minor" if options.markdown_html else "major"
+            document.add(level, "fhir.texts.markdown-html", place, "this markdown holds what looks like an HTML tag")
     if not options.security and options.example_urls:
         return
     for frame in document.frames:
@@ -48,6 +49,6 @@ def _text(document: Document, value: str, place: Place, key: str) -> None:
     options = document.options
     document.report.fired("texts")
     if options.security and key not in _XHTML and _TAG.search(value):
-        document.say("major", "fhir.texts.html", place, "this text holds what looks like an HTML tag, which is not allowed here for security")
+        document.add("major", "fhir.texts.html", place, "this text holds what looks like an HTML tag, which is not allowed here for security")
     if not options.example_urls and key in _LINKS and _EXAMPLE.match(value):
-        document.say("major", "fhir.texts.example-url", place, "example URLs are not allowed here")
+        document.add("major", "fhir.texts.example-url", place, "example URLs are not allowed here")

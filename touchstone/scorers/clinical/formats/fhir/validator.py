@@ -11,13 +11,13 @@ from touchstone.scorers.clinical.formats.fhir.bundles import check_bundles
 from touchstone.scorers.clinical.formats.fhir.codings import check_codings
 from touchstone.scorers.clinical.formats.fhir.definitional_resources import check_definitions
 from touchstone.scorers.clinical.formats.fhir.document import Document, Place, breaking
-from touchstone.scorers.clinical.formats.fhir.duplicate_findings import fold
+from touchstone.scorers.clinical.formats.fhir.duplicate_findings import drop_duplicates
 from touchstone.scorers.clinical.formats.fhir.engine import Engine
 from touchstone.scorers.clinical.formats.fhir.extensions import check_extensions
 from touchstone.scorers.clinical.formats.fhir.measure_reports import check_measure_reports
 from touchstone.scorers.clinical.formats.fhir.narrative import check_narratives
 from touchstone.scorers.clinical.formats.fhir.options import Options
-from touchstone.scorers.clinical.formats.fhir.parsing import look_for_duplicates, parse
+from touchstone.scorers.clinical.formats.fhir.parsing import check_duplicate_members, parse
 from touchstone.scorers.clinical.formats.fhir.profiles.checker import check_profiles
 from touchstone.scorers.clinical.formats.fhir.profiles.library import library
 from touchstone.scorers.clinical.formats.fhir.profiles.us_core_codes import check_us_core_codes
@@ -38,33 +38,33 @@ def engine() -> Engine:
 
 
 def validate(data: bytes, context: Context | None = None, options: Options | None = None) -> Report:
-    """Validate one JSON document, or NDJSON, against FHIR R4; never raises for what the document holds."""
+    """Validate one JSON, NDJSON or XML document against FHIR R4. Never raises because of the document."""
     report = Report()
     document = Document(report, context or Context(), options or Options())
     parsed = parse(data, document)
     if parsed is None:
         return report
     for value, text, line in parsed:
-        one = Document(report, document.context, document.options, settled=engine().settled, said=document.said, skipped=document.skipped)
+        one = Document(report, document.context, document.options, good_codings=engine().good_codings, counts=document.counts, skipped=document.skipped)
         _validate_value(value, text, one, line)
     return report
 
 
 def validate_resource(resource: dict[str, Any], context: Context | None = None, options: Options | None = None) -> Report:
-    """Validate a resource that is parsed already; duplicate members cannot be seen any more."""
+    """Validate a parsed resource. Duplicate members can no longer be seen."""
     report = Report()
-    _validate_value(resource, None, Document(report, context or Context(), options or Options(), settled=engine().settled), None)
+    _validate_value(resource, None, Document(report, context or Context(), options or Options(), good_codings=engine().good_codings), None)
     return report
 
 
 def is_valid(report: Report) -> bool:
-    """Return whether a report says valid FHIR R4: rules fired and none that a conformant resource must keep was broken."""
+    """Return True if a report means valid FHIR R4: rules were evaluated, and none that a conformant resource must keep was broken."""
     return any(report.rules_fired.values()) and not any(breaking(code, severity) for code, severity in report.counts())
 
 
 def _validate_value(value: Any, text: bytes | None, document: Document, number: int | None) -> None:
     if not isinstance(value, dict):
-        document.say("critical", "fhir.json.object", None, "a FHIR document is a JSON object")
+        document.add("critical", "fhir.json.object", None, "a FHIR document is a JSON object")
         return
     name = value.get("resourceType")
     shown = name if isinstance(name, str) and name in definitions().resources else "Resource"
@@ -73,18 +73,18 @@ def _validate_value(value: Any, text: bytes | None, document: Document, number: 
     since = len(document.report.findings)
     try:
         frame = Walk(engine(), document).run(value, place)
-    except Exception as error:  # noqa: BLE001 - nothing that a document holds may cost the caller more than a verdict
-        document.say("critical", "fhir.structure.failed", place, f"could not be walked: {type(error).__name__}")
+    except Exception as error:  # noqa: BLE001 - no document may make the caller fail
+        document.add("critical", "fhir.structure.failed", place, f"could not be walked: {type(error).__name__}")
         return
-    if text is not None and not document.said["fhir.structure.depth", "critical"] and frame is not None:
-        look_for_duplicates(text, document.members, document)
+    if text is not None and not document.counts["fhir.structure.depth", "critical"] and frame is not None:
+        check_duplicate_members(text, document.members, document)
     if frame is not None:
         _rules(document)
-        fold(document.report, since, document.counted)
+        drop_duplicates(document.report, since, document.beyond)
 
 
 def _rules(document: Document) -> None:
-    """Everything that needs more than one object in view. A rule that fails is reported as not checked; the others still run."""
+    """Run the rules that need more than one object. A rule that fails is reported as not checked; the others still run."""
     resolver = Resolver(document)
     at_hand = library(document.options.packages, document.options.installed_packages)
     rules: dict[str, Callable[[], None]] = {
@@ -111,5 +111,5 @@ def _rules(document: Document) -> None:
             rule()
         except Exception as error:  # noqa: BLE001 - a rule that fails must not stop the others, nor the caller
             document.skip(name, f"the rule failed: {type(error).__name__}")
-            # A defect of the validator is not a fault of the document, and yet not a pass: not all of it was checked.
-            document.say("critical", "internal.rule", None, f"The rules of {name} failed ({type(error).__name__}); not all was checked")
+            # Not a fault of the document, but not a pass either: part of it was not checked.
+            document.add("critical", "internal.rule", None, f"The rules of {name} failed ({type(error).__name__}); not all was checked")

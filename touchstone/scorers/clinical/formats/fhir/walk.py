@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from touchstone.scorers.clinical.formats.fhir.document import Document, Frame, Place
 from touchstone.scorers.clinical.formats.fhir.engine import Engine
-from touchstone.scorers.clinical.formats.fhir.member_checks import Leaves
+from touchstone.scorers.clinical.formats.fhir.member_checks import MemberChecks
 from touchstone.scorers.clinical.formats.fhir.member_plans import CODINGS, COUNT_BITS, REFERENCES, Plans, Step
 from touchstone.scorers.clinical.formats.fhir.options import DEPTH_MAX
 from touchstone.scorers.clinical.formats.fhir.tables import Field
@@ -20,7 +20,7 @@ def _patients(bundle: dict[str, Any]) -> int:
     return sum(1 for one in resources if isinstance(one, dict) and one.get("resourceType") == "Patient")
 
 
-class Walk(Leaves):
+class Walk(MemberChecks):
     """One walk over one document."""
 
     def __init__(self, engine: Engine, document: Document) -> None:
@@ -29,7 +29,7 @@ class Walk(Leaves):
         self._counts = 0
 
     def run(self, resource: dict[str, Any], place: Place) -> Frame | None:
-        """Walk one resource that stands by itself; return its frame, or None where it has no known type."""
+        """Walk one resource. Returns its frame, or None if its type is unknown."""
         frame = self._resource(resource, place, None, None, 0)
         document, counts = self._document, self._counts
         members, settled, bound = counts & _COUNT, counts >> COUNT_BITS & _COUNT, counts >> 2 * COUNT_BITS
@@ -45,10 +45,10 @@ class Walk(Leaves):
     def _resource(self, resource: dict[str, Any], place: Place, container: Frame | None, bundle: Frame | None, depth: int) -> Frame | None:
         name = resource.get("resourceType")
         if not isinstance(name, str):
-            self._say("critical", "fhir.structure.resource-type", place, "no resourceType: not a FHIR resource")
+            self._add("critical", "fhir.structure.resource-type", place, "no resourceType: not a FHIR resource")
             return None
         if name not in self._engine.definitions.resources:
-            self._say("critical", "fhir.structure.resource-type", place, "not a resource type of FHIR R4", value=name)
+            self._add("critical", "fhir.structure.resource-type", place, "not a resource type of FHIR R4", value=name)
             return None
         frame = Frame(resource, name, place, container, bundle)
         self._document.frames.append(frame)
@@ -59,7 +59,7 @@ class Walk(Leaves):
         return frame
 
     def _object(self, value: dict[str, Any], plans: Plans, place: Place, found: Field | None, depth: int) -> None:  # noqa: C901 - a call costs more than a branch
-        """Walk one object of a known type. `found`: the field whose value it is. Most of the time is spent here, so the common cases come first."""
+        """Walk one object of a known type. `found`: its field. Most time is spent here, so the common cases come first."""
         keys = (*value,)
         plan = plans.kept.get(keys) or plans.plan(keys)
         self._counts += plan.counts
@@ -103,7 +103,7 @@ class Walk(Leaves):
             self._document.typed.setdefault(name, []).append((value, place, self._frame))
 
     def _nested(self, step: Step, member: dict[str, Any], place: Place, owner: dict[str, Any], depth: int) -> None:
-        """An object of which more is asked than a walk, or where no object of a type belongs."""
+        """An object that needs more than a walk, or that is not allowed here."""
         if step.resource is not None:
             self._inner_resource(member, (place, step.key, None), step.resource, depth)
             return
@@ -129,29 +129,29 @@ class Walk(Leaves):
         if found is None:
             return
         if found.kind == "xhtml":
-            self._document.narratives.append((value, here, self._frame))
+            self._document.narratives.append((value, here))
         elif found.kind == "primitive" and not step.beside and not found.many:
             self._value(step, found, value, here)
         else:
             self._other(step, value, place, 0)
 
     def _other(self, step: Step, value: Any, place: Place, depth: int) -> None:
-        """A member that is neither a plain text nor a well-placed object or list: a number, a boolean, null, a resource, or something wrong."""
+        """A member that is neither text nor an object or list where one is allowed: a number, a boolean, null, a resource, or a fault."""
         found = step.field
         here: Place = (place, step.key, None)
         if value is None:
-            self._say("major", "fhir.structure.null", here if found is not None else place, "null is only allowed inside a list of primitives")
+            self._add("major", "fhir.structure.null", here if found is not None else place, "null is only allowed inside a list of primitives")
         elif found is None:
             if step.key == "resourceType":
-                self._say("major", "fhir.structure.resource-type", here, "resourceType must be text")
+                self._add("major", "fhir.structure.resource-type", here, "resourceType must be text")
         elif found.many:
-            self._say("major", "fhir.structure.list", here, "this element repeats, so it must be a JSON list")
+            self._add("major", "fhir.structure.list", here, "this element repeats, so it must be a JSON list")
         elif step.beside or found.kind == "complex":
-            self._say("major", "fhir.structure.object", here, "must be a JSON object")
+            self._add("major", "fhir.structure.object", here, "must be a JSON object")
         elif found.kind == "resource":
             self._inner_resource(value, here, found, depth)
         elif found.kind == "xhtml":
-            self._say("major", "fhir.primitives.type", here, "the narrative must be a JSON string")
+            self._add("major", "fhir.primitives.type", here, "the narrative must be a JSON string")
         else:
             self._value(step, found, value, here)
 
@@ -161,10 +161,10 @@ class Walk(Leaves):
             self._other(step, values, place, depth)
             return
         if not found.many:
-            self._say("major", "fhir.structure.no-list", (place, key, None), "this element does not repeat, so it must not be a JSON list")
+            self._add("major", "fhir.structure.no-list", (place, key, None), "this element does not repeat, so it must not be a JSON list")
             return
         if not values:
-            self._say("major", "fhir.structure.empty-list", (place, key, None), "a list must not be empty")
+            self._add("major", "fhir.structure.empty-list", (place, key, None), "a list must not be empty")
         for index, value in enumerate(values):
             kind = value.__class__
             if kind is dict and below is not None:
@@ -175,7 +175,7 @@ class Walk(Leaves):
                 self._item(step, value, (place, key, index), owner, depth)
 
     def _item(self, step: Step, value: Any, at: Place, owner: dict[str, Any], depth: int) -> None:
-        """One item of a list that is neither an object in its place nor a text known to be good."""
+        """One item of a list that is neither an object where one is allowed nor a text known to be good."""
         found = step.field
         if found is None:
             return
@@ -185,29 +185,29 @@ class Walk(Leaves):
             beside = owner.get(step.beside or "_" + step.key)
             index = at[2] or 0
             if not isinstance(beside, list) or index >= len(beside) or beside[index] is None:
-                self._say("major", "fhir.structure.null", at, "null in a list needs a value or an extension at the same index of the other list")
+                self._add("major", "fhir.structure.null", at, "null in a list needs a value or an extension at the same index of the other list")
         elif step.below is not None:
-            self._say("major", "fhir.structure.object", at, "must be a JSON object")
+            self._add("major", "fhir.structure.object", at, "must be a JSON object")
         else:
             self._value(step, found, value, at)
 
     def _inner_resource(self, value: Any, place: Place, found: Field, depth: int) -> None:
         if value.__class__ is not dict:
-            self._say("major", "fhir.structure.object", place, "must be a resource: a JSON object")
+            self._add("major", "fhir.structure.object", place, "must be a resource: a JSON object")
             return
         outer = self._frame
         if depth >= DEPTH_MAX:
             self._too_deep(place)
         elif found.name == "contained":
             if outer.container is not None:
-                self._say("major", "fhir.invariants.dom-2", place, "a contained resource must not contain resources")
+                self._add("major", "fhir.invariants.dom-2", place, "a contained resource must not contain resources")
             inner = self._resource(value, place, outer.root, outer.bundle, depth + 1)
             if inner is not None:
                 outer.contained.append(inner)
         elif outer.type == "Bundle" and found.name == "resource":
             self._entry(value, place, depth + 1)
         else:
-            # Parameters.parameter.resource and the like: a resource of its own that shares nothing.
+            # Parameters.parameter.resource and the like: an independent resource.
             self._resource(value, place, None, outer.bundle, depth + 1)
 
     def _entry(self, value: dict[str, Any], place: Place, depth: int) -> None:
@@ -221,7 +221,7 @@ class Walk(Leaves):
             bundle.entries.append(inner)
 
     def _entry_place(self, bundle: Frame, name: str) -> Place:
-        """An entry's resource is shown by its type and its number among those of its type, as the specification's examples do."""
+        """An entry's resource is shown by its type and its number among those of its type, as in the specification's examples."""
         number = bundle.numbers.get(name, 0)
         bundle.numbers[name] = number + 1
         only = name == "Patient" and number == 0 and _patients(bundle.resource) == 1

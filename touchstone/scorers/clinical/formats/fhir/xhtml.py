@@ -1,4 +1,4 @@
-"""What XHTML R4 allows in a narrative: elements, attributes, where each may stand, entities (R4: narrative.html, txt-1; HTML 4.0)."""
+"""XHTML that R4 allows in a narrative: elements, attributes, nesting and entities (R4: narrative.html, txt-1; HTML 4.0)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ ATTRIBUTES_OF = {
     "table": frozenset({"border", "cellpadding", "cellspacing", "frame", "rules", "summary"}),
     "td": frozenset({"nowrap"}),
 }
-#: Elements that hold only some others, and no text; elements that stand only in some others.
+#: Elements that may hold only certain others and no text; elements that are allowed only inside certain others.
 _ROWS = frozenset({"tr"})
 _CELLS = frozenset({"th", "td"})
 ONLY = {
@@ -49,10 +49,11 @@ WITHIN = {
     **dict.fromkeys(("thead", "tbody", "tfoot", "caption", "colgroup"), frozenset({"table"})),
     "col": frozenset({"table", "colgroup"}),
 }
-#: What holds text only, however deep, and what that cannot hold; what cannot stand inside itself, however deep.
+#: Elements that hold only text at any depth.
 _PHRASES = frozenset(
     "a abbr acronym address b bdo big caption cite code dd dfn dt em h1 h2 h3 h4 h5 h6 i kbd p pre q samp small span strong sub sup tt var".split()  # noqa: SIM905
 )
+#: Element → elements that it may not be inside of, at any depth.
 BARRED = {
     **dict.fromkeys(("div", "ul", "ol", "table", "pre"), _PHRASES),
     **dict.fromkeys(("p", "blockquote"), frozenset({"p"})),
@@ -64,7 +65,7 @@ BARRED = {
 
 
 def has_place(name: str, opened: list[str]) -> bool:
-    """Return whether an element may stand inside those that are open, outermost first."""
+    """Return True if an element is allowed inside the open ones, given outermost first."""
     if not opened:
         return True
     inner, outer, barred = ONLY.get(opened[-1]), WITHIN.get(name), BARRED.get(name)
@@ -74,5 +75,5 @@ def has_place(name: str, opened: list[str]) -> bool:
 
 
 def is_blank(chars: str) -> bool:
-    """Return whether text is nothing but whitespace, some of it perhaps written as numbers."""
+    """Return True if text is only whitespace, including whitespace written as character references."""
     return not _BLANKS.sub("", chars).strip()

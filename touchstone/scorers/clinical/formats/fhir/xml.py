@@ -33,7 +33,7 @@ _BOOLEANS: Final = {"true": True, "false": False}
 def read_xml(data: bytes, document: Document) -> dict[str, Any] | None:
     """The resource of an XML document as FHIR JSON would hold it; None (and a finding) where there is none."""
     if len(data) > BYTES_MAX:
-        document.say("critical", "fhir.xml.size", None, f"XML larger than {BYTES_MAX:,} bytes: not read")
+        document.add("critical", "fhir.xml.size", None, f"XML larger than {BYTES_MAX:,} bytes: not read")
         return None
     if find_spec("lxml") is None:
         document.skip("fhir.xml", "FHIR XML needs lxml; install touchstone-stream[clinical]")
@@ -42,27 +42,27 @@ def read_xml(data: bytes, document: Document) -> dict[str, Any] | None:
 
     # Looked for first: the parser reports an entity in a document type as a fault of syntax.
     if _DOCTYPE.match(data):
-        document.say("critical", "fhir.xml.doctype", None, _NO_DOCTYPE)
+        document.add("critical", "fhir.xml.doctype", None, _NO_DOCTYPE)
         return None
     strict = {"resolve_entities": False, "no_network": True, "load_dtd": False, "huge_tree": False, "remove_comments": True}
     try:
         root = etree.fromstring(data, etree.XMLParser(**strict))
     except etree.XMLSyntaxError as error:
         line, column = error.position
-        document.say("critical", "fhir.xml.syntax", None, f"not well-formed XML, at line {line} column {column}; or beyond what XML readers take")
+        document.add("critical", "fhir.xml.syntax", None, f"not well-formed XML, at line {line} column {column}; or beyond what XML readers take")
         return None
     except ValueError:
-        document.say("critical", "fhir.xml.syntax", None, "not XML that can be read: its encoding is unknown")
+        document.add("critical", "fhir.xml.syntax", None, "not XML that can be read: its encoding is unknown")
         return None
     if root.getroottree().docinfo.internalDTD is not None:
-        document.say("critical", "fhir.xml.doctype", None, _NO_DOCTYPE)
+        document.add("critical", "fhir.xml.doctype", None, _NO_DOCTYPE)
         return None
     if _namespace(root) != FHIR:
-        document.say("critical", "fhir.xml.namespace", None, "the root element is not in FHIR's namespace: not a FHIR resource")
+        document.add("critical", "fhir.xml.namespace", None, "the root element is not in FHIR's namespace: not a FHIR resource")
         return None
     around = (*root.itersiblings(), *root.itersiblings(preceding=True))
     if next(root.iter(etree.ProcessingInstruction), None) is not None or any(one.tag is etree.ProcessingInstruction for one in around):
-        document.say("major", "fhir.xml.instruction", None, "a processing instruction: FHIR XML has none")
+        document.add("major", "fhir.xml.instruction", None, "a processing instruction: FHIR XML has none")
         # Read again without them: to take them out one by one would copy the text around each of them each time.
         root = etree.fromstring(data, etree.XMLParser(**strict, remove_pis=True))
     return _Reader(document).resource(root, None, 0)
@@ -89,15 +89,15 @@ class _Reader:
         self._members(element, of if of is not None and of.kind == "resource" else None, found, (outer, shown, None), depth, is_resource=True)
         return found
 
-    def _say(self, code: str, place: Place, message: str) -> None:
-        self._document.say("major", f"fhir.xml.{code}", place, message)
+    def _add(self, code: str, place: Place, message: str) -> None:
+        self._document.add("major", f"fhir.xml.{code}", place, message)
 
     def _members(self, element: Any, of: Type | None, into: dict[str, Any], place: Place, depth: int, *, is_resource: bool = False) -> None:
         """The attributes and children of an element, as members of an object."""
         self._attributes(element, of, into, place, is_resource=is_resource)
         self._text(element, place)
         if depth > DEPTH_MAX:
-            self._document.say("critical", "fhir.structure.depth", place, f"nested deeper than {DEPTH_MAX} elements; not read further")
+            self._document.add("critical", "fhir.structure.depth", place, f"nested deeper than {DEPTH_MAX} elements; not read further")
             return
         order = {one.element: number for number, one in enumerate(of.fields.values())} if of is not None else {}
         last = 0
@@ -110,10 +110,10 @@ class _Reader:
             if field is not None:
                 number = order[field.element]
                 if number < last:
-                    self._say("order", (place, name, None), "this element stands after one that it must come before")
+                    self._add("order", (place, name, None), "this element stands after one that it must come before")
                 last = max(last, number)
             if (not is_resource and name == "id") or (of is not None and of.name == "Extension" and name == "url"):
-                self._say("attribute", (place, name, None), "this is an attribute in FHIR XML, not an element")
+                self._add("attribute", (place, name, None), "this is an attribute in FHIR XML, not an element")
             together.setdefault(name, []).append(child)
         for name, children in together.items():
             self._member(name, children, of.fields.get(name) if of is not None else None, into, place, depth)
@@ -121,13 +121,13 @@ class _Reader:
     def _name(self, child: Any, of: Type | None, place: Place) -> str | None:
         """The member that a child is; None where it is not an element of FHIR."""
         if not isinstance(child.tag, str):  # an entity reference
-            self._say("entity", place, "an entity reference: FHIR XML has none beyond XML's own")
+            self._add("entity", place, "an entity reference: FHIR XML has none beyond XML's own")
             return None
         name = _local(child)
         is_narrative = of is not None and of.name == "Narrative" and name == "div"
         wanted = XHTML if is_narrative else FHIR
         if _namespace(child) != wanted:
-            self._say("namespace", place, f"a child element is not in the namespace {wanted}")
+            self._add("namespace", place, f"a child element is not in the namespace {wanted}")
             return name if is_narrative else None
         return name
 
@@ -140,12 +140,12 @@ class _Reader:
             elif name == "url" and of is not None and of.name == "Extension":
                 into["url"] = str(element.get(name))
             else:  # hints for schemas (xsi:schemaLocation) as well
-                self._say("attribute", place, "an attribute that this element has not")
+                self._add("attribute", place, "an attribute that this element has not")
 
     def _text(self, element: Any, place: Place) -> None:
         """FHIR keeps values in attributes; text between elements is a slip."""
         if any(text and text.strip() for text in (element.text, *(child.tail for child in element))):
-            self._say("text", place, "text stands between elements; FHIR XML keeps values in the attribute value")
+            self._add("text", place, "text stands between elements; FHIR XML keeps values in the attribute value")
 
     def _member(self, name: str, children: list[Any], field: Field | None, into: dict[str, Any], place: Place, depth: int) -> None:
         """One member: all the children of a name."""
@@ -178,7 +178,7 @@ class _Reader:
         found: dict[str, Any] = {}
         self._members(child, self._types.get(field.type) if field is not None else None, found, place, depth)
         if not found:
-            self._say("empty", place, "an element has a value, an extension, or children")
+            self._add("empty", place, "an element has a value, an extension, or children")
         return found, None
 
     def _inner(self, child: Any, place: Place, depth: int) -> dict[str, Any] | None:
@@ -186,7 +186,7 @@ class _Reader:
         self._text(child, place)
         inside = [one for one in child if isinstance(one.tag, str)]
         if len(inside) != 1:
-            self._say("resource", place, "this element holds exactly one resource")
+            self._add("resource", place, "this element holds exactly one resource")
         if not inside or _namespace(inside[0]) != FHIR:
             return None
         return self.resource(inside[0], place, depth + 1)
@@ -198,7 +198,7 @@ class _Reader:
         # What every element may hold beside a value: an id, and extensions.
         self._members(child, self._types.get("Element"), beside, place, depth)
         if text is None and not beside:
-            self._say("empty", place, "an element has a value, an extension, or children")
+            self._add("empty", place, "an element has a value, an extension, or children")
         value = None if text is None else _typed(text, field.type if field is not None else "string")
         return value, beside or None
 

@@ -1,4 +1,4 @@
-"""What an expression is evaluated in: the resources around the item in focus, and how much was visited so far."""
+"""The environment of an expression: the resources around the item in focus, and a bound on the visited items."""
 
 from __future__ import annotations
 
@@ -8,17 +8,16 @@ from typing import Any
 
 from touchstone.scorers.clinical.formats.fhir.fhirpath.values import Undecided
 
-#: Items that the evaluation of one invariant may visit: `all()` over a list inside `all()` over a list is quadratic.
+#: Items that one evaluation may visit: `all()` inside `all()` is quadratic.
 STEPS_MAX = 2_000_000
 
 
 @dataclass(slots=True)
-class Surroundings:
-    """What variables mean while one invariant is evaluated.
+class Environment:
+    """The values of variables while one invariant is evaluated.
 
-    `resolve`: reference string → resource, or None where it is not in the document. `member`: value, value set's URL → whether it is in it; None where
-    nobody can tell. `kind`: the type of the context, where its choice element's
-    name gives it. `steps`: how many items were visited so far.
+    `resolve`: (value, reference) → resource, None if it is not in the document. `member`: (value, URL of a value set) → True if it is in it, None if
+    unknown. `kind`: the type of the context, if its choice element names it. `steps`: visited items.
     """
 
     resource: Any
@@ -30,11 +29,11 @@ class Surroundings:
     steps: int = 0
 
     def count(self, items: list[Any]) -> list[Any]:
-        """Count visited items; Undecided where one evaluation visits more than the bound."""
+        """Count visited items; Undecided beyond the bound."""
         self.steps += len(items)
         if self.steps > STEPS_MAX:
             raise Undecided
         return items
 
 
-Compiled = Callable[[Any, Surroundings], list[Any]]
+Compiled = Callable[[Any, Environment], list[Any]]

@@ -11,17 +11,15 @@ from typing import Any
 from touchstone.scorers.clinical.formats.fhir.fhirpath.syntax import FhirPathError
 from touchstone.scorers.clinical.formats.fhir.fhirpath.values import (
     DESCENDANTS_MAX,
-    Extended,
     Undecided,
     all_children,
     children,
-    compare,
     descendants,
     plain,
     same,
 )
 
-#: A text longer than this is not matched against a pattern of a definition: a pattern may backtrack.
+#: Longer texts are not matched, because a pattern of a definition may backtrack.
 MATCHED_CHARS_MAX = 4_000
 #: Pairs of items that one set operation may compare.
 PAIRS_MAX = 2_000
@@ -37,7 +35,7 @@ def _pattern(text: str) -> re.Pattern[str]:
 
 
 def has_type(item: Any, wanted: str) -> bool:
-    """Return whether an item looks like a type; Undecided where its form is ambiguous."""
+    """Return True if an item has the form of a type; Undecided if the form is ambiguous."""
     value = plain(item)
     name = wanted[0].lower() + wanted[1:]
     if isinstance(value, dict):
@@ -67,14 +65,14 @@ def distinct(items: list[Any]) -> list[Any]:
 
 
 def _among(item: Any, others: list[Any], count: int) -> bool:
-    """Return whether an item is among others; Undecided where `count` such questions would take too long."""
+    """True if an item is among others; Undecided if `count` such questions would take too long."""
     if count * len(others) > PAIRS_MAX:
         raise Undecided
     return any(same(item, other) for other in others)
 
 
 def repeat(items: list[Any], step: Callable[[Any], list[Any]]) -> list[Any]:
-    """Return everything reached from some items by a step, bounded."""
+    """Return everything that a step reaches from some items; bounded."""
     found: list[Any] = []
     while items := [reached for item in items for reached in step(item)]:
         found.extend(items)
@@ -84,7 +82,7 @@ def repeat(items: list[Any], step: Callable[[Any], list[Any]]) -> list[Any]:
 
 
 def resolve(items: list[Any], find: Callable[[Any, str], Any] | None) -> list[Any]:
-    """Return the resources that references point to; Undecided where one is outside the document."""
+    """Return the targets of references; Undecided if one is outside the document."""
     found = []
     for item in items:
         value = plain(item)
@@ -97,7 +95,7 @@ def resolve(items: list[Any], find: Callable[[Any, str], Any] | None) -> list[An
 
 
 def member_of(items: list[Any], asked: list[Any], member: Callable[[Any, str], bool | None] | None) -> list[Any]:
-    """Return whether a code, Coding or CodeableConcept is in a value set; Undecided where the set is not at hand."""
+    """Return whether a code, Coding or CodeableConcept is in a value set; Undecided if the set is not at hand."""
     if not items:
         return []
     url = plain(asked[0]) if len(asked) == 1 else None
@@ -135,7 +133,7 @@ def _text(items: list[Any]) -> str | None:
 
 
 def _on_text(act: Callable[..., Any]) -> Callable[..., list[Any]]:
-    """A function of one text and texts: nothing where one of them is absent."""
+    """A function of texts, with an empty result if one of them is absent."""
 
     def run(items: list[Any], *arguments: list[Any]) -> list[Any]:
         texts = [_text(items), *(_text(argument) for argument in arguments)]
@@ -174,7 +172,7 @@ def _to_string(items: list[Any]) -> list[Any]:
 
 
 def _not(items: list[Any]) -> list[Any]:
-    # FHIRPath says empty; bdl-8 and its like are only true of official examples where the negation of nothing is true.
+    # FHIRPath says empty, but official examples satisfy bdl-8 and similar rules only if the negation of nothing is true.
     if not items:
         return [True]
     value = plain(items[0])
@@ -239,10 +237,9 @@ FUNCTIONS: dict[str, Callable[..., list[Any]]] = {
     "substring": _substring,
     "toInteger": _to_integer,
     "toString": _to_string,
-    # Answered elsewhere (narrative rules) or only by a terminology service or another definition.
+    # htmlChecks: see the narrative rules. The others need a terminology service or another definition.
     "htmlChecks": lambda items: [True],
     "memberOf": _undecided,
     "conformsTo": _undecided,
     "elementDefinition": _undecided,
 }
-__all__ = ["FUNCTIONS", "Extended", "arithmetic", "compare", "distinct", "has_type", "member_of", "repeat", "resolve"]

@@ -1,11 +1,11 @@
-"""Binary operators of FHIRPath over two compiled sides (FHIRPath 2.0, section 6)."""
+"""Binary operators of FHIRPath between two closures (FHIRPath 2.0, section 6)."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from touchstone.scorers.clinical.formats.fhir.fhirpath import functions
-from touchstone.scorers.clinical.formats.fhir.fhirpath.environment import Compiled, Surroundings
+from touchstone.scorers.clinical.formats.fhir.fhirpath.environment import Compiled, Environment
 from touchstone.scorers.clinical.formats.fhir.fhirpath.values import Undecided, compare, plain, same
 
 
@@ -18,23 +18,23 @@ def operation(operator: str, left: Compiled, right: Compiled) -> Compiled:
     if operator in {"<", ">", "<=", ">="}:
         return _order(operator, left, right)
     if operator == "|":
-        return lambda item, around: functions.distinct([*left(item, around), *right(item, around)])
+        return lambda item, env: functions.distinct([*left(item, env), *right(item, env)])
     if operator in {"in", "contains"}:
         if operator == "contains":
             left, right = right, left
 
-        def member(item: Any, around: Surroundings) -> list[Any]:
-            wanted = left(item, around)
-            return [any(same(wanted[0], one) for one in right(item, around))] if wanted else []
+        def member(item: Any, env: Environment) -> list[Any]:
+            wanted = left(item, env)
+            return [any(same(wanted[0], one) for one in right(item, env))] if wanted else []
 
         return member
     if operator == "&":
-        return lambda item, around: ["".join(str(plain(one)) for one in [*left(item, around)[:1], *right(item, around)[:1]])]
-    return lambda item, around: functions.arithmetic(operator, left(item, around), right(item, around))
+        return lambda item, env: ["".join(str(plain(one)) for one in [*left(item, env)[:1], *right(item, env)[:1]])]
+    return lambda item, env: functions.arithmetic(operator, left(item, env), right(item, env))
 
 
 def boolean(collection: list[Any]) -> bool | None:
-    """Return the truth of a collection where a boolean is wanted: none for an empty one, true for a single item that is not a boolean."""
+    """Return a collection as a boolean: None if it is empty, True for an item that is not a boolean."""
     if not collection:
         return None
     first = plain(collection[0])
@@ -42,21 +42,21 @@ def boolean(collection: list[Any]) -> bool | None:
 
 
 def _logic(operator: str, left: Compiled, right: Compiled) -> Compiled:
-    """Three-valued logic; an undecided side does not matter where the other decides."""
+    """Three-valued logic. An undecided side does not matter if the other side decides."""
 
-    def side(compiled: Compiled, item: Any, around: Surroundings) -> tuple[bool | None, bool]:
+    def side(compiled: Compiled, item: Any, env: Environment) -> tuple[bool | None, bool]:
         try:
-            return boolean(compiled(item, around)), False
+            return boolean(compiled(item, env)), False
         except Undecided:
             return None, True
 
-    def run(item: Any, around: Surroundings) -> list[Any]:
-        one, unsure = side(left, item, around)
+    def run(item: Any, env: Environment) -> list[Any]:
+        one, unsure = side(left, item, env)
         if operator == "and" and one is False:
             return [False]
         if (operator == "or" and one is True) or (operator == "implies" and one is False):
             return [True]
-        two, unsure_too = side(right, item, around)
+        two, unsure_too = side(right, item, env)
         if operator == "and" and two is False:
             return [False]
         if operator in {"or", "implies"} and two is True:
@@ -73,8 +73,8 @@ def _logic(operator: str, left: Compiled, right: Compiled) -> Compiled:
 def _equality(operator: str, left: Compiled, right: Compiled) -> Compiled:
     equal = operator in {"=", "~"}
 
-    def run(item: Any, around: Surroundings) -> list[Any]:
-        first, second = left(item, around), right(item, around)
+    def run(item: Any, env: Environment) -> list[Any]:
+        first, second = left(item, env), right(item, env)
         if not first or not second:
             return [equal == (not first and not second)] if operator in {"~", "!~"} else []
         alike = len(first) == len(second) and all(same(one, other) for one, other in zip(first, second, strict=True))
@@ -86,8 +86,8 @@ def _equality(operator: str, left: Compiled, right: Compiled) -> Compiled:
 def _order(operator: str, left: Compiled, right: Compiled) -> Compiled:
     wanted = {"<": {-1}, ">": {1}, "<=": {-1, 0}, ">=": {0, 1}}[operator]
 
-    def run(item: Any, around: Surroundings) -> list[Any]:
-        first, second = left(item, around), right(item, around)
+    def run(item: Any, env: Environment) -> list[Any]:
+        first, second = left(item, env), right(item, env)
         return [compare(first[0], second[0]) in wanted] if len(first) == 1 and len(second) == 1 else []
 
     return run

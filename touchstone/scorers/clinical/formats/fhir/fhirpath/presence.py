@@ -1,7 +1,7 @@
-"""Deciding an invariant from the names of the elements that are present, without looking at their values.
+"""Deciding an invariant from the names of the elements that are present, without their values.
 
-Most invariants speak of presence only, or hold at once because what they speak of is absent. Deciding them once per set of
-keys instead of once per element is what makes checking all of them affordable.
+Most invariants are about presence only, or hold because the elements they are about are absent. Deciding them once per set of keys, not once per
+element, makes it affordable to check them all.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from touchstone.scorers.clinical.formats.fhir.fhirpath.syntax import Node
 
 
 class Verdict(Enum):
-    """What is known of an expression: its truth, that it is an empty or non-empty collection, or nothing."""
+    """What names decide of an expression: its truth, that it is an empty or non-empty collection, or nothing."""
 
     TRUE = 1
     FALSE = 2
@@ -22,7 +22,7 @@ class Verdict(Enum):
 
 
 _T, _F, _E, _S, _U = Verdict.TRUE, Verdict.FALSE, Verdict.EMPTY, Verdict.SOME, Verdict.UNKNOWN
-#: Functions whose result over an empty collection is empty.
+#: Functions whose result for an empty collection is empty.
 _EMPTY_THROUGH = frozenset(
     {"where", "select", "first", "last", "tail", "skip", "take", "single", "distinct", "matches", "contains", "startsWith", "endsWith"}
     | {"substring", "toString", "toInteger"}
@@ -32,7 +32,7 @@ _TRUE_IF_EMPTY = frozenset({"empty", "all", "isDistinct"})
 
 
 def decide(node: Node, present: frozenset[str]) -> Verdict:
-    """Return what the names of the present elements say of an expression. `present`: element names, choices without their type."""
+    """Return what the names of the present elements decide of an expression. `present`: element names, choices without their type."""
     if node.kind == "member":
         if node.parts[0] is None:
             return _S if node.text in present else (_U if node.text[0].isupper() else _E)
@@ -58,9 +58,7 @@ def _call(node: Node, present: frozenset[str]) -> Verdict:
         return {_T: _F, _F: _T, _E: _T}.get(known, _U)
     if node.text == "exists" and len(node.parts) == 1:
         return {_E: _F, _U: _U}.get(known, _T)
-    if node.text == "exists":
-        return _F if known is _E else _U
-    if node.text == "hasValue":
+    if node.text in {"exists", "hasValue"}:
         return _F if known is _E else _U
     if known is _E:
         if node.text in _TRUE_IF_EMPTY:
@@ -82,7 +80,7 @@ def _operator(node: Node, present: frozenset[str]) -> Verdict:
     if node.text in {"in", "contains"}:
         item, group = (left, right) if node.text == "in" else (right, left)
         return _E if item is _E else (_F if group is _E else _U)
-    if node.text in {"&", "+"} and node.text == "&":
+    if node.text == "&":
         return _U
     return _E if _E in {left, right} else _U
 

@@ -1,11 +1,11 @@
-"""FHIRPath text → syntax tree (FHIRPath 2.0, sections 3 to 8; dates as literals and calendar arithmetic are left out)."""
+"""FHIRPath text → syntax tree (FHIRPath 2.0, sections 3 to 8, without date literals and calendar arithmetic)."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
 
-#: Expressions come from definitions, but packages are installed by users: bounded like any input.
+#: Packages are installed by users, so their expressions are bounded like any input.
 LENGTH_MAX = 20_000
 DEPTH_MAX = 60
 
@@ -31,7 +31,7 @@ _LEVELS: tuple[frozenset[str], ...] = (
 
 
 class FhirPathError(ValueError):
-    """An expression that this implementation cannot read or does not support."""
+    """An expression that cannot be parsed or is not supported."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class Node:
 
 
 def parse(expression: str) -> Node:
-    """Return the syntax tree of an expression; raise FhirPathError where it cannot be read."""
+    """Return the syntax tree of an expression. Raises FhirPathError."""
     if len(expression) > LENGTH_MAX:
         raise FhirPathError("longer than the bound")
     parser = _Parser(_tokens(expression))

@@ -1,4 +1,4 @@
-"""What FHIRPath sees of parsed JSON: children by element name, choice types, primitives with extensions, comparisons."""
+"""Parsed JSON as FHIRPath sees it: children by element name, choice types, primitives with extensions, comparisons."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-#: Names a choice element may end in (FHIR R4, datatypes: open type list, plus the types that appear in single choices).
+#: Types at the end of a choice element's name (FHIR R4, datatypes: open type list, and the types of single choices).
 CHOICE_TYPES = frozenset(
     "Base64Binary Boolean Canonical Code Date DateTime Decimal Id Instant Integer Markdown Oid PositiveInt String Time UnsignedInt Uri Url Uuid "  # noqa: SIM905
     "Address Age Annotation Attachment CodeableConcept Coding ContactPoint Count Distance Duration HumanName Identifier Money Period Quantity Range Ratio "
@@ -20,12 +20,12 @@ DESCENDANTS_MAX = 2_000_000
 
 
 class Undecided(Exception):
-    """The value cannot be decided from the document: an ambiguous comparison, an outside resource, a terminology question."""
+    """The document does not decide the value: an ambiguous comparison, a resource outside, a question of terminology."""
 
 
 @dataclass(frozen=True, slots=True)
 class Extended:
-    """A primitive with an id or extensions beside it. `value` is None where only the extensions are there."""
+    """A primitive with an id or extensions. `value` is None if it has only extensions."""
 
     value: Any
     beside: dict[str, Any]
@@ -37,7 +37,7 @@ def plain(item: Any) -> Any:
 
 
 def children(item: Any, name: str) -> list[Any]:
-    """Return the children of an item by element name; a choice element is found by its name without the type."""
+    """Return the children of an item by element name; a choice element by its name without the type."""
     if item.__class__ is Extended:
         item = item.beside
     if item.__class__ is not dict:
@@ -101,13 +101,13 @@ def descendants(items: list[Any]) -> list[Any]:
 
 
 def same(left: Any, right: Any) -> bool:
-    """Return whether two items are equal: 1 = 1.0, but true is not 1."""
+    """Return True if two items are equal: 1 = 1.0, but true is not 1."""
     left, right = plain(left), plain(right)
     return bool(left == right) and isinstance(left, bool) == isinstance(right, bool)
 
 
 def compare(left: Any, right: Any) -> int:
-    """Return -1, 0 or 1; raise Undecided where the two cannot be ordered."""
+    """Return -1, 0 or 1. Raises Undecided if the two cannot be ordered."""
     left, right = plain(left), plain(right)
     if isinstance(left, dict) and isinstance(right, dict):
         return _compare_quantities(left, right)
@@ -131,7 +131,7 @@ def _compare_quantities(left: dict[str, Any], right: dict[str, Any]) -> int:
 
 
 def compare_times(left: str, right: str) -> int:
-    """Order two dates, dateTimes or times; Undecided where they are equal to the shared precision only, or one has no timezone."""
+    """Order two dates, dateTimes or times. Undecided if they are equal only to the shared precision, or one has no timezone."""
     if _TIME.match(left) and _TIME.match(right):
         return int(left > right) - int(left < right)
     first, second = _DATE.match(left), _DATE.match(right)
@@ -155,7 +155,7 @@ def compare_times(left: str, right: str) -> int:
 
 
 def _moment(match: re.Match[str]) -> float:
-    """Seconds on a proleptic scale that is monotonic in time; calendar validity is another rule's business."""
+    """Seconds on a scale that grows with time. Other rules check that the date exists."""
     year, month, day = int(match[1]), int(match[2]), int(match[3])
     shifted = year * 12 + month - 3
     days = 365 * (shifted // 12) + shifted // 48 - shifted // 1200 + shifted // 4800 + (153 * (shifted % 12) + 2) // 5 + day

@@ -1,4 +1,4 @@
-"""Resources against profiles: cardinality, fixed and pattern values, bindings, types, invariants, slices, must-support."""
+"""Resources against profiles: cardinality, values, bindings, types, invariants, slices, must-support."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from touchstone.scorers.clinical.formats.fhir.references import Resolver
 from touchstone.scorers.clinical.formats.fhir.tables import definitions
 from touchstone.scorers.clinical.report import Report
 
-#: Profiles of profiles: base definitions, types' profiles.
+#: Depth of profiles in profiles: base definitions, profiles of types.
 NESTED_MAX = 12
 _LOINC = "http://loinc.org"
 #: A canonical URL of HL7's own.
@@ -41,7 +41,7 @@ VITAL_SIGNS = {
 
 
 def check_profiles(document: Document, resolver: Resolver, definitions_at_hand: Library) -> None:
-    """Check every resource against the profiles it claims, those the options ask for, and the vital signs profiles of R4."""
+    """Check every resource against the profiles it claims, those of the options, and R4's vital signs profiles."""
     checker = Checker(document, resolver, definitions_at_hand)
     asked = document.options.profiles
     for frame in document.frames:
@@ -54,8 +54,7 @@ def check_profiles(document: Document, resolver: Resolver, definitions_at_hand: 
 
 
 def _claimed(frame: Frame) -> list[str]:
-    meta = frame.resource.get("meta")
-    profiles = meta.get("profile") if isinstance(meta, dict) else None
+    profiles = frame.part("meta").get("profile")
     return [one for one in profiles[:PROFILES_MAX] if isinstance(one, str)] if isinstance(profiles, list) else []
 
 
@@ -82,29 +81,30 @@ class Checker(Slicing):
         self._extensions: set[tuple[int, str]] = set()
 
     def check(self, frame: Frame, url: str, asked: bool) -> None:
-        """Check one resource against one profile, if it is at hand and for that type."""
+        """Check one resource against one profile, if that is at hand and for this type."""
         profile = self.find(url)
         self._frame = frame
         if profile is None:
             known = self._us_core(url, None)
             claimed = url.partition("|")[0].removeprefix(BASE)
             if not asked and claimed in definitions().resources and claimed != frame.type:
-                told = f"it claims to be a {claimed}, and is a {frame.type}"
-                self._document.say("major", "fhir.profiles.type", frame.place, told, suggestion="Take the claim out of meta.profile")
+                self._wrong_claim(f"it claims to be a {claimed}, and is a {frame.type}")
             if not is_base(url):
                 self._document.skip(f"profile {self._claim(url)}", "no installed package has it" + ("; its invariants were checked" if known else ""))
             return
         if profile.type != frame.type:
             if not asked:
-                told = f"the profile {named(profile.url)} that it claims is for {profile.type}, and this is a {frame.type}"
-                self._document.say("major", "fhir.profiles.type", frame.place, told, suggestion="Take the claim out of meta.profile")
+                self._wrong_claim(f"the profile {named(profile.url)} that it claims is for {profile.type}, and this is a {frame.type}")
             return
         self._fired += 1
         self._against(profile, frame.resource, frame.place, 0)
         self._us_core(url, profile)
 
+    def _wrong_claim(self, message: str) -> None:
+        self._document.add("major", "fhir.profiles.type", self._frame.place, message, suggestion="Take the claim out of meta.profile")
+
     def check_extension(self, value: dict[str, Any], place: Place, frame: Frame) -> None:
-        """Check an extension against its definition, where a package has it and no profile of what it stands in has asked for it."""
+        """Check an extension against a package's definition, unless a profile of its element has done so."""
         url = value.get("url")
         profile = self.find(url) if isinstance(url, str) and ":" in url else None
         if profile is not None and profile.type == "Extension" and (id(value), profile.url) not in self._extensions:
@@ -113,23 +113,23 @@ class Checker(Slicing):
             self._against(profile, value, place, 0)
 
     def _claim(self, url: str) -> str:
-        """A claimed profile, as it may be shown: HL7's own by their URL, and those that the options name; any other may be anything."""
+        """The URL of a claimed profile if it is safe to show: HL7's own, or one of the options."""
         is_known = url in self._document.options.profiles or _PUBLISHED.fullmatch(url) is not None
         return shown_text(url) if is_known or self._document.context.quote else "of another publisher (its URL is shown with quote)"
 
     def _us_core(self, url: str, profile: Profile | None) -> bool:
-        """Check what US Core states on a profile and the package at hand, if any, does not; return whether there is something."""
+        """Check the invariants of US Core that the package at hand, if any, does not state. Returns True if US Core states any on this profile."""
         known = False
-        for rule, invariant in rules_of(url):
+        for kind, rule in rules_of(url):
             known = True
-            if rule.type != self._frame.type or (profile is not None and rule.key in profile.keys):
+            if kind != self._frame.type or (profile is not None and rule.key in profile.keys):
                 continue
             self._fired += 1
-            level: Severity = "minor" if profile is not None or is_later(url) else LEVELS[rule.severity]
+            level: Severity = "minor" if profile is not None or is_later(url) else LEVELS[rule.invariant.severity]
             for value, place in self._at(rule.at):
                 if not rule.where or (isinstance(value, dict) and value.get("system") == rule.where):
-                    kind = place[1].lstrip("_")[len(rule.at) :] or None if rule.at else None
-                    self._invariant(invariant, value, place, kind, of=url, level=level)
+                    type_name = place[1].lstrip("_")[len(rule.at) :] or None if rule.at else None
+                    self._invariant(rule.invariant, value, place, type_name, of=url, level=level)
         return known
 
     def _at(self, path: str) -> list[tuple[Any, Place]]:
@@ -140,7 +140,7 @@ class Checker(Slicing):
         return found
 
     def _against(self, profile: Profile, value: Any, place: Place, depth: int) -> None:
-        """Check a value against a profile and, where that states only differences, against what it is based on."""
+        """Check a value against a profile and, if that states only differences, against its base."""
         outer = getattr(self, "_profile", None)
         self._profile = profile
         for key in profile.unread:
@@ -160,12 +160,7 @@ class Checker(Slicing):
         self._fired += 1
         if rule.silent:
             return
-        if rule.fixed is not None and not equal(value, rule.fixed):
-            asked = expected_text(rule.fixed)
-            self._told("fhir.profiles.fixed", place, f"fixes this to {asked}{found_text(value)}", remedy=f"Write {asked}", value=value)
-        if rule.pattern is not None and not fits(value, rule.pattern):
-            asked = expected_text(rule.pattern)
-            self._told("fhir.profiles.pattern", place, f"asks for {asked} here{found_text(value)}", remedy=f"Give {asked}", value=value)
+        self._stated_value(rule, value, place)
         if rule.bound and rule.binding is not None:
             self._binding(rule.binding, value, place)
         if rule.ceiling is not None:
@@ -176,49 +171,52 @@ class Checker(Slicing):
             self._invariants(rule, value, place)
         if rule.asks_type:
             self._type(rule, value, place, depth)
-        if rule.children:
-            inner = value.beside if value.__class__ is Extended else value
-            if inner.__class__ is dict:
-                for child in rule.children.values():
-                    self._child(child, inner, place, depth)
-            elif rule.asks_below:
-                for child in rule.children.values():
-                    self._child(child, {}, place, depth)
+        inner = value.beside if value.__class__ is Extended else value
+        if inner.__class__ is dict or rule.asks_below:
+            for child in rule.children.values():
+                self._child(child, inner if inner.__class__ is dict else {}, place, depth)
+
+    def _stated_value(self, rule: Constraint, value: Any, place: Place) -> None:
+        if rule.fixed is not None and not equal(value, rule.fixed):
+            expected = expected_text(rule.fixed)
+            self._add("fhir.profiles.fixed", place, f"fixes this to {expected}{found_text(value)}", remedy=f"Write {expected}", value=value)
+        if rule.pattern is not None and not fits(value, rule.pattern):
+            expected = expected_text(rule.pattern)
+            self._add("fhir.profiles.pattern", place, f"asks for {expected} here{found_text(value)}", remedy=f"Give {expected}", value=value)
 
     def _child(self, rule: Constraint, owner: dict[str, Any], place: Place, depth: int) -> None:
         name = rule.short
-        held = occurrences(owner, name, place) if rule.choice or name in owner or rule.beside in owner else []
-        count = len(held)
+        found = occurrences(owner, name, place) if rule.choice or name in owner or rule.beside in owner else []
+        count = len(found)
         if count < rule.least:
             remedy = f"Add {rule.name} ({rule.allowed})" if rule.choice and rule.allowed else f"Add {rule.name}"
-            self._told("fhir.profiles.missing", (place, name, None), f"asks for at least {rule.least} {rule.name}; found {count}", remedy=remedy)
+            self._add("fhir.profiles.missing", (place, name, None), f"asks for at least {rule.least} {rule.name}; found {count}", remedy=remedy)
         elif rule.most is not None and count > rule.most:
             remedy = f"Leave out {name}" if rule.most == 0 else f"Keep at most {rule.most} {name}"
-            self._told("fhir.profiles.too-many", (place, name, None), f"allows at most {rule.most} {name}; found {count}", remedy=remedy)
+            self._add("fhir.profiles.too-many", (place, name, None), f"allows at most {rule.most} {name}; found {count}", remedy=remedy)
         if rule.must_support:
-            self._support(rule, place, bool(held))
+            self._support(rule, place, bool(found))
         if rule.silent:
             self._fired += count
         else:
-            for value, at in held:
+            for value, at in found:
                 self._constraint(rule, value, at, depth)
         if rule.slices:
-            self._slices(rule, held, place, depth)
+            self._slices(rule, found, place, depth)
 
     def _type(self, rule: Constraint, value: Any, place: Place, depth: int) -> None:
-        """Check which type a choice has, what a reference points to, and profiles on the type."""
+        """Check the type of a choice, the target of a reference, and profiles on the type."""
         key = place[1].lstrip("_")
         name = rule.short
         if rule.choice and key != name and key[len(name) :] not in rule.type_names:
-            self._told(
-                "fhir.profiles.type", place, f"does not allow {shown_text(key[len(name) :])} here; allowed: {rule.allowed}", remedy=f"Use {rule.allowed}"
-            )
+            message = f"does not allow {shown_text(key[len(name) :])} here; allowed: {rule.allowed}"
+            self._add("fhir.profiles.type", place, message, remedy=f"Use {rule.allowed}")
             return
         inner = value.beside if value.__class__ is Extended else value
         if not isinstance(inner, dict):
             return
         if rule.resources is not None and isinstance(inner.get("resourceType"), str) and inner["resourceType"] not in rule.resources:
-            self._told("fhir.profiles.type", place, f"asks for {' or '.join(sorted(rule.resources))} here")
+            self._add("fhir.profiles.type", place, f"asks for {' or '.join(sorted(rule.resources))} here")
             return
         for code, profiles, targets in rule.types:
             if code == "Reference" and targets:
@@ -227,7 +225,7 @@ class Checker(Slicing):
                 self._profiles(profiles, inner, place, depth)
 
     def _profiles(self, profiles: tuple[str, ...], value: dict[str, Any], place: Place, depth: int) -> None:
-        """Hold a value to the profile on its type, or to one of several."""
+        """Check a value against the profile on its type, or against several, of which one suffices."""
         found = [self.find(one) for one in profiles]
         nested = found[0] if len(found) == 1 else None
         if None in found:
@@ -237,15 +235,11 @@ class Checker(Slicing):
             self._extensions.add((id(value), nested.url))
         elif not any(one is not None and self._silently(one, value, place, self._frame) for one in found):
             allows = ", ".join(named(one) for one in profiles)
-            self._told(
-                "fhir.profiles.choice",
-                place,
-                f"asks for a value that conforms to one of {allows}, and it conforms to none",
-                remedy=f"See the profiles {allows}",
-            )
+            message = f"asks for a value that conforms to one of {allows}, and it conforms to none"
+            self._add("fhir.profiles.choice", place, message, remedy=f"See the profiles {allows}")
 
     def _conforms(self, frame: Frame, url: str) -> bool:
-        """Return whether a resource conforms to a profile; true also for a base type of its own, and where it cannot be decided."""
+        """True if a resource conforms to a profile, or has the base type, or if it cannot be decided."""
         if is_base(url):
             return url.partition("|")[0].removeprefix(BASE) in {frame.type, "Resource", "DomainResource"}
         profile = self.find(url)
@@ -254,44 +248,35 @@ class Checker(Slicing):
         return profile.type == frame.type and self._silently(profile, frame.resource, frame.place, frame)
 
     def _silently(self, profile: Profile, value: dict[str, Any], place: Place, frame: Frame) -> bool:
-        """Return whether a value conforms to a profile, and say nothing; true where that is nested too deep."""
+        """True if a value conforms to a profile, or is nested too deep. Reports nothing."""
         if self._nested >= NESTED_MAX:
             return True
         document, outer, supported, fired, extensions = self._document, self._frame, self._supported, self._fired, self._extensions
         self._document, self._frame, self._supported = Document(Report(), document.context, document.options), frame, {}
-        self._extensions = set()  # what a trial has checked, it has not reported
+        self._extensions = set()  # a trial reports nothing
         self._nested += 1
         try:
             self._against(profile, value, place, self._nested)
-            return not any(severity == "major" for _, severity in self._document.said)
+            return not any(severity == "major" for _, severity in self._document.counts)
         finally:
             self._document, self._frame, self._supported, self._fired, self._extensions = document, outer, supported, fired, extensions
             self._nested -= 1
 
     def _support(self, rule: Constraint, place: Place, present: bool) -> None:
-        """Note whether a must-support element was there. Rules live as long as the library, so their identity names them."""
+        """Note if a must-support element was present. Rules live as long as the library, so their identity is a key."""
         known = self._supported.get(id(rule))
         if known is None:
-            self._supported[id(rule)] = (self._profile.url, f"{shown(place, self._frame)}{rule.label}", present)
+            path = ".".join([self._frame.type, *(name for name, _ in self._frame.steps_to(place)), rule.label])
+            self._supported[id(rule)] = (self._profile.url, path, present)
         elif present and not known[2]:
             self._supported[id(rule)] = (*known[:2], True)
 
     def finish(self) -> None:
-        """Count what was checked, and report the must-support elements that appear nowhere in the document."""
+        """Count what was checked, and report must-support elements that appear nowhere in the document."""
         if self._fired:
             self._document.report.fired("profiles", self._fired)
         for url, path, seen in sorted(self._supported.values()):
             self._document.report.fired("must-support")
             if not seen:
                 tail = shown_text(url.rsplit("/", 1)[-1])
-                self._document.say("info", "fhir.profiles.must-support", (None, path, None), f"must-support in the profile {tail}, and nowhere in the document")
-
-
-def shown(place: Place, frame: Frame) -> str:
-    """Return a place inside a resource as a path without indices, from its type on."""
-    names: list[str] = []
-    at: Place | None = place
-    while at is not None and at is not frame.place:
-        names.append(at[1])
-        at = at[0]
-    return ".".join([frame.type, *reversed(names), ""])
+                self._document.add("info", "fhir.profiles.must-support", (None, path, None), f"must-support in the profile {tail}, and nowhere in the document")

@@ -1,4 +1,4 @@
-"""A StructureDefinition made into a tree of constraints: cardinality, types, fixed and pattern values, bindings, invariants, slices."""
+"""StructureDefinitions compiled into trees of constraints: cardinality, types, values, bindings, invariants, slices."""
 
 from __future__ import annotations
 
@@ -6,24 +6,26 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-from touchstone.scorers.clinical.formats.fhir.fhirpath import FhirPathError, repaired
+from touchstone.scorers.clinical.formats.fhir.fhirpath import FhirPathError, corrected
+from touchstone.scorers.clinical.formats.fhir.json_access import Json, choice, objects
 from touchstone.scorers.clinical.formats.fhir.tables import Invariant, compile_invariant, definitions
 
-Json = dict[str, Any]
 BASE = "http://hl7.org/fhir/StructureDefinition/"
 _ODD = re.compile(r"[^\w\-./:|#]")
 #: Elements of one definition.
 ELEMENTS_MAX = 20_000
-_CEILING = "http://hl7.org/fhir/StructureDefinition/elementdefinition-maxValueSet"
+#: Prefix of a choice element of ElementDefinition → attribute of a constraint.
+_VALUES = {"fixed": "fixed", "pattern": "pattern", "minValue": "low", "maxValue": "high"}
+_MAX_VALUE_SET = BASE + "elementdefinition-maxValueSet"
 #: Dots in the id of the value of a part of an extension: Extension.extension:part.value[x].
 _PART_DEPTH = 2
 
 
 @dataclass(slots=True)
 class Constraint:
-    """One element of a profile. `slices` constrain some of its occurrences; `marks` are the discriminators that select them.
+    """One element of a profile. `slices` constrain some of its occurrences, selected by `discriminators` (type, path).
 
-    `ceiling`: the value set that no code may leave, however weak the binding; `low`, `high`, `length`: bounds of the value.
+    `ceiling`: the value set that no code may leave, even if the binding is weak. `low`, `high`, `length`: bounds of the value.
     """
 
     name: str
@@ -40,11 +42,11 @@ class Constraint:
     length: int | None = None
     must_support: bool = False
     invariants: tuple[Invariant, ...] = ()
-    marks: tuple[tuple[str, str], ...] = ()
+    discriminators: tuple[tuple[str, str], ...] = ()
     closed: bool = False
     children: dict[str, Constraint] = field(default_factory=dict)
     slices: dict[str, Constraint] = field(default_factory=dict)
-    # What follows from the above, worked out once by `settle`.
+    # Derived from the above, once, by `derive`.
     short: str = ""
     beside: str = ""
     choice: bool = False
@@ -56,12 +58,12 @@ class Constraint:
     type_names: frozenset[str] = frozenset()
     resources: frozenset[str] | None = None
     allowed: str = ""
-    left: dict[tuple[str, ...], tuple[Invariant, ...]] = field(default_factory=dict)
+    undecided: dict[tuple[str, ...], tuple[Invariant, ...]] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
 class Profile:
-    """One profile, ready to check. `unread`: keys of invariants whose expression is not supported; `keys`: those of all that it states itself."""
+    """One compiled profile. `unread`: keys of invariants with unsupported expressions; `keys`: those of all that it states; `whole`: from a snapshot."""
 
     url: str
     type: str
@@ -72,8 +74,8 @@ class Profile:
     keys: frozenset[str] = frozenset()
 
 
-def settle(rule: Constraint) -> None:
-    """Work out what the statements of a constraint, and of all below it, come to: most say nothing of most values, and that should cost nothing."""
+def derive(rule: Constraint) -> None:
+    """Work out the derived fields of a constraint and all below it. Most constraints require nothing of most values, and should cost nothing."""
     rule.short = rule.name.removesuffix("[x]")
     rule.beside = "_" + rule.short
     rule.choice = rule.short != rule.name
@@ -83,22 +85,21 @@ def settle(rule: Constraint) -> None:
     nested = any(not is_base(profile) for _, profiles, _ in rule.types for profile in profiles)
     rule.asks_type = targeted or nested or (rule.choice and bool(rule.types)) or _resources(rule.types) is not None
     rule.resources = _resources(rule.types)
-    # A binding on a choice of several types does not say of which, and a fixed code is stated by itself (R4's units of vital signs): the official
-    # validator holds values to neither.
+    # Like the official validator, ignore a binding on a choice of several types, and one beside a fixed code (R4's units of vital signs).
     code = rule.children.get("code")
-    named = (rule.choice and len(rule.types) != 1) or (code is not None and code.fixed is not None)
-    rule.bound = rule.binding is not None and rule.binding[0] in {"required", "extensible"} and not named
+    ignored = (rule.choice and len(rule.types) != 1) or (code is not None and code.fixed is not None)
+    rule.bound = rule.binding is not None and rule.binding[0] in {"required", "extensible"} and not ignored
     rule.asks_below = any(child.least for child in rule.children.values())
     rule.bounded = rule.low is not None or rule.high is not None or rule.length is not None
-    held = rule.fixed is not None or rule.pattern is not None or rule.ceiling is not None
-    stated = held or rule.bound or rule.bounded or rule.asks_type or bool(rule.invariants)
+    has_value = rule.fixed is not None or rule.pattern is not None or rule.ceiling is not None
+    stated = has_value or rule.bound or rule.bounded or rule.asks_type or bool(rule.invariants)
     rule.silent = not stated and not rule.children
     for inner in (*rule.children.values(), *rule.slices.values()):
-        settle(inner)
+        derive(inner)
 
 
 def _resources(types: tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...]) -> frozenset[str] | None:
-    """The resource types that an element may hold, by its types or by R4's own profile on Resource; None where it holds none, or any."""
+    """The resource types that an element may hold, by its types or R4's profile on Resource; None if it holds none, or any."""
     named = {code for code, _, _ in types}
     if named == {"Resource"}:
         profiles = [profile for _, found, _ in types for profile in found]
@@ -107,24 +108,24 @@ def _resources(types: tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...]) 
 
 
 def is_base(url: str) -> bool:
-    """Return whether a canonical URL names one of R4's own types."""
+    """Return True if a canonical URL names one of R4's own types."""
     bare = url.partition("|")[0]
     name = bare.removeprefix(BASE)
     return bare.startswith(BASE) and (name in definitions().types or name in definitions().primitives)
 
 
 def shown_text(text: str) -> str:
-    """Return a name out of a package or a claim, safe to show."""
+    """Return a name from a package or a claim, safe to show."""
     return _ODD.sub("?", text[:120])
 
 
 def capital(code: str) -> str:
-    """Return the name of a type as it ends the key of a choice."""
+    """Return a type's name as at the end of a choice element's key."""
     return code[:1].upper() + code[1:]
 
 
 def compile_profile(definition: Json, base_keys: frozenset[str]) -> Profile | None:
-    """Return the profile of a definition, or None where it is none. `base_keys`: invariants that the base engine evaluates."""
+    """Return the profile of a definition, or None if it is not one. `base_keys`: invariants of the base types, which are checked elsewhere."""
     part = "snapshot" if definition.get("snapshot") else "differential"
     elements = (definition.get(part) or {}).get("element")
     kind = definition.get("type")
@@ -137,14 +138,10 @@ def compile_profile(definition: Json, base_keys: frozenset[str]) -> Profile | No
         if isinstance(element, dict) and isinstance(element.get("path"), str):
             at = _at_id(root, element["id"]) if isinstance(element.get("id"), str) else _at_path(root, element, open_slices)
             _fill(at, element, base_keys, unread)
-    stated = [one for element in elements if isinstance(element, dict) for one in _dicts(element.get("constraint"))]
-    keys = frozenset(str(one.get("key")) for one in stated if repaired(str(one.get("expression"))) != "true")
+    stated = [one for element in elements if isinstance(element, dict) for one in objects(element.get("constraint"))]
+    keys = frozenset(str(one.get("key")) for one in stated if corrected(str(one.get("expression"))) != "true")
     url, base = str(definition.get("url")), str(definition.get("baseDefinition", ""))
     return Profile(url, kind, base, root, tuple(sorted(set(unread))), part == "snapshot", keys)
-
-
-def _dicts(values: Any) -> list[Json]:
-    return [one for one in values if isinstance(one, dict)] if isinstance(values, list) else []
 
 
 def _at_id(root: Constraint, identity: str) -> Constraint:
@@ -158,7 +155,7 @@ def _at_id(root: Constraint, identity: str) -> Constraint:
 
 
 def _at_path(root: Constraint, element: Json, open_slices: dict[str, Constraint]) -> Constraint:
-    """The place of an element without an id: elements of a slice follow the one that names it. `open_slices`: by path."""
+    """The constraint of an element without an id: elements of a slice follow the one that names it. `open_slices`: by path."""
     at, parts, path = root, element["path"].split("."), element["path"]
     for known in [one for one in open_slices if one == path or one.startswith(f"{path}.")]:
         del open_slices[known]
@@ -174,40 +171,32 @@ def _at_path(root: Constraint, element: Json, open_slices: dict[str, Constraint]
 
 
 def _fill(at: Constraint, element: Json, base_keys: frozenset[str], unread: list[str]) -> None:
+    """Add what one element of a StructureDefinition states."""
     if isinstance(element.get("min"), int):
         at.least = element["min"]
     most = element.get("max")
     if isinstance(most, str):
-        at.most = None if most == "*" else int(most) if most.isdigit() else None
+        at.most = int(most) if most.isdigit() else None
     at.types = tuple(_type(one) for one in element.get("type") or () if isinstance(one, dict))
     for key, value in element.items():
-        if key.startswith("fixed"):
-            at.fixed = value
-        elif key.startswith("pattern"):
-            at.pattern = value
-        elif key.startswith("minValue"):
-            at.low = value
-        elif key.startswith("maxValue"):
-            at.high = value
+        for prefix, name in _VALUES.items():
+            if key.startswith(prefix):
+                setattr(at, name, value)
     length = element.get("maxLength")
     at.length = length if isinstance(length, int) and not isinstance(length, bool) else None
     binding = element.get("binding")
     if isinstance(binding, dict):
         if isinstance(binding.get("valueSet"), str):
             at.binding = (str(binding.get("strength")), binding["valueSet"])
-        at.ceiling = next((found for one in _dicts(binding.get("extension")) if one.get("url") == _CEILING and isinstance(found := _held(one), str)), None)
+        ceilings = (choice(one) for one in objects(binding.get("extension")) if one.get("url") == _MAX_VALUE_SET)
+        at.ceiling = next((held[1] for held in ceilings if held is not None and isinstance(held[1], str)), None)
     at.must_support = element.get("mustSupport") is True
     slicing = element.get("slicing")
     if isinstance(slicing, dict):
-        at.marks = tuple(
-            (str(one.get("type")), str(one.get("path")).removeprefix("$this.")) for one in slicing.get("discriminator") or () if isinstance(one, dict)
-        )
+        discriminators = [one for one in slicing.get("discriminator") or () if isinstance(one, dict)]
+        at.discriminators = tuple((str(one.get("type")), str(one.get("path")).removeprefix("$this.")) for one in discriminators)
         at.closed = slicing.get("rules") == "closed"
     at.invariants = tuple(_invariants(element, base_keys, unread))
-
-
-def _held(extension: Json) -> Any:
-    return next((value for key, value in extension.items() if key.startswith("value")), None)
 
 
 def _type(one: Json) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
@@ -216,39 +205,38 @@ def _type(one: Json) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
 
 def _invariants(element: Json, base_keys: frozenset[str], unread: list[str]) -> list[Invariant]:
     found = []
-    for one in _dicts(element.get("constraint")):
+    for one in objects(element.get("constraint")):
         key, expression = one.get("key"), one.get("expression")
         if key in base_keys or not isinstance(key, str):
             continue
         try:
-            found.append(compile_invariant(key, str(one.get("severity")), _told(one.get("human")), str(expression or "")))
+            found.append(compile_invariant(key, str(one.get("severity")), _message(one.get("human")), str(expression or "")))
         except FhirPathError:
             unread.append(key)
     return found
 
 
-def _told(human: Any) -> str:
-    """What a constraint says of itself, from the package, fit for one line."""
+def _message(human: Any) -> str:
+    """The message of a constraint, in one line."""
     text = " ".join(human.split())[:200] if isinstance(human, str) else ""
     return text if text.isprintable() and text else "a constraint of the profile does not hold"
 
 
 def extension_facts(definition: Json) -> Json:
-    """Return what an extension's definition says: where it may stand, what it may hold, and its parts: least, most, and types of the value."""
+    """Return what an extension's definition requires: contexts, types of its value, and parts with their least, most and types."""
     whole = "snapshot" in definition
-    elements = _dicts((definition.get("snapshot") or definition.get("differential") or {}).get("element"))
-    contexts = [[one["type"], one["expression"]] for one in _dicts(definition.get("context")) if "type" in one and "expression" in one]
+    elements = objects((definition.get("snapshot") or definition.get("differential") or {}).get("element"))
+    contexts = [[one["type"], one["expression"]] for one in objects(definition.get("context")) if "type" in one and "expression" in one]
     root = elements[0] if elements else {}
-    # What a differential is silent about, its base allows: any value.
-    silent: list[str] | None = None if not whole and not any("value" in str(element.get("id")) for element in elements) else []
+    # Without types in a differential the base applies, which allows any value.
+    unstated: list[str] | None = None if not whole and not any("value" in str(element.get("id")) for element in elements) else []
     modifier = bool(root.get("isModifier", False))
-    found: Json = {"contexts": contexts, "max": root.get("max", "*"), "values": silent, "modifier": modifier, "parts": {}, "required": False}
+    found: Json = {"contexts": contexts, "max": root.get("max", "*"), "values": unstated, "modifier": modifier, "parts": {}, "required": False}
     if rules := [one for one in definition.get("contextInvariant") or () if isinstance(one, str)]:
         found["rules"] = rules
     for element in elements if whole else [one | {"min": one.get("min", 0), "max": one.get("max", "*")} for one in elements]:
         identity = str(element.get("id"))
         if identity == "Extension.value[x]" and element["max"] != "0":
-            # A differential that names no types leaves those of the base: any.
             found["values"] = sorted({one["code"] for one in element.get("type", [])}) or ([] if whole else None)
             found["required"] = element["min"] > 0
         elif identity.startswith("Extension.extension:") and identity.count(".") == 1:

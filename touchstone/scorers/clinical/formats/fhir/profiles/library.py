@@ -1,4 +1,4 @@
-"""Profiles, extensions and code systems out of packages, compiled once and shared between documents."""
+"""Profiles, extensions and code systems from packages, compiled once and shared between documents."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from touchstone.scorers.clinical.formats.fhir.options import Options
-from touchstone.scorers.clinical.formats.fhir.profiles.constraints import Profile, compile_profile, extension_facts, is_base, settle
+from touchstone.scorers.clinical.formats.fhir.profiles.constraints import Profile, compile_profile, derive, extension_facts, is_base
 from touchstone.scorers.clinical.formats.fhir.profiles.packages import KEPT_MAX, URL_CHARS_MAX, Packages, home
 from touchstone.scorers.clinical.formats.fhir.profiles.pruning import prune
 from touchstone.scorers.clinical.formats.fhir.profiles.value_sets import ValueSets, system_displays, system_facts
@@ -16,7 +16,7 @@ from touchstone.scorers.clinical.formats.memory import Memory
 
 
 class Library:
-    """Profiles, extensions and value sets out of some packages, compiled once; shared between documents."""
+    """Profiles, extensions, code systems and value sets from some packages."""
 
     def __init__(self, sources: tuple[Path, ...]) -> None:
         self.packages = Packages(sources)
@@ -28,19 +28,19 @@ class Library:
         self._base_keys = frozenset(rule.key for one in definitions().types.values() for rule in one.invariants) | OWN_RULES | {"ele-1", "ext-1"}
 
     def profile(self, url: str) -> Profile | None:
-        """Return a profile by its canonical URL, or None where no package has it."""
+        """Return a profile by its canonical URL, or None."""
         return self._profiles[url]
 
     def extension(self, url: str) -> dict[str, Any] | None:
-        """Return what an extension's definition says, or None where no package defines it."""
+        """Return what an extension's definition requires, or None."""
         return self._extensions[url]
 
     def system(self, url: str) -> tuple[frozenset[str] | None, bool] | None:
-        """Return the codes of a code system (None where its definition does not hold them all) and whether it is a supplement; None where it is unknown."""
+        """Return a code system's codes (None if its definition does not hold them all) and whether it is a supplement; None if it is unknown."""
         return self._systems[url]
 
     def displays(self, url: str) -> dict[str, tuple[str, ...]] | None:
-        """Return code → display and designations of a code system; None where no package has it."""
+        """Return code → display and designations of a code system, or None."""
         return self._displays[url]
 
     def _profile(self, url: str) -> Profile | None:
@@ -48,7 +48,7 @@ class Library:
         profile = None if definition is None else compile_profile(definition, self._base_keys)
         if profile is not None:
             prune(profile.root, profile.type)
-            settle(profile.root)
+            derive(profile.root)
         return profile
 
     def _extension(self, url: str) -> dict[str, Any] | None:
@@ -66,10 +66,10 @@ class Library:
 
 @lru_cache(maxsize=16)
 def library(packages: tuple[Path, ...], installed: bool) -> Library:
-    """Return the library of some packages and, if wanted, of those installed in the usual place."""
+    """Return the library of some packages and, if wanted, of the installed ones."""
     return Library((*packages, *((home(),) if installed else ())))
 
 
 def can_be_checked(url: str, options: Options) -> bool:
-    """Whether a profile's definition is at hand, or is one of R4's own types."""
+    """Return True if a profile's definition is at hand, or is one of R4's own types."""
     return is_base(url) or library(options.packages, options.installed_packages).profile(url) is not None

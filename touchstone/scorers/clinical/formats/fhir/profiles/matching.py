@@ -1,4 +1,4 @@
-"""Values against what a profile states of them: occurrences of elements, fixed and pattern values, codes, discriminators of slices."""
+"""Comparing values with what a profile states: occurrences of elements, fixed and pattern values, codes, bounds."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def occurrences(owner: dict[str, Any], name: str, place: Place) -> list[tuple[An
 
 
 def choice_key(owner: dict[str, Any], name: str) -> str | None:
-    """Return the name and type that a choice element has in an object, or None where it is not there."""
+    """Return the key of a choice element in an object, or None if it is absent."""
     size = len(name)
     for key in owner:
         bare = key.lstrip("_")
@@ -39,13 +39,13 @@ def choice_key(owner: dict[str, Any], name: str) -> str | None:
 
 
 def equal(value: Any, wanted: Any) -> bool:
-    """Return whether a value is the one that a profile fixes: 1 = 1.0, but true is not 1."""
+    """Return True if a value is the fixed one: 1 = 1.0, but true is not 1."""
     value = plain(value)
     return bool(value == wanted) and isinstance(value, bool) == isinstance(wanted, bool)
 
 
 def fits(value: Any, pattern: Any) -> bool:
-    """Return whether a value holds everything that a pattern states (R4, ElementDefinition.pattern[x])."""
+    """Return True if a value holds everything that a pattern states (R4, ElementDefinition.pattern[x])."""
     value = plain(value)
     if isinstance(pattern, dict):
         return isinstance(value, dict) and all(name in value and fits(value[name], part) for name, part in pattern.items())
@@ -67,7 +67,7 @@ def codes_of(value: Any) -> Iterator[tuple[str | None, str]]:
 
 
 def ordered(value: Any, bound: Any) -> int | None:
-    """Return -1, 0 or 1 as a value is below, at or above a bound, quantities converted where UCUM can; None where they cannot be ordered."""
+    """Return -1, 0 or 1 if a value is below, at or above a bound. Quantities are converted by UCUM. None if they cannot be ordered."""
     if isinstance(value, dict) and isinstance(bound, dict) and value.get("code") != bound.get("code"):
         units = (value.get("code"), bound.get("code"))
         change = conversion(str(units[0]), str(units[1])) if all(isinstance(one, str) and len(one) <= _UNIT_CHARS_MAX for one in units) else None
@@ -82,10 +82,10 @@ def ordered(value: Any, bound: Any) -> int | None:
 
 
 def absent(value: Any) -> bool:
-    """A value that an extension stands in for (data-absent-reason)."""
+    """Return True if an extension replaces the value (data-absent-reason)."""
     return isinstance(value, dict) and "extension" in value and not value.get("coding")
 
 
 def is_amount(value: dict[str, Any]) -> bool:
-    """Return whether an object is a Quantity, which may well have no code: what is bound is its unit, where it has one."""
+    """Return True if an object is a Quantity, which needs no code: the binding is about its unit."""
     return not value.keys().isdisjoint({"value", "unit", "comparator"})

@@ -1,4 +1,4 @@
-"""What findings about profiles say: which profile, what it asks for, and what was found, as far as that is a published code and no text of the payload."""
+"""Texts in findings about profiles. Of the document's values they show published codes only, because others may be patient text."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _HL7: Final = ("http://hl7.org/fhir/", "http://terminology.hl7.org/")
 
 
 def named(url: str) -> str:
-    """The last part of a canonical URL, as people call a profile or a value set."""
+    """Return the last part of a canonical URL, the usual name of a profile or value set."""
     return shown_text(url.partition("|")[0].rsplit("/", 1)[-1])
 
 
 def expected_text(stated: Any) -> str:
-    """A fixed or pattern value of a profile in short: its codes, or its plain value."""
+    """Return a fixed or pattern value in short: its codes, or its plain value."""
     if isinstance(stated, dict):
         codes = [f"{_shown(system)}#{_shown(code)}" if system else _shown(code) for system, code in _codes(stated)]
         if codes:
@@ -37,12 +37,12 @@ def expected_text(stated: Any) -> str:
 
 
 def _shown(text: str) -> str:
-    """A value out of a package, safe to show; unlike a name it may hold brackets and blanks, as units do."""
+    """A value from a package, safe to show. Unlike a name it may have brackets and blanks, as units do."""
     return "".join(character if character.isprintable() else "?" for character in text[:CHARS_MAX])
 
 
 def found_text(value: Any) -> str:
-    """`; found final`: the published codes among what was found; empty where there is none, because anything else may be text of a patient."""
+    """Return `; found final`: the published codes of a value; empty if it has none."""
     inner = value.beside if isinstance(value, Extended) else value
     if isinstance(inner, dict):
         codes = [code for system, code in _codes(inner) if code in _published(system)]
@@ -53,7 +53,7 @@ def found_text(value: Any) -> str:
 
 
 def members_text(value_set: str) -> str:
-    """`; its codes: a, b`, where the tables list few; empty otherwise."""
+    """Return `; its codes: a, b` if the tables list few codes; else empty."""
     listed = listed_sets().get(value_set.partition("|")[0])
     codes = sorted(code for some in listed.values() for code in some or ()) if listed and all(some is not None for some in listed.values()) else []
     return f"; its codes: {', '.join(codes)}" if 0 < len(codes) <= CODES_MAX else ""
@@ -69,7 +69,7 @@ def _codes(value: dict[str, Any]) -> Iterator[tuple[str | None, str]]:
 
 
 def _published(system: str | None) -> Container[str]:
-    """The codes of a system that the tables hold; without a system, of all systems of HL7's own."""
+    """The codes of a system in the tables; without a system, of all of HL7's systems."""
     return _hl7_codes() if system is None else code_systems().get(system, ())
 
 

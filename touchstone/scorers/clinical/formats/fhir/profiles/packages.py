@@ -1,4 +1,4 @@
-"""FHIR packages on this machine: folders `<id>#<version>/package`, .tgz files, or single definition files. Nothing is fetched."""
+"""FHIR packages on this machine: folders `<id>#<version>/package`, .tgz files, or single definition files. Nothing is downloaded."""
 
 from __future__ import annotations
 
@@ -8,23 +8,20 @@ import zlib
 from collections.abc import Iterator
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import Any
 
+from touchstone.scorers.clinical.formats.fhir.json_access import Json
 from touchstone.scorers.clinical.formats.fhir.tables import own_profiles
 from touchstone.scorers.clinical.formats.fhir.xml import xml_as_json
 from touchstone.scorers.clinical.formats.memory import Memory
 
-Json = dict[str, Any]
 #: Bytes of one definition, and definitions read out of one archive.
 FILE_BYTES_MAX = 32 * 1024 * 1024
 ARCHIVE_FILES_MAX = 20_000
-#: Answers kept, and characters of a URL that is looked for at all: documents may claim any number of URLs, of any length.
+#: Definitions kept, and characters of a URL that is looked up: documents may claim any number of URLs of any length.
 KEPT_MAX = 5_000
 URL_CHARS_MAX = 2_000
 _KINDS = ("StructureDefinition", "ValueSet", "CodeSystem", "Questionnaire", "Measure")
-
-
-#: What one definition may be written as. Packages hold JSON only.
+#: Formats of a single definition; packages contain JSON only.
 _DEFINITION_FILES = (".json", ".xml")
 
 
@@ -34,14 +31,14 @@ def home() -> Path:
 
 
 class Packages:
-    """Definitions by canonical URL, out of some packages; later versions win where a URL names none."""
+    """Definitions by canonical URL; without a version, the latest one."""
 
     def __init__(self, sources: tuple[Path, ...]) -> None:
         self._sources = [one for source in sources for one in _roots(source)]
         self._found: dict[str, Memory[Json | None]] = {}
 
     def find(self, kind: str, canonical: str) -> Json | None:
-        """Return the definition of a canonical URL (with or without |version), or None where no package has it."""
+        """Return the definition of a canonical URL (with or without |version), or None."""
         if len(canonical) > URL_CHARS_MAX:
             return None
         known = self._found.get(kind)
@@ -62,7 +59,7 @@ class Packages:
 
 
 def holds_definitions(source: Path) -> bool:
-    """Whether a package, or a folder of packages, has any definition that could be looked up."""
+    """Return True if a package, or a folder of packages, has any definition."""
     return any(_has_any(root) for root in _roots(source))
 
 
@@ -79,7 +76,7 @@ def _order(definition: Json) -> tuple[tuple[int, ...], str]:
 
 
 def _roots(source: Path) -> Iterator[Path]:
-    """A package folder, an archive, a definition file, or a folder that holds packages."""
+    """The package folders, archives and definition files of a source."""
     if source.is_file():
         yield source
     elif (source / "package").is_dir():
@@ -106,7 +103,7 @@ def _candidates(source: Path, kind: str, url: str) -> list[Json]:
 
 @lru_cache(maxsize=64)
 def _index(folder: Path, stamp: int) -> dict[tuple[str, str], tuple[str, ...]]:
-    """Return (kind, URL) → file names of a package: from its own index, else from the files. `stamp`: when the folder changed."""
+    """(kind, URL) → file names of a package, by its own index or by reading its files. `stamp`: when the folder changed."""
     found: dict[tuple[str, str], tuple[str, ...]] = {}
     if stamp < 0:
         return found
@@ -117,7 +114,7 @@ def _index(folder: Path, stamp: int) -> dict[tuple[str, str], tuple[str, ...]]:
 
 
 def _listed(folder: Path) -> list[tuple[str, str, str]] | None:
-    """What the package's .index.json says; None where there is none that can be read. Only names of files in the folder itself count."""
+    """The rows of the package's .index.json; None if it has none that can be read. Only names of files in the folder itself count."""
     index = folder / ".index.json"
     if not index.is_file() or index.stat().st_size > FILE_BYTES_MAX:
         return None
@@ -145,7 +142,7 @@ def _stamp(path: Path) -> int:
 
 @lru_cache(maxsize=256)
 def _file(path: Path, stamp: int) -> Json | None:
-    """Read one definition. `stamp`: when it changed, so that a change is seen."""
+    """One definition. `stamp`: when the file changed, so that the cache sees a change."""
     if stamp < 0 or path.stat().st_size > FILE_BYTES_MAX:
         return None
     try:
@@ -162,7 +159,7 @@ def _is_definition(name: Path) -> bool:
 
 @lru_cache(maxsize=8)
 def _archive(path: Path, stamp: int) -> dict[tuple[str, str], Json]:
-    """Read the definitions of one archive, by kind and URL."""
+    """The definitions of one archive, by kind and URL."""
     found: dict[tuple[str, str], Json] = {}
     if stamp < 0:
         return found
@@ -178,6 +175,5 @@ def _archive(path: Path, stamp: int) -> dict[tuple[str, str], Json]:
                 if isinstance(definition, dict) and isinstance(definition.get("url"), str):
                     found[str(definition.get("resourceType")), definition["url"]] = definition
     except (tarfile.TarError, ValueError, OSError, EOFError, zlib.error):
-        # Half a package would check half of what was asked for.
-        return {}
+        return {}  # Half a package would hide that the other half is missing.
     return found

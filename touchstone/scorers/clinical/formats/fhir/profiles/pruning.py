@@ -1,15 +1,13 @@
-"""Snapshots repeat everything that the base says; what a profile does not narrow is dropped, for the base engine has checked it."""
+"""Removes from profiles the elements that narrow nothing: snapshots repeat the base type, which has been checked already."""
 
 from __future__ import annotations
 
-from touchstone.scorers.clinical.formats.fhir.profiles.constraints import Constraint
+from touchstone.scorers.clinical.formats.fhir.profiles.constraints import BASE, Constraint
 from touchstone.scorers.clinical.formats.fhir.tables import Field, Type, definitions
-
-_BASE = "http://hl7.org/fhir/StructureDefinition/"
 
 
 def prune(root: Constraint, type_name: str) -> None:
-    """Drop, below the root of a profile, every element that adds nothing to the base type."""
+    """Remove, below the root of a profile, every element that adds nothing to the base type."""
     _prune(root, definitions().types.get(type_name))
 
 
@@ -46,6 +44,6 @@ def _same_types(rule: Constraint, fields: list[Field]) -> bool:
     allowed = {one.type for one in fields}
     if (len(fields) > 1 or fields[0].kind == "resource") and rule.types and not allowed <= {code for code, _, _ in rule.types}:
         return False
-    targets = {target.removeprefix(_BASE) for _, _, found in rule.types for target in found}
+    targets = {target.removeprefix(BASE) for _, _, found in rule.types for target in found}
     base = {target for one in fields for target in one.targets}
     return not targets or base <= targets or "Resource" in targets

@@ -1,4 +1,4 @@
-"""Which slice of a profile an occurrence of an element belongs to, by the profile's discriminators (R4: profiling.html, discriminator)."""
+"""Slices of a profile: which slice an occurrence belongs to, by discriminators (R4: profiling.html, discriminator)."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from touchstone.scorers.clinical.formats.fhir.fhirpath.values import CHOICE_TYPE
 from touchstone.scorers.clinical.formats.fhir.profiles.constraints import BASE, Constraint, capital, is_base, shown_text
 from touchstone.scorers.clinical.formats.fhir.profiles.matching import choice_key, codes_of, equal, fits
 from touchstone.scorers.clinical.formats.fhir.profiles.message_texts import CODES_MAX
-from touchstone.scorers.clinical.formats.fhir.profiles.value_checks import Statements
+from touchstone.scorers.clinical.formats.fhir.profiles.value_checks import ValueChecks
 from touchstone.scorers.clinical.formats.fhir.references import relative_type
 from touchstone.scorers.clinical.formats.fhir.tables import definitions
 
-#: A discriminator of which a slice says nothing.
+#: The verdict of a discriminator about which a slice states nothing.
 OPEN: Final = "open"
 
 
-class Slicing(Statements):
+class Slicing(ValueChecks):
     """Sorts the occurrences of an element into slices, and checks them."""
 
     @abstractmethod
@@ -28,53 +28,47 @@ class Slicing(Statements):
 
     @abstractmethod
     def _support(self, rule: Constraint, place: Place, present: bool) -> None:
-        """Note whether a must-support element was there."""
+        """Note if a must-support element was present."""
 
     def _slices(self, rule: Constraint, found: list[tuple[Any, Place]], place: Place, depth: int) -> None:
-        """Tell which occurrences belong to which slice, count them, and check them against it."""
-        marks = rule.marks or ((("value", "url"),) if rule.name in {"extension", "modifierExtension"} else ())
+        """Sort the occurrences of an element into its slices, check them, and count them."""
         counts = dict.fromkeys(rule.slices, 0)
-        loose = 0
         for value, at in found:
-            hit = None
-            for name, cut in rule.slices.items():
-                match = self._matches(cut, value, at, marks)
-                if match is None:
-                    self._document.skip(f"slices of {rule.name}", "the discriminator is not supported")
-                    return
-                if match:
-                    hit = name
-                    break
-            if hit is None:
-                loose += 1
-                if rule.closed:
-                    slices = ", ".join(shown_text(name) for name in list(rule.slices)[:CODES_MAX])
-                    self._told("fhir.profiles.slice", at, f"allows only these slices of {rule.short}, and this is none: {slices}")
-                continue
-            counts[hit] += 1
-            self._constraint(rule.slices[hit], value, at, depth)
+            name = self._slice_of(rule, value, at)
+            if name is None:
+                self._document.skip(f"slices of {rule.name}", "the discriminator is not supported")
+                return
+            if name:
+                counts[name] += 1
+                self._constraint(rule.slices[name], value, at, depth)
+            elif rule.closed:
+                slices = ", ".join(shown_text(one) for one in list(rule.slices)[:CODES_MAX])
+                self._add("fhir.profiles.slice", at, f"allows only these slices of {rule.short}, and this is none: {slices}")
         for name, cut in rule.slices.items():
             if cut.must_support:
                 self._support(cut, place, counts[name] > 0)
+            of_slice = f"{rule.short} of the slice {shown_text(name)}"
             at = (place, rule.short, None)
             if counts[name] < cut.least:
-                asked = f"asks for at least {cut.least} {rule.short} of the slice {shown_text(name)}; found {counts[name]}"
-                self._told("fhir.profiles.slice-missing", at, asked, remedy=f"Add {rule.short} of the slice {shown_text(name)}")
+                message = f"asks for at least {cut.least} {of_slice}; found {counts[name]}"
+                self._add("fhir.profiles.slice-missing", at, message, remedy=f"Add {of_slice}")
             elif cut.most is not None and counts[name] > cut.most:
-                self._told("fhir.profiles.slice-too-many", at, f"allows at most {cut.most} {rule.short} of the slice {shown_text(name)}; found {counts[name]}")
+                self._add("fhir.profiles.slice-too-many", at, f"allows at most {cut.most} {of_slice}; found {counts[name]}")
 
-    def _matches(self, cut: Constraint, value: Any, at: Place, marks: tuple[tuple[str, str], ...]) -> bool | None:
-        """Return whether an occurrence belongs to a slice; None where the discriminator is beyond this implementation."""
-        if not marks:
-            return None
-        verdicts = [self._mark(cut, value, at, kind, path) for kind, path in marks]
-        if False in verdicts:
-            return False
-        # A slice may leave some discriminators open, but not all.
-        return None if None in verdicts or True not in verdicts else True
+    def _slice_of(self, rule: Constraint, value: Any, at: Place) -> str | None:
+        """The name of the slice that an occurrence belongs to; empty for none, None if a discriminator is not supported."""
+        discriminators = rule.discriminators or ((("value", "url"),) if rule.name in {"extension", "modifierExtension"} else ())
+        for name, cut in rule.slices.items():
+            verdicts = [self._discriminate(cut, value, at, kind, path) for kind, path in discriminators]
+            # A slice may leave some discriminators open, but not all.
+            if False not in verdicts and (None in verdicts or True not in verdicts):
+                return None
+            if False not in verdicts:
+                return name
+        return ""
 
-    def _mark(self, cut: Constraint, value: Any, at: Place, kind: str, path: str) -> bool | str | None:
-        """Return whether one discriminator takes an occurrence into a slice; OPEN where the slice states nothing there, None where it cannot be decided."""
+    def _discriminate(self, cut: Constraint, value: Any, at: Place, kind: str, path: str) -> bool | str | None:
+        """True if one discriminator puts an occurrence into a slice; OPEN if the slice states nothing there, None if it cannot be decided."""
         if cut.name in {"extension", "modifierExtension"} and path == "url":
             urls = [profile.partition("|")[0] for _, profiles, _ in cut.types for profile in profiles]
             wanted = cut.children["url"].fixed if "url" in cut.children and not urls else urls[0] if urls else None
@@ -100,7 +94,7 @@ class Slicing(Statements):
         return self._value_matches(rule, values)
 
     def _referred(self, cut: Constraint, value: Any, kind: str, path: str) -> bool | None:
-        """A slice by what a reference points to: its type, or a profile of it."""
+        """Decide a slice by the target of a reference: its type, or a profile of it."""
         rule, values = _follow(cut, value, path)
         targets = [target for _, _, found in rule.types for target in found] if rule is not None else []
         if not targets or kind not in {"type", "profile"}:
@@ -119,7 +113,7 @@ class Slicing(Statements):
         return bool(wanted & {*(one.type for one in found if one is not None), *(one for one in named if one is not None)})
 
     def _profiled(self, profiles: list[str], values: list[Any]) -> bool | None:
-        """A slice by the profile that a resource conforms to."""
+        """Decide a slice by the profile that a resource conforms to."""
         found = [self._resolver.frame_of(one) for one in values]
         if not profiles or None in found or any(self.find(one) is None and not is_base(one) for one in profiles):
             return None
@@ -157,7 +151,7 @@ class Slicing(Statements):
 
 
 def _follow(rule: Constraint, value: Any, path: str) -> tuple[Constraint | None, list[Any]]:
-    """Return what a slice says at a discriminator's path, and the values there."""
+    """Return the constraint of a slice at a discriminator's path, and the values there."""
     values = [value]
     if path != "$this":
         for part in _parts(path):

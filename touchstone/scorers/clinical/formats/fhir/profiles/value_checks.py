@@ -1,4 +1,4 @@
-"""What a constraint of a profile states of one value: its type, the target of a reference, its codes, invariants."""
+"""Checks of single values against a profile: bounds, invariants, targets of references, bindings."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from touchstone.schemas.result import Severity
 from touchstone.scorers.clinical.formats.fhir.document import Document, Frame, Place
-from touchstone.scorers.clinical.formats.fhir.fhirpath import Surroundings, Verdict, decide
+from touchstone.scorers.clinical.formats.fhir.fhirpath import Environment, Verdict, decide
 from touchstone.scorers.clinical.formats.fhir.fhirpath.values import CHOICE_TYPES, plain
 from touchstone.scorers.clinical.formats.fhir.member_plans import may_be_kept
 from touchstone.scorers.clinical.formats.fhir.profiles.constraints import BASE, Constraint, Profile, shown_text
@@ -19,12 +19,12 @@ from touchstone.scorers.clinical.formats.fhir.tables import Invariant, definitio
 
 _REMEDY: Final = "Change the document, or do not claim the profile"
 LEVELS: Final[dict[str, Severity]] = {"error": "major", "warning": "minor"}
-#: Sets of names for which a constraint keeps which of its invariants hold, and members that an object may have for that.
+#: Sets of member names for which a constraint keeps its undecided invariants.
 _SHAPES_MAX: Final = 1_000
 
 
-class Statements(ABC):
-    """What profiles say of single values of one document."""
+class ValueChecks(ABC):
+    """Checks single values of one document against profiles."""
 
     def __init__(self, document: Document, resolver: Resolver, definitions_at_hand: Library) -> None:
         self._document = document
@@ -35,47 +35,46 @@ class Statements(ABC):
         self._frame: Frame
         self._profile: Profile
 
-    def _told(self, code: str, place: Place, message: str, *, remedy: str | None = None, value: object = None, level: Severity = "major") -> None:
-        """Report what a profile asks for and the document does not have, by the profile's name."""
+    def _add(self, code: str, place: Place, message: str, *, remedy: str | None = None, value: object = None, level: Severity = "major") -> None:
+        """Report a breach of the current profile, by the profile's name."""
         suggestion = remedy or _REMEDY
-        self._document.say(level, code, place, f"profile {named(self._profile.url)} {message}", suggestion=suggestion, value=value)
+        self._document.add(level, code, place, f"profile {named(self._profile.url)} {message}", suggestion=suggestion, value=value)
 
     @abstractmethod
     def _conforms(self, frame: Frame, url: str) -> bool:
-        """Return whether a resource conforms to a profile; true also where it cannot be decided."""
+        """True if a resource conforms to a profile, or if that cannot be decided."""
 
     def _bounds(self, rule: Constraint, value: Any, place: Place) -> None:
         held = plain(value)
         if rule.length is not None and isinstance(held, str) and len(held) > rule.length:
             asked = f"allows {rule.length} characters here; found {len(held)}"
-            self._told("fhir.profiles.length", place, asked, remedy=f"Shorten it to {rule.length} characters")
-        for bound, wrong, told in ((rule.low, -1, "at least"), (rule.high, 1, "at most")):
+            self._add("fhir.profiles.length", place, asked, remedy=f"Shorten it to {rule.length} characters")
+        for bound, wrong, limit in ((rule.low, -1, "at least"), (rule.high, 1, "at most")):
             order = ordered(held, bound) if bound is not None and held is not None else 0
             if order is None:
                 self._document.skip("bounds of a profile", "a value and its bound cannot be ordered")
             elif order == wrong:
-                self._told("fhir.profiles.range", place, f"asks for {told} {expected_text(bound)} here", value=value)
+                self._add("fhir.profiles.range", place, f"asks for {limit} {expected_text(bound)} here", value=value)
 
     def _invariants(self, rule: Constraint, value: Any, place: Place) -> None:
         kind = place[1].lstrip("_")[len(rule.short) :] or None if rule.choice else None
-        left = rule.invariants if value.__class__ is not dict else _left(rule, (*value,))
-        for invariant in left:
+        for invariant in rule.invariants if value.__class__ is not dict else _undecided(rule, (*value,)):
             self._invariant(invariant, value, place, kind, of=self._profile.url)
 
     def _invariant(self, invariant: Invariant, value: Any, place: Place, kind: str | None, *, of: str, level: Severity | None = None) -> None:
         frame = self._frame
-        if invariant.look is not None and invariant.look(value, frame.resource):
+        if invariant.shortcut is not None and invariant.shortcut(value, frame.resource):
             return
-        around = Surroundings(frame.resource, frame.root.resource, value, self._resolve, kind, self._member)
-        verdict = invariant.holds(value, around)
+        environment = Environment(frame.resource, frame.root.resource, value, self._resolve, kind, self._member)
+        verdict = invariant.holds(value, environment)
         if verdict is False:
             message = f"profile {named(of)}: {invariant.human}"
-            self._document.say(level or LEVELS.get(invariant.severity, "minor"), f"fhir.invariants.{shown_text(invariant.key)}", place, message)
+            self._document.add(level or LEVELS.get(invariant.severity, "minor"), f"fhir.invariants.{shown_text(invariant.key)}", place, message)
         elif verdict is None:
             self._document.skip(f"invariant {shown_text(invariant.key)}", "the document alone cannot tell")
 
     def _member(self, value: Any, url: str) -> bool | None:
-        """Whether one of a value's codes is in a value set; None where that cannot be expanded."""
+        """True if one of a value's codes is in a value set; None if the set cannot be expanded."""
         verdicts = [self._values.holds(url, system, code) for system, code in codes_of(value)]
         return True if True in verdicts else None if None in verdicts or not verdicts else False
 
@@ -99,21 +98,18 @@ class Statements(ABC):
         parts = None if target is not None else rest_parts(reference) or rest_parts("http://server/" + reference)
         actual = target.type if target is not None else parts[1] if parts is not None else None
         if actual is not None and "Resource" not in allowed and actual not in allowed:
-            told = ", ".join(sorted(allowed))
-            # Of a resource that is not in the document only the name of its type is known: reported, but not counted against it.
+            listed = ", ".join(sorted(allowed))
+            # Only the type of a resource outside the document is known, so this is not counted against the document.
             level: Severity = "major" if target is not None or self._document.options.rest_references else "minor"
-            self._told("fhir.profiles.target", place, f"does not allow a reference to {actual} here; allowed: {told}", level=level, remedy=f"Refer to {told}")
+            message = f"does not allow a reference to {actual} here; allowed: {listed}"
+            self._add("fhir.profiles.target", place, message, level=level, remedy=f"Refer to {listed}")
         elif target is not None and reference.startswith("#") and not any(self._conforms(target, one) for one in targets):
             allows = ", ".join(named(one) for one in targets)
-            self._told(
-                "fhir.profiles.target",
-                place,
-                f"asks for a resource that conforms to {allows}, and the contained one does not",
-                remedy=f"See the profile {allows}",
-            )
+            message = f"asks for a resource that conforms to {allows}, and the contained one does not"
+            self._add("fhir.profiles.target", place, message, remedy=f"See the profile {allows}")
 
     def _types_of(self, targets: tuple[str, ...]) -> frozenset[str] | None:
-        """The types that some profiles are for; None where one of them is not at hand."""
+        """The types that some profiles are for; None if one of them is not at hand."""
         allowed = set()
         for target in targets:
             tail = target.removeprefix(BASE)
@@ -127,31 +123,30 @@ class Statements(ABC):
         strength, value_set = binding
         codes = list(codes_of(value))
         verdicts = [self._values.holds(value_set, system, code) for system, code in codes]
+        remedy = f"Use a code of {shown_text(value_set.partition('|')[0])}"
         if True in verdicts:
             return
         if None in verdicts:
             self._document.skip(f"binding {shown_text(value_set)}", "the value set cannot be expanded from what is installed")
         elif strength == "required" and (codes or (isinstance(value, dict) and not is_amount(value))) and not absent(value):
-            asked = f"requires a code of the value set {named(value_set)}{members_text(value_set)}{found_text(value)}"
-            self._told("fhir.profiles.binding", place, asked, remedy=f"Use a code of {shown_text(value_set.partition('|')[0])}", value=value)
+            message = f"requires a code of the value set {named(value_set)}{members_text(value_set)}{found_text(value)}"
+            self._add("fhir.profiles.binding", place, message, remedy=remedy, value=value)
         elif strength == "extensible" and codes:
-            asked = f"asks for a code of the value set {named(value_set)} where one fits{found_text(value)}"
-            self._told(
-                "fhir.profiles.binding-extensible", place, asked, remedy=f"Use a code of {shown_text(value_set.partition('|')[0])} where one fits", level="info"
-            )
+            message = f"asks for a code of the value set {named(value_set)} where one fits{found_text(value)}"
+            self._add("fhir.profiles.binding-extensible", place, message, remedy=f"{remedy} where one fits", level="info")
 
 
-def _left(rule: Constraint, keys: tuple[str, ...]) -> tuple[Invariant, ...]:
-    """Return the invariants of a constraint that do not hold by the names of an object's members alone; kept per set of names."""
-    left = rule.left.get(keys)
-    if left is None:
+def _undecided(rule: Constraint, keys: tuple[str, ...]) -> tuple[Invariant, ...]:
+    """The invariants of a constraint that member names alone do not decide; kept per set of names."""
+    undecided = rule.undecided.get(keys)
+    if undecided is None:
         present = frozenset(name for key in keys for name in _names(key.removeprefix("_")))
-        left = tuple(one for one in rule.invariants if decide(one.tree, present) is not Verdict.TRUE)
-        if len(rule.left) < _SHAPES_MAX and may_be_kept(keys):
-            rule.left[keys] = left
-    return left
+        undecided = tuple(one for one in rule.invariants if decide(one.tree, present) is not Verdict.TRUE)
+        if len(rule.undecided) < _SHAPES_MAX and may_be_kept(keys):
+            rule.undecided[keys] = undecided
+    return undecided
 
 
 def _names(key: str) -> set[str]:
-    """The names that FHIRPath may call a member: its key, and that without a type."""
+    """The names of a member in FHIRPath: its key, and that without a type."""
     return {key} | {key[:size] for size in range(1, len(key)) if key[size:] in CHOICE_TYPES}

@@ -1,11 +1,12 @@
-"""Value sets out of packages and the R4 tables: member, not a member, or not known."""
+"""Value sets from packages and the R4 tables: a code is a member, is not, or it is unknown."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
-from touchstone.scorers.clinical.formats.fhir.profiles.packages import KEPT_MAX, URL_CHARS_MAX, Json, Packages
+from touchstone.scorers.clinical.formats.fhir.json_access import Json, objects
+from touchstone.scorers.clinical.formats.fhir.profiles.packages import KEPT_MAX, URL_CHARS_MAX, Packages
 from touchstone.scorers.clinical.formats.fhir.tables import code_systems, definitions, grows, listed_sets
 from touchstone.scorers.clinical.formats.memory import Memory
 
@@ -16,29 +17,30 @@ Members = dict[str, set[str] | None]
 
 
 class Growing(set[str]):
-    """All codes of a system that has editions of its own: a code that is not among them may have been published since."""
+    """All codes of a system with editions of its own: other codes may have been published later."""
 
 
 class ValueSets:
-    """Expands value sets as far as what is on this machine allows."""
+    """Expands value sets as far as the packages and tables allow."""
 
     def __init__(self, packages: Packages) -> None:
         self._packages = packages
         self._expanded = Memory(lambda canonical: self._expand(canonical, 0), KEPT_MAX, URL_CHARS_MAX)
 
     def holds(self, canonical: str, system: str | None, code: str) -> bool | None:
-        """Return whether a code is in a value set; None where that cannot be decided. `system` None: the element is a bare code."""
+        """Return True if a code is in a value set, None if unknown. `system` is None for an element that has a code only."""
         return _among(self._expanded[canonical], system, code)
 
     def holds_in(self, definition: Json, system: str | None, code: str) -> bool | None:
-        """Return whether a code is in a value set that came with the document."""
+        """Return True if a code is in a value set of the document itself, None if unknown."""
         return _among(self._compose(definition, 0), system, code)
 
     def _expand(self, canonical: str, depth: int) -> Members | None:
-        known = definitions().values.get(canonical.partition("|")[0])
+        url = canonical.partition("|")[0]
+        known = definitions().values.get(url)
         if known is not None:
             return {system: set(codes) for system, codes in known.items()}
-        listed = listed_sets().get(canonical.partition("|")[0])
+        listed = listed_sets().get(url)
         if listed is not None:
             return {system: set(codes) if codes is not None else _whole(system, code_systems().get(system, ())) for system, codes in listed.items()}
         definition = self._packages.find("ValueSet", canonical)
@@ -68,16 +70,8 @@ class ValueSets:
             return {system: {one["code"] for one in concepts if isinstance(one, dict) and isinstance(one.get("code"), str)}}
         others = include.get("valueSet")
         if isinstance(others, list) and system is None:
-            members: Members = {}
-            for other in others[:1] if len(others) == 1 else ():
-                inner = self._expand(str(other), depth + 1)
-                if inner is None:
-                    return None
-                members |= inner
-            return members if len(others) == 1 else None
-        if isinstance(system, str) and others is None:
-            return self._system(system)
-        return None
+            return self._expand(str(others[0]), depth + 1) if len(others) == 1 else None
+        return self._system(system) if isinstance(system, str) and others is None else None
 
     def _system(self, system: str) -> Members:
         known = code_systems().get(system)
@@ -85,52 +79,48 @@ class ValueSets:
             return {system: _whole(system, known)}
         definition = self._packages.find("CodeSystem", system)
         codes = system_facts(definition)[0] if definition is not None else None
-        if codes is not None and not isinstance(codes, Folded):
+        if codes is not None and not isinstance(codes, CaseInsensitive):
             return {system: set(codes)}
-        return {system: None}  # Any code of that system: whether it exists is another question.
+        return {system: None}  # every code of the system, known or not
 
 
-class Folded(frozenset[str]):
-    """Codes of a system that does not mind capitals; held in small letters."""
+class CaseInsensitive(frozenset[str]):
+    """Codes of a system that ignores case, held in lower case."""
 
     __slots__ = ()
 
     def __contains__(self, code: object) -> bool:
-        """Whether a code is one of them, however it is written."""
+        """True if a code is one of them in any case."""
         return super().__contains__(code.casefold() if isinstance(code, str) else code)
 
 
+def _concepts(definition: Json) -> Iterator[Json]:
+    """Yield the concepts of a CodeSystem, nested ones included."""
+    waiting = [definition]
+    while waiting:
+        for concept in objects(waiting.pop().get("concept")):
+            yield concept
+            waiting.append(concept)
+
+
 def system_facts(definition: Json) -> tuple[frozenset[str] | None, bool]:
-    """Return the codes of a CodeSystem, None where it does not hold all of them, and whether it is a supplement."""
+    """Return the codes of a CodeSystem, None if it does not hold all of them, and whether it is a supplement."""
     if "supplements" in definition or definition.get("content") == "supplement":
         return None, True
     if definition.get("content") != "complete" or definition.get("compositional") is True:
         return None, False
-    codes: set[str] = set()
-    waiting = [definition]
-    while waiting:
-        concepts = waiting.pop().get("concept")
-        for concept in concepts if isinstance(concepts, list) else ():
-            if isinstance(concept, dict):
-                codes.add(str(concept.get("code")))
-                waiting.append(concept)
-    return (Folded(one.casefold() for one in codes) if definition.get("caseSensitive") is False else frozenset(codes)), False
+    codes = {str(concept.get("code")) for concept in _concepts(definition)}
+    return (CaseInsensitive(one.casefold() for one in codes) if definition.get("caseSensitive") is False else frozenset(codes)), False
 
 
 def system_displays(definition: Json) -> dict[str, tuple[str, ...]]:
-    """Return code → display and designations of a CodeSystem, for the codes that have a display."""
+    """Return code → display and designations of a CodeSystem, for codes with a display."""
     found: dict[str, tuple[str, ...]] = {}
-    waiting = [definition]
-    while waiting:
-        concepts = waiting.pop().get("concept")
-        for concept in concepts if isinstance(concepts, list) else ():
-            if not isinstance(concept, dict):
-                continue
-            waiting.append(concept)
-            code, display, designations = concept.get("code"), concept.get("display"), concept.get("designation")
-            if isinstance(code, str) and isinstance(display, str):
-                others = (one.get("value") for one in designations if isinstance(one, dict)) if isinstance(designations, list) else ()
-                found[code] = (display, *(one for one in others if isinstance(one, str)))
+    for concept in _concepts(definition):
+        code, display = concept.get("code"), concept.get("display")
+        if isinstance(code, str) and isinstance(display, str):
+            others = (one.get("value") for one in objects(concept.get("designation")))
+            found[code] = (display, *(one for one in others if isinstance(one, str)))
     return found
 
 
@@ -152,7 +142,7 @@ def _joined(one: set[str], other: set[str]) -> set[str]:
 
 
 def _expansion(definition: Json) -> Members | None:
-    """A published expansion, where it is not a part of one."""
+    """A published expansion, unless it is only a part."""
     expansion = definition.get("expansion")
     if not isinstance(expansion, dict) or not isinstance(expansion.get("contains"), list):
         return None
