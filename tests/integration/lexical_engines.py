@@ -13,7 +13,7 @@ from zlib import crc32
 import numpy as np
 
 from touchstone.scorers.base import Reading
-from touchstone.scorers.engines.counts import Counts
+from touchstone.scorers.engines.batcher_metrics import Counts
 from touchstone.scorers.summary import SUITE as REAL
 from touchstone.scorers.summary.golds import load_golds
 from touchstone.scorers.summary.scorer import SummaryLossScorer

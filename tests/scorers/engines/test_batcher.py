@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.scorers.engines.fakes import PATIENCE_S, Device, count, limits, made, running, works
 from touchstone.scorers.base import Unavailable
 from touchstone.scorers.engines.batcher import Batcher, Work
-from touchstone.scorers.engines.counts import ITEMS, TOKENS
+from touchstone.scorers.engines.batcher_metrics import ITEMS, TOKENS
 
 
 async def busy(device: Device, batcher: Batcher[int, list[int], int]) -> asyncio.Task[list[int]]:

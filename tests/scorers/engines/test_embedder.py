@@ -17,8 +17,8 @@ with lazily():
     import torch
     from sentence_transformers import SentenceTransformer
 
-    from touchstone.scorers.engines.devices import Place
     from touchstone.scorers.engines.embedder import EmbedderEngine
+    from touchstone.scorers.engines.torch_device import Place
     from touchstone.scorers.engines.torch_runtime import TorchEncoder
 
 pytestmark = pytest.mark.xdist_group("models")

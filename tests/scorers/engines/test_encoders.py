@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.scorers.engines.test_unpacking import install, pin, zipped
+from tests.scorers.engines.test_split_zip import install, pin, zipped
 from touchstone.scorers.base import ConfigError
 from touchstone.scorers.engines import encoders
 from touchstone.scorers.engines.encoders import ENCODERS, MINILM, MPNET, Encoder, encoder_of

@@ -17,8 +17,8 @@ from touchstone.scorers.engines.batcher import ItemFailed
 with lazily():
     import torch
 
-    from touchstone.scorers.engines.devices import Place
     from touchstone.scorers.engines.nli import NliEngine, Piece, columns_of
+    from touchstone.scorers.engines.torch_device import Place
     from touchstone.scorers.engines.torch_runtime import TorchClassifier
 
 pytestmark = pytest.mark.xdist_group("models")

@@ -17,8 +17,8 @@ from touchstone.ops.lab.build.graphs.__main__ import main as build_graphs
 from touchstone.ops.lab.build.graphs.encoder import CONTRIB, IR_VERSION, OPSET, Graph, Rows
 from touchstone.schemas.settings.engines import EngineSettings
 from touchstone.scorers.base import ConfigError
+from touchstone.scorers.engines.encoder_shape import Shape, shape_of
 from touchstone.scorers.engines.encoders import default_base
-from touchstone.scorers.engines.shapes import Shape, shape_of
 from touchstone.scorers.engines.weights import DEFAULT_ADAPTER
 
 with lazily():
@@ -26,7 +26,7 @@ with lazily():
 
     from touchstone.scorers.engines.onnx_runtime import OnnxClassifier, Source, made_session, open_session
     from touchstone.scorers.engines.onnx_weights import nearness, read_tensors
-    from touchstone.scorers.engines.opening import open_engines
+    from touchstone.scorers.engines.open_engines import open_engines
     from touchstone.scorers.engines.tokens import read_words, words_of
 
 pytestmark = pytest.mark.xdist_group("models")
@@ -266,7 +266,7 @@ def test_scoring_with_onnx_imports_no_torch() -> None:
     code = """
 import asyncio, sys
 from touchstone.schemas.settings.engines import EngineSettings
-from touchstone.scorers.engines.opening import open_engines
+from touchstone.scorers.engines.open_engines import open_engines
 async def once():
     engines = open_engines(EngineSettings(runtime="onnx"))
     await engines.nli.entail([("a dog runs", "an animal moves")])

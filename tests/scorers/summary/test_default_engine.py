@@ -7,7 +7,7 @@ import pytest
 
 from touchstone.schemas.settings.engines import EngineSettings
 from touchstone.schemas.summary import SummaryCase
-from touchstone.scorers.engines.opening import OpenEngines, open_engines
+from touchstone.scorers.engines.open_engines import OpenEngines, open_engines
 from touchstone.scorers.summary import score_summary
 from touchstone.scorers.summary.components.support import calibration_for
 from touchstone.scorers.summary.golds import load_golds

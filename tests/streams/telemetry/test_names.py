@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from touchstone.scorers.base import Reading
-from touchstone.scorers.engines.counts import Counts
+from touchstone.scorers.engines.batcher_metrics import Counts
 from touchstone.scorers.engines.tokens import Tokenizer, Words
 from touchstone.scorers.judges.serve.counts import Counts as JudgeCounts
 from touchstone.streams.telemetry.metric_list import METRICS

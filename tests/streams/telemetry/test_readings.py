@@ -8,7 +8,7 @@ from prometheus_client.exposition import generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 
 from touchstone.scorers.base import Reading
-from touchstone.scorers.engines.counts import Counts
+from touchstone.scorers.engines.batcher_metrics import Counts
 from touchstone.streams.telemetry.metrics import WorkerMetrics
 
 READINGS = (

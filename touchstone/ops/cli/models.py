@@ -125,8 +125,8 @@ def engine_settings(**given: str | None) -> "tuple[EngineSettings, str]":
 async def _speed(settings: "EngineSettings", seconds: float) -> dict[str, Any]:
     """Open the engines, measure, close them."""
     from touchstone.ops.cli.common.progress import working
-    from touchstone.scorers.engines.opening import open_engines
-    from touchstone.scorers.engines.plans import plan
+    from touchstone.scorers.engines.open_engines import open_engines
+    from touchstone.scorers.engines.runtime_plan import plan
     from touchstone.scorers.engines.speed import pairs_per_second
 
     engines = open_engines(settings)

@@ -15,9 +15,9 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any, Generic, TypeVar
 
 from touchstone.scorers.base import Lost, Reading, Unavailable
-from touchstone.scorers.engines.calls import Call, Entry, ItemFailed, ItemT, ItemTooLarge, Limits, Work, answer, answer_all, come_in, post
-from touchstone.scorers.engines.counts import Counts
-from touchstone.scorers.engines.lookahead import LookAhead, rounded
+from touchstone.scorers.engines.batch_queue import LookAhead, rounded
+from touchstone.scorers.engines.batcher_metrics import Counts
+from touchstone.scorers.engines.pending_calls import Call, Entry, ItemFailed, ItemT, ItemTooLarge, Limits, Work, answer, answer_all, come_in, post
 
 PreparedT = TypeVar("PreparedT")
 RowT = TypeVar("RowT")

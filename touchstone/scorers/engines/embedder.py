@@ -16,7 +16,7 @@ from touchstone.scorers.engines.tokens import Lru, Tokenizer, Tokens, rectangle
 if TYPE_CHECKING:
     from touchstone.schemas.settings.engines import EngineSettings
     from touchstone.scorers.engines.base import Floats
-    from touchstone.scorers.engines.running import RunningEncoder
+    from touchstone.scorers.engines.loaded_model import RunningEncoder
 
 
 class Chunk(NamedTuple):

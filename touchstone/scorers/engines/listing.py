@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from touchstone.scorers.base import ConfigError
 from touchstone.scorers.engines.catalogue import DEFAULT, MODELS, NamedModel, answering, choose
 from touchstone.scorers.engines.encoders import MINILM
-from touchstone.scorers.engines.plans import plan
+from touchstone.scorers.engines.runtime_plan import plan
 from touchstone.scorers.engines.weights import hub_is_off
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from touchstone.scorers.engines.tokens import Rectangle, Tokenizer, Tokens, rect
 if TYPE_CHECKING:
     from touchstone.schemas.settings.engines import EngineSettings
     from touchstone.scorers.engines.base import Floats
-    from touchstone.scorers.engines.running import RunningNli
+    from touchstone.scorers.engines.loaded_model import RunningNli
     from touchstone.scorers.engines.tokens import Ids
 
 #: A hypothesis must leave this share of the window to the premise, where the premise does not fit whole.

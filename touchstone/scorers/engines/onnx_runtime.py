@@ -14,10 +14,10 @@ import numpy as np
 import onnxruntime
 
 from touchstone.scorers.base import ConfigError
-from touchstone.scorers.engines.calls import Limits
+from touchstone.scorers.engines.encoder_shape import GRAPHS, Form, Shape, Task, shape_of
 from touchstone.scorers.engines.onnx_weights import graph_weights, read_tensors
+from touchstone.scorers.engines.pending_calls import Limits
 from touchstone.scorers.engines.processor import adds_bytes_in_32_bits
-from touchstone.scorers.engines.shapes import GRAPHS, Form, Shape, Task, shape_of
 from touchstone.scorers.engines.tokens import read_words
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from touchstone.scorers.engines.shapes import GELU_LEAST, Form, Shape, Task
+from touchstone.scorers.engines.encoder_shape import GELU_LEAST, Form, Shape, Task
 from touchstone.scorers.engines.weights import ADAPTER_CONFIG
 
 if TYPE_CHECKING:

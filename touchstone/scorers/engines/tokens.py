@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 import numpy as np
 
 from touchstone.scorers.base import ConfigError, Reading
-from touchstone.scorers.engines.counts import SECONDS
+from touchstone.scorers.engines.batcher_metrics import SECONDS
 from touchstone.scorers.histogram import Histogram
 
 if TYPE_CHECKING:

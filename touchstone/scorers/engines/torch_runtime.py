@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from touchstone.scorers.engines.devices import Place, device_failed, is_out_of_memory
 from touchstone.scorers.engines.tokens import words_of
+from touchstone.scorers.engines.torch_device import Place, device_failed, is_out_of_memory
 
 if TYPE_CHECKING:
     from touchstone.schemas.settings.engines import EngineSettings

@@ -42,8 +42,8 @@ def score_summary(
 ) -> Scorecard:
     """Score one generated summary against its gold, and wait for it; not to be called in a running event loop (await `build(settings).score(case)` there).
 
-    `engines`: opened once by the caller and kept (`touchstone.scorers.engines.opening.open_engines`); without them they are opened, which takes seconds, and
-    closed again. Raises `ConfigError`, `Unavailable`.
+    `engines`: opened once by the caller and kept (`touchstone.scorers.engines.open_engines`). Without them they are opened,
+    which takes seconds, and closed again. Raises `ConfigError`, `Unavailable`.
     """
 
     async def once() -> Scorecard:
@@ -60,7 +60,7 @@ def _scorer(settings: SummarySettings, engines: Engines | None) -> SummaryLossSc
     """A scorer over given or new engines. Faulty settings are found before models are loaded."""
     if absent := [name for name in NEEDED if find_spec(name) is None]:
         raise ConfigError(f"summary_loss: no module {absent[0]!r} here; install touchstone-stream[nli-onnx,summary]")
-    from touchstone.scorers.engines.opening import open_engines
+    from touchstone.scorers.engines.open_engines import open_engines
     from touchstone.scorers.summary.components.support import calibration_for
     from touchstone.scorers.summary.golds import load_golds
     from touchstone.scorers.summary.scorer import SummaryLossScorer
@@ -78,7 +78,7 @@ def _scorer(settings: SummarySettings, engines: Engines | None) -> SummaryLossSc
 def notes(settings: SummarySettings) -> list[str]:
     """Which NLI model answers here, where the settings leave that open, its numbers, and which judge, where one is asked."""
     from touchstone.scorers.engines.catalogue import DEFAULT, choose
-    from touchstone.scorers.engines.plans import numbers_note
+    from touchstone.scorers.engines.runtime_plan import numbers_note
 
     told = [f"nli_model {settings.engines.nli_model}: {choose(settings.engines).why}"] if settings.engines.nli_model in DEFAULT else []
     if (numbers := numbers_note(settings.engines)) is not None:

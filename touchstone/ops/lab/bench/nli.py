@@ -64,8 +64,8 @@ async def measure(settings: SummarySettings, size: Size, say: Any) -> dict[str, 
     from touchstone.ops.lab.bench.nli_prefilter import prefilter
     from touchstone.ops.lab.bench.nli_rates import Contest
     from touchstone.ops.lab.bench.nli_suite import live_suite
-    from touchstone.scorers.engines.devices import device_of
-    from touchstone.scorers.engines.plans import plan
+    from touchstone.scorers.engines.runtime_plan import plan
+    from touchstone.scorers.engines.torch_device import device_of
 
     quiet()
     chosen = plan(settings.engines, "nli")

@@ -42,8 +42,8 @@ async def _first(started: float) -> dict[str, float]:
     from touchstone.ops.lab.bench.nli_workload import note_events
     from touchstone.schemas.case import validate_case
     from touchstone.schemas.summary import SummaryCase
-    from touchstone.scorers.engines.opening import open_engines
-    from touchstone.scorers.engines.plans import ONNX_LIBRARIES, TORCH_LIBRARIES, plan
+    from touchstone.scorers.engines.open_engines import open_engines
+    from touchstone.scorers.engines.runtime_plan import ONNX_LIBRARIES, TORCH_LIBRARIES, plan
     from touchstone.scorers.summary.settings import SummarySettings
 
     settings = SummarySettings.model_validate_json(sys.stdin.read())

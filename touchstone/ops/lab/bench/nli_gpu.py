@@ -113,8 +113,8 @@ async def measure(settings: SummarySettings, events: int) -> dict[str, Any]:
     from touchstone.ops.lab.bench.nli_models import Merged, counts, opened, quiet
     from touchstone.ops.lab.bench.nli_rates import COMPARISONS, ENGINE, PLAIN_ENGINE, Batches, Contest
     from touchstone.ops.lab.bench.nli_workload import note_events, summary_events
-    from touchstone.scorers.engines.devices import GPU_BATCH_TOKENS
-    from touchstone.scorers.engines.opening import open_embedder
+    from touchstone.scorers.engines.open_engines import open_embedder
+    from touchstone.scorers.engines.torch_device import GPU_BATCH_TOKENS
 
     quiet()
     engines = settings.engines

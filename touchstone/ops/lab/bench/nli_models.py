@@ -37,7 +37,7 @@ class Merged:
         from transformers import AutoTokenizer
 
         from touchstone.scorers.engines.catalogue import answering, locate
-        from touchstone.scorers.engines.opening import open_nli
+        from touchstone.scorers.engines.open_engines import open_nli
 
         # The name of the model that answers here: on a CPU, `default` may mean another.
         model = answering(settings)
@@ -76,7 +76,7 @@ class CrossEncoderContender:
 @asynccontextmanager
 async def opened(settings: EngineSettings) -> AsyncIterator[NliEngine]:
     """An engine of its own, with nothing remembered; closed at the end."""
-    from touchstone.scorers.engines.opening import open_nli
+    from touchstone.scorers.engines.open_engines import open_nli
 
     engine = open_nli(settings)
     engine.warm_up()

@@ -11,7 +11,7 @@ from touchstone.ops.lab.bench.nli_suite import LiveSuite
 from touchstone.ops.lab.bench.nli_workload import summary_events, values_of
 
 if TYPE_CHECKING:
-    from touchstone.scorers.engines.opening import OpenEngines
+    from touchstone.scorers.engines.open_engines import OpenEngines
     from touchstone.scorers.summary.settings import SummarySettings
 
 COMPARED = ("recall", "precision", "coverage", "loss")

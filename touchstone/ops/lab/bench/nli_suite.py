@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from touchstone.scorers.engines.base import Embedder, Engines, Floats, Nli
-    from touchstone.scorers.engines.opening import OpenEngines
+    from touchstone.scorers.engines.open_engines import OpenEngines
 
 DRAIN_S = 600.0
 
@@ -109,7 +109,7 @@ def check_scored(published: Published, count: int, *, drained: bool = True) -> N
 @asynccontextmanager
 async def live_suite(settings: SummarySettings) -> AsyncIterator[LiveSuite]:
     """A suite over engines of its own, with nothing remembered; closed at the end."""
-    from touchstone.scorers.engines.opening import open_engines
+    from touchstone.scorers.engines.open_engines import open_engines
 
     engines = open_engines(settings.engines)
     try:

@@ -41,7 +41,7 @@ async def _measured(settings: "EngineSettings", support: str, data: Path, sample
     """Open the engines, measure, close them."""
     from touchstone.ops.lab.models.report import measured
     from touchstone.ops.lab.models.sets import find_sets
-    from touchstone.scorers.engines.opening import open_engines
+    from touchstone.scorers.engines.open_engines import open_engines
     from touchstone.scorers.summary.components.support import own_calibration
 
     find_sets(data)  # loading a model takes seconds; a mistyped folder should not

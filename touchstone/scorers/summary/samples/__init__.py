@@ -21,7 +21,7 @@ WORSE_BY = 0.01
 def samples() -> Samples:
     """The samples, with the settings that find their golds and give the same scores in any batch."""
     from touchstone.schemas.settings.engines import EngineSettings
-    from touchstone.scorers.engines.plans import form_of
+    from touchstone.scorers.engines.runtime_plan import form_of
 
     files = tuple(sorted(_HERE.glob("*.jsonl")))
     # int8 gives a pair the same answer in any batch too, in half the time.

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import get_args
 
 from touchstone.ops.lab.build.graphs.encoder import content_of
-from touchstone.scorers.engines.shapes import GRAPHS, Form, Shape, Task
+from touchstone.scorers.engines.encoder_shape import GRAPHS, Form, Shape, Task
 
 #: The encoders with a graph: all-MiniLM-L6-v2 and its like, all-mpnet-base-v2 and its like.
 MINILM = Shape("bert", layers=6, hidden=384, heads=12, intermediate=1536, words=30_522, positions=512, first=0, types=2, buckets=0, eps=1e-12)

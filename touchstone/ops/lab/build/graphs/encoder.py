@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from onnx import ModelProto, NodeProto, TensorProto, helper
 
-from touchstone.scorers.engines.shapes import GELU_LEAST, LABELS, Form, Shape, Task
+from touchstone.scorers.engines.encoder_shape import GELU_LEAST, LABELS, Form, Shape, Task
 
 #: Opsets of the nodes used, and the file format that the oldest supported runtime reads.
 OPSET, IR_VERSION = 20, 10

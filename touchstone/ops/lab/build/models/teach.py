@@ -61,7 +61,7 @@ def taught(path: Path) -> Iterator[Pair]:
 
 
 async def _teach(pairs: Sequence[tuple[str, str]], out: Path, settings: EngineSettings, done: int) -> None:
-    from touchstone.scorers.engines.opening import open_engines
+    from touchstone.scorers.engines.open_engines import open_engines
 
     engines = open_engines(settings)
     try:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from touchstone.scorers.engines.unpacking import JoinedParts, Pin, Unreadable, find_parts, unpack
+from touchstone.scorers.engines.split_zip import JoinedParts, Pin, Unreadable, find_parts, unpack
 
 WEIGHTS = random.Random(1).randbytes(3_000_000)
 FILES = {"model.safetensors": WEIGHTS, "sub/config.json": b"{}", "evil.py": b"raise SystemExit"}

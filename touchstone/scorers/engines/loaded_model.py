@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 if TYPE_CHECKING:
     from touchstone.schemas.settings.engines import EngineSettings
     from touchstone.scorers.engines.base import Floats
-    from touchstone.scorers.engines.calls import Limits
+    from touchstone.scorers.engines.pending_calls import Limits
     from touchstone.scorers.engines.tokens import Rectangle, Words
 
 

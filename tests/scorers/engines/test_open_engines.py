@@ -13,13 +13,13 @@ from tests.lazily import lazily
 from tests.scorers.engines.tiny import SENTENCES, encoder, saved
 from touchstone.schemas.settings.engines import EngineSettings
 from touchstone.scorers.base import ConfigError
-from touchstone.scorers.engines.opening import open_engines
+from touchstone.scorers.engines.open_engines import open_engines
 from touchstone.scorers.engines.weights import DEFAULT_ADAPTER, digest_of
 
 with lazily():
     import torch
 
-    from touchstone.scorers.engines.devices import device_of, is_out_of_memory
+    from touchstone.scorers.engines.torch_device import device_of, is_out_of_memory
 
 pytestmark = pytest.mark.xdist_group("models")
 
@@ -153,7 +153,7 @@ def test_without_the_extra_one_line_says_what_to_install(settings: EngineSetting
     for name in [
         name
         for name in sys.modules
-        if name.startswith(("touchstone.scorers.engines.devices", "touchstone.scorers.engines.nli", "touchstone.scorers.engines.embedder"))
+        if name.startswith(("touchstone.scorers.engines.torch_device", "touchstone.scorers.engines.nli", "touchstone.scorers.engines.embedder"))
     ]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "torch", None)
@@ -176,7 +176,7 @@ def test_the_thread_count_is_set(settings: EngineSettings) -> None:
 @pytest.mark.parametrize(
     "code",
     [
-        "import touchstone.scorers.engines.base, touchstone.scorers.engines.batcher, touchstone.scorers.engines.opening, touchstone.scorers.engines.weights",
+        "from touchstone.scorers.engines import base, batcher, open_engines, weights",
         "from touchstone.scorers.registry import known_kinds; known_kinds()",
         "from touchstone.ops.cli import main\nimport sys\nsys.argv = ['touchstone', '--help']\ntry:\n    main()\nexcept SystemExit:\n    pass",
     ],

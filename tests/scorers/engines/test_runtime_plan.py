@@ -6,8 +6,8 @@ import pytest
 
 from touchstone.schemas.settings.engines import EngineSettings
 from touchstone.scorers.base import ConfigError
-from touchstone.scorers.engines import plans
-from touchstone.scorers.engines.plans import Plan, form_of, plan
+from touchstone.scorers.engines import runtime_plan
+from touchstone.scorers.engines.runtime_plan import Plan, form_of, plan
 
 
 @pytest.fixture
@@ -15,11 +15,11 @@ def here(monkeypatch: pytest.MonkeyPatch) -> Any:
     """Decide what this machine has: `here(torch=True, onnx=True, gpu=False, bfloat16=True)`."""
 
     def decide(*, torch: bool = True, onnx: bool = True, gpu: bool = False, bfloat16: bool = True, vnni: bool = True) -> None:
-        there = {plans.TORCH_LIBRARIES: torch, plans.ONNX_LIBRARIES: onnx}
-        monkeypatch.setattr(plans, "_installed", there.__getitem__)
-        monkeypatch.setattr(plans, "gpu_here", lambda settings: gpu and settings.runtime != "onnx" and settings.device != "cpu")
-        monkeypatch.setattr(plans, "adds_bytes_in_32_bits", lambda: vnni)
-        monkeypatch.setattr(plans, "_computes_bfloat16", lambda *, gpu: gpu or bfloat16)
+        there = {runtime_plan.TORCH_LIBRARIES: torch, runtime_plan.ONNX_LIBRARIES: onnx}
+        monkeypatch.setattr(runtime_plan, "_installed", there.__getitem__)
+        monkeypatch.setattr(runtime_plan, "gpu_here", lambda settings: gpu and settings.runtime != "onnx" and settings.device != "cpu")
+        monkeypatch.setattr(runtime_plan, "adds_bytes_in_32_bits", lambda: vnni)
+        monkeypatch.setattr(runtime_plan, "_computes_bfloat16", lambda *, gpu: gpu or bfloat16)
 
     decide()
     return decide

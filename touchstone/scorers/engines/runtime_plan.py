@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from touchstone.scorers.base import ConfigError
 from touchstone.scorers.engines.catalogue import answering, gpu_here
+from touchstone.scorers.engines.encoder_shape import LABELS, Task, shape_of
 from touchstone.scorers.engines.encoders import encoder_of
 from touchstone.scorers.engines.processor import adds_bytes_in_32_bits, computes_bfloat16
-from touchstone.scorers.engines.shapes import LABELS, Task, shape_of
 from touchstone.scorers.engines.weights import ADAPTER_CONFIG, folder_here
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from touchstone.scorers.engines.lookahead import LookAhead, rounded, spread
+from touchstone.scorers.engines.batch_queue import LookAhead, rounded, spread
 
 
 @dataclass(eq=False)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from touchstone.scorers.base import ConfigError, Reading
 from touchstone.scorers.engines.catalogue import base_folder_of, locate
-from touchstone.scorers.engines.plans import form_of, plan
+from touchstone.scorers.engines.runtime_plan import form_of, plan
 from touchstone.scorers.engines.weights import DEFAULT_BASE, digest_of, folder_here, folder_of, hub_is_off
 
 if TYPE_CHECKING:
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
     from touchstone.schemas.settings.engines import EngineSettings
     from touchstone.scorers.engines.embedder import EmbedderEngine
+    from touchstone.scorers.engines.loaded_model import RunningEncoder, RunningNli
     from touchstone.scorers.engines.nli import NliEngine
-    from touchstone.scorers.engines.plans import Plan
-    from touchstone.scorers.engines.running import RunningEncoder, RunningNli
+    from touchstone.scorers.engines.runtime_plan import Plan
 
 __all__ = ["OpenEngines", "form_of", "open_embedder", "open_engines", "open_nli"]
 
