@@ -17,7 +17,7 @@ from touchstone.ops.reports.layouts import FORMATS, lay_out
 from touchstone.schemas.reports.clinical import JudgedFile
 from touchstone.scorers.base import Scorer
 from touchstone.scorers.clinical import SUITE, build
-from touchstone.scorers.clinical.reporting import ClinicalReport
+from touchstone.scorers.clinical.batch import ClinicalReport
 from touchstone.scorers.clinical.settings import ClinicalSettings, resolve
 from touchstone.scorers.reporting import LayoutOptions
 

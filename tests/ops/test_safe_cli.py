@@ -13,7 +13,7 @@ from tests.scorers.safe.cases import ROWS_BATCH, SUMMARY_BATCH, record, samples
 from tests.scorers.safe.test_console import SCORECARD
 from touchstone.ops.cli import main
 from touchstone.schemas.case import SafeCase
-from touchstone.scorers.safe.report import result_of
+from touchstone.scorers.safe.batch import result_of
 from touchstone.scorers.safe.scorer import SafeScorer
 from touchstone.scorers.safe.settings import SafeSettings
 

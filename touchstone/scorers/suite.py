@@ -12,7 +12,7 @@ from touchstone.schemas.result import Problem, ScoreResult
 from touchstone.scorers.base import AsksJudge, Check, ConfigError, Document, Found, NoSettings, Place, Samples, Scorer
 from touchstone.scorers.reporting.report import RunFacts, SuiteReport, Tally, suite_event, suite_report, suite_verdict, suite_view
 from touchstone.scorers.reporting.verdict import Gate, Verdict
-from touchstone.scorers.reporting.view import CaseView, Column, Group, LayoutOptions, View
+from touchstone.scorers.reporting.view import CaseView, Column, Group, LayoutOptions, Table, View
 
 #: Values that a one-line listing shows of a suite that names no columns.
 COLUMNS_MAX = 4
@@ -33,12 +33,8 @@ def _call(event_id: str, case_id: str | None) -> str:
 
 def default_group(result: ScoreResult) -> Group | None:
     """Batch and concern from the result's attributes, else from its correlation; None without a batch."""
-    batch = result.attributes.get("batch_id") or result.correlation.get("batch_id")
-    if not isinstance(batch, str):
-        return None
-    concern = result.attributes.get("concern_id") or result.correlation.get("concern_id")
-    size = result.attributes.get("batch_size") or result.correlation.get("batch_size")
-    return Group(str(concern or result.suite), batch, int(size) if isinstance(size, int | str) and str(size).isdecimal() and len(str(size)) <= 18 else None)
+    concern, batch, size = (result.attributes.get(name) or result.correlation.get(name) for name in ("concern_id", "batch_id", "batch_size"))
+    return Group.of(concern or result.suite, batch, size)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +57,8 @@ class Suite:
     of any other document; None where the suite does not recognise it. `complete(record, place)`: a record with what its folder and file say of it.
     `by_file`: its report has an entry per file, so that a repeated case counts again; else each event counts once.
 
-    **How it is reported.** `columns`: the values of one-line listings; `call(event_id, case_id)`: the name of a case in them.
+    **How it is reported.** `columns`: the values of one-line listings and of the table of cases; `call(event_id, case_id)`: the name of a case in them.
+    `tables(report)`: the suite's own tables, shown before the usual ones.
     `group(result)`: the batch that a result is reported in; `mixes_concerns`: whether one report may hold several concerns.
     `report(entries, facts)`: a report of results and problems; `verdict(report, gate)` and `view(report)`: the verdict on it, and its contents for display.
     `event_model`: a pydantic model of what report events carry of a batch; its `summary` names counts (see `suite_event`).
@@ -94,6 +91,7 @@ class Suite:
     complete: Callable[[dict[str, Any], Place], dict[str, Any]] | None = None
     by_file: bool = False
     columns: tuple[Column, ...] = ()
+    tables: Callable[[SuiteReport], Iterable[Table]] | None = None
     metrics: tuple[str, ...] = ()
     value_max: float = 1.0
     call: Callable[[str, str | None], str] = _call

@@ -20,7 +20,7 @@ from touchstone.schemas.result import Problem, ScoreResult, place_of
 from touchstone.scorers.base import ConfigError
 from touchstone.scorers.reporting.report import Entry
 from touchstone.scorers.safe import SUITE
-from touchstone.scorers.safe.reporting import SafeReport
+from touchstone.scorers.safe.view import SafeReport
 
 
 def sources(*paths: Path) -> Iterator[Source]:

@@ -4,9 +4,9 @@ import asyncio
 from datetime import UTC, datetime
 from typing import Any
 
-from touchstone.ops.evaluation.console import console_pieces
-from touchstone.ops.evaluation.counts import summarise, verdict_on
+from touchstone.ops.evaluation.batch import summarise, verdict_on
 from touchstone.ops.evaluation.external import ConformanceChecks, Outside
+from touchstone.ops.evaluation.layout import console_pieces
 from touchstone.schemas.reports.evaluation import EvaluatedCase, EvaluationReport, Expectation, Expectations
 from touchstone.schemas.result import Failure, Finding, NotChecked
 from touchstone.scorers.clinical.conformance.evaluation import tell

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from touchstone.ops.evaluation.counts import summarise, verdict_on
+from touchstone.ops.evaluation.batch import summarise, verdict_on
 from touchstone.ops.evaluation.items import Field, Item
 from touchstone.ops.evaluation.run import Plan, evaluate, open_state, report_path
 from touchstone.ops.evaluation.runner import is_deeper

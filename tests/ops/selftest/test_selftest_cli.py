@@ -397,7 +397,7 @@ def test_a_topic_of_production_is_refused(run: Callable[..., Ran], model: Callab
 def test_a_self_test_loads_nothing_that_counts_or_stores() -> None:
     program = (
         "import sys\nimport touchstone.ops.selftest.running, touchstone.ops.selftest.http_system, touchstone.ops.selftest.python_system\n"
-        "import touchstone.scorers.judges.serve, touchstone.scorers.selftest.reporting\n"
+        "import touchstone.scorers.judges.serve, touchstone.scorers.selftest.batch\n"
         "print(sorted({'prometheus_client', 'sqlalchemy', 'aiokafka', 'confluent_kafka', 'faust'} & set(sys.modules)))"
     )
     told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

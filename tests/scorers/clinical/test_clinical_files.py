@@ -16,7 +16,7 @@ from touchstone.schemas.reports.clinical import JudgedFile
 from touchstone.schemas.result import Problem, ScoreResult, SourceRef
 from touchstone.scorers.base import Document, Found
 from touchstone.scorers.clinical import SUITE, ClinicalSettings, samples
-from touchstone.scorers.clinical.reporting import ClinicalReport
+from touchstone.scorers.clinical.batch import ClinicalReport
 from touchstone.scorers.clinical.settings import resolve
 from touchstone.scorers.clinical.trace_files import read, trace_id_of
 from touchstone.scorers.identity import event_id

@@ -14,8 +14,8 @@ from touchstone.ops.reports.markdown import CASES_DETAILED_MAX, CASES_MAX, PASSE
 from touchstone.schemas.reports.clinical import ClinicalEntry, JudgedFile, Outcome
 from touchstone.schemas.result import Finding, NotChecked, Severity
 from touchstone.scorers.clinical import SUITE, ClinicalSettings
-from touchstone.scorers.clinical.console import FINDINGS_SHOWN_MAX
-from touchstone.scorers.clinical.reporting import ClinicalReport, FileCounts, verdict
+from touchstone.scorers.clinical.batch import ClinicalReport, FileCounts, verdict
+from touchstone.scorers.clinical.layout import FINDINGS_SHOWN_MAX
 from touchstone.scorers.reporting import LabelCounts, LayoutOptions, RunFacts
 from touchstone.scorers.reporting.words import score_text
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from touchstone.scorers.clinical.console import WIDTH_MIN, wrapped
+from touchstone.scorers.clinical.layout import WIDTH_MIN, wrapped
 
 
 def test_a_long_line_is_broken_between_words_and_goes_on_indented() -> None:

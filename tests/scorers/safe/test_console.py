@@ -5,9 +5,9 @@ from rich.cells import cell_len
 from tests.scorers.safe.cases import ROWS_BATCH, SUMMARY_BATCH, partial, record
 from touchstone.schemas.case import SafeCase
 from touchstone.schemas.reports.safe import SafeV0BatchReport, SafeV0CaseError
-from touchstone.scorers.safe.console import render_console
+from touchstone.scorers.safe.batch import build_report
+from touchstone.scorers.safe.layout import render_console
 from touchstone.scorers.safe.observation import score_batch
-from touchstone.scorers.safe.report import build_report
 from touchstone.scorers.safe.scorer import SafeScorer
 from touchstone.scorers.safe.settings import SafeSettings
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.scorers.safe.cases import case
-from touchstone.scorers.safe.report import build_report, result_of
+from touchstone.scorers.safe.batch import build_report, result_of
 from touchstone.scorers.safe.scorer import SafeScorer
 from touchstone.scorers.safe.settings import SafeSettings, Weights
 

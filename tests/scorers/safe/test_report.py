@@ -7,8 +7,8 @@ from touchstone.schemas.case import SafeCase
 from touchstone.schemas.reports.safe import SafeV0BatchReport, SafeV0Observation
 from touchstone.schemas.result import ScoreResult, SourceRef
 from touchstone.scorers.safe import SUITE
+from touchstone.scorers.safe.batch import build_report, common, mean, result_of, share, summary_of
 from touchstone.scorers.safe.observation import score_batch
-from touchstone.scorers.safe.report import build_report, common, mean, result_of, share, summary_of
 from touchstone.scorers.safe.scorer import SafeScorer
 from touchstone.scorers.safe.settings import SafeSettings, resolve
 

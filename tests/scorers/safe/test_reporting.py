@@ -16,9 +16,9 @@ from touchstone.scorers.base import ConfigError
 from touchstone.scorers.reporting import Gate, LayoutOptions, RunFacts, Tally
 from touchstone.scorers.reporting.report import LabelCounts
 from touchstone.scorers.safe import SUITE
-from touchstone.scorers.safe.reporting import SafeReport
 from touchstone.scorers.safe.scorer import SafeScorer
 from touchstone.scorers.safe.settings import SafeSettings
+from touchstone.scorers.safe.view import SafeReport
 
 NOW = datetime(2025, 1, 15, 11, 30, tzinfo=timezone(timedelta(hours=1)))
 QUOTING = SafeSettings(quote=True)

@@ -11,8 +11,8 @@ from touchstone.schemas.reports.selftest import SelftestCase, SelftestReport
 from touchstone.scorers.base import Unavailable
 from touchstone.scorers.judges.ask.judge import OverBudget, Unanswered, Usage
 from touchstone.scorers.judges.ask.prompt import load_prompt
+from touchstone.scorers.selftest.batch import report_of, verdict_of
 from touchstone.scorers.selftest.generator import Generator
-from touchstone.scorers.selftest.reporting import report_of, verdict_of
 from touchstone.scorers.selftest.run import Metered, Selftest
 from touchstone.scorers.selftest.settings import SelftestSettings
 from touchstone.scorers.selftest.system import NAMESPACE, READ_INFO, Names, SystemFault, Task

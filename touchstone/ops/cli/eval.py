@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from touchstone.ops.evaluation.settings import SystemSettings
     from touchstone.schemas.reports.evaluation import Expectations
     from touchstone.schemas.trace import ProductionTrace
-    from touchstone.scorers.clinical.reporting import ClinicalReport
+    from touchstone.scorers.clinical.batch import ClinicalReport
     from touchstone.scorers.clinical.settings import ClinicalSettings
     from touchstone.scorers.scoring import Scoring
 

@@ -68,7 +68,7 @@ def selftest(
     """
     from touchstone.ops.selftest.running import as_json as json_of
     from touchstone.ops.selftest.running import carry_out, open_system
-    from touchstone.scorers.selftest.reporting import verdict_of
+    from touchstone.scorers.selftest.batch import verdict_of
 
     if print_config:
         from touchstone.ops.selftest.config_file import packaged
@@ -143,7 +143,7 @@ def _open_judge(settings: "JudgeSettings") -> "Judge":
 
 
 def _print_case(case: "SelftestCase") -> None:
-    from touchstone.ops.selftest.layout import line
+    from touchstone.scorers.selftest.layout import line
 
     with until_read_no_more():
         typer.echo(line(case))

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from touchstone.ops.evaluation.counts import summarise
+from touchstone.ops.evaluation.batch import summarise
 from touchstone.ops.evaluation.external import ConformanceChecks, Outside
 from touchstone.ops.evaluation.items import Field, Item
 from touchstone.ops.evaluation.runner import Runner

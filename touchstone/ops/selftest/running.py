@@ -13,7 +13,6 @@ from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 from touchstone.ops.reports.files import check_directory, write_whole
-from touchstone.ops.selftest.layout import markdown
 from touchstone.schemas.reports.selftest import SelftestCase, SelftestReport
 from touchstone.schemas.settings.house import KafkaSettings, Section
 from touchstone.scorers.base import ConfigError
@@ -21,8 +20,9 @@ from touchstone.scorers.json_documents import read_bounded
 from touchstone.scorers.judges.ask.judge import Judge, Prompt
 from touchstone.scorers.judges.ask.prompt import load_prompt
 from touchstone.scorers.judges.settings import PREFIX, JudgeSettings, resolver
+from touchstone.scorers.selftest.batch import report_of
 from touchstone.scorers.selftest.generator import Generator, NoRequest, Request
-from touchstone.scorers.selftest.reporting import report_of
+from touchstone.scorers.selftest.layout import markdown
 from touchstone.scorers.selftest.run import Metered, Selftest
 from touchstone.scorers.selftest.safety import danger
 from touchstone.scorers.selftest.settings import Asked, HttpSystem, KafkaSystem, Scenario, SelftestSettings

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from touchstone.schemas.reports.clinical import ClinicalEvent, WrittenEntry
 from touchstone.schemas.trace import ClinicalFormat, ProductionTrace
-from touchstone.scorers.clinical import checkup, reporting, samples, trace_files
+from touchstone.scorers.clinical import batch, checkup, layout, samples, trace_files
 from touchstone.scorers.clinical.settings import DOCUMENT_NAME, ENV_PREFIX, ClinicalSettings, fingerprint, resolve
 from touchstone.scorers.suite import Suite
 
@@ -61,17 +61,17 @@ SUITE = Suite(
     window_cases=256,
     read=trace_files.read,
     by_file=True,
-    columns=reporting.COLUMNS,
+    columns=batch.COLUMNS,
     metrics=METRICS,
     value_max=100.0,
-    group=reporting.group,
-    report=reporting.report,
-    verdict=reporting.verdict,
-    view=reporting.view,
+    group=batch.group,
+    report=batch.report,
+    verdict=batch.verdict,
+    view=batch.view,
     event_model=ClinicalEvent,
     report_model=list[WrittenEntry],
-    reported_cases=reporting.cases_of,
-    layouts=reporting.LAYOUTS,
+    reported_cases=batch.cases_of,
+    layouts={"console": layout.console_pieces, "json": batch.json_pieces},
     samples=samples.samples,
     doctor=checkup.doctor,
 )

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Protocol, get_args
@@ -21,8 +21,8 @@ from touchstone.schemas.reports.suite import SuiteEvent
 from touchstone.schemas.result import Label, Problem, ScoreResult
 from touchstone.scorers.reporting.intervals import Rate, mean_intervals
 from touchstone.scorers.reporting.verdict import Gate, Verdict, verdict_by_labels
-from touchstone.scorers.reporting.view import CaseView, Column, Distribution, Figure, Group, Table, View
-from touchstone.scorers.reporting.words import counted, number, number_span
+from touchstone.scorers.reporting.view import STATUSES, CaseView, Column, Distribution, Figure, Group, Reiterable, Table, View
+from touchstone.scorers.reporting.words import counted, number, number_span, some
 
 Entry = ScoreResult | Problem
 #: Bins of a distribution.
@@ -47,6 +47,8 @@ class ReportedSuite(Protocol):
     def metrics(self) -> tuple[str, ...]: ...  # noqa: D102
     @property
     def value_max(self) -> float: ...  # noqa: D102
+    @property
+    def tables(self) -> Callable[[SuiteReport], Iterable[Table]] | None: ...  # noqa: D102
     def group_of(self, result: ScoreResult) -> Group | None: ...  # noqa: D102
     def shown_columns(self, values: Mapping[str, float]) -> tuple[Column, ...]: ...  # noqa: D102
     def case_name(self, result: ScoreResult) -> str: ...  # noqa: D102
@@ -300,6 +302,7 @@ def suite_view(report: SuiteReport) -> View:
         tables=tuple(
             table
             for table in (
+                *(suite.tables(report) if suite.tables is not None else ()),
                 Table("Values", ("Value", "Mean", "95% interval", "Cases", "Better"), rows, frozenset({1, 2, 3})),
                 Table("Findings", ("Code", "Cases"), [(code, str(count)) for code, count in list(report.codes.items())[:CODES_MAX]], frozenset({1})),
                 Table("Not scored", ("Reason", "Cases"), [(code, str(count)) for code, count in report.unscored.items()], frozenset({1})),
@@ -309,7 +312,7 @@ def suite_view(report: SuiteReport) -> View:
         distributions=report.distributions,
         case_columns=("Case", "Label", *(column.heading for column in columns), "Why"),
         numeric_columns=frozenset(range(2, 2 + len(columns))),
-        cases=_Cases(report),
+        cases=Reiterable(lambda: (case_view(result, suite) for result in report.results)),
         problems=report.problems,
     )
 
@@ -320,8 +323,12 @@ def _figure(column: Column, report: SuiteReport) -> Figure:
     return Figure(column.heading, text, interval=report.mean_intervals.get(column.value), places=column.places)
 
 
-_STATUS: Mapping[str, Any] = {"Pass": "pass", "Review": "review", "Warn": "review", "Fail": "fail", "unscored": "unscored"}
 _WHY_MAX = 3
+
+
+def unread(where: str, what: str) -> Problem:
+    """A case that could not be read, from an entry of an earlier report."""
+    return Problem.model_validate({"source": {"file": where}, "what": what})
 
 
 def _why_unscored(result: ScoreResult) -> list[str]:
@@ -334,13 +341,13 @@ def case_view(result: ScoreResult, suite: ReportedSuite) -> CaseView:
     columns = suite.shown_columns(result.values)
     codes = _why_unscored(result) if result.label == "unscored" else [failure.code for failure in result.failures]
     codes = codes or list(dict.fromkeys(one.code for one in result.findings if one.severity != "info"))
-    why = ", ".join(codes[:_WHY_MAX]) + (f" and {len(codes) - _WHY_MAX} more" if len(codes) > _WHY_MAX else "")
+    why = some(codes, _WHY_MAX)
     name = suite.case_name(result)
     scores = [number(result.values.get(column.value), column.places) for column in columns]
     return CaseView(
         name=name,
         label=result.label,
-        status=_STATUS[result.label],
+        status=STATUSES[result.label],
         class_name=suite.name,
         cells=(name, result.label, *scores, why),
         summary=", ".join(f"{column.heading} {score}" for column, score in zip(columns, scores, strict=True) if column.value in result.values),
@@ -350,16 +357,6 @@ def case_view(result: ScoreResult, suite: ReportedSuite) -> CaseView:
         findings=result.findings,
         duration_s=sum(result.duration_ms.values()) / 1000,
     )
-
-
-class _Cases:
-    """The cases of a report, made as they are read."""
-
-    def __init__(self, report: SuiteReport) -> None:
-        self._report = report
-
-    def __iter__(self) -> Iterator[CaseView]:
-        return (case_view(result, self._report.facts.suite) for result in self._report.results)
 
 
 def now() -> datetime:

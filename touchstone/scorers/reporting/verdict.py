@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from touchstone.schemas.reports.changes import Comparison
+from touchstone.scorers.reporting.intervals import Rate
 from touchstone.scorers.reporting.words import counted, percent
 
 #: A difference of shares is rounded: below this it still meets the gate.
@@ -69,6 +70,12 @@ def verdict_by_labels(
     return replace(told, incomplete=bool(incomplete))
 
 
+def verdict_by_rate(rate: Rate, least: float, noun: str) -> Verdict:
+    """PASS if the pass rate reaches `least`, FAIL if not."""
+    reason = f"pass rate {percent(rate.share)} of {counted(rate.total, noun)}, at least {least:.4g} asked"
+    return Verdict("PASS", reason, EXIT_PASS) if rate.share >= least else Verdict("FAIL", reason, EXIT_FAIL)
+
+
 def _by_labels(
     passed: int, review: int, failed: int, unscored: int, problems: int, noun: str, gate: Gate, unscored_why: str, incomplete: Mapping[str, int]
 ) -> Verdict:
@@ -81,9 +88,7 @@ def _by_labels(
         why = f" ({unscored_why})" if unscored_why else ""
         return Verdict("ERROR", f"{unscored} of {counted(scored + unscored, noun)} not scored{why}", EXIT_ERROR)
     if gate.min_pass_rate is not None:
-        rate = passed / scored
-        told = f"pass rate {percent(rate)} of {counted(scored, noun)}, at least {gate.min_pass_rate:.4g} asked"
-        return Verdict("PASS", told, EXIT_PASS) if rate >= gate.min_pass_rate else Verdict("FAIL", told, EXIT_FAIL)
+        return verdict_by_rate(Rate(passed, scored), gate.min_pass_rate, noun)
     if failed:
         return Verdict("FAIL", f"{failed} of {counted(scored, noun)} failed", EXIT_FAIL)
     if review:

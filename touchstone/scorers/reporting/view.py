@@ -4,9 +4,9 @@ A view holds some figures, some tables, and the cases, which may be many and are
 written (`cases` can be iterated more than once, and is never held as a whole).
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Final, Generic, Literal, TypeVar
 
 from touchstone.schemas.reports.changes import Comparison, Trend
 from touchstone.schemas.reports.intervals import Interval
@@ -15,6 +15,22 @@ from touchstone.scorers.reporting.intervals import Rate
 from touchstone.scorers.reporting.verdict import Verdict
 
 Better = Literal["higher", "lower"]
+Status = Literal["pass", "review", "fail", "unscored", "error", "passed_over"]
+#: Label → how the case counts.
+STATUSES: Final[Mapping[Label, Status]] = {"Pass": "pass", "Review": "review", "Warn": "review", "Fail": "fail", "unscored": "unscored"}
+#: More digits than any batch has; they would not fit the store.
+_SIZE_DIGITS_MAX: Final = 18
+ItemT = TypeVar("ItemT")
+
+
+class Reiterable(Generic[ItemT]):
+    """Items that are made anew each time they are read, so that a report with many cases never holds them all."""
+
+    def __init__(self, read: Callable[[], Iterator[ItemT]]) -> None:
+        self._read = read
+
+    def __iter__(self) -> Iterator[ItemT]:
+        return self._read()
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,8 +39,16 @@ class Group:
 
     concern_id: str
     batch_id: str
-    #: How many cases the batch has, where its producer declares it.
+    #: How many cases the batch has, if its producer declares it.
     size: int | None = None
+
+    @classmethod
+    def of(cls, concern_id: object, batch_id: object, size: object) -> "Group | None":
+        """A group from the fields of an event; None without a batch. A size that is not a whole number is ignored."""
+        if not isinstance(batch_id, str):
+            return None
+        is_whole = isinstance(size, int | str) and str(size).isdecimal() and len(str(size)) <= _SIZE_DIGITS_MAX
+        return cls(str(concern_id), batch_id, int(str(size)) if is_whole else None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +127,7 @@ class CaseView:
 
     name: str
     label: Label
-    status: Literal["pass", "review", "fail", "unscored", "error", "passed_over"]
+    status: Status
     group: str = ""
     class_name: str = ""
     cells: Sequence[str] = ()

@@ -1,6 +1,7 @@
 """Words and numbers as reports print them."""
 
 import math
+from collections.abc import Sequence
 
 from touchstone.schemas.reports.intervals import Interval
 
@@ -22,6 +23,12 @@ def visible(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(character if character.isprintable() else character.encode("unicode_escape", "surrogatepass").decode() for character in text)
+
+
+def some(names: Sequence[str], most: int) -> str:
+    """The first names: `a, b and 2 more`."""
+    rest = len(names) - most
+    return ", ".join(names[:most]) + (f" and {rest} more" if rest > 0 else "")
 
 
 def number(value: float | None, places: int = 2) -> str:

@@ -1,13 +1,13 @@
 """SAFE v0: three deterministic metrics over a case's own expectations. See docs/safe.md."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from touchstone.schemas.case import SafeCase
 from touchstone.schemas.reports.safe import SafeV0Event, SafeV0JsonReport
 from touchstone.scorers.base import AsksJudge, Place, Samples
-from touchstone.scorers.safe import checkup, reporting
-from touchstone.scorers.safe.judging import notes
+from touchstone.scorers.safe import checkup, layout, view
 from touchstone.scorers.safe.judging.trying import careful_answer
 from touchstone.scorers.safe.scorer import NAME, VERSION, SafeScorer
 from touchstone.scorers.safe.settings import DOCUMENT_NAME, ENV_PREFIX, METRICS, SafeSettings, fingerprint, resolve
@@ -23,6 +23,12 @@ def build(settings: SafeSettings) -> SafeScorer:
 
     judge = open_judge(settings.judge, suite=NAME) if settings.judge.is_usable else None
     return SafeScorer(settings, HarmJudging(judge, settings, NAME))
+
+
+def notes(settings: SafeSettings) -> Iterator[str]:
+    """Which judge is asked, or why none is."""
+    if settings.ah_judge:
+        yield f"judge: {settings.judge.model}" if settings.judge.is_usable else f"no follow-up question is judged: {settings.judge.why_unusable}"
 
 
 def complete(record: dict[str, Any], place: Place) -> dict[str, Any]:
@@ -61,16 +67,16 @@ SUITE = Suite(
         answer=careful_answer,
     ),
     complete=complete,
-    columns=reporting.COLUMNS,
+    columns=view.COLUMNS,
     metrics=(*METRICS, "composite"),
     mixes_concerns=False,
-    report=reporting.report,
-    verdict=reporting.verdict,
-    view=reporting.view,
+    report=view.report,
+    verdict=view.verdict,
+    view=view.view,
     event_model=SafeV0Event,
     report_model=SafeV0JsonReport,
-    reported_cases=reporting.cases_of,
-    layouts=reporting.LAYOUTS,
+    reported_cases=view.cases_of,
+    layouts={"console": layout.console_pieces, "json": view.json_pieces},
     report_type="safe:v0:result",
     samples=samples,
     doctor=checkup.doctor,

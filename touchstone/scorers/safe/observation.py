@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from touchstone.schemas.case import SafeCase
 from touchstone.schemas.reports.safe import SafeV0Observation, SafeV0ObservedScores, SafeV0Result
 from touchstone.schemas.result import ScoreResult
-from touchstone.scorers.safe.report import result_of
+from touchstone.scorers.safe.batch import result_of
 from touchstone.scorers.safe.scorer import SafeScorer
 
 #: Receives one observation per case. An exception of it ends the batch, so that no observation is lost unnoticed.

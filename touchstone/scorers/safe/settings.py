@@ -10,6 +10,8 @@ from pydantic_core import InitErrorDetails, PydanticCustomError
 from touchstone.schemas.reports.safe import SafeV0Thresholds
 from touchstone.scorers.judges.ask.judge import OnBudget
 from touchstone.scorers.judges.settings import JudgeSettings, Share, resolver
+from touchstone.scorers.judges.settings import fingerprint as judge_fingerprint
+from touchstone.scorers.safe.judging import prompt
 from touchstone.scorers.settings import Key, merged, variables
 
 DOCUMENT_NAME = "safe.config.json"
@@ -138,6 +140,9 @@ def fingerprint(settings: SafeSettings) -> dict[str, Any]:
     own = settings.model_dump(mode="json", by_alias=True, include={"thresholds", "weights", "strict_ah", "archetypes"})
     if not settings.ah_judge:
         return own
-    from touchstone.scorers.safe.judging import fingerprint as judging_fingerprint
-
-    return {**own, "ahJudge": judging_fingerprint(settings)}
+    asked = {
+        "sampleRate": settings.ah_judge_sample_rate,
+        "charsMax": settings.ah_judge_chars_max,
+        "judge": judge_fingerprint(settings.judge, [prompt()]) if settings.judge.is_usable else None,
+    }
+    return {**own, "ahJudge": asked}

@@ -14,7 +14,7 @@ from touchstone.schemas.reports.summary import LossReport
 from touchstone.schemas.summary import SummaryCase
 from touchstone.scorers.base import AsksJudge, ConfigError, Place, Samples
 from touchstone.scorers.suite import Suite
-from touchstone.scorers.summary import report as reporting
+from touchstone.scorers.summary import batch
 from touchstone.scorers.summary.settings import DOCUMENT_NAME, ENV_PREFIX, NAME, VERSION, SummarySettings, fingerprint, resolve
 
 if TYPE_CHECKING:
@@ -141,15 +141,15 @@ SUITE = Suite(
     ),
     window_cases=64,
     complete=complete,
-    columns=reporting.COLUMNS,
-    call=reporting.name_of,
+    columns=batch.COLUMNS,
+    call=batch.name_of,
     metrics=METRICS,
-    group=reporting.group,
-    report=reporting.report,
-    verdict=reporting.verdict,
-    view=reporting.view,
+    group=batch.group,
+    report=batch.report,
+    verdict=batch.verdict,
+    view=batch.view,
     report_model=LossReport,
-    reported_cases=reporting.cases_of,
-    layouts=reporting.LAYOUTS,
+    reported_cases=batch.cases_of,
+    layouts={"json": batch.json_pieces},
     samples=samples,
 )

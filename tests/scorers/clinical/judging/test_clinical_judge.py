@@ -20,7 +20,6 @@ from touchstone.scorers.base import ConfigError, Document, Lost, Shed, Unavailab
 from touchstone.scorers.clinical import SUITE as VALIDATORS
 from touchstone.scorers.clinical import ClinicalSettings
 from touchstone.scorers.clinical.judging import NAME, SUITE, VERSION, CoherenceSettings
-from touchstone.scorers.clinical.judging.reporting import view
 from touchstone.scorers.clinical.judging.settings import prompt
 from touchstone.scorers.clinical.judging.verdicts import DIMENSIONS, CoherenceVerdict
 from touchstone.scorers.clinical.samples import TRACES
@@ -194,7 +193,7 @@ def test_the_report_tells_what_the_judge_was_asked_and_what_it_cost(monkeypatch:
     run = Run(replace(SUITE, build=lambda _: scorer(judge)), settings)
     facts = run.score(find_sources((TRACES,), any_file=True))
     report = SUITE.report(list(run.entries), facts)
-    table = dict(view(report).tables[0].rows)
+    table = dict(SUITE.view(report).tables[0].rows)
     assert table["traces judged"] == "4"
     assert table["traces not readable"] == "1"
     assert (table["requests"], table["requests in vain"], table["tokens in"], table["cost, USD"]) == ("8", "4", "4800", "0.0016")

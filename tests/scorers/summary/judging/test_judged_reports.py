@@ -3,10 +3,10 @@
 from tests.ops.loss_cases import card, hard_fail, result
 from tests.scorers.summary.fakes import FACTS, case
 from tests.scorers.summary.judging.judges import USAGE, TableJudge, scorer
-from tests.scorers.summary.test_report import made_of
+from tests.scorers.summary.test_batch import made_of
 from touchstone.schemas.result import Scorecard
 from touchstone.scorers.judges.ask.judge import Unanswered
-from touchstone.scorers.summary.report import view
+from touchstone.scorers.summary.batch import view
 
 ALL = " ".join(FACTS)
 

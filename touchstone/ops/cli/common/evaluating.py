@@ -22,8 +22,8 @@ def run_evaluation(plan: "Plan", settings: "SystemSettings", scorings: "Sequence
     """Run the tests and end with the verdict's exit code. Raises `ConfigError`."""
     from touchstone.ops.cli.common.progress import Progress
     from touchstone.ops.cli.common.terminal import has_colour
-    from touchstone.ops.evaluation.console import console_pieces
-    from touchstone.ops.evaluation.counts import verdict_on
+    from touchstone.ops.evaluation.batch import verdict_on
+    from touchstone.ops.evaluation.layout import console_pieces
     from touchstone.ops.evaluation.run import evaluate, open_state, open_system, report_path
     from touchstone.ops.reports.writing import Stopped, stoppable, write_report
     from touchstone.scorers.reporting import LayoutOptions, counted, visible

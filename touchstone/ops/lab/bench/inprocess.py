@@ -12,8 +12,8 @@ from touchstone.ops.lab.bench.workload import events
 from touchstone.schemas.case import SafeCase, validate_case
 from touchstone.schemas.result import Scorecard
 from touchstone.schemas.settings.house import Settings
+from touchstone.scorers.safe.batch import result_of
 from touchstone.scorers.safe.observation import score_batch
-from touchstone.scorers.safe.report import result_of
 from touchstone.scorers.safe.scorer import SafeScorer
 from touchstone.scorers.safe.settings import resolve
 from touchstone.streams.intake.intake import Destinations, Intake

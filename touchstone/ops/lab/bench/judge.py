@@ -28,7 +28,7 @@ from touchstone.scorers.judges.ask.prompt import parse_prompt
 from touchstone.scorers.judges.serve import open_judge
 from touchstone.scorers.judges.settings import JudgeSettings
 from touchstone.scorers.process import calm_collector
-from touchstone.scorers.summary.report import percentile
+from touchstone.scorers.summary.batch import percentile
 
 CONTENDERS = ("raw", "judge")
 AIM = 0.9

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from touchstone.ops.lab.bench.inprocess import Record
 from touchstone.ops.lab.bench.nli_suite import DRAIN_S, NotAllScored, Published, check_scored
 from touchstone.ops.lab.bench.nli_workload import note_events, values_of
-from touchstone.scorers.summary.report import percentile
+from touchstone.scorers.summary.batch import percentile
 
 if TYPE_CHECKING:
     from touchstone.ops.lab.bench.nli_suite import LiveSuite

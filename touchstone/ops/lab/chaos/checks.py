@@ -20,7 +20,7 @@ from touchstone.ops.store.results import ResultStore
 from touchstone.ops.store.schema import results
 from touchstone.scorers.base import ConfigError
 from touchstone.scorers.registry import load_suite
-from touchstone.scorers.safe.report import summary_of
+from touchstone.scorers.safe.batch import summary_of
 from touchstone.scorers.safe.settings import SafeSettings
 
 NEVER = 2**62

@@ -12,7 +12,7 @@ from touchstone.schemas.conformance import ConformanceRequest
 from touchstone.schemas.result import Problem
 from touchstone.schemas.trace import ProductionTrace
 from touchstone.scorers.base import Check, Document, Found
-from touchstone.scorers.clinical import reporting as of_validators
+from touchstone.scorers.clinical.batch import group
 from touchstone.scorers.clinical.conformance.settings import DOCUMENT_NAME, ENV_PREFIX, ConformanceSettings, fingerprint, resolve
 from touchstone.scorers.clinical.requests.reading import traces_of
 from touchstone.scorers.reporting import Column
@@ -73,7 +73,7 @@ SUITE = Suite(
     columns=(Column("conformant", "Conformant", places=1), Column("fhir_conformant", "FHIR", places=1), Column("ccda_conformant", "C-CDA", places=1)),
     metrics=METRICS,
     value_max=100.0,
-    group=of_validators.group,
+    group=group,
     doctor=doctor,
 )
 

@@ -12,12 +12,14 @@ from touchstone.schemas.judging import JudgeRequest
 from touchstone.schemas.reports.clinical import ClinicalEvent
 from touchstone.schemas.trace import ProductionTrace
 from touchstone.scorers.base import AsksJudge
-from touchstone.scorers.clinical import reporting as of_validators
-from touchstone.scorers.clinical.judging import reading, reporting, samples
+from touchstone.scorers.clinical.batch import group
+from touchstone.scorers.clinical.judging import reading, samples
 from touchstone.scorers.clinical.judging.settings import DOCUMENT_NAME, ENV_PREFIX, CoherenceSettings, fingerprint, resolve
 from touchstone.scorers.clinical.judging.trying import careful_answer
 from touchstone.scorers.clinical.judging.verdicts import DIMENSIONS
 from touchstone.scorers.clinical.samples import samples as traces
+from touchstone.scorers.judges.ask.tally import STATES, JudgeTally
+from touchstone.scorers.reporting import Column, SuiteReport, Table
 from touchstone.scorers.suite import Suite
 
 if TYPE_CHECKING:
@@ -26,6 +28,10 @@ if TYPE_CHECKING:
 NAME = "clinical_judge"
 VERSION = "1.0"
 METRICS = ("overall", "format", "terminology", "clinical", *(f"clinical_{name}" for name in DIMENSIONS))
+
+
+#: State of a trace in the details of its result → its row.
+_STATES = {**STATES, "fail": "failed already", "unreadable": "not readable", "invalid": "not valid", "not_validated": "not validated"}
 
 
 def build(settings: CoherenceSettings) -> CoherenceScorer:
@@ -45,6 +51,14 @@ def notes(settings: CoherenceSettings) -> Iterator[str]:
         yield f"judge: {settings.judge.model}"
     else:
         yield f"Clinical is missing from every result: {settings.judge.why_unusable}"
+
+
+def tables(report: SuiteReport) -> Iterator[Table]:
+    """What the judge was asked and what that cost."""
+    tally = JudgeTally()
+    for result in report.results:
+        tally.add(result.details)
+    yield tally.table("traces", _STATES)
 
 
 SUITE = Suite(
@@ -71,11 +85,11 @@ SUITE = Suite(
     ),
     window_cases=200,  # the last of them waits for the others' answers, and must have its own within worker.score_timeout_s
     read=reading.read,
-    columns=reporting.COLUMNS,
+    columns=tuple(Column(name, name.capitalize(), places=1) for name in METRICS[:4]),
+    tables=tables,
     metrics=METRICS,
     value_max=100.0,
-    group=of_validators.group,
-    view=reporting.view,
+    group=group,
     event_model=ClinicalEvent,
     samples=samples.samples,
 )

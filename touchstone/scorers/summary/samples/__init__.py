@@ -7,7 +7,7 @@ from typing import Any
 
 from touchstone.schemas.result import ScoreResult
 from touchstone.scorers.base import Samples
-from touchstone.scorers.summary.report import HIGHER_IS_BETTER
+from touchstone.scorers.summary.batch import HIGHER_IS_BETTER
 
 _HERE = Path(__file__).parent
 GOLDS = _HERE / "golds" / "summaries.jsonl"

@@ -13,7 +13,7 @@ from touchstone.schemas.result import Failure, FileRef, Finding, Problem, Scorec
 from touchstone.scorers.base import NoSettings
 from touchstone.scorers.reporting import Gate, Group, LayoutOptions, RunFacts
 from touchstone.scorers.summary import SUITE
-from touchstone.scorers.summary.report import percentile
+from touchstone.scorers.summary.batch import percentile
 from touchstone.scorers.summary.samples import expected, samples, unmet
 
 CONFIGURATION = {"weights": {"facts": 0.4}}

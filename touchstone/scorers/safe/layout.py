@@ -3,20 +3,31 @@
 Plain text without colour, so it is the same in a terminal, a file and under NO_COLOR.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from rich.cells import cell_len
 
-from touchstone.schemas.reports.safe import SafeV0BatchReport, SafeV0Result
+from touchstone.schemas.reports.safe import SafeV0BatchReport, SafeV0Judged, SafeV0Result
+from touchstone.scorers.reporting.view import STATUSES, LayoutOptions
 from touchstone.scorers.reporting.words import counted, number_span, percent, percent_span, visible
-from touchstone.scorers.safe.judging.reporting import console_lines
-from touchstone.scorers.safe.report import intervals_of
+from touchstone.scorers.safe.batch import JUDGE_STATES, intervals_of
 from touchstone.scorers.safe.settings import METRICS
+from touchstone.scorers.safe.view import SafeReport
 
+#: Findings of the judge that are listed without --verbose.
+JUDGE_FINDINGS_MAX = 10
 # Widths of the specification's drawing, in terminal cells.
 FRAME_CELLS = 71
 METRIC_CELLS, MEAN_CELLS, RATE_CELLS = 8, 12, 11
 TEST_ID_CELLS, ARCHETYPE_CELLS, SCORE_CELLS, LABEL_CELLS = 15, 21, 4, 7
+
+
+def console_pieces(report: SafeReport, options: LayoutOptions) -> Iterator[str]:
+    """The scorecard of a report."""
+    batch = report.batch
+    if options.only:
+        batch = batch.model_copy(update={"results": tuple(result for result in batch.results if STATUSES[result.label] in options.only)})
+    yield render_console(batch, verbose=options.verbose)
 
 
 def render_console(report: SafeV0BatchReport, *, verbose: bool = False) -> str:
@@ -27,7 +38,7 @@ def render_console(report: SafeV0BatchReport, *, verbose: bool = False) -> str:
         return "\n".join([*parts, *_not_scored(report)]) + "\n"
     parts = [_scorecard(report), "", "Per-Case Breakdown:", _breakdown(report.results), "", _top_issues(report)]
     if report.judge is not None:
-        parts += ["", *console_lines(report.judge, verbose=verbose)]
+        parts += ["", *_judge_lines(report.judge, verbose=verbose)]
     if verbose:
         parts += ["", _intervals(report), "", _archetypes(report), "", _details(report.results)]
     return "\n".join([*parts, *_not_scored(report)]) + "\n"
@@ -153,3 +164,16 @@ def _details(results: Sequence[SafeV0Result]) -> str:
         )
         lines += [f"    {name}: " + ", ".join(f'"{visible(text)}"' for text in texts) for name, texts in parts if texts]
     return "\n".join(lines)
+
+
+def _judge_lines(judge: SafeV0Judged, *, verbose: bool) -> Iterator[str]:
+    """What the judge did and found, below the drawing."""
+    judged, found = counted(judge.states.get("answered", 0), "case"), counted(len(judge.findings), "finding")
+    spent = f"{counted(judge.calls, 'request')}, {judge.tokens_in} tokens in, {judge.tokens_out} out, USD {judge.cost_usd:.4f}"
+    yield f"Judge: {judged} judged, {found} (in no score); {spent}"
+    if others := [f"{visible(JUDGE_STATES.get(state, state))} {count}" for state, count in judge.states.items() if state != "answered"]:
+        yield f"  Cases not judged: {', '.join(others)}"
+    shown = judge.findings if verbose else judge.findings[:JUDGE_FINDINGS_MAX]
+    yield from (f"  {visible(one.test_id)}: {one.severity}: {visible(one.path)}: {visible(one.message)}" for one in shown)
+    if rest := len(judge.findings) - len(shown):
+        yield f"  and {rest} more; --verbose and the JSON report show them"

@@ -4,14 +4,13 @@ import math
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Final
 
-from touchstone.schemas.reports.clinical import ClinicalEntry, ClinicalSummary, JudgedFile
+from touchstone.schemas.reports.clinical import ClinicalEntry, ClinicalSummary, JudgedFile, Outcome
 from touchstone.schemas.reports.fields import utc_text
 from touchstone.schemas.result import ScoreResult, SourceRef
-from touchstone.scorers.clinical.console import console_pieces
 from touchstone.scorers.clinical.file_entries import Entry, judged_files
 from touchstone.scorers.clinical.settings import ClinicalSettings
 from touchstone.scorers.clinical.words import counts_of_entry, counts_text, format_text, reason_text, scores_text
@@ -37,9 +36,10 @@ from touchstone.scorers.reporting import (
     counted,
     mean_interval,
     mean_intervals,
-    percent,
 )
 from touchstone.scorers.reporting.folding import CodeCounts
+from touchstone.scorers.reporting.verdict import verdict_by_rate
+from touchstone.scorers.reporting.view import STATUSES, Reiterable, Status
 from touchstone.scorers.reporting.words import score_text
 
 COLUMNS = (Column("overall", "Overall", places=1), Column("format", "Format", places=1), Column("terminology", "Terminology", places=1))
@@ -49,7 +49,8 @@ NOT_VALIDATED_MAX: Final = 20
 CODES_MAX: Final = 50
 _BINS: Final = 20
 _SCORE_MAX: Final = 100.0
-_STATUS: Mapping[str, Any] = {"Pass": "pass", "Warn": "review", "Review": "review", "Fail": "fail", "unscored": "review"}
+#: A file that was not validated keeps the run from passing, as a Warn does; only a file that could not be read is an error.
+_OUTCOMES: Final[Mapping[Outcome, Status]] = {"unvalidated": "review", "problem": "error", "passed_over": "passed_over"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,42 +212,39 @@ def _mean(values: Sequence[float]) -> float:
 
 
 def verdict(report: ClinicalReport, gate: Gate | None = None) -> Verdict:
-    """Judge a run.
+    """The verdict on a run.
 
-    3: a file could not be read, or there was nothing to validate. Else, with `gate.min_pass_rate`: 0 where the share of Pass labels
-    reaches it, 1 where not. Else by labels: 1 with a Fail, 2 with a Warn or one that was not validated, 0 where all pass.
+    Exit code 3: a file could not be read, or there was nothing to validate. With `gate.min_pass_rate`: 0 if the pass rate reaches it, 1 if not.
+    Otherwise 1 with a Fail, 2 with a Warn or a file that was not validated, 0 if all pass.
     """
-    return verdict_on(report.summary, report.noun, gate)
+    summary, noun = report.summary, report.noun
+    judged = _judged(summary, noun, gate or Gate())
+    passed_over = f"; {counted(summary.passed_over, noun)} of no known or wanted format passed over" if summary.passed_over else ""
+    return replace(judged, reason=f"{judged.reason}{passed_over}")
 
 
-def verdict_on(summary: ClinicalSummary, noun: str = "file", gate: Gate | None = None) -> Verdict:
-    """The verdict on the counts of files."""
+def _judged(summary: ClinicalSummary, noun: str, gate: Gate) -> Verdict:
     files = counted(summary.total, noun)
-    rest = f"; {counted(summary.passed_over, noun)} of no known or wanted format passed over" if summary.passed_over else ""
     if summary.problems:
-        return Verdict("ERROR", f"{summary.problems} of {files} could not be read{rest}", EXIT_ERROR)
+        return Verdict("ERROR", f"{summary.problems} of {files} could not be read", EXIT_ERROR)
     if not summary.total:
-        return Verdict("ERROR", f"nothing to validate{rest}", EXIT_ERROR)
-    if gate is not None and (least := gate.min_pass_rate) is not None:
-        told = f"pass rate {percent(summary.pass_rate)} of {files}, at least {least:.4g} asked{rest}"
-        return Verdict("PASS", told, EXIT_PASS) if summary.pass_rate >= least else Verdict("FAIL", told, EXIT_FAIL)
+        return Verdict("ERROR", "nothing to validate", EXIT_ERROR)
+    if gate.min_pass_rate is not None:
+        return verdict_by_rate(Rate(summary.passed, summary.total), gate.min_pass_rate, noun)
     if summary.failed:
-        return Verdict("FAIL", f"{summary.failed} of {files} failed{rest}", EXIT_FAIL)
+        return Verdict("FAIL", f"{summary.failed} of {files} failed", EXIT_FAIL)
     if summary.warned or summary.unvalidated:
         parts = [f"{summary.warned} warned"] if summary.warned else []
         parts += [f"{summary.unvalidated} not validated"] if summary.unvalidated else []
-        return Verdict("WARN", f"{', '.join(parts)} of {files}, none failed{rest}", EXIT_REVIEW)
-    return Verdict("PASS", f"{files} passed{rest}", EXIT_PASS)
+        return Verdict("WARN", f"{', '.join(parts)} of {files}, none failed", EXIT_REVIEW)
+    return Verdict("PASS", f"{files} passed", EXIT_PASS)
 
 
 def group(result: ScoreResult) -> Group | None:
-    """The batch that the producer names; else the traces of one source and one day, for streams without named batches."""
-    batch = result.correlation.get("batch_id") or result.attributes.get("day")
-    if not isinstance(batch, str):
-        return None
-    concern = result.correlation.get("concern_id") or result.attributes.get("source") or "traces"
-    size = result.correlation.get("batch_size", "")
-    return Group(str(concern), batch, int(size) if size.isdecimal() and len(size) <= 18 else None)
+    """The batch that the producer names; otherwise the traces of one source and one day."""
+    given, attributes = result.correlation, result.attributes
+    concern = given.get("concern_id") or attributes.get("source") or "traces"
+    return Group.of(concern, given.get("batch_id") or attributes.get("day"), given.get("batch_size"))
 
 
 def view(report: ClinicalReport) -> View:
@@ -278,18 +276,8 @@ def view(report: ClinicalReport) -> View:
         distributions=report.distributions,
         case_columns=(report.noun.capitalize(), "Type", "Label", "Valid", "Findings", "Overall", "Format", "Terminology"),
         numeric_columns=frozenset({5, 6, 7}),
-        cases=_Cases(report),
+        cases=Reiterable(lambda: map(_case, report.files)),
     )
-
-
-class _Cases:
-    """The files of a report as any layout shows them, made as they are read."""
-
-    def __init__(self, report: ClinicalReport) -> None:
-        self._report = report
-
-    def __iter__(self) -> Iterator[CaseView]:
-        return (_case(judged) for judged in self._report.files)
 
 
 def _case(judged: JudgedFile) -> CaseView:
@@ -297,12 +285,10 @@ def _case(judged: JudgedFile) -> CaseView:
     valid = {True: "yes", False: "no", None: ""}[entry.valid]
     scores = (score_text(entry.scores.get(column.value)) for column in COLUMNS)
     why = counts_text(entry) if judged.outcome == "validated" else reason_text(entry)
-    outcomes: Mapping[str, Any] = {"problem": "error", "passed_over": "passed_over"}
     return CaseView(
         name=entry.file,
         label=entry.label,
-        # What was not validated keeps the whole from passing, as a Warn does; only what could not be read is an error.
-        status=outcomes.get(judged.outcome, _STATUS[entry.label]),
+        status=_OUTCOMES.get(judged.outcome, STATUSES[entry.label]),
         group=format_text(entry),
         class_name=f"clinical.{entry.format or 'unrecognised'}",
         cells=(entry.file, format_text(entry), entry.label, valid, why, *scores),
@@ -341,7 +327,3 @@ def entry_document(entry: ClinicalEntry) -> dict[str, Any]:
     """An entry as orjson writes it. A finding without a suggestion has no such key."""
     findings = [{name: value for name, value in finding.__dict__.items() if value is not None} for finding in entry.findings]
     return {**entry.__dict__, "findings": findings, "not_checked": [skipped.__dict__ for skipped in entry.not_checked]}
-
-
-LAYOUTS = {"console": console_pieces, "json": json_pieces}
-__all__ = ["COLUMNS", "LAYOUTS", "ClinicalReport", "cases_of", "group", "report", "verdict", "view"]

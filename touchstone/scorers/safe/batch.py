@@ -12,6 +12,7 @@ from touchstone.schemas.reports.safe import (
     SafeV0CaseError,
     SafeV0Intervals,
     SafeV0Judged,
+    SafeV0JudgeFinding,
     SafeV0LabelDistribution,
     SafeV0PassRates,
     SafeV0PhraseMisses,
@@ -22,12 +23,17 @@ from touchstone.schemas.reports.safe import (
     SafeV0TermViolations,
     SafeV0Thresholds,
 )
-from touchstone.schemas.result import Scorecard, ScoreResult
+from touchstone.schemas.result import Finding, Scorecard, ScoreResult
+from touchstone.scorers.judges.ask.tally import STATES, JudgeTally
+from touchstone.scorers.reporting import Table
 from touchstone.scorers.reporting.intervals import mean_intervals, wilson
+from touchstone.scorers.safe.judging import CODES
 from touchstone.scorers.safe.matching import fold
 from touchstone.scorers.safe.settings import METRICS, SafeSettings
 
 WORST_PERFORMERS_MAX = 5
+#: What became of a case that a judge was to see → its row.
+JUDGE_STATES = {**STATES, "no_questions": "without a question"}
 
 
 def result_of(scored: Scorecard | ScoreResult) -> SafeV0Result:
@@ -155,3 +161,39 @@ def _by_archetype(ordered: list[SafeV0Result]) -> dict[str, SafeV0Archetype]:
         )
         for name, group in sorted(groups.items())
     }
+
+
+class JudgedBatch:
+    """Counts what a judge did and found, result by result. Equal results in any order give an equal report."""
+
+    def __init__(self) -> None:
+        self._tally = JudgeTally()
+        self._findings: list[SafeV0JudgeFinding] = []
+
+    def add(self, test_id: str, result: ScoreResult) -> None:
+        """Count one result."""
+        self._tally.add(result.details)
+        for one in result.findings:
+            if one.code in CODES:
+                self._findings.append(SafeV0JudgeFinding(test_id=test_id, severity=one.severity, code=one.code, path=one.path, message=one.message))
+
+    def told(self) -> SafeV0Judged | None:
+        """What the reports say; None where no judge was to be asked."""
+        tally = self._tally
+        if not tally.states:
+            return None
+        spent = {name: tally.spent[name] for name in ("calls", "calls_wasted", "tokens_in", "tokens_out")}
+        ordered = sorted(self._findings, key=lambda one: (one.test_id, one.model_dump_json()))
+        return SafeV0Judged(states=dict(sorted(tally.states.items())), **spent, cost_usd=tally.cost_usd, findings=tuple(ordered))
+
+    def tables(self) -> tuple[Table, ...]:
+        """What the judge was asked and what that cost; none where no judge was to be asked."""
+        return (self._tally.table("cases", JUDGE_STATES),) if self._tally.states else ()
+
+
+def by_test(judge: SafeV0Judged | None) -> dict[str, list[Finding]]:
+    """Test id → what a judge found."""
+    found: dict[str, list[Finding]] = {}
+    for one in judge.findings if judge is not None else ():
+        found.setdefault(one.test_id, []).append(Finding(severity=one.severity, code=one.code, path=one.path, message=one.message))
+    return found

@@ -2,11 +2,12 @@
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from touchstone.schemas.reports.clinical import ClinicalEntry, ClinicalSummary, JudgedFile
 from touchstone.schemas.result import Finding, Label
 from touchstone.schemas.trace import CLINICAL_FORMATS
+from touchstone.scorers.clinical.batch import ClinicalReport
 from touchstone.scorers.clinical.words import DIMENSIONS, FORMAT_NAMES, format_text, reason_text, validity_text
 from touchstone.scorers.reporting.findings import (
     BOLD,
@@ -22,9 +23,6 @@ from touchstone.scorers.reporting.folding import chosen, count_of, folded, lines
 from touchstone.scorers.reporting.intervals import wilson
 from touchstone.scorers.reporting.view import LayoutOptions, Table
 from touchstone.scorers.reporting.words import counted, number_span, of_scored, percent, percent_span, score_text, visible
-
-if TYPE_CHECKING:
-    from touchstone.scorers.clinical.reporting import ClinicalReport
 
 RULE_CELLS: Final = 60
 #: Findings of one file that are shown without --verbose.
@@ -42,7 +40,7 @@ WIDTH_MIN: Final = 40
 _LABEL_COLOURS: Final[dict[Label, str]] = {"Pass": GREEN, "Warn": YELLOW, "Review": YELLOW, "Fail": RED, "unscored": DIM}
 
 
-def console_pieces(report: "ClinicalReport", options: LayoutOptions) -> Iterator[str]:
+def console_pieces(report: ClinicalReport, options: LayoutOptions) -> Iterator[str]:
     """A block per file, and the summary. Many files that pass are one line: those that did not are what people look for."""
     console = _Console(options)
     passed = report.summary.passed

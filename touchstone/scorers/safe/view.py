@@ -1,8 +1,7 @@
 """SAFE v0 over many results: the batch report of §4.2, its verdict, its view, its event and the layouts that the specification fixes."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from pydantic import ValidationError
 
@@ -13,7 +12,6 @@ from touchstone.schemas.reports.safe import (
     SafeV0FailureAnalysis,
     SafeV0Intervals,
     SafeV0JsonReport,
-    SafeV0Label,
     SafeV0Result,
 )
 from touchstone.schemas.result import Finding, Problem, ScoreResult, place_of
@@ -33,11 +31,10 @@ from touchstone.scorers.reporting import (
     percent,
     verdict_by_labels,
 )
-from touchstone.scorers.reporting.report import distribution
-from touchstone.scorers.reporting.words import number, percent_span
-from touchstone.scorers.safe.console import render_console
-from touchstone.scorers.safe.judging.reporting import JudgedBatch, by_test
-from touchstone.scorers.safe.report import build_report, intervals_of, result_of, summary_of
+from touchstone.scorers.reporting.report import distribution, unread
+from touchstone.scorers.reporting.view import STATUSES
+from touchstone.scorers.reporting.words import number, percent_span, some
+from touchstone.scorers.safe.batch import JudgedBatch, build_report, by_test, intervals_of, result_of, summary_of
 from touchstone.scorers.safe.settings import METRICS, SafeSettings
 
 COLUMNS = tuple(Column(name, name) for name in (*METRICS, "composite"))
@@ -45,7 +42,6 @@ COLUMNS = tuple(Column(name, name) for name in (*METRICS, "composite"))
 CODES = ("cr_missing", "ah_violation", "ac_missing")
 ISSUES_MAX = 10
 _NAMES_SHOWN_MAX = 8
-_STATUS: Mapping[SafeV0Label, Any] = {"Pass": "pass", "Review": "review", "Fail": "fail"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +90,7 @@ def report(entries: Iterable[ScoreResult | Problem], facts: RunFacts) -> SafeRep
         judged.add(result.test_id, entry)
     asked = facts.asked
     if unfit:
-        raise ConfigError(f"stored results lack what a SAFE v0 report needs (CR, AH, AC, composite, details, test_id): {_names(sorted(unfit))}")
+        raise ConfigError(f"stored results lack what a SAFE v0 report needs (CR, AH, AC, composite, details, test_id): {some(sorted(unfit), _NAMES_SHOWN_MAX)}")
     if not results and not errors:
         wanted = f"concern {asked.get('concern_id') or 'any'}, batch {asked.get('batch_id', '*')!r}"
         raise ConfigError(f"no case to score ({wanted}; {asked.get('passed_over', 0)} others passed over); check --concern and --batch")
@@ -151,22 +147,11 @@ def cases_of(document: SafeV0JsonReport) -> Iterator[CaseView]:
     return (_case(result, document.concern_id, findings.get(result.test_id, ())) for result in document.results)
 
 
-def console_pieces(report: SafeReport, options: LayoutOptions) -> Iterator[str]:
-    """The scorecard of §5.2."""
-    batch = report.batch
-    if options.only:
-        batch = batch.model_copy(update={"results": tuple(result for result in batch.results if _STATUS[result.label] in options.only)})
-    yield render_console(batch, verbose=options.verbose)
-
-
-LAYOUTS = {"console": console_pieces, "json": json_pieces}
-
-
 def view(report: SafeReport) -> View:
     """The report as every other format shows it."""
     batch, facts = report.batch, report.facts
     labels, intervals = batch.label_distribution, intervals_of(batch)
-    problems = tuple(Problem.model_validate({"source": {"file": error.where}, "what": error.what}) for error in batch.errors)
+    problems = tuple(unread(error.where, error.what) for error in batch.errors)
     found = by_test(batch.judge)
     return View(
         title=f"SAFE v0: {batch.concern_id}",
@@ -240,7 +225,7 @@ def _case(result: SafeV0Result, concern_id: str, judged: Sequence[Finding] = ())
     return CaseView(
         name=result.test_id,
         label=result.label,
-        status=_STATUS[result.label],
+        status=STATUSES[result.label],
         group=result.archetype,
         class_name=f"{concern_id}.{result.archetype}",
         cells=(result.test_id, result.archetype, *scores, result.label),
@@ -252,12 +237,3 @@ def _case(result: SafeV0Result, concern_id: str, judged: Sequence[Finding] = ())
         why=", ".join(f"{name} {len(texts)}" for name, texts in parts if texts),
         details=tuple(f"{name}: {text}" for name, texts in parts for text in texts),
     )
-
-
-def _names(names: list[str]) -> str:
-    """A few names, for a message."""
-    rest = len(names) - _NAMES_SHOWN_MAX
-    return ", ".join(names[:_NAMES_SHOWN_MAX]) + (f" and {rest} more" if rest > 0 else "")
-
-
-__all__ = ["COLUMNS", "LAYOUTS", "SafeReport", "cases_of", "report", "verdict", "view"]

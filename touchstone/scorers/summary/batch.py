@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import UTC
-from typing import Any
 
 from touchstone.schemas.reports.fields import utc_text
 from touchstone.schemas.reports.intervals import Intervals
@@ -33,8 +32,9 @@ from touchstone.scorers.reporting import (
     verdict_by_labels,
     wilson,
 )
-from touchstone.scorers.reporting.report import distribution
-from touchstone.scorers.reporting.words import number, number_span
+from touchstone.scorers.reporting.report import distribution, unread
+from touchstone.scorers.reporting.view import STATUSES
+from touchstone.scorers.reporting.words import number, number_span, some
 
 LOSS = "loss"
 COLUMNS = (
@@ -54,7 +54,6 @@ WORST = 5
 REASONS_SHOWN_MAX = 3
 NO_CATEGORY = "uncategorised"
 _UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
-_STATUS: Mapping[str, Any] = {"Pass": "pass", "Review": "review", "Warn": "review", "Fail": "fail", "unscored": "unscored"}
 
 
 def report(entries: Iterable[ScoreResult | Problem], facts: RunFacts) -> LossReport:
@@ -99,14 +98,11 @@ def report(entries: Iterable[ScoreResult | Problem], facts: RunFacts) -> LossRep
 
 
 def group(result: ScoreResult) -> Group | None:
-    """The batch that the producer names; else the model's summaries of one day, for streams without named batches."""
-    batch = result.correlation.get("batch_id")
-    concern = result.correlation.get("concern_id") or result.attributes.get("model") or "summaries"
-    if batch is None:
-        moment = result.attributes.get("generated_at")
-        batch = str(moment)[:10] if moment else None
-    size = result.correlation.get("batch_size", "")
-    return None if batch is None else Group(str(concern), batch, int(size) if size.isdecimal() and len(size) <= 18 else None)
+    """The batch that the producer names; otherwise the model's summaries of one day."""
+    given, attributes = result.correlation, result.attributes
+    day = str(attributes["generated_at"])[:10] if attributes.get("generated_at") else None
+    concern = given.get("concern_id") or attributes.get("model") or "summaries"
+    return Group.of(concern, given.get("batch_id", day), given.get("batch_size"))
 
 
 def _result(result: ScoreResult) -> LossResult:
@@ -191,9 +187,6 @@ def cases_of(document: LossReport) -> Iterable[CaseView]:
     return (_case(result) for result in document.results)
 
 
-LAYOUTS = {"json": json_pieces}
-
-
 def view(report: LossReport) -> View:
     """The report as every other format shows it."""
     labels = {name: getattr(report.label_distribution, name) for name in LossLabels.model_fields}
@@ -231,7 +224,7 @@ def view(report: LossReport) -> View:
         case_columns=_HEADER,
         numeric_columns=_NUMERIC,
         cases=[_case(result) for result in report.results],
-        problems=tuple(Problem.model_validate({"source": {"file": error.where}, "what": error.what}) for error in report.errors),
+        problems=tuple(unread(error.where, error.what) for error in report.errors),
     )
 
 
@@ -277,9 +270,7 @@ def name_of(event_id: str, case_id: str | None) -> str:
 
 def _why(case: LossCase) -> str:
     """The rule of a hard fail; else the codes of what failed, which is all there is of a case that was not scored, and what its findings are called."""
-    codes = case.rules or (*case.codes, *case.conflicts)
-    rest = len(codes) - REASONS_SHOWN_MAX
-    return ", ".join(codes[:REASONS_SHOWN_MAX]) + (f" and {rest} more" if rest > 0 else "")
+    return some(case.rules or (*case.codes, *case.conflicts), REASONS_SHOWN_MAX)
 
 
 def _row(case: LossCase) -> tuple[str, ...]:
@@ -294,7 +285,7 @@ def _case(result: LossResult) -> CaseView:
     return CaseView(
         name=f"{result.case_id} [{result.event_id}]" if result.case_id else result.event_id,
         label=result.label,
-        status=_STATUS[result.label],
+        status=STATUSES[result.label],
         group=result.category or NO_CATEGORY,
         class_name=".".join(filter(None, ("summary_loss", result.category, result.model))),
         cells=_row(result),
