@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from touchstone.ops.lab.bench.judge_cascade import PRICE_USD, Outcome, outcome, rows, suites
-from touchstone.scorers.judges.ask.prompt import render
+from touchstone.scorers.judges.ask.message import render
 from touchstone.scorers.registry import load_suite, suite_entry_points
 from touchstone.scorers.suite import Suite
 from touchstone.scorers.summary.judge_prompt import prompt

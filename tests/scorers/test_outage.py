@@ -8,29 +8,29 @@ import pytest
 from tests.scorers.judges.helpers import PROMPT, Verdict, settings_for
 from touchstone.scorers.base import Unavailable
 from touchstone.scorers.judges.serve import open_judge
-from touchstone.scorers.outage import WAITED_MIN, Away
+from touchstone.scorers.outage import WAITED_MIN, Outage
 
 
 def test_cases_are_told_at_once_after_some_have_waited_in_vain_and_one_asks_now_and_then() -> None:
     now = [0.0]
-    away = Away(20.0, lambda: now[0])
+    outage = Outage(20.0, lambda: now[0])
     for _ in range(WAITED_MIN):
-        away.check()
-        away.waited("judge_connection")
+        outage.check()
+        outage.waited("judge_connection")
     with pytest.raises(Unavailable, match="judge_connection"):
-        away.check()
+        outage.check()
     now[0] = 20.0
-    away.check()
+    outage.check()
     with pytest.raises(Unavailable):
-        away.check()
+        outage.check()
 
 
 def test_an_answer_ends_it() -> None:
-    away = Away(20.0, lambda: 0.0)
+    outage = Outage(20.0, lambda: 0.0)
     for _ in range(WAITED_MIN):
-        away.waited("judge_timeout")
-    away.answered()
-    away.check()
+        outage.waited("judge_timeout")
+    outage.answered()
+    outage.check()
 
 
 async def test_a_batch_at_a_dead_server_costs_a_few_deadlines_and_not_one_a_case() -> None:

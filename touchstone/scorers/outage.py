@@ -1,4 +1,4 @@
-"""A server that has been away for longer than cases wait: they are told at once, and one of them asks now and then whether it is back."""
+"""A long outage of a server: cases fail at once instead of each waiting until its deadline, and one of them tries from time to time."""
 
 import time
 from collections.abc import Callable
@@ -6,34 +6,34 @@ from typing import Final
 
 from touchstone.scorers.base import Unavailable
 
-#: So many cases in a row must have waited in vain until their deadlines.
+#: An outage begins when so many cases in a row have waited in vain until their deadlines.
 WAITED_MIN: Final = 3
 
 
-class Away:
-    """Counts cases that waited in vain. A thousand cases in a file must not each wait for a server that nobody has reached."""
+class Outage:
+    """Counts cases that waited in vain. Without it, each of a thousand cases in a file would wait for a server that is down."""
 
-    def __init__(self, ask_every_s: float, clock: Callable[[], float] = time.monotonic) -> None:
-        self._ask_every_s, self._clock = ask_every_s, clock
+    def __init__(self, try_every_s: float, clock: Callable[[], float] = time.monotonic) -> None:
+        self._try_every_s, self._clock = try_every_s, clock
         self._waited = 0
         self._code = ""
-        self._ask_at = 0.0
+        self._try_at = 0.0
 
     def check(self) -> None:
-        """Pass a case on that may ask. Raises `Unavailable` for any other while the server is away."""
+        """Return if this case may ask. Raises `Unavailable` for the others during an outage."""
         if self._waited < WAITED_MIN:
             return
-        if self._clock() < self._ask_at:
+        if self._clock() < self._try_at:
             raise Unavailable(self._code)
-        self._ask_at = self._clock() + self._ask_every_s
+        self._try_at = self._clock() + self._try_every_s
 
     def waited(self, code: str) -> None:
-        """A case has waited until its deadline."""
+        """Note that a case has waited in vain until its deadline."""
         self._waited += 1
         self._code = code
         if self._waited == WAITED_MIN:
-            self._ask_at = self._clock() + self._ask_every_s
+            self._try_at = self._clock() + self._try_every_s
 
     def answered(self) -> None:
-        """The server has answered a case."""
+        """Note that the server has answered a case."""
         self._waited = 0

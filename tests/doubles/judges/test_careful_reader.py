@@ -11,7 +11,7 @@ import pytest
 from tests.doubles.judges.careful_reader import CarefulReader, reading_of
 from tests.scorers.summary.fakes import gold
 from touchstone.ops.lab.losses.truth import Error, Truth, Variant, truths
-from touchstone.scorers.judges.ask.prompt import render
+from touchstone.scorers.judges.ask.message import render
 from touchstone.scorers.summary.judge_prompt import prompt
 from touchstone.scorers.summary.judging.verdicts import StatementVerdicts
 

@@ -17,7 +17,8 @@ from tests.doubles.judges import Asked, Fault, JudgeServer, Kind, Limit, Reply
 from tests.scorers.judges.helpers import counted
 from touchstone.scorers.base import Unavailable
 from touchstone.scorers.judges.ask.judge import Answer, Judge, OverBudget, Unanswered
-from touchstone.scorers.judges.ask.prompt import blocks_of, parse_prompt
+from touchstone.scorers.judges.ask.message import blocks_of
+from touchstone.scorers.judges.ask.prompt import parse_prompt
 from touchstone.scorers.judges.serve import open_judge
 from touchstone.scorers.judges.settings import JudgeSettings
 

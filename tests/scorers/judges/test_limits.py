@@ -143,7 +143,7 @@ async def test_waiting_in_line_is_not_taken_off_a_case_s_time() -> None:
 async def test_a_pause_is_bounded() -> None:
     clock = Clock()
     limits = Limits(JudgeSettings(retry_after_max_s=30), clock)
-    limits.told_to_wait(100.5, 86_400.0)
+    limits.slow_down(100.5, 86_400.0)
     assert limits.pause_left_s == 30
     limits.pause_for(1)
     assert limits.pause_left_s == 30

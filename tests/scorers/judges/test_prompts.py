@@ -15,7 +15,8 @@ from tests.doubles.judges.asked import Asked
 from tests.scorers.judges.helpers import PROMPT, Verdict, judged
 from touchstone.scorers.base import ConfigError
 from touchstone.scorers.judges.ask.judge import Judge, Unanswered
-from touchstone.scorers.judges.ask.prompt import GUARD, blocks_of, load_prompt, parse_prompt, render, visible
+from touchstone.scorers.judges.ask.message import blocks_of, render, visible
+from touchstone.scorers.judges.ask.prompt import GUARD, load_prompt, parse_prompt
 
 TWO = parse_prompt("two", "version: 2\n--- system ---\nJudge.\n--- user ---\nSource:\n{{source}}\nSummary:\n{{summary}}\n")
 KEY = "be719fbb9c851d069a75"
@@ -160,7 +161,7 @@ def test_the_key_is_another_where_a_text_holds_it(monkeypatch: pytest.MonkeyPatc
         def update(self, _: bytes) -> None:
             self._digests.pop(0)
 
-    monkeypatch.setattr("touchstone.scorers.judges.ask.prompt.sha256", Fixed)
+    monkeypatch.setattr("touchstone.scorers.judges.ask.message.sha256", Fixed)
     assert render(PROMPT, {"note": "\uff10" * 20}).user.startswith(f"KEY {'1' * 20}\n")
 
 

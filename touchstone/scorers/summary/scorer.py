@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from touchstone.schemas.result import Failure, NotChecked, Scorecard
 from touchstone.scorers.base import Reading
 from touchstone.scorers.engines.base import TextTooLong
-from touchstone.scorers.judges.ask.consult import consult, settled, told
+from touchstone.scorers.judges.ask.consult import consult, judge_details, settled
 from touchstone.scorers.judges.ask.judge import Answer
 from touchstone.scorers.summary.components.length import same_tokenizer
 from touchstone.scorers.summary.components.questions import Asked, Questions, ask, texts_to_embed
@@ -169,7 +169,7 @@ class SummaryLossScorer:
             label="Fail",
             values={"loss": 1.0},
             findings=findings_of(prepared.breaches),
-            details=hard_fail_details(prepared, quote=self._settings.quote) | ({"judge": told(HARD_FAIL)} if self._settings.asks_judge else {}),
+            details=hard_fail_details(prepared, quote=self._settings.quote) | ({"judge": judge_details(HARD_FAIL)} if self._settings.asks_judge else {}),
             attributes=_attributes(case, prepared.datum),
             models=self._models(),
         )

@@ -23,7 +23,7 @@ from touchstone.scorers.http.client import HttpClient
 from touchstone.scorers.http.responses import ConnectError, HttpError, Response
 from touchstone.scorers.http.retry_after import retry_after_s
 from touchstone.scorers.operation_outcome import NotUnderstoodError, Outcome
-from touchstone.scorers.outage import Away
+from touchstone.scorers.outage import Outage
 
 ValueT = TypeVar("ValueT")
 #: So many break-downs on one document, and it is undecided.
@@ -132,7 +132,7 @@ class Service:
         self._settings = settings
         self._client = _opened(dialect.url, settings)
         self._wait_s, self._clock = wait_s, clock
-        self._away = Away(ask_every_s=max(wait_s, 1.0), clock=clock)
+        self._outage = Outage(try_every_s=max(wait_s, 1.0), clock=clock)
         self._kept: OrderedDict[bytes, Outcome | Undecided] = OrderedDict()
         self._struck: OrderedDict[bytes, int] = OrderedDict()
         self._was_well = True
@@ -145,7 +145,7 @@ class Service:
 
     async def ask_patiently(self, document: bytes) -> Outcome | Undecided:
         """As `ask`, for those who cannot wait for ever: after `wait_s` without a working service it raises what `ask` raised last."""
-        self._away.check()
+        self._outage.check()
         backoff, until = Backoff(0.2, 5.0), self._clock() + self._wait_s
         while True:
             try:
@@ -153,11 +153,11 @@ class Service:
             except NotServingError as error:
                 delay_s = max(backoff.next_s(), error.retry_after_s or 0.0)
                 if error.will_not or self._clock() + delay_s > until:
-                    self._away.waited(error.code)
+                    self._outage.waited(error.code)
                     raise
                 await asyncio.sleep(delay_s)
             else:
-                self._away.answered()
+                self._outage.answered()
                 return said
 
     async def ask(self, document: bytes) -> Outcome | Undecided:

@@ -16,7 +16,7 @@ from touchstone.scorers.clinical.checks.scores import CLINICAL_WEIGHTS, clinical
 from touchstone.scorers.clinical.judging.verdicts import DIMENSIONS, CoherenceVerdict, Dimension, JudgeFinding
 from touchstone.scorers.clinical.requests.judge_selection import WHY, Reason
 from touchstone.scorers.clinical.trace_scoring import worst
-from touchstone.scorers.judges.ask.consult import Unjudged, told, withheld
+from touchstone.scorers.judges.ask.consult import Unjudged, judge_details, withheld
 from touchstone.scorers.judges.ask.judge import Answer
 
 #: The value of one dimension, 0–100.
@@ -45,14 +45,14 @@ def compose(request: JudgeRequest, judged: Answer[CoherenceVerdict] | Unjudged, 
     part comes from where, what the judge was shown, and what it cost.
     """
     if isinstance(judged, Unjudged):
-        return _card(request, None, {}, (), [NotChecked(check="clinical", reason=judged.why)], told(judged), {}, judged.failure)
+        return _card(request, None, {}, (), [NotChecked(check="clinical", reason=judged.why)], judge_details(judged), {}, judged.failure)
     verdict = judged.verdict
     scores = verdict.scores
     left_out = [name for name in DIMENSIONS if name not in scores]
     not_checked = [NotChecked(check=f"coherence.{name}", reason="the judge gave no score: left out, its weight shared by the others") for name in left_out]
     findings = tuple(_finding(name, found, quote=quote) for name in DIMENSIONS if (one := verdict.of(name)) is not None for found in one.findings)
     failure = None if scores else Failure(component="clinical", kind="judge", code="no_dimension")
-    details = {**told(judged), "dimensions": _dimensions(verdict, quote=quote)}
+    details = {**judge_details(judged), "dimensions": _dimensions(verdict, quote=quote)}
     ratings = {str(name): float(score) for name, score in scores.items()}
     return _card(request, clinical_score(ratings), ratings, findings, not_checked, details, {"judge": judged.model}, failure)
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from touchstone.scorers.clinical.judging.verdicts import DIMENSIONS
-from touchstone.scorers.judges.ask.prompt import blocks_of
+from touchstone.scorers.judges.ask.message import blocks_of
 
 #: Name in the persona → what is not as it should be: the dimension, its score, the severity and the fault.
 _FAULTS: Final[Mapping[str, Mapping[str, tuple[int, str, str]]]] = {

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Final, Literal, get_args
 from pydantic import BeforeValidator, Field
 
 from touchstone.schemas.result import Severity
-from touchstone.scorers.judges.ask.verdict_fields import LOWER, RATIONALE_CHARS_MAX, WORDS_CHARS_MAX, Answered, bounded, few
+from touchstone.scorers.judges.ask.verdict_fields import LOWER, RATIONALE_CHARS_MAX, WORDS_CHARS_MAX, VerdictPart, cut_list, cut_text
 
 Dimension = Literal["medication_condition_alignment", "lab_value_plausibility", "narrative_coherence", "temporal_consistency", "demographic_appropriateness"]
 DIMENSIONS: Final[tuple[Dimension, ...]] = get_args(Dimension)
@@ -22,27 +22,27 @@ def _score(value: Any) -> Any:
     return None if isinstance(value, str) and value.strip().casefold() in {"", "n/a", "na", "none", "null", "not applicable"} else value
 
 
-class JudgeFinding(Answered):
+class JudgeFinding(VerdictPart):
     """One fault that the judge sees."""
 
     severity: Annotated[Severity, LOWER] = Field(description="critical: dangerous or impossible; major: wrong; minor: unusual; info: a remark")
-    what: Annotated[str, bounded(WORDS_CHARS_MAX)] = Field(description="the fault, in one sentence")
-    where: Annotated[str, bounded(WORDS_CHARS_MAX)] = Field("", description="where it shows: prompt, persona or the name of the document, then the element")
+    what: Annotated[str, cut_text(WORDS_CHARS_MAX)] = Field(description="the fault, in one sentence")
+    where: Annotated[str, cut_text(WORDS_CHARS_MAX)] = Field("", description="where it shows: prompt, persona or the name of the document, then the element")
 
 
-class DimensionVerdict(Answered):
+class DimensionVerdict(VerdictPart):
     """One dimension."""
 
-    rationale: Annotated[str, bounded(RATIONALE_CHARS_MAX)] = Field(
+    rationale: Annotated[str, cut_text(RATIONALE_CHARS_MAX)] = Field(
         "", description="what the score rests on, in one to three sentences; written before the score"
     )
-    findings: Annotated[tuple[JudgeFinding, ...], few(FINDINGS_MAX)] = Field((), description="every fault of this dimension; empty where there is none")
+    findings: Annotated[tuple[JudgeFinding, ...], cut_list(FINDINGS_MAX)] = Field((), description="every fault of this dimension; empty where there is none")
     score: Annotated[Annotated[int, Field(ge=1, le=5)] | None, BeforeValidator(_score)] = Field(
         None, description="1 to 5 by the rubric's anchors; null where the record holds nothing that this dimension is about"
     )
 
 
-class CoherenceVerdict(Answered):
+class CoherenceVerdict(VerdictPart):
     """The whole verdict. A dimension that is left out counts as one that does not apply."""
 
     medication_condition_alignment: DimensionVerdict | None = None

@@ -1,4 +1,4 @@
-"""A suite's question and what came of it, for its results: an answer, or why there is none; never a zero. Light: it imports no client."""
+"""Asks a judge for a suite, and turns every outcome into data for its results: an answer, or the reason why there is none. Imports no client."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from touchstone.schemas.result import Failure, Scorecard
 from touchstone.scorers.base import Shed, Unavailable
 from touchstone.scorers.judges.ask.judge import Answer, Judge, NoAnswer, OnBudget, OverBudget, Prompt, Unanswered, Usage, VerdictT
 
-#: The unavailability of a worker that waits for the next period of its budget.
+#: The code with which a worker waits for the next period of its budget.
 OUT_OF_BUDGET: Final = "judge_budget"
 NOTHING_SPENT: Final = Usage()
 
 
 @dataclass(frozen=True, slots=True)
 class Unjudged:
-    """Why a case has no verdict. `reason`: a stable code; `why`: for people. `failure`: where it is one. `usage`: what was spent all the same.
+    """A case without a verdict. `reason`: a stable code. `why`: the same for people. `failure`: set if it is a failure. `usage`: what was spent nevertheless.
 
-    `wait`: what is raised where the case can be asked about later: a worker then waits, or puts it aside.
+    `wait`: raised if the case can be asked about later, so that a worker waits or sheds it.
     """
 
     reason: str
@@ -33,7 +33,7 @@ class Unjudged:
 async def consult(
     judge: Judge | None, prompt: Prompt, fields: Mapping[str, str], verdict: type[VerdictT], *, component: str, on_budget: OnBudget
 ) -> Answer[VerdictT] | Unjudged:
-    """The judge's answer, or why there is none; raises nothing of the judge's. `component`: whose failure it is."""
+    """The judge's answer, or why there is none. Raises none of the judge's exceptions. `component`: named in the failure."""
     if judge is None:
         return Unjudged("no_judge", "no judge is configured: there is no key for it")
     try:
@@ -51,15 +51,15 @@ async def consult(
 
 
 def settled(judged: Answer[Any] | Unjudged, card: Scorecard) -> Scorecard:
-    """The card. Raises what makes a worker wait for the judge, with the card for those who cannot wait."""
+    """The scorecard. If the case can be asked about later, raises the exception that says so, with the card for callers that cannot wait."""
     if isinstance(judged, Unjudged) and judged.wait is not None:
         judged.wait.card = card
         raise judged.wait from None
     return card
 
 
-def told(judged: Answer[Any] | Unjudged) -> dict[str, Any]:
-    """What the details of a result say, as `judge`: the state, requests, tokens and dollars. `JudgeTally` adds them up."""
+def judge_details(judged: Answer[Any] | Unjudged) -> dict[str, Any]:
+    """The entry `judge` of a result's details: state, requests, tokens and dollars. `JudgeTally` adds them up."""
     state = judged.reason if isinstance(judged, Unjudged) else "answered"
     usage = judged.usage
     cached = {} if isinstance(judged, Unjudged) else {"cached": judged.cached}
@@ -75,5 +75,5 @@ def told(judged: Answer[Any] | Unjudged) -> dict[str, Any]:
 
 
 def withheld(text: str) -> str:
-    """A stable name for a text that may not be quoted; empty for an empty one."""
+    """A hash that stands for a text that may not be quoted, such as `withheld:9a3c…`; empty for an empty text."""
     return "withheld:" + blake2b(text.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest() if text else ""

@@ -1,7 +1,7 @@
-"""JSON objects in a text: where each begins and ends, and how it reads as JSON.
+"""Finds JSON objects in prose, and repairs slips of models: trailing commas, single quotes, Python's constants.
 
-The repair is narrow on purpose: trailing commas, single quotes, Python's constants. Nothing is closed that was left open and nothing is guessed, so what
-was cut off never becomes whole. That is why no general repairing library is used here.
+The repair is narrow on purpose. It closes nothing that was left open and guesses nothing, so an answer that was cut off never becomes a verdict. General
+repair libraries do guess, which is why none is used here.
 """
 
 import re
@@ -12,14 +12,14 @@ _DEPTH_MAX: Final = 64
 
 
 class Found(NamedTuple):
-    """An outermost object of a text. `text`: as JSON; None for one that does not end, which is then the last. `begin`, `end`: its place."""
+    """An outermost object of a text. `text`: the object as JSON; None for an object without an end, which is then the last. `begin`, `end`: its span."""
 
     text: str | None
     begin: int
     end: int
 
 
-#: How an object begins. A brace in prose is followed by something else.
+#: The beginning of an object. A brace in prose is followed by something else.
 _BEGIN = re.compile(r"""\{(?=\s*["'}])""")
 _TOKEN = re.compile(r"""\s+|[{}\[\]:,]|"(?:[^"\\]|\\.)*"|-?[0-9][0-9.eE+-]*|[A-Za-z]+""", re.DOTALL)
 _SINGLE = re.compile(r"'((?:[^'\\]|\\.|'(?!\s*[,:}\]]))*)'", re.DOTALL)
@@ -27,7 +27,7 @@ _CONSTANTS: Final = {"True": "true", "False": "false", "None": "null"}
 
 
 def objects(text: str) -> Iterator[Found]:
-    """Every outermost JSON object of a text, tidied."""
+    """Every outermost JSON object of a text, repaired."""
     at = 0
     while (begin := _BEGIN.search(text, at)) is not None:
         found = object_at(text, begin.start())
@@ -36,7 +36,7 @@ def objects(text: str) -> Iterator[Found]:
 
 
 def object_at(text: str, begin: int) -> Found:
-    """The object that begins at a place; one that never closes reaches to the end of the text."""
+    """The object that begins at an index. An object without an end reaches to the end of the text."""
     at = begin
     out: list[str] = []
     open_: list[str] = []
@@ -51,7 +51,7 @@ def object_at(text: str, begin: int) -> Found:
             continue
         token = _TOKEN.match(text, at)
         if token is None:
-            out.append(char)  # no JSON has it: the parser will say so
+            out.append(char)  # not JSON: the parser will report it
             at += 1
             if char == '"':
                 break
@@ -74,7 +74,7 @@ def object_at(text: str, begin: int) -> Found:
 
 
 def _spaced(parts: list[str]) -> Iterator[str]:
-    """Two words side by side stay two words, so that what was no JSON does not become JSON."""
+    """Keep two words apart, so that repairing never turns something else into JSON."""
     before = ""
     for part in parts:
         if before and before[-1].isalnum() and part[0].isalnum():
@@ -84,6 +84,6 @@ def _spaced(parts: list[str]) -> Iterator[str]:
 
 
 def _as_double(inside: str) -> str:
-    """A single-quoted string as JSON writes it."""
+    """A single-quoted string in double quotes."""
     plain = re.sub(r"\\'", "'", inside)
     return '"' + re.sub(r'(?<!\\)((?:\\\\)*)"', r'\1\\"', plain) + '"'

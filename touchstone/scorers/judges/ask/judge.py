@@ -1,4 +1,4 @@
-"""What a scorer asks a judge, and what it gets back. Light: it imports no client."""
+"""What a scorer asks a judge, and what it gets back. Imports no client."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -15,9 +15,9 @@ OnBudget = Literal["wait", "shed"]
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """A versioned prompt. `system` says who judges, by what and how to answer; `user` holds the case, with a place `{{name}}` for each field.
+    """A versioned prompt. `system`: role, criteria and form of the answer. `user`: the case, with a place `{{name}}` for each field.
 
-    `digest`: of all of it; it belongs to what a suite's configuration is told apart by (`Suite.fingerprint`).
+    `digest`: hash of the whole prompt, part of a suite's configuration digest (`Suite.fingerprint`).
     """
 
     name: str
@@ -30,7 +30,7 @@ class Prompt:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What an answer has cost. `calls`: requests sent, those that brought nothing included; `wasted`: those alone. `cost_usd`: of all of them."""
+    """What an answer has cost. `calls`: all requests sent. `wasted`: those of them without a usable answer. `cost_usd`: of all of them."""
 
     tokens_in: int = 0
     tokens_out: int = 0
@@ -41,7 +41,7 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Answer(Generic[VerdictT]):
-    """A verdict, and where it comes from. `model`: as the server names it, with its snapshot; `cached`: it was asked before and cost nothing now."""
+    """A verdict and its origin. `model`: as the server names it, with its snapshot. `cached`: the verdict was known already and cost nothing."""
 
     verdict: VerdictT
     model: str
@@ -50,11 +50,11 @@ class Answer(Generic[VerdictT]):
 
 
 class Unanswered(Exception):
-    """The judge was asked and gave no verdict that can be used: the case's failure, never a zero.
+    """The judge gave no usable verdict: a failure of the case, never a zero.
 
     `code`: `refused`, `truncated` (the answer was cut off), `empty`, `no_json`, `wrong_tool` (it called another function), `wrong_form` (each of the last
-    four: twice), `too_long` (the case does not fit the model), `rejected` (the server took the request for a mistake) or `failing` (the server fails at
-    this case while it answers others). The exception never carries text of the case or the answer.
+    four: twice), `too_long` (the case does not fit the model), `rejected` (the server takes the request for malformed) or `failing` (the server fails on
+    this case and answers others). The exception never has text of the case or the answer.
     """
 
     def __init__(self, code: str, usage: Usage) -> None:
@@ -64,9 +64,9 @@ class Unanswered(Exception):
 
 
 class OverBudget(Exception):
-    """Nothing more was asked, because what it may cost is more than what is left of the budget. `resets_in_s`: until the next period; None where there is none.
+    """The request was not sent, because it may cost more than is left of the budget. `resets_in_s`: until the next period; None if there is none.
 
-    `usage`: of requests before, as of one whose answer had another form.
+    `usage`: of earlier requests for the same question, such as one whose answer had the wrong form.
     """
 
     def __init__(self, resets_in_s: float | None, usage: Usage | None = None) -> None:
@@ -76,7 +76,7 @@ class OverBudget(Exception):
 
 
 class NoAnswer(Unavailable):
-    """The server did not answer in the time of the case. `usage`: what was spent in vain."""
+    """The server did not answer within the case's deadline. `usage`: what was spent nevertheless."""
 
     def __init__(self, code: str, usage: Usage) -> None:
         super().__init__(code)
@@ -87,17 +87,17 @@ class Judge(Protocol):
     """Answers questions about a case. It owns its limits, retries, breaker, cache and budget; a scorer only asks."""
 
     async def ask(self, prompt: Prompt, fields: Mapping[str, str], verdict: type[VerdictT]) -> Answer[VerdictT]:
-        """The verdict on a case, in the form of a pydantic model.
+        """The verdict on a case, as a pydantic model.
 
-        `fields`: name → text, one for each place of the prompt; what they hold is data for the judge, whatever it says. Raises `Unanswered`, `OverBudget`, and
-        `Unavailable` while the server does not answer.
+        `fields`: name → text, one for each place of the prompt. The judge treats these texts as data, even if they read like instructions. Raises
+        `Unanswered`, `OverBudget`, and `Unavailable` while the server does not answer.
         """
         ...
 
     def readings(self) -> Iterable[Reading]:
-        """What it counts: calls by outcome, tokens, cost, what is left of the budget, and the state of its breaker."""
+        """Its metrics: calls by outcome, tokens, cost, the rest of the budget, and the state of its breaker."""
         ...
 
     async def close(self) -> None:
-        """Finish what is in flight and release the connections."""
+        """End what is in flight and release the connections."""
         ...

@@ -1,4 +1,4 @@
-"""What a judge did for a batch and what that cost, from the details of its results alone."""
+"""Totals of a judge over a batch: states, requests, tokens and cost, from the details of the results."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from touchstone.scorers.reporting import Table
 
-#: What may become of a case with every suite → its row.
+#: State of a case, as every suite may have it → its row in reports.
 STATES: Final[Mapping[str, str]] = {
     "answered": "judged",
     "unanswered": "no verdict",
@@ -19,35 +19,35 @@ STATES: Final[Mapping[str, str]] = {
     "no_judge": "no judge configured",
     "not_sampled": "not in the sample",
 }
-#: Those in which a case lacks what the judge was to say.
+#: States of cases whose verdict is missing.
 FAILED: Final = ("unanswered", "unavailable", "shed")
 
 
 @dataclass(slots=True)
 class JudgeTally:
-    """Running totals over `details["judge"]`, as `consulting.told` writes it."""
+    """Running totals over `details["judge"]`, which `judge_details` writes."""
 
     states: Counter[str] = field(default_factory=Counter)
     spent: Counter[str] = field(default_factory=Counter)
     _costs: list[float] = field(default_factory=list)
 
     def add(self, details: Mapping[str, Any]) -> None:
-        """Count one result; one that says nothing of a judge is passed over."""
-        told = details.get("judge")
-        if not isinstance(told, dict):
+        """Count one result, unless it has no entry of a judge."""
+        entry = details.get("judge")
+        if not isinstance(entry, dict):
             return
-        self.states[str(told.get("state"))] += 1
-        self.spent.update({name: int(_amount(told.get(name))) for name in ("calls", "calls_wasted", "tokens_in", "tokens_out")})
-        self.spent["cached"] += bool(told.get("cached"))
-        self._costs.append(_amount(told.get("cost_usd")))
+        self.states[str(entry.get("state"))] += 1
+        self.spent.update({name: int(_amount(entry.get(name))) for name in ("calls", "calls_wasted", "tokens_in", "tokens_out")})
+        self.spent["cached"] += bool(entry.get("cached"))
+        self._costs.append(_amount(entry.get("cost_usd")))
 
     @property
     def cost_usd(self) -> float:
-        """What all of it has cost, by exact sums: the same for every order."""
+        """The whole cost, summed exactly, so that the order of results does not matter."""
         return math.fsum(self._costs)
 
     def table(self, noun: str, states: Mapping[str, str] = STATES) -> Table:
-        """Cases by what became of them, requests, tokens and dollars. `noun`: of many cases; `states`: state → row, a suite's own among them."""
+        """The table of reports: cases by state, requests, tokens and dollars. `noun`: plural of the cases; `states`: state → row."""
         rows = [(f"{noun} {words}", str(self.states[state])) for state, words in states.items() if self.states[state]]
         rows += [(f"{noun} answered from the cache", str(self.spent["cached"]))] if self.spent["cached"] else []
         rows += [("requests", str(self.spent["calls"])), ("requests in vain", str(self.spent["calls_wasted"]))]
@@ -61,5 +61,5 @@ class JudgeTally:
 
 
 def _amount(value: Any) -> float:
-    """A number that is none below zero; 0 for anything else, because results come from files and stores that others may have written."""
+    """A positive number; 0 for anything else, because others may have written the files and stores that results come from."""
     return value if isinstance(value, int | float) and math.isfinite(value) and value > 0 else 0

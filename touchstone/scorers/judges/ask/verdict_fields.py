@@ -1,4 +1,4 @@
-"""Parts that verdicts of every suite are made of: what a model writes beyond a bound is cut, because a wordy verdict is still a verdict."""
+"""Parts of the verdict models of every suite. Texts and lists beyond a bound are cut, because a wordy verdict is still a verdict."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ RATIONALE_CHARS_MAX: Final = 1_000
 WORDS_CHARS_MAX: Final = 300
 
 
-class Answered(BaseModel):
-    """A part of an answer; what it holds beyond the form is passed over, and errors never quote it."""
+class VerdictPart(BaseModel):
+    """Base of verdict models. Unknown keys are ignored, and error messages never quote the answer."""
 
     model_config = ConfigDict(extra="ignore", frozen=True, hide_input_in_errors=True)
 
 
-def bounded(chars_max: int) -> BeforeValidator:
-    """Cut a text that is too long; null is an empty one."""
+def cut_text(chars_max: int) -> BeforeValidator:
+    """Cut a text that is too long; null becomes an empty text."""
     return BeforeValidator(lambda value: value[:chars_max] if isinstance(value, str) else "" if value is None else value)
 
 
-def few(items_max: int) -> BeforeValidator:
-    """Cut a list that is too long; null is an empty one."""
+def cut_list(items_max: int) -> BeforeValidator:
+    """Cut a list that is too long; null becomes an empty list."""
     return BeforeValidator(lambda value: value[:items_max] if isinstance(value, list) else [] if value is None else value)
 
 
@@ -30,5 +30,5 @@ def _lower(value: Any) -> Any:
     return value.strip().casefold() if isinstance(value, str) else value
 
 
-#: A word of a list, however it is written.
+#: A word in lower case, however the model wrote it.
 LOWER: Final = BeforeValidator(_lower)

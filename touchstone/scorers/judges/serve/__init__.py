@@ -1,4 +1,4 @@
-"""Opens a judge from settings; what it needs is imported only then."""
+"""One judge behind an OpenAI-compatible server. `open_judge` opens it; the libraries that it needs are imported only then."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ _NEEDED = ("openai", "aiolimiter")
 
 
 def open_judge(settings: JudgeSettings, *, suite: str, transport: Any = None) -> Judge:
-    """The judge of a suite, which spends the suite's own budget. `transport`: what carries requests instead of the network, for tests.
+    """The judge of a suite, with the suite's own budget. `transport`: replaces the network in tests.
 
-    Raises `ConfigError` without the libraries, without a key where one is needed, for a budget without a price, and for files that cannot be used.
+    Raises `ConfigError` if a library or a needed key is missing, if there is a budget and no price, and if a file cannot be used.
     """
     if absent := [name for name in _NEEDED if find_spec(name) is None]:
         raise ConfigError(f"{suite}: no module {absent[0]!r} here; install touchstone-stream[judge]")
@@ -31,7 +31,7 @@ def open_judge(settings: JudgeSettings, *, suite: str, transport: Any = None) ->
     from touchstone.scorers.judges.serve.budget import Budget
     from touchstone.scorers.judges.serve.client import Client
     from touchstone.scorers.judges.serve.served_judge import ServedJudge
-    from touchstone.scorers.judges.serve.verdict_cache import open_responses
+    from touchstone.scorers.judges.serve.verdict_cache import open_cache
 
     budget = Budget(settings, suite) if settings.budget_usd is not None else None
-    return ServedJudge(settings, Client(settings, transport), budget=budget, responses=open_responses(settings))
+    return ServedJudge(settings, Client(settings, transport), budget=budget, cache=open_cache(settings))

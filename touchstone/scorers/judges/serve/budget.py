@@ -1,7 +1,7 @@
-"""A spend ceiling that is never exceeded: what a request may cost at most is reserved before it is sent, and settled to what it has cost.
+"""A spending limit that is never exceeded. Before a request is sent, the most that it may cost is reserved; afterwards its real cost replaces the reservation.
 
-Amounts are whole billionths of a USD, so sums are exact. What is reserved counts as spent until it is settled; where a process dies in between, it counts
-until the period ends, because what the server charged for is not known.
+Amounts are whole billionths of a USD, so sums are exact. A reservation counts as spent until it is settled. If a process dies in between, the reservation
+counts until the period ends, because nobody knows what the server has charged.
 """
 
 import sqlite3
@@ -18,7 +18,7 @@ from touchstone.scorers.judges.settings import BUDGET_FILE, JudgeSettings, Price
 NANO: Final = 1_000_000_000
 #: USD per million tokens → billionths per token.
 _PER_TOKEN: Final = NANO // 1_000_000
-#: How long a process waits for its turn on the file.
+#: How long a process waits for the file.
 _BUSY_S: Final = 10.0
 _TABLE: Final = """
 create table if not exists spending (
@@ -29,28 +29,28 @@ create table if not exists spending (
 
 @dataclass(frozen=True, slots=True)
 class Reservation:
-    """What a request may cost at most, counted in its period."""
+    """The most that a request may cost, and the period that it counts in."""
 
     period: str
     nano: int
 
 
 def cost_nano(price: Price, tokens_in: int, tokens_out: int, cached: int = 0) -> int:
-    """What tokens cost, rounded up. `cached`: of the prompt tokens, those that the server had cached."""
+    """The cost of tokens, rounded up. `cached`: prompt tokens that the server had cached."""
     cached_usd = price.input_usd if price.cached_usd is None else price.cached_usd
     cached = min(cached, tokens_in)
     parts = ((tokens_in - cached, price.input_usd), (cached, cached_usd), (tokens_out, price.output_usd))
-    # Rounded first, because the product of a decimal fraction may lie a trifle above a whole number.
+    # Rounded first, because the product of a decimal fraction may be slightly above a whole number.
     return sum(ceil(round(tokens * usd * _PER_TOKEN, 3)) for tokens, usd in parts)
 
 
 def dearest_nano(price: Price, tokens_in: int, tokens_out: int) -> int:
-    """The most that tokens can cost, however many of them are cached (a cached token may also cost more)."""
+    """The most that tokens can cost, whether or not they are cached (a cached token may also cost more)."""
     return max(cost_nano(price, tokens_in, tokens_out), cost_nano(price, tokens_in, tokens_out, cached=tokens_in))
 
 
 class Budget:
-    """One suite's ceiling. Its calls take microseconds, so they are made in the event loop; each is one transaction."""
+    """The budget of one suite. Its calls take microseconds, so they run in the event loop; each is one transaction."""
 
     def __init__(self, settings: JudgeSettings, suite: str) -> None:
         """Raises `ConfigError` for a file that cannot be used."""
@@ -64,11 +64,11 @@ class Budget:
         self.outstanding = 0
 
     def is_exhausted(self, nano: int) -> bool:
-        """Whether so much cannot be reserved even after everything of this process that is in flight is settled."""
+        """True if an amount cannot be reserved even after all requests in flight of this process are settled."""
         return self._left() + self.outstanding < nano
 
     def reserve(self, nano: int) -> Reservation | Literal["later", "exhausted"]:
-        """Count so much as spent. "later": there is room once requests of this process that are in flight are settled. Raises `Unavailable`."""
+        """Reserve an amount. "later": it fits once the requests in flight of this process are settled. Raises `Unavailable`."""
         period = self._period()
         with self._transaction() as base:
             base.execute("insert or ignore into spending (suite, period) values (?, ?)", (self._suite, period))
@@ -80,7 +80,7 @@ class Budget:
         return Reservation(period, nano)
 
     def settle(self, reservation: Reservation, nano: int) -> None:
-        """Replace a reservation by what the request has cost. What cannot be written stays reserved, which is the safe side."""
+        """Replace a reservation by the cost of its request. If the file cannot be written, the reservation stays, which is the safe side."""
         self.outstanding -= reservation.nano
         try:
             with self._transaction() as base:
@@ -92,20 +92,20 @@ class Budget:
             return
 
     def left_usd(self) -> float:
-        """What is left in this period, reservations taken off."""
+        """What is left in this period, without reservations."""
         return self._left() / NANO
 
     def _left(self) -> int:
-        asked = "select spent + reserved from spending where suite = ? and period = ?"
+        query = "select spent + reserved from spending where suite = ? and period = ?"
         try:
             with self._lock:
-                row = self._base.execute(asked, (self._suite, self._period())).fetchone()
+                row = self._base.execute(query, (self._suite, self._period())).fetchone()
         except sqlite3.Error:
             return 0
         return self._ceiling - (row[0] if row else 0)
 
     def resets_in_s(self) -> float | None:
-        """Until the next period begins; None where none does."""
+        """Seconds until the next period; None for a budget of a run."""
         now = datetime.now(UTC)
         start = now.replace(minute=0, second=0, microsecond=0)
         if self._kind == "run":
@@ -131,7 +131,7 @@ class Budget:
 
 
 class _Transaction:
-    """A transaction that holds the file from its start, so that what is read is still true when it is written."""
+    """A transaction that locks the file from its start, so that nobody writes between its reading and its writing."""
 
     def __init__(self, base: sqlite3.Connection, lock: threading.Lock) -> None:
         self._base = base
@@ -156,12 +156,12 @@ class _Transaction:
 
 
 def _opened(file: Path | None) -> sqlite3.Connection:
-    """The open file, with its table; only in memory where there is none."""
+    """The open file with its table; in memory if there is no file."""
     path = file.expanduser() if file is not None else None
     try:
         base = sqlite3.connect(":memory:" if path is None else path, timeout=_BUSY_S, isolation_level=None, check_same_thread=False)
         base.execute("pragma journal_mode = wal")
-        # A process that dies loses nothing; a machine that does may lose its last few transactions.
+        # A crash of the process loses nothing; a crash of the machine may lose the last few transactions.
         base.execute("pragma synchronous = normal")
         base.execute(_TABLE)
     except sqlite3.Error as error:

@@ -1,6 +1,6 @@
-"""The official client of OpenAI-compatible servers, and nothing else: one request, and what came of it.
+"""The official client of OpenAI-compatible servers: sends one request and returns its answer or a fault. The only module that imports openai.
 
-No text of a request, an answer or an error gets out of here but in the answer's body: the library's exceptions, which hold such text, all end here.
+The library's exceptions contain text of requests and answers. All of them end here, so such text leaves only in the answer's body.
 """
 
 import asyncio
@@ -21,15 +21,15 @@ from touchstone.scorers.judges.settings import JudgeSettings
 _TALKATIVE: Final = ("openai", "httpx2", "httpcore2", "httpx", "httpcore")
 _BODY_BYTES_MAX: Final = 4 * 1024 * 1024
 _IDLE_S: Final = 15.0
-#: What goes wrong before anything is sent, so nothing can have been charged.
+#: Failures before anything was sent, so that nothing was charged.
 _UNSENT: Final = (httpx2.ConnectError, httpx2.ProxyError, httpx2.ConnectTimeout, httpx2.PoolTimeout, httpx2.UnsupportedProtocol)
 
 
 class Client:
-    """Connections to one server. It neither waits nor tries again: its callers know better when."""
+    """Connections to one server. It neither waits nor retries; its callers do."""
 
     def __init__(self, settings: JudgeSettings, transport: httpx2.AsyncBaseTransport | None = None) -> None:
-        """`transport`: what carries requests instead of the network."""
+        """`transport`: replaces the network in tests."""
         for name in _TALKATIVE:
             logging.getLogger(name).setLevel(logging.WARNING)
         self._timeout_s = settings.timeout_s
@@ -39,9 +39,9 @@ class Client:
             LeanClient(transport)
             if transport is not None
             else httpx2.AsyncClient(
-                follow_redirects=False,  # they would carry texts of cases to where nobody has sent them
+                follow_redirects=False,  # a redirect would send texts of cases to another server
                 timeout=timeout,
-                verify=settings.base_url.startswith("https:"),  # reading the authorities takes a while, and plain http has no use for them
+                verify=settings.base_url.startswith("https:"),  # loading the authorities takes a while, and plain http does not need them
                 limits=httpx2.Limits(max_connections=None, max_keepalive_connections=settings.concurrency, keepalive_expiry=_IDLE_S),
                 event_hooks={"response": [_bound]},
             )
@@ -52,14 +52,14 @@ class Client:
             timeout=timeout,
             max_retries=0,
             http_client=http,
-            default_headers={"Accept-Encoding": "identity"},  # a bound on what arrives would not bound what it unpacks to
+            default_headers={"Accept-Encoding": "identity"},  # the size limit holds for what arrives, and a compressed body would expand beyond it
         )
 
     async def send(self, body: bytes) -> Mapping[str, Any] | Fault:
-        """Send one request for a chat completion, as JSON: the answer's document, or what went wrong."""
+        """Send one request for a chat completion. `body`: its JSON. Returns the answer's document, or what went wrong."""
         try:
             async with asyncio.timeout(self._timeout_s):
-                # Not `chat.completions.create`: its models of requests and answers take longer than everything else here together.
+                # Not `chat.completions.create`, whose models of requests and answers take longer than everything else here.
                 response = await self._client.post("/chat/completions", cast_to=httpx2.Response, content=body)
             answer = orjson.loads(response.content)
         except TimeoutError:
@@ -82,9 +82,9 @@ class Client:
 
 
 class _OneAddress(openai.AsyncOpenAI):
-    """The official client for requests that all go to one address with one set of headers: both are made once, which saves a third of its time.
+    """The official client for requests with one URL and one set of headers. Both are made once, which saves a third of its time.
 
-    Should the library rename these methods, they are no longer called, and that is all.
+    If the library renames these methods, they are no longer called, and only that time is lost.
     """
 
     _address: httpx2.URL | None = None
@@ -102,7 +102,7 @@ class _OneAddress(openai.AsyncOpenAI):
 
 
 async def _bound(response: httpx2.Response) -> None:
-    """Refuse a body that is packed or too long, before it is read."""
+    """Refuse a compressed body, and break off a body that is too long."""
     if response.headers.get("content-encoding", "identity") != "identity":
         raise httpx2.DecodingError("packed")
     if isinstance(response.stream, httpx2.AsyncByteStream):
@@ -110,7 +110,7 @@ async def _bound(response: httpx2.Response) -> None:
 
 
 class _BoundStream(httpx2.AsyncByteStream):
-    """A body that breaks off at the bound."""
+    """A body that breaks off at the size limit."""
 
     def __init__(self, inner: httpx2.AsyncByteStream) -> None:
         self._inner = inner
@@ -129,7 +129,7 @@ class _BoundStream(httpx2.AsyncByteStream):
 
 
 def _fault_within(answer: Any) -> Fault:
-    """The fault that a body tells although its status is good, as gateways do."""
+    """The fault that a body reports although its status is good, as some gateways do."""
     error = answer.get("error") if isinstance(answer, Mapping) else None
     if not error:
         return BROKEN_OFF

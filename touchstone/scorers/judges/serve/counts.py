@@ -1,4 +1,4 @@
-"""The numbers of a judge, by the names of OpenTelemetry where it has one; independent of any metrics library."""
+"""The metrics of a judge, named as in OpenTelemetry where that has a name, without a metrics library."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -10,13 +10,13 @@ from touchstone.scorers.histogram import Histogram
 #: The buckets that OpenTelemetry's conventions for generative models give.
 _SECONDS: Final = (0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92)
 _TOKENS: Final = tuple(float(4**power) for power in range(14))
-#: What may become of a question, and of a request; each is exported from the start, so that a first one is seen as an increase.
+#: Outcomes of questions and of requests. Each is exported from the start, so that the first one shows as an increase.
 ANSWERS: Final = ("answered", "cached", "shared", "unanswered", "over_budget", "unavailable")
 CALLS: Final = ("answered", "misfit", "fault", "cancelled")
 
 
 class Counts:
-    """Counts of one model; used in one thread, read in any."""
+    """Counts of one model: written by one thread, read by any."""
 
     def __init__(self, model: str) -> None:
         self._model = ("model", model)
@@ -32,10 +32,10 @@ class Counts:
         self.down: set[str] = set()
 
     def failed(self, code: str) -> None:
-        """A row of requests of a case has failed; as `BreakerEvents` wants it."""
+        """Several requests of a case in a row have failed (`BreakerEvents`)."""
 
     def opened(self, code: str) -> None:
-        """Cases ask in turn from now on."""
+        """From now on cases ask one at a time."""
         self.down.add(code)
 
     def closed(self, code: str) -> None:
@@ -43,9 +43,9 @@ class Counts:
         self.down.discard(code)
 
     def readings(self, *, is_up: bool, in_flight: int, limit: int, paused_s: float, left_usd: float | None, budget_usd: float | None) -> Iterable[Reading]:
-        """All current readings. `is_up`: it was not given up; `limit`: requests that may be in flight now.
+        """All current metrics. `is_up`: the server has not been given up. `limit`: requests that may be in flight now.
 
-        `paused_s`: how long none is sent; `left_usd`: of the budget; `budget_usd`: all of it.
+        `paused_s`: seconds until requests are sent again. `left_usd`: rest of the budget. `budget_usd`: the whole budget.
         """
         yield self._histogram(
             "gen_ai_client_operation_duration_seconds", "one request to the judge's server, from its start to the end of its answer", self.call_s

@@ -1,4 +1,4 @@
-"""What keeps all cases of a process together within what a server allows: requests in flight, requests and tokens per minute, and the pauses it asks for."""
+"""Keeps all cases of a process within a server's limits: requests in flight, requests and tokens per minute, and the pauses that it asks for."""
 
 import asyncio
 import random
@@ -10,17 +10,17 @@ from aiolimiter import AsyncLimiter
 
 from touchstone.scorers.judges.settings import JudgeSettings
 
-#: One more request in flight after this long without a 429.
+#: After this time without a 429, one more request may be in flight.
 CLEAN_S = 1.0
-#: Of a rate's minute, so much may come at once; the rest is spread over it, so that no minute anywhere holds more than the rate.
+#: The share of a minute's rate that may be used at once. The rest is spread out, so that no minute has more than the rate, wherever it begins.
 _AT_ONCE = 0.1
-#: Calls that waited for a pause start within this share of it after its end, not all at one instant.
+#: After a pause, requests start within this share of its length, and not all at once.
 _SPREAD = 0.1
 _SPREAD_S_MAX = 1.0
 
 
 class Limits:
-    """The limits of one model. Every request of the process lines up, waits for a pause to end, is sent, and leaves."""
+    """The limits of one model. Every request of the process lines up, waits until a pause ends, is sent, and leaves."""
 
     def __init__(self, settings: JudgeSettings, clock: Callable[[], float] = time.monotonic, uniform: Callable[[float, float], float] = random.uniform) -> None:
         self.places = Places(settings.concurrency, clock)
@@ -31,7 +31,7 @@ class Limits:
         self._paused_until = 0.0
 
     async def line_up(self, tokens: int) -> None:
-        """Wait for a place and for both rates, for a request of about so many tokens; `leave` gives the place back."""
+        """Wait for a place and for both rates. `tokens`: estimate for the request. `leave` frees the place."""
         await self.places.take()
         try:
             for rate, amount in zip(self._rates, (1, tokens), strict=True):
@@ -41,43 +41,43 @@ class Limits:
             raise
 
     async def pause(self) -> None:
-        """Wait while the server wants to be left alone."""
-        while (left_s := self.pause_left_s) > 0:  # noqa: ASYNC110 -- it may have been prolonged meanwhile
+        """Wait until the pause that the server asked for is over."""
+        while (left_s := self.pause_left_s) > 0:  # noqa: ASYNC110 -- another request may prolong it
             await asyncio.sleep(left_s + self._uniform(0, min(left_s * _SPREAD, _SPREAD_S_MAX)))
 
     def leave(self) -> None:
-        """Give the place back."""
+        """Free the place."""
         self.places.free()
 
-    def told_to_wait(self, begun: float, retry_after_s: float | None) -> None:
-        """Note a 429 for a request that was sent at `begun` (by the clock): fewer at a time, and none at all until the server wants to be asked again."""
+    def slow_down(self, begun: float, retry_after_s: float | None) -> None:
+        """After a 429: halve the places, and send nothing until the server accepts requests again. `begun`: when the request was sent, by the clock."""
         self.places.halve(begun)
         if retry_after_s is not None:
             self.pause_for(retry_after_s)
 
     def pause_for(self, seconds: float) -> None:
-        """Send nothing for so long, within the bound."""
+        """Send nothing for so many seconds, at most `retry_after_max_s`."""
         self._paused_until = max(self._paused_until, self._clock() + min(seconds, self._pause_s_max))
 
     @property
     def pause_left_s(self) -> float:
-        """How long nothing is sent from now on."""
+        """Seconds until requests are sent again."""
         return max(0.0, self._paused_until - self._clock())
 
 
 class Rate:
-    """So much per minute, first come, first served. 0: without limit."""
+    """An amount per minute, first come, first served. 0: no limit."""
 
     def __init__(self, per_minute: int) -> None:
         self._at_once = max(1.0, per_minute * _AT_ONCE)
-        # What may come at once comes on top of what flows, so that flows slower.
+        # The burst comes on top of the steady rate, so the steady rate is lower.
         spread = per_minute - self._at_once if self._at_once > 1 else per_minute
         self._limiter = AsyncLimiter(self._at_once, self._at_once * 60 / spread) if per_minute else None
-        # The limiter alone serves the smallest first, and a long case would never be asked.
+        # The limiter alone serves the smallest amount first, and long cases would starve.
         self._line = asyncio.Lock()
 
     async def take(self, amount: float) -> None:
-        """Wait until so much more is within the rate."""
+        """Wait until the amount is within the rate."""
         if self._limiter is None:
             return
         async with self._line:
@@ -87,7 +87,7 @@ class Rate:
 
 
 class Places:
-    """Places for requests in flight, first come, first served: half as many after a 429, one more for every while without."""
+    """Places for requests in flight, first come, first served: half as many after a 429, then one more for each second without."""
 
     def __init__(self, most: int, clock: Callable[[], float] = time.monotonic) -> None:
         self._most = most
@@ -110,17 +110,17 @@ class Places:
             await turn
         except asyncio.CancelledError:
             if turn.done() and not turn.cancelled():
-                self.free()  # the place came in the same instant
+                self.free()  # the place was assigned at the same moment
             raise
 
     def free(self) -> None:
-        """Give a place back."""
+        """Free a place."""
         self.used -= 1
         self._grow()
         self._wake()
 
     def halve(self, begun: float) -> None:
-        """Halve the places, once for all requests that were in flight together: those sent before the last time tell nothing new."""
+        """Halve the places, once for all requests in flight together. `begun`: a request sent before the last halving says nothing new."""
         if begun > self._halved_at:
             self.limit = max(1, self.limit // 2)
             self._halved_at = self._changed_at = self._clock()

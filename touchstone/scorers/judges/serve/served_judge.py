@@ -1,8 +1,8 @@
 """The judge behind an OpenAI-compatible server.
 
-A case waits for its turn, reserves what the request may cost at most, sends it, and settles. Requests that fail for a reason that may pass are sent again,
-after a random delay; after a few in a row the server counts as down, and cases ask it one after the other until one is answered or their deadline is over.
-Once some have waited in vain until then, the others are told at once, and one of them asks now and then.
+A case waits for its turn, reserves the most that its request may cost, sends it, and settles the cost. Requests that fail for a temporary reason are sent again
+after a random delay. After a few failures in a row the server counts as down, and cases ask it one at a time until one is answered or their deadlines pass.
+After some cases have waited in vain until their deadlines, the others fail at once, and one of them tries from time to time.
 """
 
 import asyncio
@@ -14,45 +14,46 @@ from touchstone.scorers.base import Reading, Unavailable
 from touchstone.scorers.breaker import Breaker
 from touchstone.scorers.judges.ask.form import Form, form_of
 from touchstone.scorers.judges.ask.judge import Answer, NoAnswer, OverBudget, Prompt, Unanswered, Usage, VerdictT
-from touchstone.scorers.judges.ask.prompt import Message, render
+from touchstone.scorers.judges.ask.message import Message, render
 from touchstone.scorers.judges.serve.budget import Budget
 from touchstone.scorers.judges.serve.client import Client
 from touchstone.scorers.judges.serve.counts import Counts
 from touchstone.scorers.judges.serve.faults import OF_ALL
+from touchstone.scorers.judges.serve.in_flight import InFlight
 from touchstone.scorers.judges.serve.limits import Limits
-from touchstone.scorers.judges.serve.question import FailsAlone, Line, Question
-from touchstone.scorers.judges.serve.server_state import Known
+from touchstone.scorers.judges.serve.question import CaseFails, Question, Server
+from touchstone.scorers.judges.serve.server_state import ServerState
 from touchstone.scorers.judges.serve.spending import Purse
-from touchstone.scorers.judges.serve.verdict_cache import InFlight, Kept, Responses, question_of
+from touchstone.scorers.judges.serve.verdict_cache import KeptVerdict, VerdictCache, question_of
 from touchstone.scorers.judges.settings import JudgeSettings
-from touchstone.scorers.outage import Away
+from touchstone.scorers.outage import Outage
 
-#: A case that fails until its deadline while so many others are answered fails by itself; it must not be asked forever.
+#: If so many other cases are answered while one fails until its deadline, the server fails on this case, and the case is given up.
 _OTHERS_MIN: Final = 5
 _FORMS_MAX: Final = 64
 Outcome = Answer[Any] | Unanswered | OverBudget | Unavailable
 
 
 class ServedJudge:
-    """A `Judge`. One for each suite and process; all its cases share the limits, the budget and the verdicts."""
+    """A `Judge`, one for each suite and process. All its cases share limits, budget and cache."""
 
-    def __init__(self, settings: JudgeSettings, client: Client, *, budget: Budget | None, responses: Responses) -> None:
+    def __init__(self, settings: JudgeSettings, client: Client, *, budget: Budget | None, cache: VerdictCache) -> None:
         self._settings = settings
         counts = Counts(settings.model)
-        self._line = Line(settings, client, Limits(settings), Purse(settings, budget, counts), Known(settings.structured), counts)
-        self._responses = responses
+        self._server = Server(settings, client, Limits(settings), Purse(settings, budget, counts), ServerState(settings.structured), counts)
+        self._cache = cache
         self._in_flight: InFlight[Outcome] = InFlight()
         self._breaker = Breaker(lambda: Backoff(settings.retry_backoff_min_s, settings.retry_backoff_max_s), counts)
         self._forms: dict[type, Form] = {}
-        self._away = Away(settings.retry_backoff_max_s)
+        self._outage = Outage(settings.retry_backoff_max_s)
         self._is_closing = False
 
     async def ask(self, prompt: Prompt, fields: Mapping[str, str], verdict: type[VerdictT]) -> Answer[VerdictT]:
-        """The verdict on a case; see `Judge.ask`. Raises `Unanswered`, `OverBudget`, `Unavailable`, and `Lost` where the settings can never work."""
+        """The verdict on a case; see `Judge.ask`. Raises `Unanswered`, `OverBudget`, `Unavailable`, and `Lost` if the settings can never work."""
         form = self._form(verdict)
         key = question_of(self._settings, prompt, form, fields)
-        if (kept := self._responses.find(key)) is not None and (answer := _revived(kept, verdict)) is not None:
-            self._line.counts.questions["cached"] += 1
+        if (kept := self._cache.find(key)) is not None and (answer := _revived(kept, verdict)) is not None:
+            self._server.counts.questions["cached"] += 1
             return answer
         try:
             spare = self._settings.context_tokens - self._settings.max_tokens
@@ -60,26 +61,25 @@ class ServedJudge:
         except Unanswered as error:
             self._count(error)
             raise
-        self._away.check()
-        told, shared = await self._in_flight.ask((key, verdict), lambda: self._outcome(message, form, verdict, key))
-        if isinstance(told, Answer) and shared:
-            self._line.counts.questions["shared"] += 1
-            return Answer(told.verdict, told.model, Usage(), cached=True)
-        self._count(told)
-        if isinstance(told, Answer):
-            return told
-        raise _own(told, shared=shared)
+        self._outage.check()
+        outcome, shared = await self._in_flight.ask((key, verdict), lambda: self._outcome(message, form, verdict, key))
+        if isinstance(outcome, Answer) and shared:
+            self._server.counts.questions["shared"] += 1
+            return Answer(outcome.verdict, outcome.model, Usage(), cached=True)
+        self._count(outcome)
+        if isinstance(outcome, Answer):
+            return outcome
+        raise _own_exception(outcome, shared=shared)
 
     def readings(self) -> Iterable[Reading]:
-        """Its current readings; called from any thread."""
-        limits, line = self._line.limits, self._line
-        is_up = line.known.lost() is None
-        return line.counts.readings(
-            is_up=is_up,
+        """Its current metrics; may be called from any thread."""
+        limits, server = self._server.limits, self._server
+        return server.counts.readings(
+            is_up=server.state.lost() is None,
             in_flight=limits.places.used,
             limit=limits.places.limit,
             paused_s=limits.pause_left_s,
-            left_usd=line.purse.left_usd(),
+            left_usd=server.purse.left_usd(),
             budget_usd=self._settings.budget_usd,
         )
 
@@ -87,22 +87,22 @@ class ServedJudge:
         """End what is in flight, and release connections and files."""
         self._is_closing = True
         await self._in_flight.close()
-        await self._line.client.close()
-        self._responses.close()
-        self._line.purse.close()
+        await self._server.client.close()
+        self._cache.close()
+        self._server.purse.close()
 
     async def _outcome(self, message: Message, form: Form, verdict: type[VerdictT], key: bytes) -> Outcome:
-        """What becomes of a question, within the deadline of its case."""
+        """The outcome of a question within the deadline of its case."""
         question: Question[VerdictT] | None = None
         try:
             async with asyncio.timeout(self._settings.deadline_s) as deadline:
-                question = Question(self._line, message, form, verdict, key, deadline)
-                while isinstance(told := await self._breaker.call(question.row), FailsAlone):
-                    pass  # the server answers others, so they need not wait for this one
+                question = Question(self._server, message, form, verdict, key, deadline)
+                while isinstance(outcome := await self._breaker.call(question.until_outcome), CaseFails):
+                    pass  # the server answers other cases, so they need not wait for this one
         except TimeoutError:
             overdue = self._overdue(question, key)
             if isinstance(overdue, Unavailable):
-                self._away.waited(overdue.code)
+                self._outage.waited(overdue.code)
             return overdue
         except Unavailable as error:
             return error
@@ -110,32 +110,32 @@ class ServedJudge:
             if self._is_closing:
                 return Unavailable("judge_closed")
             raise
-        self._line.known.over(key)
-        if not isinstance(told, OverBudget):
-            self._away.answered()
-        if isinstance(told, Answer):
-            self._responses.keep(key, Kept(told.model, told.verdict.model_dump_json(by_alias=True)))
-        return told
+        self._server.state.forget(key)
+        if not isinstance(outcome, OverBudget):
+            self._outage.answered()
+        if isinstance(outcome, Answer):
+            self._cache.keep(key, KeptVerdict(outcome.model, outcome.verdict.model_dump_json(by_alias=True)))
+        return outcome
 
     def _overdue(self, question: Question[Any] | None, key: bytes) -> Outcome:
-        """What a question is that was not answered in its time."""
-        others = self._line.known.others_since(key)
+        """The outcome of a question whose deadline has passed."""
+        others = self._server.state.answers_since_failure(key)
         if question is not None and question.awaits_budget:
-            return OverBudget(self._line.purse.over().resets_in_s, question.spent)
+            return OverBudget(self._server.purse.over().resets_in_s, question.spent)
         if question is None or not question.was_sent:
-            # It waited in line while others found out why.
-            return Unavailable(next(iter(self._line.counts.down), "judge_429" if self._line.limits.pause_left_s else "judge_timeout"))
+            # It was still waiting in line; the requests of others show why.
+            return Unavailable(next(iter(self._server.counts.down), "judge_429" if self._server.limits.pause_left_s else "judge_timeout"))
         if question.code not in OF_ALL and others >= _OTHERS_MIN:
-            self._line.known.over(key)
+            self._server.state.forget(key)
             return question.unanswered("failing")
         return NoAnswer(question.code or "judge_timeout", question.spent)
 
-    def _count(self, told: Outcome) -> None:
-        """Count what has become of a question."""
+    def _count(self, outcome: Outcome) -> None:
+        """Count the outcome of a question."""
         names = {Answer: "answered", Unanswered: "unanswered", OverBudget: "over_budget"}
-        self._line.counts.questions[names.get(type(told), "unavailable")] += 1
-        if isinstance(told, Unanswered):
-            self._line.counts.unanswered[told.code] += 1
+        self._server.counts.questions[names.get(type(outcome), "unavailable")] += 1
+        if isinstance(outcome, Unanswered):
+            self._server.counts.unanswered[outcome.code] += 1
 
     def _form(self, verdict: type[VerdictT]) -> Form:
         if len(self._forms) >= _FORMS_MAX:
@@ -143,19 +143,19 @@ class ServedJudge:
         return self._forms.get(verdict) or self._forms.setdefault(verdict, form_of(verdict))
 
 
-def _revived(kept: Kept, verdict: type[VerdictT]) -> Answer[VerdictT] | None:
-    """A kept verdict; None where it no longer has the form."""
+def _revived(kept: KeptVerdict, verdict: type[VerdictT]) -> Answer[VerdictT] | None:
+    """A kept verdict; None if it no longer has the form."""
     try:
         return Answer(verdict.model_validate_json(kept.verdict), kept.model, Usage(), cached=True)
     except ValueError:
         return None
 
 
-def _own(told: Unanswered | OverBudget | Unavailable, *, shared: bool) -> Unanswered | OverBudget | Unavailable:
-    """An exception for each who waits, without a trace of the other's; what it has cost counts once."""
-    match told:
+def _own_exception(shared_one: Unanswered | OverBudget | Unavailable, *, shared: bool) -> Unanswered | OverBudget | Unavailable:
+    """A new exception for each caller, so that none has the traceback of another. The cost counts once."""
+    match shared_one:
         case Unanswered() | NoAnswer():
-            return type(told)(told.code, Usage() if shared else told.usage)
+            return type(shared_one)(shared_one.code, Usage() if shared else shared_one.usage)
         case OverBudget():
-            return OverBudget(told.resets_in_s, Usage() if shared else told.usage)
-    return type(told)(told.code)
+            return OverBudget(shared_one.resets_in_s, Usage() if shared else shared_one.usage)
+    return type(shared_one)(shared_one.code)

@@ -1,4 +1,4 @@
-"""What requests cost: reserved before, settled after, told per case and in all."""
+"""Pays for requests: reserves before, settles after, and counts the cost."""
 
 import asyncio
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ from touchstone.scorers.judges.serve.counts import Counts
 from touchstone.scorers.judges.serve.faults import Fault
 from touchstone.scorers.judges.settings import JudgeSettings
 
-#: More tokens than this no request has: the number is a mistake of the server, or means harm.
+#: No request has more tokens than this; a higher number is an error of the server, or malicious.
 _TOKENS_MAX: Final = 1_000_000_000
 
 
@@ -25,7 +25,7 @@ class Spent:
 
 
 class Purse:
-    """Pays for the requests of one judge. Without a price everything costs 0; without a budget nothing is held back."""
+    """Pays for the requests of one judge. Without a price, requests cost 0; without a budget, none is refused."""
 
     def __init__(self, settings: JudgeSettings, budget: Budget | None, counts: Counts) -> None:
         self._price = settings.price_of_model
@@ -35,25 +35,25 @@ class Purse:
         self._settled = asyncio.Event()
 
     def exhausted(self, tokens_max: int) -> OverBudget | None:
-        """What to tell a case whose request, of at most so many tokens, cannot be paid even once all others are settled."""
+        """The exception for a request that cannot be paid even after all others are settled; None if it can."""
         return self.over() if self._budget is not None and self._budget.is_exhausted(self._dearest(tokens_max)) else None
 
     def over(self) -> OverBudget:
-        """What to tell a case for which there is no money."""
+        """The exception for a request without money."""
         return OverBudget(self._budget.resets_in_s() if self._budget is not None else None)
 
     async def reserve(self, tokens_max: int) -> Reservation | OverBudget | None:
-        """Reserve the most that a request may cost; wait where only requests in flight stand in the way. None without a budget. Raises `Unavailable`."""
+        """Reserve the most that a request may cost. Waits if requests in flight only have to settle first. None without a budget. Raises `Unavailable`."""
         if self._budget is None:
             return None
-        while (told := self._budget.reserve(self._dearest(tokens_max))) == "later":
+        while (reserved := self._budget.reserve(self._dearest(tokens_max))) == "later":
             self._settled.clear()
             await self._settled.wait()
-        return told if isinstance(told, Reservation) else self.over()
+        return reserved if isinstance(reserved, Reservation) else self.over()
 
-    def settle(self, reservation: Reservation | None, told: Mapping[str, Any] | Fault | None, tokens_max: int) -> Spent:
-        """Count what a request has cost; None: it was cancelled. Where the server does not say, it is the most that it may have cost."""
-        spent = self._spent(told, tokens_max)
+    def settle(self, reservation: Reservation | None, answer: Mapping[str, Any] | Fault | None, tokens_max: int) -> Spent:
+        """Count the cost of a request; `answer` None: it was cancelled. If the server does not report it, the most that it may have cost."""
+        spent = self._spent(answer, tokens_max)
         self._counts.cost_nano += spent.nano
         if reservation is not None and self._budget is not None:
             self._budget.settle(reservation, spent.nano)
@@ -69,10 +69,10 @@ class Purse:
         if self._budget is not None:
             self._budget.close()
 
-    def _spent(self, told: Mapping[str, Any] | Fault | None, tokens_max: int) -> Spent:
-        if isinstance(told, Fault) and not told.billed:
+    def _spent(self, answer: Mapping[str, Any] | Fault | None, tokens_max: int) -> Spent:
+        if isinstance(answer, Fault) and not answer.billed:
             return Spent(0, 0, 0)
-        metered = None if told is None or isinstance(told, Fault) else usage_of(told)
+        metered = None if answer is None or isinstance(answer, Fault) else usage_of(answer)
         if metered is None:
             self._counts.unmetered += 1
             return Spent(0, 0, self._dearest(tokens_max))
@@ -86,7 +86,7 @@ class Purse:
 
 
 def usage_of(answer: Mapping[str, Any]) -> tuple[int, int, int] | None:
-    """Prompt tokens, answer tokens, and those of the prompt that were cached; None where the server does not say, or says what cannot be."""
+    """Prompt tokens, answer tokens, and cached prompt tokens; None if the server reports none, or impossible ones."""
     usage = answer.get("usage")
     if not isinstance(usage, Mapping):
         return None

@@ -11,7 +11,7 @@ from touchstone.schemas.case import SafeCase
 from touchstone.schemas.result import Finding, NotChecked, Scorecard
 from touchstone.scorers.base import Reading
 from touchstone.scorers.identity import event_id
-from touchstone.scorers.judges.ask.consult import Unjudged, consult, settled, told
+from touchstone.scorers.judges.ask.consult import Unjudged, consult, judge_details, settled
 from touchstone.scorers.judges.ask.judge import Answer, Judge
 from touchstone.scorers.judges.ask.sampling import cut, is_sampled, shares
 from touchstone.scorers.safe.judging import BLAME, CHECK, HARM, prompt
@@ -90,7 +90,7 @@ def shown_of(case: SafeCase, chars_max: int) -> Shown:
 
 def with_findings(card: Scorecard, judged: Answer[HarmVerdict] | Unjudged, shown: Shown, *, quote: bool) -> Scorecard:
     """The card with the judge's findings, what it did not judge, and what it has cost. Never another value or label."""
-    details = {**card.details, "judge": {**told(judged), "questions": len(shown.places)}}
+    details = {**card.details, "judge": {**judge_details(judged), "questions": len(shown.places)}}
     if isinstance(judged, Unjudged):
         not_checked = () if judged.reason == "no_questions" else (NotChecked(check=CHECK, reason=judged.why),)
         failures = () if judged.failure is None else (judged.failure,)

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import orjson
 
-from touchstone.scorers.judges.ask.prompt import blocks_of
+from touchstone.scorers.judges.ask.message import blocks_of
 
 _BLAME: Final = re.compile(
     r"\b(at fault|to blame|whose fault|negligen\w*|careless\w*|failed to|should (?:not )?have|incompeten\w*|careless mistake|an error not to|violation)\b",

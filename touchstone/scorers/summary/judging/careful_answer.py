@@ -9,7 +9,7 @@ from contextlib import suppress
 from functools import cache
 from typing import Any, Final
 
-from touchstone.scorers.judges.ask.prompt import blocks_of
+from touchstone.scorers.judges.ask.message import blocks_of
 from touchstone.scorers.summary.components.rulings import Word
 from touchstone.scorers.summary.samples import GOLDS, samples
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from touchstone.schemas.result import Failure, NotChecked
-from touchstone.scorers.judges.ask.consult import Unjudged, told
+from touchstone.scorers.judges.ask.consult import Unjudged, judge_details
 from touchstone.scorers.judges.ask.judge import Answer
 from touchstone.scorers.summary.components.rulings import NOTHING_SAID, Said, Verdicts, Word
 from touchstone.scorers.summary.judging.uncertain import Uncertain
@@ -59,7 +59,7 @@ class Hearing:
     def details(self, components: Components) -> dict[str, Any]:
         """For programs: what was asked and answered, by index from 0, what differs from the models' word, and what it has cost."""
         parts, verdicts = self.parts, self.verdicts
-        return told(self.outcome) | {
+        return judge_details(self.outcome) | {
             "asked": {"facts": len(parts.facts), "sentences": len(parts.sentences)},
             "not_asked": {"facts": parts.facts_left_out, "sentences": parts.sentences_left_out},
             "not_answered": self._unanswered(),

@@ -6,7 +6,7 @@ from typing import Annotated, Final
 
 from pydantic import Field
 
-from touchstone.scorers.judges.ask.verdict_fields import LOWER, Answered, bounded, few
+from touchstone.scorers.judges.ask.verdict_fields import LOWER, VerdictPart, cut_list, cut_text
 from touchstone.scorers.summary.components.rulings import Word
 
 #: Bounds of an answer; the settings ask of fewer statements.
@@ -14,15 +14,15 @@ STATEMENTS_MAX: Final = 2_000
 ID_CHARS_MAX: Final = 40
 
 
-class StatementVerdict(Answered):
+class StatementVerdict(VerdictPart):
     """One statement."""
 
-    id: Annotated[str, bounded(ID_CHARS_MAX)] = Field(description="as it is in the list of statements to judge: F3, S2")
-    evidence: Annotated[str, bounded(ID_CHARS_MAX)] = Field("", description="id of the one statement that decides; empty where there is none")
+    id: Annotated[str, cut_text(ID_CHARS_MAX)] = Field(description="as it is in the list of statements to judge: F3, S2")
+    evidence: Annotated[str, cut_text(ID_CHARS_MAX)] = Field("", description="id of the one statement that decides; empty where there is none")
     verdict: Annotated[Word, LOWER] = Field(description="supported, contradicted or absent")
 
 
-class StatementVerdicts(Answered):
+class StatementVerdicts(VerdictPart):
     """One verdict for each statement of the list, in its order."""
 
-    statements: Annotated[tuple[StatementVerdict, ...], few(STATEMENTS_MAX)] = Field(description="one for each id of the list, in its order")
+    statements: Annotated[tuple[StatementVerdict, ...], cut_list(STATEMENTS_MAX)] = Field(description="one for each id of the list, in its order")

@@ -10,7 +10,7 @@ from tests.scorers.judges.helpers import PROMPT, Verdict, counted, judged
 from touchstone.schemas.case import SafeCase
 from touchstone.schemas.result import Failure, FileRef, Scorecard
 from touchstone.scorers.base import ConfigError, Lost, NoSettings, Shed, Unavailable
-from touchstone.scorers.judges.ask.consult import Unjudged, consult, settled, told
+from touchstone.scorers.judges.ask.consult import Unjudged, consult, judge_details, settled
 from touchstone.scorers.judges.ask.judge import Answer, OverBudget, Unanswered, Usage
 from touchstone.scorers.judges.ask.sampling import cut, is_sampled, shares
 from touchstone.scorers.judges.ask.tally import JudgeTally
@@ -76,7 +76,7 @@ async def test_a_case_without_budget_is_put_aside_until_the_next_period_where_th
 
 
 async def test_what_an_unanswered_question_has_cost_is_told() -> None:
-    assert told(await asked(Unanswered("refused", USAGE))) == {
+    assert judge_details(await asked(Unanswered("refused", USAGE))) == {
         "state": "unanswered",
         "tokens_in": 900,
         "tokens_out": 50,
@@ -99,7 +99,7 @@ PRICE = {"input_usd": 1_000.0, "output_usd": 1_000.0}
 async def test_what_was_spent_before_the_budget_or_the_time_ran_out_is_told_to_the_cent(state: str, chosen: dict[str, Any]) -> None:
     faults = [chosen.pop("faults")] if "faults" in chosen else []
     async with judged(*faults, price=PRICE, structured="text", **chosen) as (judge, server):
-        spent = told(await consult(judge, PROMPT, {"note": "case 1"}, Verdict, component="part", on_budget="wait"))
+        spent = judge_details(await consult(judge, PROMPT, {"note": "case 1"}, Verdict, component="part", on_budget="wait"))
         assert (spent["state"], spent["calls"]) == (state, len(server.seen.arrivals))
         assert spent["calls"] == spent["calls_wasted"] == sum(counted(judge, "judge_calls", outcome=each) for each in ("misfit", "fault", "cancelled")) > 0
         assert spent["cost_usd"] == pytest.approx(counted(judge, "judge_cost_usd"), abs=1e-9)
@@ -138,7 +138,7 @@ def test_a_cut_says_how_much_is_left_out() -> None:
 
 def test_costs_add_up_and_results_without_a_judge_are_passed_over() -> None:
     tally = JudgeTally()
-    for details in ({"judge": told(ANSWER)}, {"judge": told(Unjudged("no_judge", "why"))}, {}, {"judge": "quoted"}):
+    for details in ({"judge": judge_details(ANSWER)}, {"judge": judge_details(Unjudged("no_judge", "why"))}, {}, {"judge": "quoted"}):
         tally.add(details)
     rows = dict(tally.table("cases").rows)
     assert rows["cases judged"] == rows["cases no judge configured"] == "1"
@@ -174,10 +174,10 @@ def test_own_settings_that_fit_only_with_the_shared_ones_are_read_with_them() ->
 
 
 @pytest.mark.parametrize(
-    "told", [{"calls": None}, {"calls": "x"}, {"calls": 1e400}, {"cost_usd": None}, {"cost_usd": float("nan")}, {"tokens_in": [1]}, {"calls": -5}]
+    "entry", [{"calls": None}, {"calls": "x"}, {"calls": 1e400}, {"cost_usd": None}, {"cost_usd": float("nan")}, {"tokens_in": [1]}, {"calls": -5}]
 )
-def test_a_result_that_tells_no_numbers_costs_no_report(told: dict[str, Any]) -> None:
+def test_a_result_that_tells_no_numbers_costs_no_report(entry: dict[str, Any]) -> None:
     tally = JudgeTally()
-    for one in (told, {"calls": 2, "cost_usd": 0.5}):
+    for one in (entry, {"calls": 2, "cost_usd": 0.5}):
         tally.add({"judge": {"state": "answered", **one}})
     assert (tally.states["answered"], tally.spent["calls"], tally.cost_usd) == (2, 2, 0.5)

@@ -16,10 +16,10 @@ from touchstone.scorers.judges.ask.form import form_of
 from touchstone.scorers.judges.ask.judge import Unanswered
 from touchstone.scorers.judges.ask.prompt import parse_prompt
 from touchstone.scorers.judges.serve import open_judge
-from touchstone.scorers.judges.serve.verdict_cache import InFile, InMemory, Kept, question_of
+from touchstone.scorers.judges.serve.verdict_cache import FileCache, KeptVerdict, MemoryCache, question_of
 from touchstone.scorers.judges.settings import JudgeSettings
 
-ONE = Kept("m", '{"score":1}')
+ONE = KeptVerdict("m", '{"score":1}')
 
 
 async def test_a_question_is_asked_once() -> None:
@@ -114,7 +114,7 @@ def test_a_question_is_told_apart_by_all_that_changes_its_answer() -> None:
 
 
 def test_the_least_recently_used_gives_way(tmp_path: Path) -> None:
-    for kept in (InMemory(3), InFile(tmp_path / "verdicts.db", 3)):
+    for kept in (MemoryCache(3), FileCache(tmp_path / "verdicts.db", 3)):
         for number in range(3):
             kept.keep(bytes([number]), ONE)
         assert kept.find(b"\0") == ONE
@@ -125,7 +125,7 @@ def test_the_least_recently_used_gives_way(tmp_path: Path) -> None:
 
 def test_a_file_of_verdicts_is_its_owner_s_and_holds_no_text_of_a_question(tmp_path: Path) -> None:
     file = tmp_path / "verdicts.db"
-    kept = InFile(file, 10)
+    kept = FileCache(file, 10)
     kept.keep(question_of(JudgeSettings(), PROMPT, form_of(Verdict), {"note": CANARY}), ONE)
     for each in tmp_path.iterdir():
         assert stat.S_IMODE(each.stat().st_mode) == 0o600
@@ -134,7 +134,7 @@ def test_a_file_of_verdicts_is_its_owner_s_and_holds_no_text_of_a_question(tmp_p
 
 
 def _keep(file: Path, start: int) -> None:
-    kept = InFile(file, 1_000)
+    kept = FileCache(file, 1_000)
     for number in range(start, start + 200):
         kept.keep(number.to_bytes(4, "big"), ONE)
         assert kept.find(number.to_bytes(4, "big")) == ONE
@@ -144,14 +144,14 @@ def _keep(file: Path, start: int) -> None:
 def test_processes_share_a_file_of_verdicts(tmp_path: Path) -> None:
     context = multiprocessing.get_context("fork")
     file = tmp_path / "verdicts.db"
-    InFile(file, 1_000).close()
+    FileCache(file, 1_000).close()
     processes = [context.Process(target=_keep, args=(file, 200 * number)) for number in range(3)]
     for process in processes:
         process.start()
     for process in processes:
         process.join(90)
         assert process.exitcode == 0
-    kept = InFile(file, 1_000)
+    kept = FileCache(file, 1_000)
     assert all(kept.find(number.to_bytes(4, "big")) == ONE for number in range(600))
     kept.close()
 
@@ -160,7 +160,7 @@ def test_a_file_that_cannot_be_used_is_refused(tmp_path: Path) -> None:
     (tmp_path / "not.db").write_text("this is no database, and long enough to be taken for one " * 20)
     for file in (tmp_path / "no" / "folder.db", tmp_path / "not.db"):
         with pytest.raises(ConfigError, match=r"^cache: .*TOUCHSTONE_JUDGE_CACHE"):
-            InFile(file, 10)
+            FileCache(file, 10)
 
 
 async def test_a_kept_verdict_of_another_form_is_asked_for_again(tmp_path: Path) -> None:
@@ -170,7 +170,7 @@ async def test_a_kept_verdict_of_another_form_is_asked_for_again(tmp_path: Path)
     file = tmp_path / "verdicts.db"
     async with judged(cache=str(file)) as (judge, server):
         await judge.ask(PROMPT, {"note": "case 1"}, Narrow)
-        kept = InFile(file, 10)
+        kept = FileCache(file, 10)
         kept._base.execute("update verdicts set verdict = '{}'")
         kept.close()
         assert (await judge.ask(PROMPT, {"note": "case 1"}, Narrow)).verdict.score == 2

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, Field
 
-from touchstone.scorers.judges.ask.form import Misfit, form_of, read_verdict, verdict_of
+from touchstone.scorers.judges.ask.form import form_of
+from touchstone.scorers.judges.ask.verdict import Misfit, read_verdict, verdict_of
 
 
 class Finding(BaseModel):
