@@ -78,20 +78,20 @@ format: $(READY) ## format and mend what can be mended
 	@$(BIN)/ruff check --fix -q . ; $(BIN)/ruff format -q .
 
 bench: $(READY) ## measure: ratios against baselines of the same run
-	@$(BIN)/python -m touchstone.ops.lab.bench
+	@$(BIN)/python -m touchstone.ops.lab bench
 
 bench-nli: $(READY) ## measure the NLI engine and the summary suite; the GPU part where there is one
-	@$(BIN)/python -m touchstone.ops.lab.bench.nli $(BENCH_ARGS)
-	@$(BIN)/python -m touchstone.ops.lab.bench.nli_gpu
+	@$(BIN)/python -m touchstone.ops.lab bench nli $(BENCH_ARGS)
+	@$(BIN)/python -m touchstone.ops.lab bench nli-gpu
 
 bench-clinical: $(READY) ## measure HL7 v2 and FHIR validation; BENCH_ARGS="--data DIR" for real documents
-	@$(BIN)/python -m touchstone.ops.lab.bench.clinical $(BENCH_ARGS)
+	@$(BIN)/python -m touchstone.ops.lab bench clinical $(BENCH_ARGS)
 
 bench-judge: $(READY) ## measure the judge against a raw HTTP client on a scripted server, and what suites ask it with their cascade and without
-	@$(BIN)/python -m touchstone.ops.lab.bench.judge $(BENCH_ARGS)
+	@$(BIN)/python -m touchstone.ops.lab bench judge $(BENCH_ARGS)
 
 chaos: $(READY) ## kill workers and brokers while 20,000 events flow; prints lost, doubled, dead, duplicates, lag
-	@$(BIN)/python -m touchstone.ops.lab.chaos
+	@$(BIN)/python -m touchstone.ops.lab chaos
 
 clean: ## remove what these targets made
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

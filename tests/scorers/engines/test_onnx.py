@@ -12,8 +12,8 @@ from onnx import TensorProto, helper
 
 from tests.lazily import lazily
 from tests.scorers.engines.tiny import SENTENCES, classifier, encoder, roberta_tokenizer, saved
-from touchstone.ops.lab.build.graphs.__main__ import SHAPES, files
-from touchstone.ops.lab.build.graphs.__main__ import main as build_graphs
+from touchstone.ops.lab.build.graphs.command import SHAPES, files
+from touchstone.ops.lab.build.graphs.command import main as build_graphs
 from touchstone.ops.lab.build.graphs.encoder import CONTRIB, IR_VERSION, OPSET, Graph, Rows
 from touchstone.schemas.settings.engines import EngineSettings
 from touchstone.scorers.base import ConfigError

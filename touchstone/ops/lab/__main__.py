@@ -11,9 +11,29 @@ from touchstone.scorers.base import ConfigError
 #: Name → its module below touchstone.ops.lab, whose `main` takes the rest of the command line, and what it does.
 EXPERIMENTS = {
     "agreement": ("agreement.command", "compare verdicts with labelled files, or with the official FHIR validator (--oracle)"),
+    "alarms": ("agreement.alarms", "list the findings on valid documents, by code"),
     "consistency": ("consistency.command", "put contradictions into pairs of documents, and count those that the cross-format check finds"),
     "models evaluate": ("models.command", "measure an NLI model on labelled sets"),
     "losses": ("losses.command", "measure whether the loss orders summaries as truth does"),
+    "chaos": ("chaos.command", "kill workers and brokers while events flow, and check that every promise was kept"),
+    "bench": ("bench.streams.command", "both runners beside bare loops: rates, latency, memory"),
+    "bench nli": ("bench.nli.command", "the NLI engine and the summary suite beside the libraries' own calls"),
+    "bench nli-gpu": ("bench.nli.gpu", "the NLI engine on a GPU beside the computed ceiling"),
+    "bench judge": ("bench.judge.command", "the judge beside a raw client, and what suites ask it"),
+    "bench live": ("bench.live.command", "the live service with many clients, some of which read nothing"),
+    "bench clinical": ("bench.clinical.command", "FHIR, HL7 v2 and C-CDA validation in one table"),
+    "bench fhir": ("bench.clinical.fhir", "FHIR validation beside fhir.resources"),
+    "bench hostile-fhir": ("bench.clinical.hostile_fhir", "time and memory of FHIR validation on hostile input"),
+    "bench hl7v2": ("bench.clinical.hl7v2", "HL7 v2 validation beside hl7apy and bare splits"),
+    "bench schematron": ("bench.clinical.schematron", "C-CDA's Schematron rules beside lxml's XSLT route"),
+    "bench terminology": ("bench.clinical.terminology", "questions a second to a terminology server"),
+    "build nli-model": ("build.models.train", "train the default NLI model"),
+    "build nli-teacher": ("build.models.teach", "label training pairs with a larger model"),
+    "build commentary": ("build.commentary", "learn the weights of the commentary model"),
+    "build graphs": ("build.graphs.command", "write the ONNX graphs that ship"),
+    "build tables clinical": ("build.tables.clinical.command", "compile the tables of the shared clinical checks"),
+    "build tables fhir": ("build.tables.fhir.command", "compile the tables of the FHIR validator"),
+    "build tables hl7v2": ("build.tables.hl7v2.command", "compile the tables of the HL7 v2 validator"),
 }
 
 
@@ -28,8 +48,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         names = [each for each in EXPERIMENTS if each.split()[0] == words[0]] or list(EXPERIMENTS)
         print(one_line(f"{' '.join(words[:2])!r} is not in the laboratory; choose from {', '.join(names)}"), file=sys.stderr)
         return EXIT_USAGE
-    run = import_module(f"touchstone.ops.lab.{EXPERIMENTS[name][0]}").main
     try:
+        run = import_module(f"touchstone.ops.lab.{EXPERIMENTS[name][0]}").main
         return int(run(words[len(name.split()) :]) or 0)
     except ConfigError as error:
         print(one_line(str(error)), file=sys.stderr)

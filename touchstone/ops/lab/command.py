@@ -19,6 +19,10 @@ class Arguments(argparse.ArgumentParser):
         """Add `--data DIR`."""
         self.add_argument("--data", type=Path, metavar="DIR", required=required, help=help)
 
+    def output(self, default: str) -> None:
+        """Add `--output FILE`."""
+        self.add_argument("--output", type=Path, default=Path(default), metavar="FILE", help=f"file for the report (default: {default})")
+
     def json(self) -> None:
         """Add `--json`."""
         self.add_argument("--json", action="store_true", help="print JSON, for machines")

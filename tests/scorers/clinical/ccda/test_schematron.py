@@ -11,7 +11,9 @@ import pytest
 from lxml import etree
 
 from tests.scorers.clinical.ccda.documents import CANARY, PROBLEM, both, ccd, codes, section, validated, vital, vitals
-from touchstone.ops.lab.bench.ccda import Oracle, compare, documents_of, generated, mutants, ours
+from touchstone.ops.lab.bench.clinical.made_ccda import generated, mutants
+from touchstone.ops.lab.bench.clinical.schematron import compare, documents_of, ours
+from touchstone.ops.lab.bench.clinical.xslt_route import Oracle
 from touchstone.scorers.base import ConfigError
 from touchstone.scorers.clinical.checkup import doctor
 from touchstone.scorers.clinical.documents import DocumentValidator

@@ -10,7 +10,7 @@ from pathlib import Path
 from touchstone.ops.lab.agreement.official import is_r4, official_cases, options_of, verdict
 from touchstone.ops.lab.agreement.recorded import measure
 from touchstone.ops.lab.agreement.run import as_text
-from touchstone.ops.lab.build.tables.fhir.__main__ import main, read_package
+from touchstone.ops.lab.build.tables.fhir.command import main, read_package
 from touchstone.scorers.clinical.formats.fhir.tables import FOLDER, code_systems, definitions, own_profiles
 
 
@@ -85,7 +85,7 @@ def test_the_validator_agrees_with_the_official_one_and_with_the_labels(clinical
 def test_compiling_again_gives_the_same_tables(clinical_data: Path, tmp_path: Path) -> None:
     package = clinical_data / "packages" / "hl7.fhir.r4.core-4.0.1.tgz"
     assert len(read_package(package)["StructureDefinition"]) > 600
-    assert main([str(package), "--out", str(tmp_path)]) == 0
+    main([str(package), "--out", str(tmp_path)])
     for name in ("codes", "profiles"):
         made, shipped = (lzma.decompress((folder / f"{name}.json.xz").read_bytes()) for folder in (tmp_path, FOLDER))
         assert made == shipped

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-import touchstone.ops.lab.build.tables.hl7v2.__main__ as compiler
+import touchstone.ops.lab.build.tables.hl7v2.command as compiler
 from tests.scorers.clinical.hl7v2.messages import OBR, PID, findings, result, told
 from touchstone.ops.lab.build.tables.hl7v2.codes import CODE_CHARACTERS_MAX, cleaned, code_tables
 from touchstone.ops.lab.build.tables.hl7v2.published import published_codes, read_published, without_zeros

@@ -1,23 +1,22 @@
-"""Every finding on documents that are valid: by code, how many, and in how many documents of which corpus.
+"""List every finding on documents that are valid: by code, how many, and in how many documents of which corpus.
 
-`python -m touchstone.ops.lab.agreement.alarms DIR [--all]` reads a folder laid out like the development data: R4's examples, Synthea's Bundles, the
-examples of each US Core package (against that package), and messages of vendors, except those named for a fault. A document is valid by who
-published it, so what is graver than minor is either a fault of the document, which JUSTIFIED says of a code, or a false alarm.
+Reads a folder laid out like the development data: R4's examples, Synthea's Bundles, the examples of each US Core package (against that package),
+and messages of vendors, except those named for a fault. These documents are valid according to their publishers, so a finding graver than minor
+is either a fault of the document (explained in JUSTIFIED, by code) or a false alarm.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
-import sys
 import tarfile
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from touchstone.ops.lab.agreement.hl7v2 import message_files, read_name
+from touchstone.ops.lab.command import Arguments
 from touchstone.scorers.clinical.formats.fhir import Options
 from touchstone.scorers.clinical.formats.fhir import validate as validate_fhir
 from touchstone.scorers.clinical.formats.hl7v2 import validate as validate_hl7v2
@@ -25,7 +24,7 @@ from touchstone.scorers.clinical.report import Report
 
 GRAVE = ("critical", "major")
 SEVERITIES = (*GRAVE, "minor", "info")
-#: Code → what is really wrong with the documents at hand that have it. FHIR's were confirmed: the official validator calls the same documents invalid.
+#: Code → the real fault of the documents that have it. FHIR's were confirmed: the official validator calls the same documents invalid.
 JUSTIFIED = {
     "data_types.coding-system": "a person's name stands where the coding system belongs (OBR-31.3)",
     "data_types.coding-system-missing": "a code without its system in OBX-3, OBX-5 or OBR-4",
@@ -59,13 +58,13 @@ JUSTIFIED = {
     "units.invalid": "mEq, ea, tbl, drop, mcg, ml/hr, (score) given as UCUM codes",
     "valuesets.code": "codes that table 0119 or 0136 lacks; fields shifted by one",
 }
-#: Documents that a line names.
+#: Documents named on one line.
 NAMED_MAX = 5
 
 
 @dataclass(slots=True)
 class Alarms:
-    """What was found in one corpus."""
+    """The findings in one corpus."""
 
     documents: int = 0
     invalid: int = 0
@@ -98,13 +97,13 @@ def corpora(folder: Path) -> Iterator[tuple[str, Iterator[tuple[str, Report]]]]:
 
 
 def is_unblamed(path: Path) -> bool:
-    """Whether a message's name does not promise a fault."""
+    """True if the message's name does not promise a fault."""
     promise = read_name(path.stem)
     return promise is None or promise.valid
 
 
 def examples_of(archive: Path) -> Iterator[tuple[str, bytes]]:
-    """The examples that a package brings, by file name."""
+    """The examples in a package, by file name."""
     with tarfile.open(archive) as opened:
         for member in opened:
             parts = Path(member.name).parts
@@ -116,7 +115,7 @@ def examples_of(archive: Path) -> Iterator[tuple[str, bytes]]:
 
 
 def measured(folder: Path) -> dict[str, Alarms]:
-    """The findings of every corpus that is at hand."""
+    """The findings of every corpus that the folder has."""
     found: dict[str, Alarms] = {}
     for name, reports in corpora(folder):
         found[name] = Alarms()
@@ -158,21 +157,19 @@ def as_text(found: dict[str, Alarms], severities: tuple[str, ...]) -> str:
 
 
 def unjustified(found: dict[str, Alarms]) -> list[str]:
-    """The grave codes of which it is not known what is wrong with the documents."""
+    """The grave codes that JUSTIFIED does not explain."""
     return sorted({code for one in found.values() for code, severity in one.findings if severity in GRAVE and code not in JUSTIFIED})
 
 
-def main(arguments: list[str] | None = None) -> int:
+def main(arguments: Sequence[str]) -> None:
     """Print the findings."""
-    parser = argparse.ArgumentParser(prog="python -m touchstone.ops.lab.agreement.alarms", description="Findings on valid documents, by code.")
-    parser.add_argument("data", type=Path, help="a folder laid out like clinical-dev")
+    parser = Arguments("alarms", __doc__)
+    parser.add_argument("data", type=Path, metavar="DIR", help="a folder laid out like clinical-dev")
     parser.add_argument("--all", action="store_true", help="minor findings and information, too")
-    parser.add_argument("--json", action="store_true", help="print JSON, every severity")
-    options = parser.parse_args(arguments)
-    found = measured(options.data)
-    sys.stdout.write(json.dumps(as_json(found), indent=2) + "\n" if options.json else as_text(found, SEVERITIES if options.all else GRAVE))
-    return 0
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())
+    parser.json()
+    asked = parser.parse_args(arguments)
+    found = measured(asked.data)
+    if asked.json:
+        print(json.dumps(as_json(found), indent=2))
+    else:
+        print(as_text(found, SEVERITIES if asked.all else GRAVE), end="")

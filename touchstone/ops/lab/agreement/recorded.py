@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from touchstone.ops.lab.agreement.official import official_cases
-from touchstone.ops.lab.agreement.package import read_package
 from touchstone.ops.lab.agreement.tally import Tally
+from touchstone.ops.lab.build.tables.fhir_package import read_package
 from touchstone.scorers.clinical.formats.fhir import Options, validate
 from touchstone.scorers.clinical.formats.fhir.profiles.us_core import profiles_stating
 

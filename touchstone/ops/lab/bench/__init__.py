@@ -1,1 +1,1 @@
-"""`make bench`: ratios against named baselines, measured in the same run."""
+"""Benchmarks: ratios against baselines of the same run. A room for each subject; what they share is here."""

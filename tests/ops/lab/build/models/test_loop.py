@@ -10,13 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.lazily import lazily
+from tests.ops.lab.laboratory import Laboratory
 from touchstone.ops.lab.build.models.pairs import NOT_ENTAILMENT, Pair
 
 with lazily():
     import torch
     from safetensors.torch import load_file
 
-    from touchstone.ops.lab.build.models.__main__ import main
     from touchstone.ops.lab.build.models.loop import Recipe, Run, adapted_model, batches, loss_of, rate
 
 pytestmark = pytest.mark.xdist_group("models")
@@ -53,13 +53,11 @@ def test_the_rate_rises_and_falls() -> None:
     assert shares[-1] == pytest.approx(recipe.floor_share, abs=1e-3)
 
 
-def test_an_unknown_choice_is_told_in_one_line(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    assert main(["--data", str(tmp_path), "--out", str(tmp_path), "--set", "speed=1"]) == 3
-    assert main(["--data", str(tmp_path), "--out", str(tmp_path), "--terms", "any"]) == 3
-    assert main(["--data", str(tmp_path), "--out", str(tmp_path)]) == 3
-    lines = capsys.readouterr().err.splitlines()
-    assert len(lines) == 3
-    assert all(line.startswith("touchstone: ") for line in lines)
+@pytest.mark.parametrize(("arguments", "code"), [(("--set", "speed=1"), 2), (("--terms", "any"), 2), ((), 3)])
+def test_a_wrong_choice_and_missing_data_are_one_line(capfdbinary: pytest.CaptureFixture[bytes], tmp_path: Path, arguments: tuple[str, ...], code: int) -> None:
+    ran = Laboratory(capfdbinary)("build", "nli-model", "--data", tmp_path, "--out", tmp_path, *arguments)
+    assert ran.code == code
+    assert ran.one_line
 
 
 @pytest.mark.slow

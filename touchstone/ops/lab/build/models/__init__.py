@@ -1,1 +1,1 @@
-"""Training of the offline default NLI model: `python -m touchstone.ops.lab.build.models --data DIR --out DIR`."""
+"""Training of the offline default NLI model: `python -m touchstone.ops.lab build nli-model --data DIR --out DIR`."""

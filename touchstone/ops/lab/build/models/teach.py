@@ -1,16 +1,14 @@
-"""A teacher's answers to unlabelled pairs of the kind that summaries ask, for a smaller model to learn from.
+"""A teacher's answers to unlabelled pairs of the kind that summaries need, for a smaller model to learn from.
 
-`python -m touchstone.ops.lab.build.models.teach --data DIR --out FILE --model base`: windows of the training sets' longer premises, asked of sentences of
-the same text, of other texts, and of copies with one change. A run that was stopped goes on where its file ends.
+Premises are windows of the training sets' longer texts; hypotheses are sentences of the same text, of other texts, and copies with one change. A
+run that was stopped continues at the end of its file.
 """
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import gzip
 import random
-import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -19,6 +17,7 @@ import orjson
 from touchstone.ops.lab.build.models.edits import EDITS, sentences
 from touchstone.ops.lab.build.models.mixture import EDITED_SOURCES, rows
 from touchstone.ops.lab.build.models.pairs import NEUTRAL, Pair
+from touchstone.ops.lab.command import Arguments
 from touchstone.schemas.settings.engines import EngineSettings
 from touchstone.scorers.base import ConfigError
 
@@ -82,26 +81,20 @@ def _append(out: Path, content: bytes) -> None:
         stream.write(content)
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """Draw, ask, write. Returns the exit code: 0, or 3 with one line that says what to fix."""
-    parser = argparse.ArgumentParser(prog="python -m touchstone.ops.lab.build.models.teach", description=__doc__)
-    parser.add_argument("--data", type=Path, required=True, help="folder of <set>.jsonl.gz files")
+def main(arguments: Sequence[str]) -> None:
+    """Draw, ask, write."""
+    parser = Arguments("build nli-teacher", __doc__)
+    parser.data("folder of <set>.jsonl.gz files", required=True)
     parser.add_argument("--out", type=Path, required=True, help="file to write: .jsonl.gz")
     parser.add_argument("--model", default="base", help="the teacher: base, a folder or a hub name")
     parser.add_argument("--base-folder", type=Path, metavar="DIR", help="the weights of the teacher's base (default: packages, then the hub)")
     parser.add_argument("--pairs", type=int, default=30_000)
     parser.add_argument("--seed", type=int, default=20261122)
-    told = parser.parse_args(arguments)
+    asked = parser.parse_args(arguments)
     try:
-        premises = [pair.premise for name in EDITED_SOURCES for pair in rows(told.data / f"{name}.jsonl.gz")]
-        pairs = unlabelled(premises, count=told.pairs, chance=random.Random(told.seed))  # a draw, not a secret
-        settings = EngineSettings(nli_model=told.model, base_folder=told.base_folder)
-        asyncio.run(_teach(pairs, told.out, settings, sum(1 for _ in taught(told.out)) if told.out.is_file() else 0))
-    except (ConfigError, OSError, ValueError) as problem:
-        sys.stderr.write(f"touchstone: {problem}\n")
-        return 3
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+        premises = [pair.premise for name in EDITED_SOURCES for pair in rows(asked.data / f"{name}.jsonl.gz")]
+        pairs = unlabelled(premises, count=asked.pairs, chance=random.Random(asked.seed))  # a draw, not a secret
+        settings = EngineSettings(nli_model=asked.model, base_folder=asked.base_folder)
+        asyncio.run(_teach(pairs, asked.out, settings, sum(1 for _ in taught(asked.out)) if asked.out.is_file() else 0))
+    except (OSError, ValueError) as problem:
+        raise ConfigError(str(problem)) from None

@@ -1,6 +1,6 @@
 """The compiled FHIR R4 definitions, read once: types, fields, invariants, value sets, code systems, extensions.
 
-`python -m touchstone.ops.lab.build.tables.fhir` writes the tables from hl7.fhir.r4.core 4.0.1, hl7.fhir.uv.extensions.r4 and hl7.terminology.r4
+`python -m touchstone.ops.lab build tables fhir` writes the tables from hl7.fhir.r4.core 4.0.1, hl7.fhir.uv.extensions.r4 and hl7.terminology.r4
 (HL7, CC0-1.0). R4 itself is final. The other two have editions: what a later one may define differently never makes a document invalid.
 """
 

@@ -1,6 +1,6 @@
 """HL7's own tables, per version: segments, data types, grammars and codes.
 
-Compiled from hl7apy's tables and HL7's published code systems by `python -m touchstone.ops.lab.build.tables.hl7v2` (licence: tables/NOTICE) and read once per
+Compiled from hl7apy's tables and HL7's published code systems by `python -m touchstone.ops.lab build tables hl7v2` (licence: tables/NOTICE) and read once per
 version, on first use. The source carries no field lengths; the lengths that are checked are those of the primitive data types (chapter 2A up to version 2.6).
 """
 

@@ -2,7 +2,7 @@
 
 Words outside a small vocabulary (function words, and words of texts, saying, asking and summarising) count by their form alone, so what a summary is about
 does not matter. Features are runs of one to four such classes that hold at least one from the vocabulary, and for each noun of a text what stands around
-it. The weights are learned by `python -m touchstone.ops.lab.build.commentary` and ship beside this module; reading a sentence takes pure Python only.
+it. The weights are learned by `python -m touchstone.ops.lab build commentary` and ship beside this module; reading a sentence takes pure Python only.
 """
 
 import json

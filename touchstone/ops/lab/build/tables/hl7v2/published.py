@@ -13,8 +13,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from touchstone.ops.lab.agreement.package import edition, read_package
 from touchstone.ops.lab.build.tables.fhir.terminology import flatten
+from touchstone.ops.lab.build.tables.fhir_package import edition, read_package
 from touchstone.ops.lab.build.tables.hl7v2.codes import MISPRINTS, cleaned
 
 FILE = Path(__file__).with_name("published.json")

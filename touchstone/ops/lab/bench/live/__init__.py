@@ -1,0 +1,1 @@
+"""Measures the live service with many clients."""

@@ -1,0 +1,1 @@
+"""Measures the NLI engine and the summary suite over the libraries' own calls."""

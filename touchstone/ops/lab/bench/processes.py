@@ -1,0 +1,39 @@
+"""Child processes of the benchmarks: a function that runs alone in a fresh process, and a process with a pipe to it."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
+from typing import Any, TypeVar
+
+START_S = 120.0
+_SPAWN = get_context("spawn")
+ResultT = TypeVar("ResultT")
+
+
+def run_apart(function: Callable[..., ResultT], *arguments: object) -> ResultT:
+    """The result of a function that is called in a fresh process, so that no other work's memory is counted."""
+    with _SPAWN.Pool(1) as pool:
+        return pool.apply(function, arguments)
+
+
+@contextmanager
+def process(target: Callable[..., None], *arguments: object) -> Iterator[tuple[Connection, int]]:
+    """A process that runs `target(pipe, *arguments)`: our end of the pipe, and its process id. It is ended with the block."""
+    ours, theirs = _SPAWN.Pipe()
+    child = _SPAWN.Process(target=target, args=(theirs, *arguments), daemon=True)
+    child.start()
+    theirs.close()
+    try:
+        yield ours, child.pid or 0
+    finally:
+        child.terminate()
+        child.join()
+        ours.close()
+
+
+def received(pipe: Connection, within_s: float = START_S) -> Any:
+    """The next message of a process. Raises `TimeoutError`."""
+    if not pipe.poll(within_s):
+        raise TimeoutError(f"a process of the benchmark sent nothing within {within_s:.0f} s")
+    return pipe.recv()

@@ -1,0 +1,1 @@
+"""Measures records a second through both runners, in one process and live, latency, memory."""

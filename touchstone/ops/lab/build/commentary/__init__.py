@@ -1,1 +1,0 @@
-"""Learns the weights of the commentary model."""
