@@ -15,7 +15,7 @@ from touchstone.scorers.clinical.checks.scalars import number_of, shown
 from touchstone.scorers.clinical.report import Context
 
 CHECKS: dict[str, Callable[[Any, Context], Any]] = {
-    "oid": lambda value, context: identifiers.check_oid(value, "p", context),
+    "oid": lambda value, context: identifiers.check_oid(value, "p", context, label="root"),
     "npi": lambda value, context: identifiers.check_npi(value, "p", context),
     "uuid": lambda value, context: identifiers.check_uuid(value, "p", context),
     "uri": lambda value, context: identifiers.check_uri(value, "p", context),
@@ -27,12 +27,11 @@ CHECKS: dict[str, Callable[[Any, Context], Any]] = {
     "instant": lambda value, context: datetimes.check_fhir(value, "instant", "p", context),
     "time": lambda value, context: datetimes.check_fhir(value, "time", "p", context),
     "DTM": lambda value, context: datetimes.check_hl7v2(value, "p", context, zone="required"),
-    "TM": lambda value, context: datetimes.check_hl7v2_time(value, "p", context),
     "TS": lambda value, context: datetimes.check_ccda(value, "p", context),
     "value set": lambda value, context: valuesets.check_code("HL70085", value, "p", context),
     "unit": lambda value, context: unit_checks.check_unit(value, "p", context, loinc="2345-7"),
     "quantity": lambda value, context: unit_checks.check_quantity_unit("p", context, unit=value, code=value),
-    "value": lambda value, context: plausibility.check_value(value, "p", context, unit="mg/dL", loinc="2345-7"),
+    "value": lambda value, context: plausibility.judge_value(value, "p", context, unit="mg/dL", loinc="2345-7").findings,
     "pressure": lambda value, context: plausibility.check_blood_pressure(value, 80, "p", context),
     "range": lambda value, context: plausibility.check_reference_range(value, 5, "p", context),
     "LOINC": lambda value, context: terminology.check_code("LN", value, "p", context).findings,
@@ -46,9 +45,9 @@ TEXT_CHECKS: dict[str, Callable[[str, Context], Any]] = {
         "p", context, identifier=text, universal_id=text, universal_id_type="ISO", type_code="NPI"
     ),
     "authority's types": lambda text, context: identifiers.check_assigning_authority("p", context, universal_id="1.2", universal_id_type=text, type_code=text),
-    "name": lambda text, context: plausibility.check_value(5, "p", context, unit=text, name=text),
-    "unit of a value": lambda text, context: plausibility.check_value(5, "p", context, unit=text, loinc="2345-7"),
-    "code of a value": lambda text, context: plausibility.check_value(5, "p", context, unit="mg/dL", loinc=text),
+    "name": lambda text, context: plausibility.judge_value(5, "p", context, unit=text, name=text).findings,
+    "unit of a value": lambda text, context: plausibility.judge_value(5, "p", context, unit=text, loinc="2345-7").findings,
+    "code of a value": lambda text, context: plausibility.judge_value(5, "p", context, unit="mg/dL", loinc=text).findings,
     "range units": lambda text, context: plausibility.check_reference_range(1, 2, "p", context, low_unit=text, high_unit="g"),
     "system of a unit": lambda text, context: unit_checks.check_unit("x", "p", context, system=text, loinc=text),
     "normalised": lambda text, _: [][: len(unit_checks.normalize_ucum_unit(text))],

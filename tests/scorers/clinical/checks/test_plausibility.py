@@ -12,7 +12,7 @@ CONTEXT = Context()
 
 
 def told(value: object, **about: Any) -> list[tuple[str, str]]:
-    return [(finding.severity, finding.code) for finding in plausibility.check_value(value, "p", CONTEXT, **about)]
+    return [(finding.severity, finding.code) for finding in plausibility.judge_value(value, "p", CONTEXT, **about).findings]
 
 
 @pytest.mark.parametrize(
@@ -202,13 +202,13 @@ def test_a_reference_range_s_low_end_must_not_lie_above_its_high_end() -> None:
     st.sampled_from(["mg/dL", "mmol/L", "K/uL", "%", "", "x", "/min", "Cel"]),
 )
 def test_a_message_holds_the_value_only_where_it_may(value: object, loinc: str, unit: str) -> None:
-    quiet = plausibility.check_value(value, "p", CONTEXT, unit=unit, loinc=loinc)
-    loud = plausibility.check_value(value, "p", Context(quote=True), unit=unit, loinc=loinc)
+    quiet = plausibility.judge_value(value, "p", CONTEXT, unit=unit, loinc=loinc).findings
+    loud = plausibility.judge_value(value, "p", Context(quote=True), unit=unit, loinc=loinc).findings
     assert [finding.code for finding in quiet] == [finding.code for finding in loud]
     assert all(said.message.startswith(f"{kept.message}: ") for kept, said in zip(quiet, loud, strict=True))
 
 
 def test_a_range_that_holds_for_an_age_alone_says_so() -> None:
-    (finding,) = plausibility.check_value(70, "p", CONTEXT, unit="kg", loinc="29463-7", age_years=0.01)
+    (finding,) = plausibility.judge_value(70, "p", CONTEXT, unit="kg", loinc="29463-7", age_years=0.01).findings
 
     assert finding.message == "Body weight value is outside physiologically possible range (0.2-14 kg) at this age"

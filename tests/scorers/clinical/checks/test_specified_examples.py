@@ -70,11 +70,11 @@ PRIORITY_8: list[tuple[Find, str]] = [
 ]
 PRIORITY_9: list[tuple[Find, str]] = [
     (
-        lambda: plausibility.check_value(350, "Observation[0].valueQuantity", CONTEXT, unit="/min", loinc="8867-4"),
+        lambda: plausibility.judge_value(350, "Observation[0].valueQuantity", CONTEXT, unit="/min", loinc="8867-4").findings,
         "[critical] Observation[0].valueQuantity: Heart rate value is outside physiologically possible range (20-300 /min)",
     ),
     (
-        lambda: plausibility.check_value(650, "Observation[1].valueQuantity", CONTEXT, unit="mg/dL", loinc="2339-0"),
+        lambda: plausibility.judge_value(650, "Observation[1].valueQuantity", CONTEXT, unit="mg/dL", loinc="2339-0").findings,
         "[major] Observation[1].valueQuantity: Blood glucose value is critically high (> 600 mg/dL)",
     ),
     (
@@ -102,7 +102,7 @@ def test_the_examples_suggestions_are_made() -> None:
 
 
 def test_the_value_is_named_where_quoting_is_asked_for() -> None:
-    (finding,) = plausibility.check_value(350, "p", QUOTING, unit="/min", loinc="8867-4")
+    (finding,) = plausibility.judge_value(350, "p", QUOTING, unit="/min", loinc="8867-4").findings
     assert finding.message.endswith(": '350'")
     (finding,) = plausibility.check_blood_pressure(110, 120, "p", QUOTING)
     assert finding.message.endswith(": '110/120'")

@@ -1,4 +1,4 @@
-"""The form of codes: what can be checked of a code without its code system's content."""
+"""The form of codes, which can be checked without the content of their code system. Each function returns the fault, or None."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from touchstone.scorers.clinical.checks.identifiers import luhn_digit
 
 CODE_LENGTH_MAX: Final = 64
 
-#: Multiplication in the dihedral group D5 and the permutation of each place: Verhoeff's check digit, as in the SNOMED CT technical guide.
+#: Verhoeff's check digit: multiplication in the dihedral group D5, and the permutation of each place (SNOMED CT technical guide).
 _TIMES: Final = (
     "0123456789",
     "1234067895",
@@ -39,20 +39,15 @@ _LONG_FORM_MIN: Final = 11
 
 
 def verhoeff_digit(digits: str) -> int:
-    """The digit that makes ASCII `digits` plus itself pass Verhoeff's test."""
+    """Return the check digit that completes ASCII `digits` by Verhoeff's test."""
     state = 0
     for place, digit in enumerate(reversed(digits), start=1):
         state = int(_TIMES[state][int(_PLACES[place % 8][int(digit)])])
     return int(_INVERSE[state])
 
 
-def loinc_digit(number: str) -> int:
-    """The check digit of a LOINC number (mod 10 as the LOINC users' guide gives it: Luhn's)."""
-    return luhn_digit(number)
-
-
 def icd10cm_problem(code: str) -> str | None:
-    """What is wrong with the form of an ICD-10-CM code, case and dot included."""
+    """Check the form of an ICD-10-CM code, including case and dot."""
     if _ICD10CM.fullmatch(code) is None:
         if _ICD10CM.fullmatch(code.upper()) is not None:
             return "ICD-10-CM codes are written in upper case"
@@ -63,22 +58,22 @@ def icd10cm_problem(code: str) -> str | None:
 
 
 def rxnorm_problem(code: str) -> str | None:
-    """What is wrong with the form of an RxNorm concept identifier."""
+    """Check the form of an RxNorm concept identifier."""
     return None if _RXNORM.fullmatch(code) else "RxNorm concept identifiers are numbers of at most 8 digits without leading zero"
 
 
 def loinc_problem(code: str) -> str | None:
-    """What is wrong with the form of a LOINC code, its check digit included; parts and answers (LP, LA, LL, LG) are checked for form only."""
+    """Check the form of a LOINC code and its check digit (Luhn's); of parts and answers (LP, LA, LL, LG) the form only."""
     match = _LOINC.fullmatch(code)
     if match is None:
         if _LOINC_PART.fullmatch(code):
             return None
         return "not of the form of a LOINC code (up to 7 digits, a hyphen, a check digit)"
-    return None if loinc_digit(match[1]) == int(match[2]) else "LOINC check digit is wrong"
+    return None if luhn_digit(match[1]) == int(match[2]) else "LOINC check digit is wrong"
 
 
 def snomed_problem(code: str) -> str | None:
-    """What is wrong with the form of a SNOMED CT concept identifier: length, partition, check digit. Expressions are not judged."""
+    """Check a SNOMED CT concept identifier: length, partition, check digit. Expressions are not checked."""
     if _SNOMED.fullmatch(code) is None:
         if any(character in _SNOMED_EXPRESSION for character in code) and code[:1].isdigit():
             return None
@@ -92,15 +87,15 @@ def snomed_problem(code: str) -> str | None:
 
 
 def is_snomed_expression(code: str) -> bool:
-    """Whether a code is a post-coordinated expression rather than an identifier."""
+    """Return True if a code is a post-coordinated expression, not an identifier."""
     return _SNOMED.fullmatch(code) is None and snomed_problem(code) is None
 
 
 def cvx_problem(code: str) -> str | None:
-    """What is wrong with the form of a CVX code."""
+    """Check the form of a CVX code."""
     return None if _CVX.fullmatch(code) else "CVX codes are two or three digits, with a leading zero below 10"
 
 
 def ndc_problem(code: str) -> str | None:
-    """What is wrong with the form of a National Drug Code: 10 or 11 digits, hyphenated or not, or a labeler and product."""
+    """Check the form of a National Drug Code: 10 or 11 digits, with or without hyphens, or labeler and product only."""
     return None if _NDC.fullmatch(code) else "NDC codes are 10 or 11 digits, in three groups where hyphenated"

@@ -1,7 +1,7 @@
-"""Code systems from files that an operator has: RxNorm, LOINC, CVX releases, or a plain list. None of them ships with us.
+"""Code systems from an operator's own files: releases of RxNorm, LOINC or CVX, or a plain list. None of them ships.
 
-NLM publishes RxNorm's Current Prescribable Content without a licence agreement; LOINC and CVX are free of charge. A table answers
-"not a member" for its whole code system, so load complete releases.
+NLM publishes RxNorm's Current Prescribable Content without a licence agreement; LOINC and CVX are free of charge. A code that is missing in a table is
+"not a member", so load complete releases.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from touchstone.scorers.clinical.checks.terminology import MembershipSource
 
 #: rxnorm: RXNCONSO.RRF; loinc: LoincTableCore.csv (or Loinc.csv); cvx: CDC's pipe-separated cvx.txt; list: one code a line, # comments.
 Layout = Literal["rxnorm", "loinc", "cvx", "list"]
-#: RxNorm's own sources; the others of a full release need a UMLS licence to be used.
+#: RxNorm's own sources; the others of a full release need a UMLS licence.
 _RXNORM_SOURCES: Final = frozenset({"RXNORM", "MTHSPL"})
 _RXCUI, _SOURCE, _SUPPRESSED = 0, 11, 16
 
 
 class CodeTables:
-    """Membership from tables in memory: code system URL → its codes. It is a `MembershipSource`."""
+    """Membership from tables in memory, code system URL → codes. It is a `MembershipSource`."""
 
     def __init__(self, tables: Mapping[str, frozenset[str]]) -> None:
         """Keeps the tables as they are."""
         self._tables = dict(tables)
 
     def membership(self, system: str, code: str) -> tuple[Membership, str | None]:
-        """Whether a loaded table holds a code, and the reason where no table is loaded."""
+        """Look up a code; not checked if no table of its system is loaded."""
         codes = self._tables.get(system)
         if codes is None:
             return "not_checked", "no table or server for this code system"
@@ -39,14 +39,14 @@ class CodeTables:
 
 
 class FirstAnswer:
-    """Several sources as one: the first that knows the code system answers."""
+    """Several sources as one: the first that has the code system answers."""
 
     def __init__(self, *sources: MembershipSource) -> None:
         """Asks in the order given."""
         self._sources = sources
 
     def membership(self, system: str, code: str) -> tuple[Membership, str | None]:
-        """The first answer that is one, else the last source's reason."""
+        """Return the first answer, else the last source's reason."""
         answer: tuple[Membership, str | None] = ("not_checked", "no table or server for this code system")
         for source in self._sources:
             answer = source.membership(system, code)
@@ -56,7 +56,7 @@ class FirstAnswer:
 
 
 def read_code_table(path: Path, layout: Layout) -> frozenset[str]:
-    """The codes of a file. Raises `ConfigError` where it cannot be read or holds no code of that layout."""
+    """Return the codes of a file. Raises `ConfigError` if it cannot be read or has no code of that layout."""
     try:
         with path.open(encoding="utf-8-sig", newline="") as lines:
             codes = frozenset(code for code in _CODES[layout](lines) if 0 < len(code) <= CODE_LENGTH_MAX)

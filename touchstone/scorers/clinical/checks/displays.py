@@ -1,7 +1,7 @@
-"""Displays: is the text beside a code that of another code of its system?
+"""Displays that belong to another code of the same system.
 
-Most code systems have many names for a code, and the tables hold one or two of them. So a display that no table has is never a fault; one that
-the tables give to another code, and that is neither a shorter nor a longer form of the code's own, is.
+Most codes have many names, and the tables have one or two of each. So an unknown display is no fault. A display that the tables give to another code
+is, unless it is a shorter or longer form of the code's own.
 """
 
 from __future__ import annotations
@@ -22,26 +22,26 @@ from touchstone.scorers.clinical.checks.terminology import LOINC, code_system
 from touchstone.scorers.clinical.report import Context
 
 _NO_WORD: Final = re.compile(r"[\W_]+")
-#: Displays longer than this are not looked at; the longest of the tables has 250 characters.
+#: Longer displays are ignored; the longest of the tables has 250 characters.
 _DISPLAY_LENGTH_MAX: Final = 300
 _CODE_LENGTH_MAX: Final = 64
 
 
 @dataclass(frozen=True, slots=True)
 class _System:
-    """One code system: code → its displays, and display → the codes that have it; displays without case and punctuation."""
+    """One code system: code → displays, display → codes that have it; displays without case and punctuation."""
 
     displays: dict[str, list[str]] = field(default_factory=dict)
     owners: dict[str, set[str]] = field(default_factory=dict)
 
 
 def plain(text: str) -> str:
-    """Return a display without what does not matter in it: case, punctuation, white space."""
+    """Return a display without case, punctuation and white space."""
     return _NO_WORD.sub(" ", text.casefold()).strip()
 
 
 def is_of_another_code(system: object, code: object, display: object) -> bool:
-    """Return whether a display is that of another code of its system; False where the tables lack one of them. `system`: a URL, OID or HL7v2 name."""
+    """Return True if a display is another code's; False if the tables do not have it. `system`: a URL, OID or HL7v2 name."""
     text, key = text_of(display, _DISPLAY_LENGTH_MAX), text_of(code, _CODE_LENGTH_MAX)
     if not text or not key or not isinstance(system, str):
         return False
@@ -61,7 +61,7 @@ def is_of_another_code(system: object, code: object, display: object) -> bool:
 def check_display(
     system: object, code: object, display: object, path: str, context: Context, *, severity: Severity = "minor", rule: str = "terminology.display"
 ) -> list[Finding]:
-    """Report a display that is that of another code of its system."""
+    """Report a display that is another code's."""
     if not is_of_another_code(system, code, display):
         return []
     message = "the display is that of another code of this code system"
@@ -69,7 +69,7 @@ def check_display(
 
 
 def _is_a_form_of(shown: str, own: Iterable[str]) -> bool:
-    """Whether a display says less, or more, than one of the code's own: `Calcium` beside `Calcium ionized`."""
+    """True if a display is a shorter or longer form of one of the code's own: `Calcium` and `Calcium ionized`."""
     words = set(shown.split())
     return any(words <= (others := set(one.split())) or others <= words for one in own)
 

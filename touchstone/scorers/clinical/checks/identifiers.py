@@ -1,9 +1,9 @@
-"""Identifiers: OID, NPI, UUID, URI, and what FHIR, HL7v2 and C-CDA make of them (specification, Priority 5)."""
+"""Identifiers: OID, NPI, UUID, URI, and how FHIR, HL7v2 and C-CDA use them (specification, Priority 5)."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 from touchstone.schemas.result import Finding, Severity
@@ -15,7 +15,7 @@ URI_LENGTH_MAX: Final = 4096
 NPI_SYSTEM: Final = "http://hl7.org/fhir/sid/us-npi"
 URI_SYSTEM: Final = "urn:ietf:rfc:3986"
 
-#: Roots by which an OID's owner is known; the longest that fits names it.
+#: Roots of OIDs and their owners.
 KNOWN_OID_ROOTS: Final[Mapping[str, str]] = {
     "0": "ITU-T",
     "1.0": "ISO standard",
@@ -43,7 +43,7 @@ KNOWN_OID_ROOTS: Final[Mapping[str, str]] = {
     "2.16.840.1.113762": "US NLM VSAC",
     "2.25": "UUID",
 }
-#: A root of one or two arcs says whose tree it is, not that a registry of healthcare stands behind it.
+#: Shorter roots name an organisation, not a registry of healthcare.
 _STANDARD_ARCS_MIN: Final = 3
 NPI_OID: Final = "2.16.840.1.113883.4.6"
 _IDENTIFIER_TYPES: Final = ("http://terminology.hl7.org/CodeSystem/v2-0203", "http://hl7.org/fhir/v2/0203")
@@ -56,7 +56,7 @@ _UNESCAPED_IN_URI: Final = re.compile(r"[<>\"{}|\\^`]")
 
 
 def oid_problem(value: object) -> str | None:
-    """What is wrong with an OID (X.660: arcs of digits, the first 0–2, the second below 40 unless the first is 2), or None."""
+    """Return the fault of an OID, or None (X.660: arcs of digits, the first 0–2, the second below 40 unless the first is 2)."""
     text = text_of(value, OID_LENGTH_MAX)
     if text is None:
         return f"OID must be text of at most {OID_LENGTH_MAX} characters"
@@ -77,23 +77,24 @@ def oid_problem(value: object) -> str | None:
 
 
 def identify_oid_root(oid: str) -> str | None:
-    """The name of the longest known root that an OID lies below; None where none fits."""
-    arcs = oid[:OID_LENGTH_MAX].split(".")
-    for length in range(len(arcs), 0, -1):
-        name = KNOWN_OID_ROOTS.get(".".join(arcs[:length]))
-        if name is not None:
-            return name
-    return None
+    """Return the name of the longest known root of an OID, or None."""
+    return next(_known_roots(oid, 1), None)
 
 
 def has_standard_root(oid: str) -> bool:
-    """Whether an OID lies below a known root of healthcare or of registered organisations."""
+    """Return True if an OID is below a known root of healthcare or of registered organisations."""
+    return oid.split(".")[:2] == ["2", "25"] or any(_known_roots(oid, _STANDARD_ARCS_MIN))
+
+
+def _known_roots(oid: str, arcs_min: int) -> Iterator[str]:
+    """The names of the known roots of an OID, longest first."""
     arcs = oid[:OID_LENGTH_MAX].split(".")
-    return arcs[:2] == ["2", "25"] or any(".".join(arcs[:length]) in KNOWN_OID_ROOTS for length in range(_STANDARD_ARCS_MIN, len(arcs) + 1))
+    prefixes = (".".join(arcs[:length]) for length in range(len(arcs), arcs_min - 1, -1))
+    return (KNOWN_OID_ROOTS[prefix] for prefix in prefixes if prefix in KNOWN_OID_ROOTS)
 
 
 def luhn_digit(digits: str) -> int:
-    """The digit that makes ASCII `digits` plus itself pass the Luhn test (ISO/IEC 7812-1)."""
+    """Return the check digit that completes ASCII `digits` by the Luhn test (ISO/IEC 7812-1)."""
     total = 0
     for place, digit in enumerate(reversed(digits)):
         number = int(digit) * 2 if place % 2 == 0 else int(digit)
@@ -102,19 +103,19 @@ def luhn_digit(digits: str) -> int:
 
 
 def npi_check_digit(prefix: str) -> int:
-    """The tenth digit of an NPI from its first nine (45 CFR 162.406: Luhn over 80840 and the nine). Raises ValueError on other prefixes."""
+    """Return the tenth digit of an NPI (45 CFR 162.406: Luhn over 80840 and the first nine). Raises ValueError for other prefixes."""
     if len(prefix) != 9 or not (prefix.isascii() and prefix.isdigit()):
         raise ValueError("an NPI's prefix is nine digits")
     return luhn_digit("80840" + prefix)
 
 
 def generate_npi(prefix: str) -> str:
-    """A whole NPI from its first nine digits, for synthetic data. Raises ValueError on other prefixes."""
+    """Return a whole NPI from its first nine digits, for synthetic data. Raises ValueError for other prefixes."""
     return f"{prefix}{npi_check_digit(prefix)}"
 
 
 def check_npi(value: object, path: str, context: Context) -> list[Finding]:
-    """Length, digits and check digit are major; a first digit other than 1 or 2 alone is minor (corrections, Clinical 3)."""
+    """Check an NPI. Length, digits and check digit are major; a first digit other than 1 or 2 alone is minor (corrections, Clinical 3)."""
     text = text_of(value, 64)
     if text is None or len(text) != 10 or not (text.isascii() and text.isdigit()):
         return [context.finding("major", "identifiers.npi-form", path, "NPI must be exactly 10 digits", value=shown(value))]
@@ -126,33 +127,32 @@ def check_npi(value: object, path: str, context: Context) -> list[Finding]:
     return []
 
 
-def check_oid(value: object, path: str, context: Context, *, severity: Severity = "major", label: str = "") -> list[Finding]:
-    """The syntax of an OID. `label` stands before the message, e.g. `Assigning authority`."""
+def check_oid(value: object, path: str, context: Context, *, label: str) -> list[Finding]:
+    """Check the syntax of an OID. `label` begins the message, e.g. `Assigning authority`."""
     problem = oid_problem(value)
     if problem is None:
         return []
-    message = f"{label} OID invalid - {problem}" if label else problem
-    return [context.finding(severity, "identifiers.oid", path, message, suggestion="Write an OID such as 2.16.840.1.113883.4.6", value=shown(value))]
+    message = f"{label} OID invalid - {problem}"
+    return [context.finding("major", "identifiers.oid", path, message, suggestion="Write an OID such as 2.16.840.1.113883.4.6", value=shown(value))]
 
 
-def check_uuid(value: object, path: str, context: Context, *, severity: Severity = "major") -> list[Finding]:
-    """The form of a UUID is judged as asked; an unknown version or another variant than RFC 9562 is minor. The nil and max UUIDs pass."""
+def check_uuid(value: object, path: str, context: Context) -> list[Finding]:
+    """Check a UUID. Its form is major; an unknown version or a variant other than RFC 9562's is minor. The nil and max UUIDs pass."""
     text = text_of(value, 64)
     if text is None or _UUID.fullmatch(text) is None:
         message = "UUID must be 36 characters: hexadecimal digits in groups of 8-4-4-4-12"
-        return [context.finding(severity, "identifiers.uuid", path, message, value=shown(value))]
+        return [context.finding("major", "identifiers.uuid", path, message, value=shown(value))]
     if set(text) in ({"0", "-"}, {"-", "f"}, {"-", "F"}):
         return []
-    found = []
     if text[19] not in "89abAB":
-        found.append(context.finding("minor", "identifiers.uuid-variant", path, "UUID variant bits are not those of RFC 9562", value=text))
-    elif text[14] not in "12345678":
-        found.append(context.finding("minor", "identifiers.uuid-version", path, "UUID version must be 1 to 8", value=text))
-    return found
+        return [context.finding("minor", "identifiers.uuid-variant", path, "UUID variant bits are not those of RFC 9562", value=text)]
+    if text[14] not in "12345678":
+        return [context.finding("minor", "identifiers.uuid-version", path, "UUID version must be 1 to 8", value=text)]
+    return []
 
 
 def check_uri(value: object, path: str, context: Context, *, severity: Severity = "minor") -> list[Finding]:
-    """A scheme is wanted, no blank (major) and no character that must be encoded (minor); `urn:oid:` and `urn:uuid:` must carry a sound OID or UUID (major)."""
+    """Check a URI: scheme (`severity`), blanks (major), characters to be encoded (minor); an OID or UUID after `urn:oid:`, `urn:uuid:` (major)."""
     text = text_of(value, URI_LENGTH_MAX)
     if text is None:
         message = f"URI must be text of at most {URI_LENGTH_MAX} characters"
@@ -164,7 +164,7 @@ def check_uri(value: object, path: str, context: Context, *, severity: Severity 
         message = "URI holds a space or a control character"
         return [context.finding("major", "identifiers.uri", path, message, value=shown(text))]
     if _UNESCAPED_IN_URI.search(text):
-        # FHIR's own pattern lets them pass; RFC 3986 does not.
+        # FHIR's pattern accepts these; RFC 3986 does not.
         message = "URI holds a character that must be percent-encoded"
         return [context.finding("minor", "identifiers.uri-characters", path, message, value=shown(text))]
     lowered = text[:9].casefold()
@@ -176,12 +176,12 @@ def check_uri(value: object, path: str, context: Context, *, severity: Severity 
 
 
 def check_canonical(value: object, path: str, context: Context) -> list[Finding]:
-    """A FHIR canonical: a URI that may name a version after a `|`, which no URI holds unescaped."""
+    """Check a FHIR canonical: a URI, with an optional version after `|`."""
     return check_uri(value.partition("|")[0] if isinstance(value, str) else value, path, context)
 
 
 def check_fhir_identifier(identifier: object, path: str, context: Context) -> list[Finding]:
-    """A FHIR Identifier: its system a URI, its value there, an NPI sound, a value of `urn:ietf:rfc:3986` a URI."""
+    """Check a FHIR Identifier: its system, its value, and by the system an NPI or a URI."""
     if not isinstance(identifier, Mapping):
         return []
     found: list[Finding] = []
@@ -191,10 +191,10 @@ def check_fhir_identifier(identifier: object, path: str, context: Context) -> li
     else:
         found += check_uri(system, f"{path}.system", context)
     if value is None or value == "":
-        # An extension may say why there is none (data-absent-reason).
+        # An extension may give the reason (data-absent-reason).
         if "_value" not in identifier and "extension" not in identifier:
             found.append(context.finding("minor", "identifiers.value-missing", f"{path}.value", "Identifier has no value"))
-    elif system in (NPI_SYSTEM, f"urn:oid:{NPI_OID}") or _is_typed_npi(identifier.get("type")):  # a set would hash what may be a list
+    elif system in (NPI_SYSTEM, f"urn:oid:{NPI_OID}") or _is_typed_npi(identifier.get("type")):  # a set would hash the system, which may be a list
         found += check_npi(value, f"{path}.value", context)
     elif system == URI_SYSTEM:
         found += check_uri(value, f"{path}.value", context, severity="major")
@@ -202,7 +202,7 @@ def check_fhir_identifier(identifier: object, path: str, context: Context) -> li
 
 
 def _is_typed_npi(kind: object) -> bool:
-    """Whether an Identifier.type says NPI (HL7 table 0203)."""
+    """True if an Identifier.type is NPI (HL7 table 0203)."""
     codings = kind.get("coding") if isinstance(kind, Mapping) else None
     return isinstance(codings, list) and any(
         isinstance(coding, Mapping) and coding.get("code") == "NPI" and coding.get("system") in _IDENTIFIER_TYPES for coding in codings
@@ -218,7 +218,7 @@ def check_assigning_authority(
     universal_id_type: str = "",
     type_code: str = "",
 ) -> list[Finding]:
-    """The parts of an HL7v2 CX, XCN or XON that name an authority; the strings are components, empty where absent.
+    """Check the assigning authority of an HL7v2 CX, XCN or XON. The strings are components, empty if absent.
 
     `universal_id` and `universal_id_type` are HD.2 and HD.3, `type_code` is the identifier type (table 0203).
     """
@@ -244,7 +244,7 @@ def check_assigning_authority(
 
 
 def check_ccda_root(value: object, path: str, context: Context) -> list[Finding]:
-    """The `root` of a C-CDA instance identifier: an OID, a UUID, or a reserved name of HL7 (`uid` datatype)."""
+    """Check the `root` of a C-CDA identifier: an OID, a UUID, or a name reserved by HL7 (datatype `uid`)."""
     text = text_of(value, OID_LENGTH_MAX)
     if text is not None and _UUID.fullmatch(text):
         return check_uuid(text, path, context)

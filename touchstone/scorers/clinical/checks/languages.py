@@ -1,4 +1,4 @@
-"""Language tags: the form of BCP 47 (RFC 5646), and languages that ISO 639-1 has. Three-letter languages, scripts and regions are checked by their form."""
+"""Language tags: the form of BCP 47 (RFC 5646), and the two-letter languages of ISO 639-1."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _TAG = re.compile(
     rf"(?:-(?:[a-z0-9]{{5,8}}|\d[a-z0-9]{{3}}))*(?:-[0-9a-wy-z](?:-[a-z0-9]{{2,8}})+)*(?:-{_PRIVATE})?|{_PRIVATE}|i-[a-z]{{3,8}}",
     re.ASCII | re.IGNORECASE,
 )
-#: Registered before RFC 4646, and not of its form.
+#: Registered before RFC 4646, with another form.
 _IRREGULAR = frozenset({"en-gb-oed", "sgn-be-fr", "sgn-be-nl", "sgn-ch-de"})
-#: ISO 639-1, with what it has withdrawn: first letter → second letters. It is closed: new languages get three letters.
+#: ISO 639-1 with withdrawn codes: first letter → second letters. It is closed: new languages get three letters.
 _TWO_LETTERS = {
     "a": "abefkmnrsvyz", "b": "aeghimnors", "c": "aehorsuvy", "d": "aevz", "e": "elnostu", "f": "afijory", "g": "adlnuv", "h": "aeiortuyz",
     "i": "adegiknostuw", "j": "aivw", "k": "agijklmnorsuvwy", "l": "abginotuv", "m": "ghiklnorsty", "n": "abdeglnorvy", "o": "cjmrs",
@@ -30,10 +30,7 @@ _TWO_LETTERS = {
 
 @lru_cache(maxsize=1_024)
 def language_problem(tag: str) -> tuple[Severity, str] | None:
-    """How severe and why a text is not a language tag; None where it is one.
-
-    The registered languages of more than three letters are none, so that `english` has the form of one and is none.
-    """
+    """Return severity and message if a text is not a language tag. No registered language has more than three letters, so `english` is not a tag."""
     found = _TAG.fullmatch(tag) if len(tag) <= _TAG_CHARS_MAX else None
     if found is None and tag.lower() not in _IRREGULAR:
         return "major", "not a language tag of BCP 47, such as en or en-US"

@@ -1,6 +1,6 @@
-"""Clinical parameters: how one is recognised, what its values may be, and what unit its LOINC code asks for.
+"""Clinical parameters: their codes and names, the ranges of their values, and the unit that their LOINC code requires.
 
-The table is `tables/parameters.toml`; every range is in the parameter's own unit and includes its ends.
+The table is `tables/parameters.toml`. Ranges are in the parameter's own unit and include their ends.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _TWO_NAMES: Final = re.compile(r"([^()]+)\(([^()]+)\)\s*")
 
 @dataclass(frozen=True, slots=True)
 class Band:
-    """Ranges for ages from `age[0]` up to but not including `age[1]`, in years, and for one sex where it is named. `possible`: None: that of all ages."""
+    """Ranges for ages from `age[0]` up to but not including `age[1]`, in years, and for one sex if it is given. `possible` None: as for all ages."""
 
     age: Range
     sex: Sex | None
@@ -34,8 +34,8 @@ class Band:
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One clinical parameter. `codes`: its LOINC codes; `molar`: grams per mole; `charge`: charges per ion, None where
-    equivalents have no meaning; `special`: unit → scale and offset that lead into `unit`; `only_unit`: it is never measured in another.
+    """One clinical parameter. `codes`: its LOINC codes; `molar`: grams per mole; `charge`: charges per ion, None if it has no equivalents;
+    `special`: unit → factor and offset that convert to `unit`; `only_unit`: it is never measured in another unit.
     """
 
     key: str
@@ -52,7 +52,7 @@ class Parameter:
     only_unit: bool = False
 
     def ranges(self, age_years: float | None, sex: Sex | None) -> tuple[Range, Range]:
-        """Critical and usual range for a patient; where age or sex is unknown, the widest of what may apply."""
+        """Return critical and usual range for a patient; if age or sex is unknown, the widest that may apply."""
         fitting = [band for band in self.bands if _fits(band, age_years, sex)]
         if age_years is not None and fitting and (sex is not None or all(band.sex is None for band in fitting)):
             return fitting[0].critical, fitting[0].usual
@@ -61,7 +61,7 @@ class Parameter:
         return _widest([self.critical, *(band.critical for band in fitting)]), _widest([self.usual, *(band.usual for band in fitting)])
 
     def possible_at(self, age_years: float | None) -> Range:
-        """What is possible at an age; at an unknown one, at any."""
+        """Return the possible range at an age; at an unknown age, that of all ages."""
         of_age = [band.possible for band in self.bands if band.possible is not None and age_years is not None and _fits(band, age_years, None)]
         return _widest(of_age) if of_age else self.possible
 
@@ -74,14 +74,14 @@ class _Table:
 
 
 def find_parameter(loinc: str | None = None, name: str | None = None) -> Parameter | None:
-    """The parameter of a LOINC code; without a code that we know, and only without any, that of a name (matched whole, case-insensitively)."""
+    """Return the parameter of a LOINC code; without a code, that of a name (compared as a whole, ignoring case)."""
     if loinc:
         return _table().by_loinc.get(loinc)
     if not name or len(name) > _NAME_LENGTH_MAX:
         return None
     found = _named(name)
     if found is None and (names := _TWO_NAMES.fullmatch(name)) is not None:
-        # Where the two differ, the second is a specimen or a condition, and may make it another test.
+        # If the two differ, the second is a specimen or a condition, and may name another test.
         found = one if (one := _named(names[1])) is _named(names[2]) else None
     return found
 
@@ -91,7 +91,7 @@ def _named(name: str) -> Parameter | None:
 
 
 def property_of(loinc: str) -> str | None:
-    """The LOINC property of a code that the table knows (MCnc, SCnc, NCnc, …)."""
+    """Return the LOINC property of a code in the table (MCnc, SCnc, NCnc, …)."""
     return _table().properties.get(loinc)
 
 
@@ -101,7 +101,7 @@ def parameters() -> tuple[Parameter, ...]:
 
 
 def sex_of(code: object) -> Sex | None:
-    """The sex that ranges are chosen by, from FHIR (`female`), HL7v2 and C-CDA (`F`) codes; None for any other."""
+    """Return the sex of a FHIR (`female`), HL7v2 or C-CDA (`F`) code; None for any other."""
     if code in ("male", "M", "m"):
         return "male"
     return "female" if code in ("female", "F", "f") else None
@@ -129,7 +129,7 @@ def _parameter(entry: Mapping[str, Any]) -> Parameter:
     special = tuple((unit, _range(line)) for unit, line in entry.get("special", {}).items())
     ranges = (_range(entry["possible"]), _range(entry["critical"]), _range(entry["usual"]))
     codes = tuple(code for group in entry["loinc"].values() for code in group)
-    # What is measured in moles alone is an ion of one charge, or a sum of such.
+    # A parameter without molar mass is an ion with one charge, or a sum of such ions.
     charge = entry.get("charge", None if "molar" in entry else 1)
     return Parameter(entry["key"], entry["name"], entry["unit"], codes, *ranges, entry.get("molar"), charge, special, bands, entry.get("only_unit", False))
 

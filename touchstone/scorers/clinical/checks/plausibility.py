@@ -1,7 +1,7 @@
 """Clinical plausibility: can a living patient have this value? (specification, Priority 9).
 
-critical: outside what is physiologically possible. major: critically low or high. minor: unusual. Values are converted into the
-parameter's unit first; a value that cannot be converted is not judged, and `Judgement.reason` says why.
+critical: physiologically impossible. major: critically low or high. minor: unusual. Values are first converted to the parameter's unit; if that
+fails, the value is not judged, and `Judgement.reason` says why.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ SYSTOLIC: Final = "8480-6"
 DIASTOLIC: Final = "8462-4"
 #: Pulse pressures outside this are rare even among the critically ill (mm[Hg]).
 PULSE_PRESSURE_USUAL: Final[Range] = (15.0, 120.0)
-#: Conversions leave rounding errors; a value this near to a bound lies on it.
+#: Conversions have rounding errors: a value this close to a bound is on it.
 _TOLERANCE: Final = 1e-6
 #: A unit that counts charges: eq, meq, ueq.
 _EQUIVALENTS: Final = re.compile(r"(?<![A-Za-z\[])[munpk]?eq(?![A-Za-z])")
-#: UCUM converts neither into the other; of an enzyme or hormone, records write them for the same amount.
+#: U and [IU]: UCUM does not convert them, but for enzymes and hormones records use both for the same amount.
 _ARBITRARY_UNITS: Final = (re.compile(r"(?<![A-Za-z\[])([munpk]?)U(?![A-Za-z])"), re.compile(r"\[[Ii]U\]"))
 
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """Findings of one value, the parameter it was judged as, and why it was not judged where it was not."""
+    """Findings of one value, its parameter, and the reason if it was not judged."""
 
     findings: tuple[Finding, ...] = ()
     parameter: Parameter | None = None
@@ -40,7 +40,7 @@ class Judgement:
 
     @property
     def judged(self) -> bool:
-        """Whether a range was consulted."""
+        """True if the value was compared with ranges."""
         return self.parameter is not None and self.reason is None
 
 
@@ -75,23 +75,6 @@ def judge_value(
     return Judgement(() if found is None else (found,), parameter)
 
 
-def check_value(
-    value: object,
-    path: str,
-    context: Context,
-    *,
-    unit: str | None = None,
-    loinc: str | None = None,
-    name: str | None = None,
-    age_years: float | None = None,
-    sex: Sex | None = None,
-    comparator: str | None = None,
-) -> list[Finding]:
-    """The findings of `judge_value` alone."""
-    judged = judge_value(value, path, context, unit=unit, loinc=loinc, name=name, age_years=age_years, sex=sex, comparator=comparator)
-    return list(judged.findings)
-
-
 def check_blood_pressure(
     systolic: object,
     diastolic: object,
@@ -101,7 +84,10 @@ def check_blood_pressure(
     systolic_unit: str | None = None,
     diastolic_unit: str | None = None,
 ) -> list[Finding]:
-    """Systolic must exceed diastolic (major), by an amount that occurs (minor). Without units both are in mm[Hg]; what does not convert is not compared."""
+    """Systolic must be above diastolic (major), by a usual difference (minor).
+
+    Without units both are in mm[Hg]; pressures that do not convert are not compared.
+    """
     above, below = _pressure(systolic, systolic_unit, SYSTOLIC), _pressure(diastolic, diastolic_unit, DIASTOLIC)
     if above is None or below is None:
         return []
@@ -132,7 +118,7 @@ def check_reference_range(
     low_unit: str | None = None,
     high_unit: str | None = None,
 ) -> list[Finding]:
-    """A reference range whose low end lies above its high end; ends in different units are compared in the high end's unit."""
+    """Report a reference range whose low end is above its high end. Ends in different units are compared in the unit of the high end."""
     bottom, top = number_of(low), number_of(high)
     if bottom is None or top is None:
         return []
@@ -148,10 +134,10 @@ def check_reference_range(
 
 
 def convert(number: float, unit: str | None, parameter: Parameter, loinc: str | None = None) -> float | None:
-    """The number in the parameter's unit, by UCUM, by molar mass, or by the table's special lines; None where it cannot be converted.
+    """Return the number in the parameter's unit, converted by UCUM, by molar mass, or by the table's own factors; None if that is impossible.
 
-    Without a unit only pure numbers (INR, pH, scores) and what has but one unit (heart rate, BMI) have one. A unit that is written wrong is read as
-    what it was meant for.
+    Without a unit, the number is accepted for pure numbers (INR, pH, scores) and parameters with only one unit (heart rate, BMI). Misspelt units are read as
+    what was meant.
     """
     if unit == parameter.unit:
         return number
@@ -165,10 +151,10 @@ def convert(number: float, unit: str | None, parameter: Parameter, loinc: str | 
         return None
     if pure and unit.casefold().strip("{}[]") == parameter.unit.casefold().strip("{}[]"):
         return number
-    # A name vouches for the parameter as a code would: K/uL beside "platelets" counts thousands.
+    # Without a LOINC code the name decides what the unit means: K/uL of "platelets" is thousands, not kelvins.
     meant = normalize_ucum_unit(unit, loinc or parameter.codes[0])
     if _EQUIVALENTS.search(meant):
-        # UCUM takes an equivalent for a mole, which it is of ions of one charge only.
+        # UCUM takes an equivalent for a mole, which is true only of ions with one charge.
         if parameter.charge is None:
             return None
         number /= parameter.charge
@@ -177,14 +163,14 @@ def convert(number: float, unit: str | None, parameter: Parameter, loinc: str | 
 
 
 def _arbitrary_line(unit: str, parameter: Parameter) -> Range | None:
-    """The line between U and [IU]."""
+    """The conversion between U and [IU]."""
     enzyme, arbitrary = _ARBITRARY_UNITS
     other = arbitrary.sub("U", unit) if enzyme.search(parameter.unit) else enzyme.sub(r"\1[IU]", unit)
     return conversion(other, parameter.unit) if other != unit else None
 
 
 def _molar_line(unit: str, parameter: Parameter) -> Range | None:
-    """The line from amounts of substance to masses, or back, by the parameter's molar mass."""
+    """The conversion between amounts of substance and masses, by molar mass."""
     if parameter.molar is None or read_unit(unit) is None:
         return None
     to_moles = conversion(unit, "mol/L")
@@ -205,11 +191,11 @@ def _against(
     context: Context,
     value: object,
 ) -> Finding | None:
-    """The gravest thing to say of a number in the parameter's unit. `ranges`: possible, critical, usual."""
+    """The gravest finding about a number in the parameter's unit. `ranges`: possible, critical, usual."""
     possible, critical, usual = ranges
     below_only, above_only = comparator in {"<", "<="}, comparator in {">", ">="}
     if below_only or above_only:
-        # "<5" says where the value is not; only a bound that leaves no possible value is a fault.
+        # "<5" is a fault only if no possible value is below 5.
         impossible = (below_only and _less(number, possible[0])) or (above_only and _less(possible[1], number))
         return _impossible(parameter, possible, path, context, value) if impossible else None
     if _less(number, possible[0]) or _less(possible[1], number):

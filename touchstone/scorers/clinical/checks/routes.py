@@ -1,6 +1,6 @@
-"""Routes of administration: a code of a system that has no routes is none; of the systems that have some, their own tables decide.
+"""Routes of administration: a code from a system without routes is a fault; HL7's own route systems are checked as value sets.
 
-SNOMED CT's routes (all below 284009009) may not be shipped, and NCI's and EDQM's lists grow: whether a code of theirs is a route is not checked.
+SNOMED CT's routes (below 284009009) may not be shipped, and NCI's and EDQM's lists grow: codes of these are not checked.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ NOT_CHECKED: Final = ("routes of administration", "which codes of SNOMED CT and 
 
 
 def check_route(system: object, path: str, context: Context) -> list[Finding]:
-    """Report a route whose code is of a system that has none. `system`: a URL, OID or HL7v2 name."""
+    """Report a route coded in a system that has no routes. `system`: a URL, OID or HL7v2 name."""
     known = code_system(system)
     if known is None or known.key not in _WITHOUT_ROUTES:
         return []

@@ -1,4 +1,4 @@
-"""Text and numbers as documents bring them: of any type, any size, and hostile at times."""
+"""Text and numbers from documents, which may have any type and size."""
 
 from __future__ import annotations
 
@@ -6,22 +6,22 @@ import math
 from decimal import Decimal
 from typing import Final, Literal
 
-#: Answers to a question of membership; a missing table does not mean "no".
+#: A missing table means not_checked, never not_member.
 Membership = Literal["member", "not_member", "not_checked"]
 
-#: No number of a document needs more characters than this; longer text is not read as one.
+#: Longer text is not read as a number.
 NUMBER_LENGTH_MAX: Final = 64
 _SHOWN_MAX: Final = 200
 _HUGE_BITS: Final = 4096
 
 
 def text_of(value: object, length_max: int) -> str | None:
-    """The value where it is text of a bearable length; None for anything else."""
+    """Return the value if it is text of at most this length, else None."""
     return value if isinstance(value, str) and len(value) <= length_max else None
 
 
 def number_of(value: object) -> float | None:
-    """A value as a float: infinite where it is too large for one, None where it is not a number (a truth value is not one)."""
+    """Return a value as a float: infinite if it is too large, None if it is not a number (booleans are not)."""
     if isinstance(value, bool):
         return None
     if isinstance(value, str):
@@ -40,7 +40,7 @@ def number_of(value: object) -> float | None:
 
 
 def shown(value: object) -> object:
-    """The value in a form that is cheap and safe to print, for findings that may quote."""
+    """Return the value in a form that is cheap and safe to print, for findings that may quote."""
     if isinstance(value, str):
         return value[:_SHOWN_MAX]
     if isinstance(value, int) and value.bit_length() > _HUGE_BITS:
@@ -49,5 +49,5 @@ def shown(value: object) -> object:
 
 
 def plain(number: float) -> str:
-    """A number of Touchstone's tables, without a needless `.0`."""
+    """Return a number of Touchstone's tables without a needless `.0`."""
     return f"{number:g}"

@@ -1,8 +1,7 @@
-"""From findings to numbers: check, dimension and overall scores, 0–100, and their label (specification, Scoring Approach).
+"""Scores from findings: checks, dimensions and overall, 0–100, with their label (specification, Scoring Approach).
 
-A check starts at 100 and loses a penalty per finding, never below 0. A dimension is the plain mean of its checks; overall is the weighted
-mean of the dimensions that exist, and names those that do not (corrections, Clinical 5 and 7). What fired no rule is unvalidated and has
-no score; that is never a pass.
+A check starts at 100 and loses a penalty per finding, down to 0. A dimension is the mean of its checks; overall is the weighted mean of the dimensions
+that exist, and names the missing ones (corrections, Clinical 5 and 7). If no rule was evaluated there is no score, and never a pass.
 """
 
 from __future__ import annotations
@@ -32,10 +31,9 @@ CLINICAL_WEIGHTS: Final[Mapping[str, float]] = MappingProxyType(
 )
 PASS_MIN: Final = 80.0
 WARN_MIN: Final = 60.0
-#: The checks of the dimension Terminology; all others are of Format.
+#: Checks of the dimension Terminology; all others belong to Format.
 TERMINOLOGY_CHECKS: Final = frozenset({"terminology"})
-#: Groups of rules → the check that they are a part of, so that a format with many groups is not scored more mildly than one with few.
-#: None: what can only inform has no score.
+#: Group of rules → its check, so that a format with many groups is not scored more mildly than one with few. None: informs only, no score.
 CHECK_OF_GROUP: Final[Mapping[str, str | None]] = MappingProxyType(
     {
         **dict.fromkeys(("json", "xml", "bundle", "references", "extensions", "narrative", "invariants", "canonicals", "texts", "definitions"), "structure"),
@@ -46,19 +44,19 @@ CHECK_OF_GROUP: Final[Mapping[str, str | None]] = MappingProxyType(
         "internal": None,
         "must-support": None,
         "watermarks": None,
-        # Of C-CDA: what only recommends, and rules of another release than the document's.
+        # C-CDA: recommendations, and rules of another release than the document's.
         "recommendations": None,
         "other-release": None,
     },
 )
-#: Formats begin their codes with their own name.
+#: First parts of codes that name a format.
 FORMATS: Final = frozenset({"fhir", "hl7v2", "ccda"})
 _RATING_MIN, _RATING_MAX = 1.0, 5.0
 
 
 @dataclass(frozen=True, slots=True)
 class CheckScore:
-    """One check of one document: its score, how many rules it applied, and how many findings of each severity it made."""
+    """One check of one document: its score, evaluated rules, and findings by severity."""
 
     name: str
     score: float
@@ -68,7 +66,7 @@ class CheckScore:
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """The scores of one document; None where there is nothing to score by. `components_missing` names those dimensions."""
+    """The scores of one document; None if there is nothing to score. `components_missing` names the dimensions without a score."""
 
     format: float | None
     terminology: float | None
@@ -86,20 +84,20 @@ class Scores:
 
 
 def check_score(counts: Mapping[Severity, int]) -> float:
-    """100 less the penalties of so many findings of each severity, floored at 0."""
+    """Return 100 minus the penalties of the findings, at least 0."""
     return max(0.0, 100.0 - sum(PENALTIES[severity] * times for severity, times in counts.items())) if counts else 100.0
 
 
 @lru_cache(maxsize=4_096)
 def check_of(code: str) -> str | None:
-    """The check that a finding of this code belongs to, by the first part of its code that is not a format's name (`fhir.primitives.date` → data_types)."""
+    """Return the check of a finding's code, by its first part after the format's name (`fhir.primitives.date` → data_types)."""
     first, _, rest = code.partition(".")
     group = rest.partition(".")[0] if first in FORMATS and rest else first
     return CHECK_OF_GROUP.get(group, group)
 
 
 def score_checks(report: Report) -> tuple[CheckScore, ...]:
-    """The checks that applied a rule or found something, by name."""
+    """Return the checks with evaluated rules or findings, by name."""
     fired: dict[str, int] = {}
     for group, times in report.rules_fired.items():
         name = CHECK_OF_GROUP.get(group, group)
@@ -114,13 +112,13 @@ def score_checks(report: Report) -> tuple[CheckScore, ...]:
 
 
 def dimension_score(checks: Iterable[CheckScore]) -> float | None:
-    """The plain mean of the checks' scores; None without a check."""
+    """Return the mean of the checks' scores; None without a check."""
     scores = [check.score for check in checks]
     return sum(scores) / len(scores) if scores else None
 
 
 def clinical_score(ratings: Mapping[str, float]) -> float | None:
-    """The judge's ratings (1–5 per dimension of `CLINICAL_WEIGHTS`) as 0–100; ratings that are absent drop out of the weights."""
+    """Return the judge's ratings (1–5 per dimension of `CLINICAL_WEIGHTS`) as 0–100. Weights of missing ratings are left out."""
     known = {name: min(max(rating, _RATING_MIN), _RATING_MAX) for name, rating in ratings.items() if name in CLINICAL_WEIGHTS}
     weight = sum(CLINICAL_WEIGHTS[name] for name in known)
     if not known:
@@ -129,7 +127,7 @@ def clinical_score(ratings: Mapping[str, float]) -> float | None:
 
 
 def overall_score(format_score: float | None, terminology: float | None, clinical: float | None) -> tuple[float | None, tuple[Dimension, ...]]:
-    """The weighted mean of the dimensions that exist, and the names of the others."""
+    """Return the weighted mean of the dimensions that exist, and the names of the missing ones."""
     named: dict[Dimension, float | None] = {"format": format_score, "terminology": terminology, "clinical": clinical}
     present = {name: score for name, score in named.items() if score is not None}
     missing = tuple(name for name in named if name not in present)
@@ -139,7 +137,7 @@ def overall_score(format_score: float | None, terminology: float | None, clinica
 
 
 def label_of(score: float | None) -> Label:
-    """Pass from 80, Warn from 60, Fail below; `unscored` without a score."""
+    """Return Pass from 80, Warn from 60, else Fail; `unscored` without a score."""
     if score is None:
         return "unscored"
     if score >= PASS_MIN:
@@ -148,20 +146,20 @@ def label_of(score: float | None) -> Label:
 
 
 def is_validated(report: Report) -> bool:
-    """Whether any rule fired; where none did, the document was not validated, whatever was found."""
+    """Return True if any rule was evaluated; else the document was not validated, whatever the findings."""
     return any(times > 0 for times in report.rules_fired.values())
 
 
 def has_critical(report: Report) -> bool:
-    """Whether a critical finding was made."""
+    """Return True if there is a critical finding."""
     return any(finding.severity == "critical" for finding in report.findings) or any(severity == "critical" for _, severity in report.beyond)
 
 
 def score_report(report: Report, clinical: float | None = None, *, validated: bool | None = None) -> Scores:
-    """The scores of one document. `validated`: whether what fired are rules of its format; None where any rule is one.
+    """Return the scores of one document. `validated`: True if rules of its format were evaluated; None if any rule counts.
 
-    Where no rule fired nothing was validated: there is then no Format, no Terminology and no overall score, whatever a judge says, and
-    the label is `unscored`; or Fail where a critical finding says that the document could not be read.
+    If nothing was validated, there is no Format, Terminology or overall score, whatever a judge says. The label is then `unscored`, or Fail if a critical
+    finding says that the document cannot be read.
     """
     if validated is False or not is_validated(report):
         label: Label = "Fail" if has_critical(report) and not is_validated(report) else "unscored"

@@ -1,7 +1,7 @@
-"""Terminology: code systems by any of their names, the form of their codes, and whether a code is a member.
+"""Terminology: code systems by any of their names, the form of their codes, and membership.
 
-Membership has three values; "not checked" comes with a reason and is never a fault (corrections, Clinical 6). ICD-10-CM is answered
-from a shipped table, any system by a `MembershipSource` such as a configured terminology server; SNOMED CT content cannot be shipped.
+Membership has three values; "not checked" has a reason and is never a fault (corrections, Clinical 6). ICD-10-CM is in a table that ships; any system can
+be answered by a `MembershipSource` such as a terminology server. SNOMED CT may not be shipped.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from touchstone.scorers.clinical.report import Context
 
 @dataclass(frozen=True, slots=True)
 class CodeSystem:
-    """A code system that we can say something of. `names`: other names by which documents know it (OIDs, HL7v2 table 0396), in upper case."""
+    """A known code system. `names`: its other names in documents (OIDs, HL7v2 table 0396), in upper case."""
 
     key: str
     url: str
@@ -59,22 +59,22 @@ _FORMS: Final[Mapping[str, Callable[[str], str | None]]] = {
     CVX.key: code_forms.cvx_problem,
     NDC.key: code_forms.ndc_problem,
 }
-#: A slip of spelling leaves no doubt which code was meant; anything else does.
+#: Spelling errors that leave no doubt which code is meant.
 _SPELLING: Final = frozenset({"ICD-10-CM codes are written in upper case", "ICD-10-CM codes have a dot after the third character"})
 _NAME_LENGTH_MAX: Final = 128
 
 
 class MembershipSource(Protocol):
-    """Something that knows the content of code systems: a terminology server, or a loaded table."""
+    """A source of code systems' content: a terminology server, or a loaded table."""
 
     def membership(self, system: str, code: str) -> tuple[Membership, str | None]:
-        """Whether a code system (by URL) holds a code, and the reason where that was not checked. Blocks; never raises."""
+        """Look up a code in a code system (by URL). Returns the answer, and a reason if it was not checked. Blocks; never raises."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class CodeCheck:
-    """What was found of one code. `reason` says why membership was not checked; `system` is None where the system is not a known one."""
+    """The result of checking one code. `reason`: why membership was not checked; `system`: None if the system is not a known one."""
 
     findings: tuple[Finding, ...] = ()
     membership: Membership = "not_checked"
@@ -83,7 +83,7 @@ class CodeCheck:
 
 
 def code_system(name: object) -> CodeSystem | None:
-    """The code system of a URL, OID (bare or `urn:oid:`) or HL7v2 name; None for any other."""
+    """Return the code system of a URL, OID (bare or `urn:oid:`) or HL7v2 name; None for any other."""
     text = text_of(name, _NAME_LENGTH_MAX)
     if not text:
         return None
@@ -95,11 +95,11 @@ def code_system(name: object) -> CodeSystem | None:
 
 
 def check_code(system: object, code: object, path: str, context: Context, *, source: MembershipSource | None = None) -> CodeCheck:
-    """The form of a code, then its membership. A bad form is major (a slip of case or dot minor), as is a code that is not a member."""
+    """Check the form of a code, then its membership. A wrong form is major (wrong case or dot: minor), and so is a code that is not a member."""
     known = code_system(system)
     text = text_of(code, code_forms.CODE_LENGTH_MAX)
     if known is None:
-        # Length limits are the known systems'; another system's codes are only asked of the source.
+        # Codes of other systems are only looked up in the source.
         if source is None or not isinstance(system, str) or text is None or len(system) > _NAME_LENGTH_MAX:
             return CodeCheck(reason="no table or server for this code system")
         membership, reason = source.membership(system, text)
@@ -127,17 +127,17 @@ def check_code(system: object, code: object, path: str, context: Context, *, sou
 
 
 def in_icd10cm(code: str) -> bool:
-    """Whether the shipped edition of ICD-10-CM holds a code, header or billable, with or without its dot."""
+    """Return True if the shipped edition of ICD-10-CM has a code, header or billable, with or without its dot."""
     return _plain_icd(code) in _icd10cm().codes
 
 
 def is_icd10cm_header(code: str) -> bool:
-    """Whether other codes of ICD-10-CM lie below this one."""
+    """Return True if ICD-10-CM has codes below this one."""
     return _plain_icd(code) in _icd10cm().headers
 
 
 def icd10cm_edition() -> str:
-    """The name of the shipped edition."""
+    """Return the name of the shipped edition."""
     return _icd10cm().edition
 
 
@@ -145,7 +145,7 @@ def _membership(system: CodeSystem, code: str, source: MembershipSource | None) 
     if system is ICD10CM:
         if in_icd10cm(code):
             return "member", None
-        # An edition is a year's: a server may know of newer and older ones.
+        # The table is one year's edition; a server may have newer and older ones.
         if source is not None:
             answer, reason = source.membership(system.url, code)
             if answer != "not_checked":
@@ -180,7 +180,7 @@ class _Icd10cm:
 
 @lru_cache(maxsize=1)
 def _icd10cm() -> _Icd10cm:
-    """The table, decompressed by the first question (0.1 s, 10 MB)."""
+    """The table, decompressed at first use (0.1 s, 10 MB)."""
     data = resources.files("touchstone.scorers.clinical.tables").joinpath("icd10cm.txt.xz").read_bytes()
     edition, codes, headers = "", [], []
     before = ""
@@ -189,7 +189,7 @@ def _icd10cm() -> _Icd10cm:
             edition = edition or line.removeprefix("# ").split(":", 1)[0]
             continue
         code = before[: int(line[0])] + line[1:]
-        # Sorted, so that a header's first child follows it.
+        # The codes are sorted, so the first child follows its header.
         if before and code.startswith(before):
             headers.append(before)
         codes.append(code)

@@ -1,8 +1,7 @@
-"""A configured FHIR terminology server, asked `CodeSystem/$validate-code` whether a code system holds a code.
+"""Membership from a FHIR terminology server, by `CodeSystem/$validate-code`.
 
-Every question is bounded in time and size, connections are kept for the next one, answers are cached, and a server that fails repeatedly is
-left alone for a while; a question that gets no answer is "not checked" with a reason. Credentials stand in no message, no representation
-and no log, and codes stand in no log.
+Requests are bounded in time and size, connections are reused, answers are cached, and a server that fails repeatedly is left alone for a while. A request
+without an answer is "not checked" with a reason. Credentials appear in no message, representation or log, and codes in no log.
 """
 
 from __future__ import annotations
@@ -24,25 +23,24 @@ from touchstone.scorers.http.blocking_client import BlockingHttpClient
 UMLS_BASE_URL: Final = "https://cts.nlm.nih.gov/fhir"
 ANSWER_BYTES_MAX: Final = 1_048_576
 _LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
-#: The reason given for every code of a system that the server does not have.
+#: Reason for the codes of a system that the server does not have.
 UNKNOWN_SYSTEM: Final = "the terminology server does not know this code system"
-#: Answers that say something of the server or of us, not of the question.
+#: Status codes about the server or our access, not about the code.
 _SERVER_FAULTS: Final = frozenset({401, 403, 407, 408, 429})
 
 Answer = tuple[Membership, str | None]
 
 
 class _FaultError(Exception):
-    """The server could not be asked; `args[0]` is a fixed text."""
+    """The request failed; `args[0]` is a fixed text."""
 
 
 class TerminologyServer:
     """A client of one server, safe to share between threads. It is a `MembershipSource`.
 
-    `timeout_s`: for a whole question, and for the wait until one of `concurrent_max` connections is free. `cache_max`, `cache_s`: how many
-    answers are kept, and how long. `failures_max`: so many failures in a row open the breaker for `pause_s`; then one question is let
-    through to try again. Raises `ConfigError` for a base URL that cannot be used, and for credentials that would travel unencrypted to
-    another machine.
+    `timeout_s`: for a whole request, and for the wait for one of `concurrent_max` connections. `cache_max`, `cache_s`: number of cached answers, and
+    their lifetime. `failures_max`: consecutive failures that stop requests for `pause_s`; then one request tries again. Raises `ConfigError` for an
+    unusable base URL, and for credentials that would be sent unencrypted to another machine.
     """
 
     def __init__(
@@ -77,11 +75,11 @@ class TerminologyServer:
 
     @property
     def host(self) -> str:
-        """The machine that is asked."""
+        """The server's host name."""
         return self._host
 
     def membership(self, system: str, code: str) -> Answer:
-        """Whether the code system of a URL holds a code, and the reason where that was not checked."""
+        """Look up a code in the code system of a URL. Returns the answer, and a reason if it was not checked."""
         cached = self._recall((system, code)) or self._recall((system, None))
         if cached is not None:
             return cached
@@ -102,7 +100,7 @@ class TerminologyServer:
         return answer
 
     def _ask(self, system: str, code: str) -> tuple[Answer, bool]:
-        """The server's answer, and whether it holds for every code of the system."""
+        """The server's answer, and True if it is valid for every code of the system."""
         try:
             query = urlencode({"url": system, "code": code})
         except UnicodeEncodeError:
@@ -114,7 +112,7 @@ class TerminologyServer:
             raise _FaultError("the terminology server redirects; configure the address it redirects to")
         resource = _resource(body)
         if status >= 400:
-            # FHIR leaves it to the server how it says that it has no such system.
+            # FHIR does not define how a server reports an unknown system.
             return ("not_checked", UNKNOWN_SYSTEM if status in {404, 422} else f"the terminology server answered {status}"), status in {404, 422}
         result = _parameter(resource, "result", "valueBoolean")
         if result is True:
@@ -137,7 +135,7 @@ class TerminologyServer:
         return response.status, response.body
 
     def _may_ask(self) -> bool:
-        """Whether the breaker lets a question through; after the pause it lets one, and holds the others until that one is answered."""
+        """True unless requests are paused. After the pause one request tries, and the others wait for its answer."""
         with self._lock:
             if self._failures < self._failures_max:
                 return True
@@ -172,12 +170,12 @@ class TerminologyServer:
 
 
 def umls_server(api_key: str, **options: Any) -> TerminologyServer:
-    """NLM's terminology service, opened with a UMLS API key (`UMLS_API_KEY`). `options`: those of `TerminologyServer`."""
+    """Return NLM's terminology service, opened with a UMLS API key (`UMLS_API_KEY`). `options`: those of `TerminologyServer`."""
     return TerminologyServer(UMLS_BASE_URL, umls_api_key=api_key, **options)
 
 
 def _operation(base_url: str, *, has_credentials: bool) -> tuple[str, str]:
-    """The host of a server and the URL of its operation. Raises `ConfigError`."""
+    """The server's host and the URL of its operation. Raises `ConfigError`."""
     refused = ConfigError("terminology server: the base URL must be http(s)://host[:port]/path, without user, query or fragment")
     try:
         parts = urlsplit(base_url)
@@ -220,7 +218,7 @@ def _resource(body: bytes) -> Mapping[str, Any]:
 
 
 def _parameter(resource: Mapping[str, Any], name: str, field: str) -> object:
-    """The value of a parameter of a Parameters resource; None where there is none."""
+    """The value of a parameter of a Parameters resource; None if it is absent."""
     parameters = resource.get("parameter")
     for parameter in parameters if isinstance(parameters, list) else ():
         if isinstance(parameter, dict) and parameter.get("name") == name:
@@ -229,7 +227,7 @@ def _parameter(resource: Mapping[str, Any], name: str, field: str) -> object:
 
 
 def _says_unknown_system(resource: Mapping[str, Any]) -> bool:
-    """Whether a negative answer is one for want of the code system: by the parameter names and issue codes that servers use for it."""
+    """True if a negative answer means an unknown code system, by the parameter names and issue codes that servers use for it."""
     if any(_parameter(resource, name, field) for name in ("x-unknown-system", "x-caused-by-unknown-system") for field in ("valueCanonical", "valueUri")):
         return True
     outcome = _parameter(resource, "issues", "resource")

@@ -1,4 +1,4 @@
-"""Points in time at the precision they were written with, read from FHIR, HL7v2 and C-CDA text."""
+"""Points in time with the precision they were written in, read from FHIR, HL7v2 and C-CDA."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MOMENT_LENGTH_MAX: Final = 48
 MOMENTS_CACHED: Final = 4_096
 
 _ZONE_MINUTES_MAX: Final = 14 * 60
-#: A time without an offset may be that of any place on earth.
+#: A time without an offset may be in any timezone.
 _ZONE_UNKNOWN: Final = timedelta(hours=14)
 _FIRST: Final = datetime(1, 1, 1, tzinfo=UTC)
 _LAST: Final = datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC)
@@ -26,10 +26,7 @@ _LAST: Final = datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """A point in time as written. `offset_min`: minutes east of UTC, None where none was written.
-
-    An offset after a bare date is kept, and says nothing of the date.
-    """
+    """A point in time as written. `offset_min`: minutes east of UTC, None if none was written; ignored after a bare date."""
 
     year: int
     month: int | None = None
@@ -47,11 +44,11 @@ class Moment:
 
     @property
     def has_time(self) -> bool:
-        """Whether at least an hour was written."""
+        """True if at least an hour was written."""
         return self.hour is not None
 
     def bounds(self) -> tuple[datetime, datetime]:
-        """The earliest and the latest instant it may stand for, in UTC; both kept inside what datetime can hold."""
+        """Return the earliest and latest instant that it can mean, in UTC; both within the range of datetime."""
         try:
             start = datetime(self.year, self.month or 1, self.day or 1, self.hour or 0, self.minute or 0, min(self.second or 0, 59), tzinfo=UTC)
             end = start + self._span()
@@ -60,7 +57,7 @@ class Moment:
             shift = timedelta(minutes=self.offset_min)
             return start - shift, end - shift
         except (OverflowError, ValueError):
-            # The years 0001 and 9999 at their edges; no clinical comparison turns on them.
+            # Only at the edges of the years 0001 and 9999.
             edge = _FIRST if self.year < 5000 else _LAST
             return edge, edge
 
@@ -77,9 +74,9 @@ class Moment:
         }[self.precision]
 
     def certainly_after(self, other: Moment) -> bool:
-        """Whether it lies after the other whatever was left unwritten in either.
+        """Return True if it is after the other, whatever the unwritten parts of both.
 
-        Two times without an offset are taken to be of one place; so are two dates.
+        Two times without an offset, and two dates, are taken to be in the same timezone.
         """
         if (self.offset_min is None or not self.has_time) and (other.offset_min is None or not other.has_time):
             return self._shared(other) > other._shared(self)
@@ -93,7 +90,7 @@ class Moment:
 
 @dataclass(frozen=True, slots=True)
 class Malformed:
-    """Why a text is not a point in time. `calendar`: the form is right, but no such day or time exists."""
+    """Why a text is not a point in time. `calendar`: its form is right, but no such day or time exists."""
 
     problem: str
     calendar: bool = False
@@ -108,7 +105,6 @@ _COMPACT: Final = re.compile(
     r"(\d{4})(?:(\d{2})(?:(\d{2})(?:(\d{2})(?:(\d{2})(?:(\d{2})(?:\.\d{1,4})?)?)?)?)?)?([+-]\d{4})?",
     re.ASCII,
 )
-_COMPACT_TIME: Final = re.compile(r"(\d{2})(?:(\d{2})(?:(\d{2})(?:\.\d{1,4})?)?)?([+-]\d{4})?", re.ASCII)
 _FHIR_FORMS: Final[Mapping[FhirKind, str]] = {
     "date": "YYYY, YYYY-MM or YYYY-MM-DD",
     "dateTime": "YYYY, YYYY-MM, YYYY-MM-DD or YYYY-MM-DDThh:mm:ss+zz:zz",
@@ -118,10 +114,7 @@ _FHIR_FORMS: Final[Mapping[FhirKind, str]] = {
 
 
 def read_fhir(value: object, kind: FhirKind) -> Moment | Malformed:
-    """Read a FHIR date, dateTime, instant or time; a missing offset is not a malformed time and is left to the caller.
-
-    A `time` is returned as that time in the year 1.
-    """
+    """Read a FHIR date, dateTime, instant or time; a `time` as one of the year 1. A missing offset is not malformed: callers report it."""
     if not isinstance(value, str) or len(value) > MOMENT_LENGTH_MAX:
         return _malformed(kind)
     return _read_fhir_text(value, kind)
@@ -133,7 +126,7 @@ def _malformed(kind: FhirKind) -> Malformed:
 
 @lru_cache(maxsize=MOMENTS_CACHED)
 def _read_fhir_text(value: str, kind: FhirKind) -> Moment | Malformed:
-    """Times stand in a document again and again: of one visit, all of its observations have the same."""
+    """Cached, because the same times repeat: all observations of one visit have the same."""
     malformed = _malformed(kind)
     if kind == "time":
         match = _FHIR_TIME.fullmatch(value)
@@ -148,19 +141,11 @@ def _read_fhir_text(value: str, kind: FhirKind) -> Moment | Malformed:
 
 
 def read_compact(value: object) -> Moment | Malformed:
-    """Read an HL7v2 DTM or TS.1, an HL7v2 DT, or a C-CDA TS: YYYY[MM[DD[HH[MM[SS[.SSSS]]]]]][+/-ZZZZ]."""
+    """Read an HL7v2 DTM, TS.1 or DT, or a C-CDA TS: YYYY[MM[DD[HH[MM[SS[.SSSS]]]]]][+/-ZZZZ]."""
     match = _COMPACT.fullmatch(value) if isinstance(value, str) and len(value) <= MOMENT_LENGTH_MAX else None
     if match is None:
         return Malformed("not of the form YYYY[MM[DD[HH[MM[SS[.SSSS]]]]]][+/-ZZZZ]")
     return _moment(match.groups()[:6], match[7])
-
-
-def read_compact_time(value: object) -> Moment | Malformed:
-    """Read an HL7v2 TM, HH[MM[SS[.SSSS]]][+/-ZZZZ], as that time in the year 1."""
-    match = _COMPACT_TIME.fullmatch(value) if isinstance(value, str) and len(value) <= MOMENT_LENGTH_MAX else None
-    if match is None:
-        return Malformed("not of the form HH[MM[SS[.SSSS]]][+/-ZZZZ]")
-    return _moment(("0001", "01", "01", *match.groups()[:3]), match[4])
 
 
 def _days_in_month(year: int, month: int) -> int:
@@ -170,7 +155,7 @@ def _days_in_month(year: int, month: int) -> int:
 
 
 def _moment(parts: tuple[str | None, ...], zone: str | None) -> Moment | Malformed:
-    """The moment of a form's parts, if there is one in the calendar. `zone`: Z, +hhmm or -hhmm."""
+    """The moment of some parts, if the calendar has it. `zone`: Z, +hhmm or -hhmm."""
     year, month, day, hour, minute, second = (None if part is None else int(part) for part in parts)
     assert year is not None
     if year == 0:
@@ -179,7 +164,7 @@ def _moment(parts: tuple[str | None, ...], zone: str | None) -> Moment | Malform
         return Malformed("there is no such month", calendar=True)
     if day is not None and not 1 <= day <= _days_in_month(year, month or 1):
         return Malformed("there is no such day in that month", calendar=True)
-    # A leap second may be written in each of the formats.
+    # All formats allow a leap second.
     if (hour or 0) > 23 or (minute or 0) > 59 or (second or 0) > 60:
         return Malformed("there is no such time of day", calendar=True)
     offset = None

@@ -1,7 +1,7 @@
-"""UCUM units read by a real parser: are they valid, what is their dimension, how do two of them convert.
+"""UCUM units: validity, dimension and conversion, by a real parser (ucumvert, with pint).
 
-The parser (ucumvert, with pint) takes half a second to load and is loaded by the first unit that is read. Every answer is cached by
-the unit's text. What is read is bounded in length, depth and exponent, for units come from documents that may be hostile.
+The parser takes half a second to load, at the first unit. Answers are cached by the unit's text. Units come from documents that may be hostile, so
+length, depth and exponents are bounded.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ UNIT_LENGTH_MAX: Final = 128
 UNITS_CACHED: Final = 4096
 _DEPTH_MAX: Final = 6
 _DIGITS_MAX: Final = 9
-#: Dimensions of greater powers are not worked out: pint would compute the number.
+#: Greater powers have no dimension here, because pint would compute the number.
 _EXPONENT_MAX: Final = 60
 _ANNOTATION: Final = re.compile(r"\{[!-z|~]*\}")
 _GRAM_PERCENT: Final = re.compile(r"([kdcmunpf]?)g%")
@@ -31,7 +31,7 @@ Dimension = tuple[tuple[str, float], ...]
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """A valid unit. `dimension` is None where UCUM's special units (logarithms, pH) or a huge power leave none to compare."""
+    """A valid unit. `dimension` is None for UCUM's special units (logarithms, pH) and for huge powers."""
 
     dimension: Dimension | None
     atoms: frozenset[str]
@@ -40,19 +40,18 @@ class Unit:
 
 @lru_cache(maxsize=1)
 def reader_installed() -> bool:
-    """Whether the parser is installed (extra `clinical`); without it no unit can be read."""
+    """Return True if the parser is installed (extra `clinical`); without it no unit can be read."""
     return find_spec("ucumvert") is not None
 
 
 def read_unit(text: str) -> Unit | None:
-    """The unit that a text writes in UCUM (case-sensitive form), or None. Raises ImportError where the parser is not installed."""
-    # A cache keeps its keys: nothing long may become one.
+    """Return the unit of a text in UCUM (case-sensitive form), or None. Raises ImportError if the parser is not installed."""
+    # A cache keeps its keys, so they must be short.
     return _read_unit(text) if len(text) <= UNIT_LENGTH_MAX else None
 
 
 @lru_cache(maxsize=UNITS_CACHED)
 def _read_unit(text: str) -> Unit | None:
-    """See `read_unit`."""
     prepared = _prepare(text)
     if prepared is None:
         return None
@@ -68,18 +67,17 @@ def _read_unit(text: str) -> Unit | None:
 
 
 def is_valid_unit(text: object) -> bool:
-    """Whether a value is a valid UCUM unit. Raises ImportError where the parser is not installed."""
+    """Return True if a value is a valid UCUM unit. Raises ImportError if the parser is not installed."""
     return isinstance(text, str) and read_unit(text) is not None
 
 
 def conversion(source: str, target: str) -> tuple[float, float] | None:
-    """Scale and offset by which a number of `source` becomes one of `target`; None where the two do not convert."""
+    """Return factor and offset that convert numbers from `source` to `target`; None if the two do not convert."""
     return _conversion(source, target) if max(len(source), len(target)) <= UNIT_LENGTH_MAX else None
 
 
 @lru_cache(maxsize=UNITS_CACHED)
 def _conversion(source: str, target: str) -> tuple[float, float] | None:
-    """See `conversion`."""
     if read_unit(source) is None or read_unit(target) is None:
         return None
     before, after = _quantity(source), _quantity(target)
@@ -87,7 +85,7 @@ def _conversion(source: str, target: str) -> tuple[float, float] | None:
         return None
     with _LOCK:
         try:
-            # Two points make the line, for temperatures do not start at nought.
+            # Two points, because temperatures have an offset.
             at_zero, at_one = (float(type(before)(number * before.m, before.u).to(after.u).m / after.m) for number in (0, 1))
         except _engine().errors:
             return None
@@ -123,7 +121,7 @@ class _Engine:
                 return None
 
     def quantity(self, text: str) -> Any:
-        """Pint's quantity of one such unit; None for what pint does not know."""
+        """Pint's quantity of one such unit; None if pint does not know it."""
         with _LOCK:
             try:
                 found = self._registry.from_ucum(text)
@@ -133,7 +131,7 @@ class _Engine:
 
 
 def _engine() -> _Engine:
-    """The engine, built by the first that asks: two at a time would define every unit twice, which the library refuses."""
+    """The engine, built once: two threads would define every unit twice, which the library refuses."""
     with _BUILDING:
         return _built()
 
@@ -144,7 +142,7 @@ def _built() -> _Engine:
 
 
 def _prepare(text: str) -> str | None:
-    """The text with its annotations made short, or None where no parser need be asked."""
+    """The text with shortened annotations; None if it is certainly no unit."""
     if not text or len(text) > UNIT_LENGTH_MAX or not text.isascii() or any(character <= " " or character == "\x7f" for character in text):
         return None
     prepared = _ANNOTATION.sub("{a}", text)
@@ -159,7 +157,7 @@ def _prepare(text: str) -> str | None:
 
 
 def _factor_has_exponent(tree: Any) -> bool:
-    """Whether a bare number is raised (`10+3`): the parser takes it, UCUM's grammar does not."""
+    """True if a bare number has an exponent (`10+3`): the parser accepts it, but UCUM's grammar does not."""
     for node in tree.iter_subtrees():
         for first, second in zip(node.children, node.children[1:], strict=False):
             if getattr(second, "type", "") == "EXPONENT" and [getattr(token, "type", "") for token in getattr(first, "children", ())] == ["FACTOR"]:
@@ -171,7 +169,7 @@ def _quantity(text: str) -> Any:
     prepared = _prepare(text)
     if prepared is None or any(int(digits) > _EXPONENT_MAX for digits in re.findall(r"(?<=[^0-9{}/.(])[0-9]+", _ANNOTATION.sub("", prepared))):
         return None
-    # UCUM defines g% as grams per decilitre; the parser's library takes it for grams times percent.
+    # UCUM defines g% as grams per decilitre; pint takes it for grams times percent.
     return _engine().quantity(_GRAM_PERCENT.sub(r"\1g/dL", prepared) if _GRAM_PERCENT.fullmatch(prepared) else prepared)
 
 

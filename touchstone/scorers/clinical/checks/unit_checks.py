@@ -1,6 +1,6 @@
-"""UCUM units as findings: validity, suggestions, litre style, and dimension against the LOINC code (specification, Priority 8).
+"""Checks of units: valid UCUM, suggestions, style of litre, and dimension by the LOINC code (specification, Priority 8).
 
-Where the specification and UCUM differ, UCUM wins (corrections, Clinical 1): `mg/dl` is valid and earns a minor hint, `mEq/L` is not.
+Where the specification and UCUM differ, UCUM counts (corrections, Clinical 1): `mg/dl` is valid with a minor hint, `mEq/L` is not valid.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ UCUM_SYSTEM: Final = "http://unitsofmeasure.org"
 #: How HL7v2 (table 0396), FHIR and C-CDA name UCUM as the coding system of a unit.
 UCUM_NAMES: Final = frozenset({"UCUM", "UCUM2", "HTTP://UNITSOFMEASURE.ORG", "2.16.840.1.113883.6.8", "URN:OID:2.16.840.1.113883.6.8"})
 NOT_INSTALLED: Final = "the UCUM reader is not installed (extra `clinical`)"
-#: A lower-case litre (with a usual prefix) that stands as an atom of its own.
+#: A lower-case litre (with a usual prefix) as an atom of its own.
 _LITRE: Final = re.compile(r"(?<![A-Za-z\[\]_'%*^])([kdcmunpf]?)l(?![A-Za-z\[\]_'%*^])")
 _BLANKS: Final = re.compile(r"\s+")
 
@@ -39,14 +39,14 @@ class _Table:
 
 
 def preload() -> None:
-    """Load the reader now rather than with the first unit. Raises ImportError where it is not installed."""
+    """Load the parser now, not at the first unit. Raises ImportError if it is not installed."""
     read_unit("mg/dL")
 
 
 def suggest_unit(unit: str, loinc: str | None = None) -> str | None:
-    """A valid UCUM unit for one that is written wrong or, beside a LOINC code, misread; None where we know none.
+    """Return a valid UCUM unit for a misspelt unit or, with a LOINC code, a misread one; None if none is known.
 
-    The suggestion always comes whole from Touchstone's tables, so it can be shown where the unit itself may not.
+    The suggestion comes from Touchstone's tables, so it may be shown even if the unit may not.
     """
     if len(unit) > UNIT_LENGTH_MAX:
         return None
@@ -57,10 +57,9 @@ def suggest_unit(unit: str, loinc: str | None = None) -> str | None:
 
 
 def normalize_ucum_unit(unit: str, loinc: str | None = None) -> str:
-    """The unit as it should be written; unchanged where we know no better. A valid unit stays valid and means the same.
+    """Return the unit as it should be written; unchanged if nothing better is known. A valid unit stays valid and keeps its meaning.
 
-    Only beside a LOINC code that rules its literal meaning out does a valid unit become another (`K/uL` of a count).
-    Raises ImportError where the reader is not installed.
+    Only a LOINC code that excludes its literal meaning changes a valid unit (`K/uL` of a count). Raises ImportError if the parser is not installed.
     """
     if read_unit(unit) is None:
         return suggest_unit(unit) or unit
@@ -70,7 +69,7 @@ def normalize_ucum_unit(unit: str, loinc: str | None = None) -> str:
 
 
 def fits_property(unit: str, loinc: str) -> bool:
-    """Whether a unit has a dimension that the LOINC code's property asks for; True where either is unknown."""
+    """Return True if a unit has a dimension that the LOINC code's property requires, or if either is unknown."""
     kind = property_of(loinc)
     read = read_unit(unit)
     if kind is None or read is None or read.dimension is None:
@@ -79,9 +78,9 @@ def fits_property(unit: str, loinc: str) -> bool:
 
 
 def check_unit(unit: object, path: str, context: Context, *, loinc: str | None = None, system: str | None = None) -> list[Finding]:
-    """What is wrong with a unit. `loinc`: the observation's code; `system`: the coding system that the document names for the unit.
+    """Check a unit. `loinc`: the observation's code; `system`: the coding system that the document names for the unit.
 
-    An empty unit is not checked. Without the reader, only units that the tables list as wrong are found (callers name `NOT_INSTALLED`).
+    An empty unit is not checked. Without the parser, only known misspellings are found (callers report `NOT_INSTALLED`).
     """
     if unit is None or unit == "":
         return []
@@ -99,7 +98,7 @@ def check_unit(unit: object, path: str, context: Context, *, loinc: str | None =
     if preferred != unit:
         message = "Unit is valid UCUM; an upper-case L for litre is preferred"
         return [context.finding("minor", "units.style", path, message, suggestion=_instead(preferred, unit), value=unit)]
-    # What fits its LOINC code has been verified.
+    # Only without a LOINC code: with one, the unit has been checked.
     meant = _table().misread.get(unit)
     if (meant is not None or not _is_common(read)) and (loinc is None or property_of(loinc) is None):
         suggestion = None if meant is None else f"Use '{meant}' if that is what '{unit}' was meant for"
@@ -116,9 +115,9 @@ def check_quantity_unit(
     system: object = None,
     loinc: str | None = None,
 ) -> list[Finding]:
-    """The unit of a FHIR Quantity at `path`: its `code` where there is one, for `unit` is then a display; else its `unit`.
+    """Check the unit of a FHIR Quantity at `path`: its `code`, or without one its `unit`.
 
-    A code of another system than UCUM is not judged.
+    A code of another system than UCUM is not checked.
     """
     if code is not None:
         if system is not None and system != UCUM_SYSTEM:
@@ -146,7 +145,7 @@ def _wrong_dimension(unit: str, loinc: str, path: str, context: Context) -> Find
 
 
 def _instead(suggested: str, unit: str) -> str:
-    """Advice that names the unit found only where that spelling is in the tables."""
+    """A suggestion. It names the unit found only if that spelling is in the tables."""
     table = _table()
     if unit in table.corrections or unit in table.misread:
         return f"Use '{suggested}' instead of '{unit}'"
@@ -156,7 +155,7 @@ def _instead(suggested: str, unit: str) -> str:
 
 
 def _with_capital_litre(unit: str) -> str:
-    """The unit with L for l wherever that is the same unit; a unit with an annotation is left alone, because its text must not be repeated."""
+    """The unit with L for l, if that is the same unit. Units with an annotation are unchanged, because its text must not be repeated."""
     if "{" in unit or "l" not in unit:
         return unit
     changed = _LITRE.sub(r"\1L", unit)
@@ -168,7 +167,7 @@ def _is_common(unit: Unit) -> bool:
 
 
 def _fold(unit: str) -> str:
-    """The unit without blanks, case, a full stop at its end, and the ways in which micro is written."""
+    """The unit without blanks, case and final full stop, with u for the micro signs."""
     folded = _BLANKS.sub("", unit).casefold().replace("µ", "u").replace("μ", "u").removesuffix(".")
     return folded.replace("mcl", "ul").replace("mcg", "ug")
 
@@ -178,7 +177,7 @@ def _table() -> _Table:
     text = resources.files("touchstone.scorers.clinical.tables").joinpath("units.toml").read_text("utf-8")
     table = tomllib.loads(text)
     corrections: dict[str, str] = table["corrections"]
-    # Common units in any case: `MG/DL` is meant for `mg/dL`. Corrections come last, for they are more certain.
+    # Common units in any case: `MG/DL` means `mg/dL`. Corrections come last, because they are more certain.
     folded = {_fold(unit): unit for unit in table["spelled"]["units"]}
     folded.update({_fold(wrong): right for wrong, right in reversed(corrections.items())})
     properties = {kind: tuple(examples) for kind, examples in table["properties"].items()}

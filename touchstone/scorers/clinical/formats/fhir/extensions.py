@@ -145,7 +145,7 @@ def _is_type(held: str, types: Sequence[str]) -> bool:
 
 def _has_unknown_part(value: Json, elements: Sequence[str]) -> bool:
     """True if an extension for an element of another FHIR version has a part that the element has not."""
-    names = {one.get("url") for one in objects(value.get("extension"))} if elements else set()
+    names = (one.get("url") for one in objects(value.get("extension")) if elements)
     return any(isinstance(name, str) and not is_absolute(name) and name not in elements for name in names)
 
 
