@@ -167,12 +167,12 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One finding of `touchstone doctor`. `bad` must be fixed; `note` is information, and nothing fails for it. `mend`: what to do."""
+    """One finding of `touchstone doctor`. `bad` must be fixed; `note` is information, and nothing fails for it. `fix`: what to do."""
 
     area: str
     state: Literal["good", "note", "bad"]
     what: str
-    mend: str = ""
+    fix: str = ""
 
 
 @dataclass(frozen=True, slots=True)

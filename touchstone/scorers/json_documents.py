@@ -32,24 +32,24 @@ def read_document_if_present(path: Path) -> dict[str, Any] | None:
     return read_document(path) if path.exists() else None
 
 
-def read_bounded(path: Path, bytes_max: int, *, mend: str, too_large: str, named: str = "") -> bytes:
+def read_bounded(path: Path, bytes_max: int, *, remedy: str, too_large: str, named: str = "") -> bytes:
     """The bytes of a file within a bound. Raises `ConfigError`.
 
-    `mend`: what to do where it cannot be read; `too_large`: where it has more bytes; `named`: what stands before the path in the message, such as an option.
+    `remedy`: what to do where it cannot be read; `too_large`: where it has more bytes; `named`: what stands before the path in the message, such as an option.
     """
     try:
         with path.open("rb") as stream:
             data = stream.read(bytes_max + 1)
     except OSError as error:
-        raise ConfigError(f"{named}{path}: cannot be read ({error.strerror}); {mend}") from None
+        raise ConfigError(f"{named}{path}: cannot be read ({error.strerror}); {remedy}") from None
     if len(data) > bytes_max:
         raise ConfigError(f"{named}{path}: larger than {bytes_max} bytes; {too_large}")
     return data
 
 
-def read_text(path: Path, mend: str = "check the path and its permissions") -> str:
-    """The text of a configuration file. Raises `ConfigError`; `mend`: what to do where it cannot be read."""
-    data = read_bounded(path, DOCUMENT_BYTES_MAX, mend=mend, too_large="this is not a configuration file")
+def read_text(path: Path, remedy: str = "check the path and its permissions") -> str:
+    """The text of a configuration file. Raises `ConfigError`; `remedy`: what to do where it cannot be read."""
+    data = read_bounded(path, DOCUMENT_BYTES_MAX, remedy=remedy, too_large="this is not a configuration file")
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -171,7 +171,7 @@ def test_a_suite_of_several_kinds_tells_them_by_their_keys(tmp_path: Path) -> No
     assert [one.case.kind if isinstance(one, BatchCase) else one.what if one else "" for one in found] == [
         "safe",
         "summary",
-        "kind is not `safe` or `summary`; leave the case out or mend it",
+        "kind is not `safe` or `summary`; leave the case out or correct it",
     ]
 
 

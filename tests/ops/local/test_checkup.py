@@ -37,7 +37,7 @@ def test_a_suite_s_check_that_fails_to_run_is_one_finding_and_quotes_nothing() -
     first, second = check_suite(replace(TOY, doctor=broken))
     assert first.state == "good"
     assert (second.state, second.what) == ("bad", "toy: its own check failed with ValueError")
-    assert CANARY not in second.mend
+    assert CANARY not in second.fix
 
 
 def test_a_suite_whose_libraries_are_missing_is_a_note_that_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -25,7 +25,7 @@ def test_an_extra_that_does_not_work_is_bad_though_its_packages_are_there() -> N
     check = the_check("raise ValueError('the versions do not fit')")
     assert check.state == "bad"
     assert "ValueError: the versions do not fit" in check.what
-    assert check.mend == "install touchstone-stream[invented] again"
+    assert check.fix == "install touchstone-stream[invented] again"
 
 
 def test_a_library_that_kills_its_process_costs_the_extra_alone() -> None:
@@ -44,14 +44,14 @@ def test_an_extra_that_is_not_installed_is_a_note_that_names_what_is_missing() -
     check = the_check("", "pytest", "no-such-package-at-all")
     assert check.state == "note"
     assert check.what == "extra invented is not installed (no-such-package-at-all missing)"
-    assert check.mend == "for tests, install touchstone-stream[invented]"
+    assert check.fix == "for tests, install touchstone-stream[invented]"
 
 
 def test_of_many_missing_packages_some_are_named_and_the_better_way_to_install_them() -> None:
     names = tuple(f"no-such-package-{number}" for number in range(5))
     (check,) = check_extras({"invented": Extra("tests", names, "", "run: make invented")})
     assert check.what == "extra invented is not installed (no-such-package-0, no-such-package-1, no-such-package-2 and 2 more missing)"
-    assert check.mend == "for tests, run: make invented"
+    assert check.fix == "for tests, run: make invented"
 
 
 def test_a_part_of_an_extra_that_is_missing_is_found_through_our_own_metadata(monkeypatch: pytest.MonkeyPatch) -> None:

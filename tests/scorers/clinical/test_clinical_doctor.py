@@ -36,7 +36,7 @@ def test_without_packages_and_servers_there_are_notes_and_nothing_to_mend() -> N
     told = checks()
 
     assert {area: check.state for area, check in told.items()} == {"fhir packages": "note", "terminology": "note"}
-    assert all(check.mend for check in told.values())
+    assert all(check.fix for check in told.values())
 
 
 def test_installed_packages_are_named(nobody_s_home: Path) -> None:
@@ -59,7 +59,7 @@ def test_a_server_that_refuses_is_to_be_mended_and_asked_once(server: Server, mo
 
     assert (told.state, told.what) == ("bad", "127.0.0.1: the terminology server answered 401")
     assert len(server.asked) == 1
-    assert "canary" not in told.what + told.mend
+    assert "canary" not in told.what + told.fix
 
 
 def test_code_tables_are_read(nobody_s_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:

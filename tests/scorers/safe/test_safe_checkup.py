@@ -29,7 +29,7 @@ def test_a_file_in_its_place_is_to_be_mended(tmp_path: Path) -> None:
     for directory in (tmp_path / "taken", tmp_path / "taken" / "below"):
         check = told(directory)
         assert (check.state, check.what) == ("bad", f"{tmp_path / 'taken'}: is not a directory")
-        assert "SAFE_V0_REPORT_DIR" in check.mend
+        assert "SAFE_V0_REPORT_DIR" in check.fix
 
 
 def test_a_directory_that_cannot_be_written_is_to_be_mended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

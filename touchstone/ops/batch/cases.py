@@ -106,7 +106,7 @@ def cases_of(source: Source, suite: Suite, settings: Any, admit: Admit | None = 
         model = model_of(record, suite)
         if model is None:
             kinds = " or ".join(f"`{kind}`" for kind in suite.cases)
-            yield Problem(source=place, what=f"kind is not {kinds}; leave the case out or mend it")
+            yield Problem(source=place, what=f"kind is not {kinds}; leave the case out or correct it")
             continue
         try:
             whole = completed(record, model, source, suite)

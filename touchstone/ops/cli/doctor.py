@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from touchstone.schemas.settings.house import Settings
     from touchstone.scorers.base import Check
 
-EXIT_MEND = 1
+EXIT_TO_FIX = 1
 #: Areas whose faults are in files and variables, not in running services.
 CONFIGURED = {"settings", "suites"}
 
@@ -41,7 +41,7 @@ def doctor(as_json: JsonOption = False, config: ConfigOption = None, bootstrap: 
         else:
             _print(checks)
     bad = {check.area for check in checks if check.state == "bad"}
-    raise typer.Exit(EXIT_ERROR if bad & CONFIGURED else EXIT_MEND if bad else 0)
+    raise typer.Exit(EXIT_ERROR if bad & CONFIGURED else EXIT_TO_FIX if bad else 0)
 
 
 def _checks(settings: "Settings | None") -> "list[Check]":
@@ -70,7 +70,7 @@ def _print(checks: "list[Check]") -> None:
     width = max(len(check.area) for check in checks)
     for check in checks:
         typer.echo(visible(f"{words[check.state]}  {check.area:<{width}}  {check.what}"))
-        if check.mend:
-            typer.echo(visible(f"{'':<4}  {'':<{width}}  -> {check.mend}"))
+        if check.fix:
+            typer.echo(visible(f"{'':<4}  {'':<{width}}  -> {check.fix}"))
     count = sum(check.state == "bad" for check in checks)
     typer.echo(f"{count} to fix" if count else "nothing to fix", err=True)

@@ -34,7 +34,7 @@ def read_prompts(path: Path) -> tuple[Item, ...]:
 
 
 def _text(path: Path) -> str:
-    data = read_bounded(path, FILE_BYTES_MAX, mend="check --prompts-file", too_large="split the file")
+    data = read_bounded(path, FILE_BYTES_MAX, remedy="check --prompts-file", too_large="split the file")
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:

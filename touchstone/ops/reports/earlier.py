@@ -29,7 +29,7 @@ def read_report(path: Path, suite: Suite) -> Reported:
         path,
         REPORT_BYTES_MAX,
         named="--against ",
-        mend="name a report that was written with --format json",
+        remedy="name a report that was written with --format json",
         too_large="compare smaller reports, or batches in the store",
     )
     try:

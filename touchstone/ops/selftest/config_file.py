@@ -138,7 +138,7 @@ def _errors(error: ValidationError) -> Sequence[Mapping[str, Any]]:
 
 
 def _described(error: ValidationError, lines: Mapping[Path_, int], name: str) -> list[str]:
-    """Each mistake with its line, its key and how to mend it."""
+    """Each mistake with its line, its key and how to fix it."""
     told = []
     for item in _errors(error):
         loc = tuple(str(step) for step in item["loc"])

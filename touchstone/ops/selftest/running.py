@@ -119,7 +119,7 @@ def open_system(settings: SelftestSettings, kafka: Callable[[KafkaSystem], Kafka
 
 def read_replay(path: Path) -> Replay:
     """An earlier run from its JSON report. Raises `ConfigError`."""
-    data = read_bounded(path, REPLAY_BYTES_MAX, mend="check --replay", too_large="this is no self-test report")
+    data = read_bounded(path, REPLAY_BYTES_MAX, remedy="check --replay", too_large="this is no self-test report")
     try:
         document: Any = json.loads(data)
         settings = SelftestSettings.model_validate_json(json.dumps(dict(document["config"].items())))

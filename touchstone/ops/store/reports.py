@@ -88,8 +88,8 @@ def choose(store: ResultStore, wanted: Wanted) -> Chosen:
     concern = wanted.concern or (concerns[0] if len(concerns) == 1 else None)
     if concern is None and wanted.one_concern and (fitting or not groups):
         has = "" if wanted.batch is None else f" with a batch {wanted.batch!r}"
-        mend = "choose one with --concern" if groups else "check --store, and that `touchstone projector` has run"
-        raise ConfigError(f"the store holds {_names(concerns) or 'no batch'} of suite {wanted.suite}{has if groups else ''}; {mend}")
+        remedy = "choose one with --concern" if groups else "check --store, and that `touchstone projector` has run"
+        raise ConfigError(f"the store holds {_names(concerns) or 'no batch'} of suite {wanted.suite}{has if groups else ''}; {remedy}")
     matching = [(key, scored_at) for key, scored_at in fitting if concern in {None, key.concern_id}]
     if not matching:
         known = _names(sorted({key.batch_id for key, _ in groups if concern in {None, key.concern_id}}))

@@ -12,7 +12,7 @@ class Answer(BaseModel):
 
 
 class Error(Answer):
-    """What is wrong, and how to mend it, in one line."""
+    """What is wrong and how to fix it, in one line."""
 
     error: str
 

@@ -44,8 +44,8 @@ def _packages(settings: ClinicalSettings) -> Check:
     installed = sorted(one.name for one in folder.iterdir() if (one / "package").is_dir()) if settings.fhir.installed_packages and folder.is_dir() else []
     every = named + installed
     if not every:
-        mend = f"to have US Core and other profiles checked, put their packages below {folder} or name them in fhir.packages"
-        return Check("fhir packages", "note", "none: profiles that documents claim are reported as not checked", mend)
+        remedy = f"to have US Core and other profiles checked, put their packages below {folder} or name them in fhir.packages"
+        return Check("fhir packages", "note", "none: profiles that documents claim are reported as not checked", remedy)
     rest = len(every) - _PACKAGES_SHOWN_MAX
     return Check("fhir packages", "good", ", ".join(every[:_PACKAGES_SHOWN_MAX]) + (f" and {rest} more" if rest > 0 else ""))
 

@@ -33,7 +33,7 @@ _UNANSWERED: Final = {
     "too_long": "the case is too long for the model",
     "rejected": "the server rejected the request",
 }
-#: What only the user can mend.
+#: Faults that only the user can fix.
 _UNAVAILABLE: Final = {
     "judge_key": "is behind a server that refused the key; set TOUCHSTONE_JUDGE_API_KEY to a valid one",
     "judge_forbidden": "may not be used with this key; change its name in the file, or the key's rights",
