@@ -13,25 +13,25 @@ from touchstone.scorers.clinical.checks.ucum_reader import conversion, reader_in
 from touchstone.scorers.clinical.checks.unit_checks import normalize_ucum_unit
 from touchstone.scorers.clinical.consistency.record import Amount
 
-#: A text that is an amount: `< 5`, `99 mg/dL`.
+#: A text that is an amount, such as `< 5` or `99 mg/dL`.
 _AMOUNT: Final = re.compile(r"\s*(?P<sign>[<>]=?|[≤≥])?\s*(?P<number>[+-]?\d{1,15}(?:\.\d{1,15})?)(?:\s*(?P<unit>%|[A-Za-z\[{][^\s]{0,30}))?\s*", re.ASCII)
-Comparison = Literal["same", "other", "unknown"]
-#: Factors between units are rounded too (18.0 g/mol for 18.016).
+Outcome = Literal["same", "other", "unknown"]
+#: Greatest relative difference between equal amounts: factors between units are rounded (18.0 g/mol for 18.016).
 _RELATIVE: Final = 2e-3
 _TINY: Final = 1e-9
 _ENDS: Final = re.compile(r"[eE].*")
-#: How comparators of the formats are written.
+#: Comparators as the formats write them → as FHIR does.
 _COMPARATORS: Final = {"≤": "<=", "≥": ">=", "=": "", "==": ""}
 
 
 def comparator_of(text: object) -> str:
-    """A comparator as FHIR writes it; empty for none."""
+    """A comparator as FHIR writes it; empty if there is none."""
     plain = text.strip() if isinstance(text, str) else ""
     return _COMPARATORS.get(plain, plain)
 
 
 def amount_of_text(text: str, path: str, unit: str = "") -> Amount | None:
-    """The amount that a text is: a number, perhaps with a comparator before it and its unit after it; None for any other text."""
+    """The amount in a text that has only a number, perhaps with a comparator before it and a unit after it; None for any other text."""
     found = _AMOUNT.fullmatch(text[:80])
     if found is None:
         return None
@@ -39,30 +39,30 @@ def amount_of_text(text: str, path: str, unit: str = "") -> Amount | None:
 
 
 def is_number(text: object) -> bool:
-    """Whether a text is a finite number."""
+    """True if a text is a finite number."""
     number = number_of(text)
     return number is not None and math.isfinite(number)
 
 
-def compare(one: Amount, other: Amount, loinc: str | None = None) -> Comparison:
-    """Whether two amounts are the same quantity. `loinc`: the observation's code, by which units that are not UCUM are read and moles become masses.
+def compare(one: Amount, other: Amount, loinc: str | None = None) -> Outcome:
+    """Compare two amounts; `unknown` if their units do not convert. Numbers with a unit on one side only are compared as they are.
 
-    unknown: their units cannot be brought together. Numbers with a unit on one side only are compared as they are.
+    `loinc`: the observation's code, by which units that are not UCUM are read, and moles are converted to masses.
     """
     ours, theirs = number_of(one.number), number_of(other.number)
     if ours is None or theirs is None or not (math.isfinite(ours) and math.isfinite(theirs)):
         return "unknown"
-    comparison = _numbers(one, other, ours, theirs, loinc)
-    # C-CDA leaves open whether the end of an interval belongs to it.
-    if comparison == "same" and one.comparator.rstrip("=") != other.comparator.rstrip("="):
+    outcome = _numbers(one, other, ours, theirs, loinc)
+    # C-CDA leaves open whether the end of an interval is part of it.
+    if outcome == "same" and one.comparator.rstrip("=") != other.comparator.rstrip("="):
         return "other"
-    return comparison
+    return outcome
 
 
-def _numbers(one: Amount, other: Amount, ours: float, theirs: float, loinc: str | None) -> Comparison:
+def _numbers(one: Amount, other: Amount, ours: float, theirs: float, loinc: str | None) -> Outcome:
     if not one.unit or not other.unit or one.unit.casefold() == other.unit.casefold():
         same = _is_near(ours, theirs, _step(one.number), _step(other.number), 0.0)
-        # A number without a unit may be of another unit than the one that was written.
+        # A number without a unit may have another unit than the one that is written.
         return "same" if same else "other" if bool(one.unit) == bool(other.unit) else "unknown" if _may_convert(one, other) else "other"
     if {one.unit, other.unit} == {"%", "1"}:
         return _scaled(one, other, (0.01, 0.0) if one.unit == "%" else (100.0, 0.0))
@@ -70,8 +70,8 @@ def _numbers(one: Amount, other: Amount, ours: float, theirs: float, loinc: str 
     return _scaled(one, other, line)
 
 
-def _scaled(one: Amount, other: Amount, line: tuple[float, float] | None) -> Comparison:
-    """Whether an amount is the other when it is brought into its unit by scale and offset."""
+def _scaled(one: Amount, other: Amount, line: tuple[float, float] | None) -> Outcome:
+    """Compare an amount with another, converted by scale and offset to its unit."""
     ours, theirs = number_of(one.number), number_of(other.number)
     if line is None or ours is None or theirs is None:
         return "unknown"
@@ -80,7 +80,7 @@ def _scaled(one: Amount, other: Amount, line: tuple[float, float] | None) -> Com
 
 
 def _may_convert(one: Amount, other: Amount) -> bool:
-    """Whether the side without a unit wrote a number that looks scaled: thousands, or hundreds, of the other's."""
+    """True if two numbers, of which one has no unit, differ by a power of ten, as if they had different units."""
     ours, theirs = number_of(one.number), number_of(other.number)
     if not ours or not theirs or ours * theirs < 0:
         return False
@@ -92,14 +92,14 @@ def _may_convert(one: Amount, other: Amount) -> bool:
 
 
 def _is_near(ours: float, theirs: float, our_step: float, their_step: float, relative: float) -> bool:
-    """Whether two numbers differ by no more than rounding at the coarser precision explains."""
+    """True if two numbers differ by no more than rounding at the coarser precision."""
     bound = max(our_step, their_step) / 2 if our_step != their_step else _TINY
     bound = max(bound, relative * max(abs(ours), abs(theirs)))
     return abs(ours - theirs) <= bound * (1 + 1e-6) + _TINY * max(1.0, abs(ours))
 
 
 def _step(number: str) -> float:
-    """The weight of the last digit that is written."""
+    """The value of a unit in the last written digit: 0.01 for `1.25`."""
     text = number.strip()
     power = _ENDS.search(text)
     digits = _ENDS.sub("", text)
@@ -108,7 +108,7 @@ def _step(number: str) -> float:
 
 
 def _line(source: str, target: str, loinc: str | None) -> tuple[float, float] | None:
-    """Scale and offset from one unit to the other; None where there is none."""
+    """Scale and offset from one unit to the other; None if they do not convert."""
     parameter = find_parameter(loinc)
     if parameter is not None:
         ours, theirs = ([convert(number, unit, parameter, loinc) for number in (0.0, 1.0)] for unit in (source, target))

@@ -1,41 +1,25 @@
-"""Elements of a C-CDA document as they compare: their places, codes, times, amounts, identifiers, and the patient."""
+"""Parts of a C-CDA document as they compare across formats: codes, times, amounts, identifiers, and the patient."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from typing import Any, Final
 
-from touchstone.scorers.clinical.consistency import person_names
+from touchstone.scorers.clinical.consistency import identifiers, person_names
 from touchstone.scorers.clinical.consistency.amounts import amount_of_text, is_number
-from touchstone.scorers.clinical.consistency.codes import code_of, marital_of, sex_of, verdict_of
-from touchstone.scorers.clinical.consistency.record import Amount, Code, Identifier, Item, Pair, Patient, Stamp, Told
+from touchstone.scorers.clinical.consistency.code_maps import marital_of, sex_of, verdict_of
+from touchstone.scorers.clinical.consistency.code_systems import code_of
+from touchstone.scorers.clinical.consistency.record import Amount, Code, Identifier, Item, Name, Pair, Patient, PlacedValue, Stamp
 from touchstone.scorers.clinical.consistency.stamps import compact_stamp
-from touchstone.scorers.clinical.formats.ccda.element_names import name_of
+from touchstone.scorers.clinical.formats.ccda.element_names import CDA, SDTC, XSI_TYPE, ElementPaths
+from touchstone.scorers.clinical.formats.ccda.elements import child, children
 
-HL7V3: Final = "{urn:hl7-org:v3}"
-XSI_TYPE: Final = "{http://www.w3.org/2001/XMLSchema-instance}type"
-NULL: Final = "nullFlavor"
+HL7V3: Final = f"{{{CDA}}}"
 _REFERENCE_LENGTH_MAX: Final = 200
 
 
-def child(element: Any, *tags: str) -> Any | None:
-    """The first element below, step by step; None where a step leads nowhere."""
-    for tag in tags:
-        if element is None:
-            return None
-        element = element.find(f"{HL7V3}{tag}")
-    return element
-
-
-def children(element: Any, tag: str) -> Iterator[Any]:
-    """The elements of a name right below."""
-    if element is not None:
-        yield from element.findall(f"{HL7V3}{tag}")
-
-
 def attribute(element: Any, name: str) -> str:
-    """An attribute without blanks around it; empty where there is none."""
+    """An attribute without blanks around it; empty if there is none."""
     return "" if element is None else (element.get(name) or "").strip()
 
 
@@ -44,43 +28,25 @@ def text_of(element: Any) -> str:
     return "" if element is None else " ".join(str(element.xpath("string()")).split())
 
 
-class Tree:
-    """One document being read. Places and narrative are looked up once for all siblings: to count from each would cost their number squared."""
+class Tree(ElementPaths):
+    """Reads elements of one document. The ids of a section's narrative are collected once."""
 
     def __init__(self) -> None:
-        self._paths: dict[Any, str] = {}
+        super().__init__()
         self._narratives: dict[Any, dict[str, Any]] = {}
 
-    def path(self, element: Any) -> str:
-        """Where an element stands, as the findings of C-CDA say it: indices begin at 1 and stand where an element has siblings of its name."""
-        known = self._paths.get(element)
-        if known is not None:
-            return known
-        parent = element.getparent()
-        if parent is None:
-            self._paths[element] = name_of(element)
-            return self._paths[element]
-        above = self.path(parent)
-        every = list(parent.iterchildren("*"))
-        totals, before = Counter(one.tag for one in every), Counter[str]()
-        for one in every:
-            before[one.tag] += 1
-            number = "" if totals[one.tag] == 1 else f"[{before[one.tag]}]"
-            self._paths[one] = f"{above}/{name_of(one)}{number}"
-        return self._paths[element]
-
     def coded(self, element: Any) -> tuple[tuple[Code, ...], list[object]]:
-        """The codes and names of a CD: its own and its translations'."""
+        """The codes and names of a CD and of its translations."""
         if element is None:
             return (), []
         every = [element, *children(element, "translation")]
         codes = tuple(code for one in every if (code := code_of(attribute(one, "codeSystem"), attribute(one, "code"))) is not None)
         texts: list[object] = [attribute(one, "displayName") for one in every]
-        # The narrative is searched only for what is named nowhere else.
+        # The narrative is searched only for an entry without another name.
         return codes, texts if any(texts) and codes else [*texts, self._original(element)]
 
     def _original(self, element: Any) -> str:
-        """The original text of a code: written out, or where its reference leads in the narrative."""
+        """The original text of a code: its own, or the narrative text that it refers to."""
         original = child(element, "originalText")
         if original is None:
             return ""
@@ -101,10 +67,8 @@ class Tree:
         for one in children(element, "id"):
             root, extension = attribute(one, "root"), attribute(one, "extension")
             # A root without an extension is the identifier itself.
-            told = person_names.identifier(root if extension else "", "", extension or root, self.path(one))
-            if told is not None:
-                found.append(told)
-        return tuple(found)
+            found.append(identifiers.identifier(root if extension else "", "", extension or root, self.path(one)))
+        return tuple(one for one in found if one is not None)
 
     def stamps(self, time: Any, role: str) -> Iterator[Stamp]:
         """A point in time, or the ends of an interval."""
@@ -129,8 +93,8 @@ class Tree:
             one, sign = ends[0]
             sign += "" if attribute(one, "inclusive") == "false" else "="
             return (Amount(attribute(one, "value"), _unit(one), sign, self.path(one)),)
-        told = amount_of_text(text_of(value), self.path(value)) if not ends and attribute(value, XSI_TYPE).endswith("ST") else None
-        return () if told is None else (told,)
+        amount = amount_of_text(text_of(value), self.path(value)) if not ends and attribute(value, XSI_TYPE).endswith("ST") else None
+        return () if amount is None else (amount,)
 
     def set_value(self, item: Item, value: Any) -> None:
         """Read the value of an observation into an entry."""
@@ -140,7 +104,7 @@ class Tree:
         item.answers, texts = self.coded(value)
         texts = [*texts, text_of(value)]
         if verdict := next((found for one in texts if (found := verdict_of(item.answers, one))), ""):
-            item.verdict = Told(verdict, self.path(value))
+            item.verdict = PlacedValue(verdict, self.path(value))
         for kind, tags in (("range", ("low", "high")), ("ratio", ("numerator", "denominator"))):
             ends = [child(value, tag) for tag in tags]
             if all(is_number(attribute(end, "value")) for end in ends):
@@ -158,34 +122,44 @@ def patient_of(role: Any, tree: Tree) -> Patient:
     patient = Patient(tree.path(role))
     patient.identifiers += tree.identifiers(role)
     person = child(role, "patient")
+    if person is not None:
+        _read_person(person, patient, tree)
+    for telecom in children(role, "telecom"):
+        address = attribute(telecom, "value")
+        is_phone = attribute(telecom, "use") != "BAD" and not address.casefold().startswith(("mailto:", "fax:", "http"))
+        if is_phone and (number := identifiers.phone(address)):
+            patient.phones.append(PlacedValue(number, tree.path(telecom)))
+    for one in children(role, "addr"):
+        code = child(one, "postalCode")
+        if postal := identifiers.postal_code(text_of(code)):
+            patient.postal_codes.append(PlacedValue(postal, tree.path(code)))
+    return patient
+
+
+def _read_person(person: Any, patient: Patient, tree: Tree) -> None:
+    """Names, birth, sex, marital status and death of a recordTarget's patient."""
     for one in children(person, "name"):
-        given = [text_of(part) for part in children(one, "given") if attribute(part, "qualifier") != "CL"]
-        families = list(children(one, "family"))
-        current = [part for part in families if attribute(part, "qualifier") != "BR"] or families
-        family = " ".join(text_of(part) for part in current)
-        use = "" if not attribute(one, "use") else "l" if "L" in attribute(one, "use").split() else attribute(one, "use")
-        found = person_names.name(family, given, use, tree.path(one)) or person_names.name_of_text(text_of(one), tree.path(one))
-        if found is not None:
-            patient.names.append(found)
-    birth, sex = child(person, "birthTime"), child(person, "administrativeGenderCode")
+        if (name := _name(one, tree)) is not None:
+            patient.names.append(name)
+    birth, sex, marital = (child(person, tag) for tag in ("birthTime", "administrativeGenderCode", "maritalStatusCode"))
     if birth is not None:
         patient.birth = compact_stamp("birth", attribute(birth, "value"), tree.path(birth))
-    if sex is not None and (told := sex_of(attribute(sex, "code") or attribute(sex, NULL))):
-        patient.sex = Told(told, tree.path(sex))
-    marital = child(person, "maritalStatusCode")
-    if marital is not None and (status := marital_of(attribute(marital, "code"), is_v2=False)):
-        patient.marital = Told(status, tree.path(marital))
-    deceased = None if person is None else person.find("{urn:hl7-org:sdtc}deceasedInd")
-    if deceased is not None and attribute(deceased, "value") in {"true", "false"}:
-        patient.dead = Told("dead" if attribute(deceased, "value") == "true" else "alive", tree.path(deceased))
-    if patient.dead is None and (time := None if person is None else person.find("{urn:hl7-org:sdtc}deceasedTime")) is not None and attribute(time, "value"):
-        patient.dead = Told("dead", tree.path(time))
-    for telecom in children(role, "telecom"):
-        told = attribute(telecom, "value")
-        if (number := person_names.phone(told)) and attribute(telecom, "use") != "BAD" and not told.casefold().startswith(("mailto:", "fax:", "http")):
-            patient.phones.append(Told(number, tree.path(telecom)))
-    for address in children(role, "addr"):
-        code = child(address, "postalCode")
-        if postal := person_names.postal_code(text_of(code)):
-            patient.postal_codes.append(Told(postal, tree.path(code)))
-    return patient
+    if gender := sex_of(attribute(sex, "code") or attribute(sex, "nullFlavor")):
+        patient.sex = PlacedValue(gender, tree.path(sex))
+    if status := marital_of(attribute(marital, "code"), is_v2=False):
+        patient.marital = PlacedValue(status, tree.path(marital))
+    deceased, time = (person.find(f"{{{SDTC}}}{tag}") for tag in ("deceasedInd", "deceasedTime"))
+    if attribute(deceased, "value") in {"true", "false"}:
+        patient.dead = PlacedValue("dead" if attribute(deceased, "value") == "true" else "alive", tree.path(deceased))
+    elif attribute(time, "value"):
+        patient.dead = PlacedValue("dead", tree.path(time))
+
+
+def _name(element: Any, tree: Tree) -> Name | None:
+    """A name by its current parts, without call names and birth names."""
+    given = [text_of(part) for part in children(element, "given") if attribute(part, "qualifier") != "CL"]
+    families = list(children(element, "family"))
+    current = [part for part in families if attribute(part, "qualifier") != "BR"] or families
+    family = " ".join(text_of(part) for part in current)
+    uses, path = attribute(element, "use"), tree.path(element)
+    return person_names.name(family, given, "l" if "L" in uses.split() else uses, path) or person_names.name_of_text(text_of(element), path)

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import islice
+from functools import partial
+from itertools import chain, islice
 from typing import Any, Final
 
 from touchstone.scorers.clinical.checks.timestamps import Malformed, read_compact
-from touchstone.scorers.clinical.consistency.ccda_elements import HL7V3, Tree, attribute, child, children, patient_of, text_of
-from touchstone.scorers.clinical.consistency.codes import class_of, denial_of, severities_of, texts_of
+from touchstone.scorers.clinical.consistency.ccda_elements import HL7V3, Tree, attribute, patient_of, text_of
+from touchstone.scorers.clinical.consistency.code_maps import class_of, severities_of
 from touchstone.scorers.clinical.consistency.observation_groups import group_of
 from touchstone.scorers.clinical.consistency.record import ITEMS_MAX, Code, Group, Item, Kind, Record, Stamp
 from touchstone.scorers.clinical.consistency.stamps import compact_stamp
+from touchstone.scorers.clinical.consistency.wording import denial_of, texts_of
 from touchstone.scorers.clinical.formats.ccda.document import Document
+from touchstone.scorers.clinical.formats.ccda.elements import child, children
 from touchstone.scorers.clinical.formats.ccda.options import Options
 from touchstone.scorers.clinical.formats.ccda.xml_reader import read
 from touchstone.scorers.clinical.report import Context, Report
 
-#: LOINC code of a section → the kind of its entries, the group, and whether the section is the patient's whole list.
+#: LOINC code of a section → kind and group of its entries, and whether the section is the patient's whole list.
 _SECTIONS: Final[dict[str, tuple[Kind, Group, bool]]] = {
     "11450-4": ("condition", "condition", True),
     "11348-0": ("condition", "condition", False),
@@ -34,51 +37,51 @@ _SECTIONS: Final[dict[str, tuple[Kind, Group, bool]]] = {
     "47519-4": ("procedure", "procedure", False),
     "46240-8": ("encounter", "encounter", False),
 }
-#: Kind of a substance's entry → what its time is the time of, and its group.
+#: Kind of a substance's entry → the role of its time, and its group.
 _SUBSTANCES: Final[dict[Kind, tuple[str, Group]]] = {"medication": ("start", "medication"), "immunization": ("effective", "immunization")}
-#: Template of a problem observation, a medication or immunization activity → the kind of entry that it is in any section.
+#: Template of a problem observation, a medication or immunization activity → the kind of its entry, in any section.
 _TEMPLATES: Final[dict[str, Kind]] = {
     "2.16.840.1.113883.10.20.22.4.4": "condition",
     "2.16.840.1.113883.10.20.22.4.19": "condition",
     "2.16.840.1.113883.10.20.22.4.16": "medication",
     "2.16.840.1.113883.10.20.22.4.52": "immunization",
 }
-#: Observations inside an entry that say something of it, and are none of their own: status, severity, reaction, criticality, age, comment.
+#: The code of a status observation inside an entry.
 _STATUS: Final = "33999-4"
 _ACTIVE: Final = "55561003"
-#: Resolved, inactive, in remission: may be left out of a list of problems.
-_OVER: Final = frozenset({"413322009", "73425007", "277022003"})
+#: Resolved, inactive, in remission: such a problem may be left out of a list.
+_RESOLVED: Final = frozenset({"413322009", "73425007", "277022003"})
 _SEVERITY_CODES: Final = frozenset({"SEV", "82606-5"})
-#: Drug or medicament, vaccine: negated, they say that there is none at all.
+#: Drug or medicament, vaccine: if negated, there is none at all.
 _ANY_SUBSTANCE: Final = frozenset({"410942007", "71181003"})
 #: Types of an allergy → its category.
 _CATEGORIES: Final = {
     "416098002": "medication", "419511003": "medication", "59037007": "medication", "414285001": "food", "418471000": "food", "235719002": "food",
     "426232007": "environment",
 }  # fmt: skip
-#: Problem, disease, clinical finding: negated, they say that there is none at all.
+#: Problem, disease, clinical finding: if negated, there is none at all.
 _ANY_PROBLEM: Final = frozenset({"55607006", "64572001", "404684003", "409586006", "282291009", "248536006"})
-#: What wraps the statements of an entry.
+#: Elements that wrap the statements of an entry.
 _WRAPPERS: Final = frozenset(f"{HL7V3}{tag}" for tag in ("act", "organizer", "entryRelationship", "component"))
-#: An entry that does not hold; one that is no longer so.
+#: The status of an entry that was never true, and those of one that has ended.
 _NULLIFIED: Final = "nullified"
 _ENDED: Final = frozenset({"aborted", "cancelled", "suspended", "held"})
 #: Procedures that are written as acts or observations.
 _PROCEDURES: Final = frozenset({"2.16.840.1.113883.10.20.22.4.12", "2.16.840.1.113883.10.20.22.4.13"})
 _DEPTH_MAX: Final = 6
-#: Templates of one entry in a section that is not known.
+#: Templates that are read of one entry in an unknown section.
 _TEMPLATES_MAX: Final = 100
 
 
 def read_ccda(root: Any, place: str) -> Record | None:
-    """The record of a C-CDA document by its root element; None where it is no ClinicalDocument."""
+    """The record of a C-CDA document by its root element; None for any other document."""
     if root is None or root.tag != f"{HL7V3}ClinicalDocument":
         return None
     return _Reader(root, place).read()
 
 
 def parse(data: bytes) -> Any | None:
-    """The root of a document, read within the bounds of C-CDA's own reader; None where it cannot be read."""
+    """The root of a document, read within the bounds of the C-CDA validator; None if it cannot be read."""
     document = Document(Report(), Context(), Options())
     return document.root if read(data, document) else None
 
@@ -96,13 +99,13 @@ class _Reader:
         """The record."""
         record, scopes = self._record, dict[Group, Any]()
         if (role := child(self._root, "recordTarget", "patientRole")) is not None:
-            record.meet(patient_of(role, self._tree))
+            record.add_patient(patient_of(role, self._tree))
         if (visit := child(self._root, "componentOf", "encompassingEncounter")) is not None:
             self._encounter(visit)
         for section in self._root.iter(f"{HL7V3}section"):
             known = _SECTIONS.get(attribute(child(section, "code"), "code"))
             if known is None:
-                self._elsewhere(section)
+                self._unknown_section(section)
                 continue
             kind, group, is_whole = known
             before = len(record.items.get(kind, ()))
@@ -113,41 +116,39 @@ class _Reader:
                 self._entry(entry, kind, group, is_claimed=is_whole)
             if is_whole:
                 has_some = len(record.items.get(kind, ())) > before or scopes.get(group) == "whole"
-                # A section of no information says neither that there is something nor that there is nothing.
+                # An empty section says neither that there is something nor that there is nothing.
                 scopes[group] = "whole" if has_some else scopes.get(group, "able")
-        record.tells(scopes)
+        record.set_scopes(scopes)
         return record
 
-    def _elsewhere(self, section: Any) -> None:
-        """What other sections hold by template, such as a discharge diagnosis: it may be what the other side tells; its absence there says nothing."""
+    def _unknown_section(self, section: Any) -> None:
+        """Add entries of other sections by their template, such as a discharge diagnosis. They may match, but need not be on the other side."""
         for entry in islice(children(section, "entry"), ITEMS_MAX):
             for template in islice(entry.iter(f"{HL7V3}templateId"), _TEMPLATES_MAX):
                 one = template.getparent()
                 kind = _TEMPLATES.get(attribute(template, "root"))
                 if kind == "condition":
                     self._condition(one, is_claimed=False)
-                elif kind in {"medication", "immunization"} and kind is not None:
+                elif kind is not None:
                     self._substance(one, kind, is_claimed=False)
 
     def _entry(self, entry: Any, kind: Kind, group: Group, *, is_claimed: bool) -> None:
-        """Add what one entry of a section says."""
+        """Add the statements of one entry of a section."""
+        statements: Iterator[Any]
         if kind in {"medication", "immunization"}:
-            for act in islice(_acts(entry, "substanceAdministration"), ITEMS_MAX):
-                self._substance(act, kind, is_claimed=is_claimed)
+            statements, add = _acts(entry, "substanceAdministration"), partial(self._substance, kind=kind, is_claimed=is_claimed)
         elif kind == "encounter":
-            for one in islice(children(entry, "encounter"), ITEMS_MAX):
-                self._encounter(one)
+            statements, add = children(entry, "encounter"), self._encounter
         elif kind == "procedure":
-            for one in islice(entry, ITEMS_MAX):
-                self._procedure(one)
+            statements, add = iter(entry), self._procedure
+        elif kind == "condition":
+            statements, add = _acts(entry, "observation"), partial(self._condition, is_claimed=is_claimed)
+        elif kind == "allergy":
+            statements, add = _acts(entry, "observation"), self._allergy
         else:
-            for one in islice(_acts(entry, "observation"), ITEMS_MAX):
-                if kind == "condition":
-                    self._condition(one, is_claimed=is_claimed)
-                elif kind == "allergy":
-                    self._allergy(one)
-                else:
-                    self._observation(one, group)
+            statements, add = _acts(entry, "observation"), partial(self._observation, group=group)
+        for one in islice(statements, ITEMS_MAX):
+            add(one)
 
     def _condition(self, one: Any, *, is_claimed: bool) -> None:
         codes, texts = self._tree.coded(child(one, "value"))
@@ -163,26 +164,17 @@ class _Reader:
                 self._record.refuse(Item("condition", "condition", self._tree.path(one), codes, texts_of(texts)))
             return
         times = tuple(self._tree.stamps(child(one, "effectiveTime"), "onset"))
-        self._record.add(
-            Item(
-                "condition",
-                "condition",
-                self._tree.path(one),
-                codes,
-                texts_of(texts),
-                self._tree.identifiers(one),
-                times,
-                is_claimed=is_claimed and not _is_over(one, status, times),
-            )
-        )
+        item = Item("condition", "condition", self._tree.path(one), codes, texts_of(texts), self._tree.identifiers(one), times)
+        item.is_claimed = is_claimed and not _is_resolved(one, status, times)
+        self._record.add(item)
 
     def _allergy(self, one: Any) -> None:
         codes: tuple[Code, ...] = ()
         texts: list[object] = []
         for participant in children(one, "participant"):
             entity = child(participant, "participantRole", "playingEntity")
-            named, told = self._tree.coded(child(entity, "code"))
-            codes, texts = codes + named, [*texts, *told, text_of(child(entity, "name"))]
+            entity_codes, entity_texts = self._tree.coded(child(entity, "code"))
+            codes, texts = codes + entity_codes, [*texts, *entity_texts, text_of(child(entity, "name"))]
         value_codes, value_texts = self._tree.coded(child(one, "value"))
         category = next((found for code in value_codes if (found := _CATEGORIES.get(code.code))), "")
         status = _status_of(one)
@@ -191,7 +183,7 @@ class _Reader:
         path = self._tree.path(one)
         denial = denial_of((*codes, *value_codes), (*texts, *value_texts))
         if denial is not None or _is_negated(one):
-            # Without a code no allergy at all is known; with one, not that one.
+            # Negated without a code: no known allergy at all; with a code: not that one.
             if denial == "one":
                 return
             if denial is not None or not codes or _is_any(texts):
@@ -199,15 +191,13 @@ class _Reader:
             else:
                 self._record.refuse(Item("allergy", "allergy", path, codes, texts_of(texts)))
             return
-        written = [
-            attribute(child(inner, "value"), "code") for inner in one.iter(f"{HL7V3}observation") if attribute(child(inner, "code"), "code") in _SEVERITY_CODES
-        ]
-        severities = [severities_of(code) for code in written]
-        # A severity between those of FHIR, such as moderate to severe, is one or the other there.
-        severity = tuple(one for told in severities for one in told) if all(severities) else ()
+        inside = (inner for inner in one.iter(f"{HL7V3}observation") if attribute(child(inner, "code"), "code") in _SEVERITY_CODES)
+        severities = [severities_of(attribute(child(inner, "value"), "code")) for inner in inside]
+        # A severity that FHIR does not have, such as moderate to severe, becomes one or the other there.
+        severity = tuple(chain.from_iterable(severities)) if all(severities) else ()
         times = tuple(self._tree.stamps(child(one, "effectiveTime"), "onset"))
         item = Item("allergy", "allergy", path, codes, texts_of(texts), self._tree.identifiers(one), times, category=category, severity=severity)
-        item.is_claimed = not _is_over(one, status, times)
+        item.is_claimed = not _is_resolved(one, status, times)
         self._record.add(item)
 
     def _substance(self, one: Any, kind: Kind, *, is_claimed: bool) -> None:
@@ -218,7 +208,7 @@ class _Reader:
         if status == _NULLIFIED:
             return
         role, group = _SUBSTANCES[kind]
-        # A medication's other effectiveTimes tell how often.
+        # A medication's other effectiveTimes say how often it is taken.
         times = list(self._tree.stamps(child(one, "effectiveTime"), role))
         denial = denial_of(codes, texts)
         if denial is not None or _is_negated(one):
@@ -228,12 +218,8 @@ class _Reader:
             elif not is_all and is_claimed:
                 self._record.refuse(Item(kind, group, path, codes, texts_of(texts), times=tuple(times)))
             return
-        author = child(one, "author", "time")
-        if (
-            author is not None
-            and (stamp := compact_stamp("authored", attribute(author, "value"), self._tree.path(author))) is not None
-            and kind == "medication"
-        ):
+        author = child(one, "author", "time") if kind == "medication" else None
+        if author is not None and (stamp := compact_stamp("authored", attribute(author, "value"), self._tree.path(author))) is not None:
             times.append(stamp)
         dose = self._tree.amounts(child(one, "doseQuantity"))
         item = Item(kind, group, path, codes, texts_of(texts), self._tree.identifiers(one), tuple(times), dose)
@@ -241,7 +227,7 @@ class _Reader:
         self._record.add(item)
 
     def _has_ended(self, times: list[Stamp]) -> bool:
-        """Whether what was taken ended before the document was written."""
+        """True if a medication ended before the document was written."""
         written = self._written
         return not isinstance(written, Malformed) and any(stamp.role == "end" and written.certainly_after(stamp.moment) for stamp in times)
 
@@ -255,7 +241,7 @@ class _Reader:
         codes, texts = self._tree.coded(child(one, "code"))
         times = tuple(stamp for stamp in self._tree.stamps(child(one, "effectiveTime"), "effective") if stamp.role != "end")
         item = Item("procedure", "procedure", self._tree.path(one), codes, texts_of(texts), self._tree.identifiers(one), times)
-        # What is written as an act or observation is advice, or a finding, and need be no procedure elsewhere.
+        # An act or observation is advice or a finding, and need not be a procedure elsewhere.
         item.is_claimed = one.tag == f"{HL7V3}procedure" and attribute(one, "moodCode") in {"", "EVN"} and status not in _ENDED
         if _is_negated(one):
             self._record.refuse(item)
@@ -281,7 +267,7 @@ class _Reader:
 
 
 def _acts(element: Any, tag: str, depth: int = 0) -> Iterator[Any]:
-    """The nearest elements of a name inside an entry, through acts and organizers, and not within each other."""
+    """The elements of a name inside an entry, also inside acts and organizers, but not inside each other."""
     for inner in element:
         if inner.tag == f"{HL7V3}{tag}":
             yield inner
@@ -294,7 +280,7 @@ def _is_negated(element: Any) -> bool:
 
 
 def _status_of(one: Any) -> str:
-    """The status of an observation's concern, unless its own says that it does not hold."""
+    """The status of an observation's concern; `nullified` if either of them is."""
     own = attribute(child(one, "statusCode"), "code")
     above = one.getparent()
     concern = above.getparent() if above is not None and above.tag == f"{HL7V3}entryRelationship" else None
@@ -302,16 +288,16 @@ def _status_of(one: Any) -> str:
     return _NULLIFIED if _NULLIFIED in (own, of_concern) else of_concern
 
 
-def _is_over(one: Any, status: str, times: tuple[Stamp, ...]) -> bool:
-    """Whether a problem or an allergy is over: by its concern, its end, or the status that is told of it."""
-    told = [child(inner, "value") for inner in one.iter(f"{HL7V3}observation") if attribute(child(inner, "code"), "code") == _STATUS]
-    told_codes = {attribute(value, "code") for value in told}
-    # Documents of release 1.1 complete every concern; what is called active in one is so.
-    if _ACTIVE in told_codes:
+def _is_resolved(one: Any, status: str, times: tuple[Stamp, ...]) -> bool:
+    """True if a problem or allergy is resolved: its concern is completed, it has an end, or a status observation says so."""
+    inside = (inner for inner in one.iter(f"{HL7V3}observation") if attribute(child(inner, "code"), "code") == _STATUS)
+    statuses = {attribute(child(inner, "value"), "code") for inner in inside}
+    # Documents of release 1.1 complete every concern, so that a status observation `active` counts more.
+    if _ACTIVE in statuses:
         return False
-    return status in {"completed", *_ENDED} or any(stamp.role == "end" for stamp in times) or not _OVER.isdisjoint(told_codes)
+    return status in {"completed", *_ENDED} or any(stamp.role == "end" for stamp in times) or not _RESOLVED.isdisjoint(statuses)
 
 
 def _is_any(texts: list[object]) -> bool:
-    """Whether a substance is any at all."""
+    """True if the texts name substances in general."""
     return any(isinstance(text, str) and text.casefold().startswith(("allergy", "substance", "drug or medicament")) for text in texts)

@@ -1,4 +1,4 @@
-"""One trace: its documents and its persona as records, compared."""
+"""Compares the documents of one trace, and its persona, as records of one patient."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from touchstone.schemas.trace import ClinicalFormat
 from touchstone.scorers.clinical.consistency.ccda_record import parse, read_ccda
 from touchstone.scorers.clinical.consistency.compare_entries import compare_entries
 from touchstone.scorers.clinical.consistency.compare_patients import compare_patients, same_patient
-from touchstone.scorers.clinical.consistency.comparison import GROUP, Comparing
+from touchstone.scorers.clinical.consistency.comparison import GROUP, Comparison
 from touchstone.scorers.clinical.consistency.fhir_record import read_fhir
 from touchstone.scorers.clinical.consistency.hl7v2_record import read_hl7v2
 from touchstone.scorers.clinical.consistency.persona_record import read_persona
@@ -20,13 +20,13 @@ from touchstone.scorers.clinical.report import Context, Report
 
 #: Documents of one trace that are compared.
 DOCUMENTS_MAX: Final = 100
-#: The format with which the others are compared: the first of these that the trace has.
+#: The first of these formats in a trace is the one that the others are compared with.
 _REFERENCES: Final[tuple[Source, ...]] = ("fhir", "ccda", "hl7v2")
 
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """One document of a trace: its place in it, its format, and its content as it came or as bytes."""
+    """One document of a trace: its place, its format, and its content."""
 
     place: str
     form: ClinicalFormat
@@ -34,9 +34,9 @@ class Given:
 
 
 def check_consistency(documents: Sequence[Given], persona: Any, context: Context, *, at: datetime | None = None) -> Report:
-    """What the documents of a trace, and its persona, say differently of one patient.
+    """Report where the documents of a trace and its persona contradict each other.
 
-    The report has no rule fired where nothing could be compared: one format alone, or documents that cannot be read. Never raises for what they hold.
+    If nothing could be compared (one format alone, or documents that cannot be read), no rule fires. Never raises for what documents hold.
     """
     report = Report()
     records: dict[Source, list[Record]] = {}
@@ -51,17 +51,16 @@ def check_consistency(documents: Sequence[Given], persona: Any, context: Context
     reference = next((source for source in _REFERENCES if source in records), None)
     if reference is None:
         return report
-    others = [source for source in _REFERENCES if source in records and source != reference]
-    every = [(source, records[source]) for source in others]
+    others = [records[source] for source in _REFERENCES if source in records and source != reference]
     if isinstance(persona, dict) and persona:
-        every.append(("persona", [read_persona(persona)]))
-    for _, theirs in every:
+        others.append([read_persona(persona)])
+    for theirs in others:
         _compare(records[reference], theirs, context, at, report)
     return report
 
 
 def read_document(given: Given) -> Record | None:
-    """The record of one document; None where it cannot be read."""
+    """The record of one document; None if it cannot be read."""
     content = given.content
     if given.form == "fhir":
         return read_fhir(content, given.place)
@@ -72,28 +71,28 @@ def read_document(given: Given) -> Record | None:
 
 
 def _compare(ours: list[Record], theirs: list[Record], context: Context, at: datetime | None, report: Report) -> None:
-    """Compare all documents of one format with all of another, and add what is found."""
-    comparing = Comparing(_joined(ours), _joined(theirs), context, at)
+    """Compare all documents of one format with all of another, and add the findings to the report."""
+    comparison = Comparison(_joined(ours), _joined(theirs), context, at)
     mine, yours = same_patient(ours), same_patient(theirs)
     if mine and yours:
-        is_one = compare_patients(comparing, mine, yours)
+        is_one = compare_patients(comparison, mine, yours)
     else:
-        side = comparing.theirs if mine else comparing.ours
-        comparing.skip("patient", f"{side.place} is about no patient, or about several")
-        is_one = not (comparing.ours.patients and comparing.theirs.patients)
+        side = comparison.theirs if mine else comparison.ours
+        comparison.skip("patient", f"{side.place} is about no patient, or about several")
+        is_one = not (comparison.ours.patients and comparison.theirs.patients)
     if is_one:
-        compare_entries(comparing)
+        compare_entries(comparison)
     else:
-        comparing.skip("entries", "they are not about one patient")
-    report.add(*comparing.report.findings)
-    report.beyond.update(comparing.report.beyond)
-    report.rules_fired.update(comparing.report.rules_fired)
-    for skipped in comparing.report.not_checked:
+        comparison.skip("entries", "they are not about one patient")
+    report.add(*comparison.report.findings)
+    report.beyond.update(comparison.report.beyond)
+    report.rules_fired.update(comparison.report.rules_fired)
+    for skipped in comparison.report.not_checked:
         report.skip(skipped.check, skipped.reason)
 
 
 def _joined(records: list[Record]) -> Record:
-    """All documents of one format as one record; one document is its own."""
+    """All documents of one format as one record."""
     first, *rest = records
     if not rest:
         return first

@@ -1,4 +1,4 @@
-"""Who two records are about: birth date, sex, names, identifiers, marital status, death and postal codes."""
+"""Compares the patients of two records: birth date, sex, names, identifiers, marital status, death, postal codes and phones."""
 
 from __future__ import annotations
 
@@ -8,49 +8,46 @@ from typing import Final
 
 from touchstone.schemas.result import Severity
 from touchstone.scorers.clinical.checks.timestamps import Moment
-from touchstone.scorers.clinical.consistency.comparison import Comparing
-from touchstone.scorers.clinical.consistency.person_names import is_one_authority, is_same_name, may_be_one_authority, may_be_same_name, script_of
-from touchstone.scorers.clinical.consistency.record import TOLD_MAX, Identifier, Name, Patient, Record
+from touchstone.scorers.clinical.consistency.comparison import Comparison
+from touchstone.scorers.clinical.consistency.identifiers import is_one_authority, may_be_one_authority
+from touchstone.scorers.clinical.consistency.person_names import is_same_name, may_be_same_name, script_of
+from touchstone.scorers.clinical.consistency.record import VALUES_MAX, Identifier, Name, Patient, Record
 from touchstone.scorers.clinical.consistency.stamps import is_same_day
 from touchstone.scorers.clinical.curated.facts import DAYS_PER_YEAR
 
-#: An age may be told a birthday early or late.
+#: An age may be a birthday early or late.
 _AGE_TOLERANCE_YEARS: Final = 1.1
-#: Types of table 0203 of which a person has one everywhere: social security, driver's licence, passport, and the medical record's in one record.
+#: Types of table 0203 of which a person has one: social security, driver's licence, passport, and the medical record's in one record.
 _ONE_OF_A_KIND: Final = frozenset({"MR", "MRN", "SS", "DL", "PPN", "PI"})
-#: Shorter numbers are alike by chance.
+#: Shorter numbers can be alike by chance.
 _SLIP_LENGTH_MIN: Final = 5
-#: Ways in which the documents of one format tell a patient that are compared.
+#: Different descriptions of one patient, in the documents of one format, that are compared.
 _DISTINCT_MAX: Final = 10
 #: Digits of a phone number without its area; postal codes are shorter, or have letters.
 _LOCAL_DIGITS: Final = 7
 
 
 def same_patient(records: Sequence[Record]) -> list[Patient]:
-    """The patient of each document of one format, where they are all one person; empty where there is none, or a document is about several.
-
-    Patients who are one by an identifier, or by what they are called and when they were born, and are told alike, count once.
-    """
+    """The patient of each document of one format; empty if there is none, or a document has several. Equal descriptions count once."""
     every: list[Patient] = []
     seen: list[object] = []
     for record in records:
         if record.patients and not all(is_one_person(record.patients[0], other) for other in record.patients[1:]):
             return []
         for patient in record.patients:
-            told = _as_told(patient)
-            if len(every) < _DISTINCT_MAX and told not in seen:
-                seen.append(told)
+            description = _description(patient)
+            if len(every) < _DISTINCT_MAX and description not in seen:
+                seen.append(description)
                 every.append(patient)
     return every
 
 
-def _as_told(patient: Patient) -> tuple[object, ...]:
-    """What is told of a patient, without the places."""
-    told = (patient.sex, patient.marital, patient.dead)
+def _description(patient: Patient) -> tuple[object, ...]:
+    """All values of a patient, without their paths."""
     return (
         patient.birth and patient.birth.moment,
         patient.age_years,
-        tuple(one and one.value for one in told),
+        tuple(one and one.value for one in (patient.sex, patient.marital, patient.dead)),
         {(name.family, name.given, name.use) for name in patient.names},
         {(one.authority, one.kind, one.value) for one in patient.identifiers},
         {one.value for one in (*patient.postal_codes, *patient.phones)},
@@ -58,34 +55,38 @@ def _as_told(patient: Patient) -> tuple[object, ...]:
 
 
 def is_one_person(one: Patient, other: Patient) -> bool:
-    """Whether two patients may be one person."""
+    """True if two patients may be one person: they share an identifier, or neither birth dates nor names differ."""
     if shares_identifier(one, other):
         return True
-    born_apart = one.birth is not None and other.birth is not None and not is_same_day(one.birth.moment, other.birth.moment)
-    return not born_apart and (not one.names or not other.names or any(is_same_name(mine, yours) for mine in one.names for yours in other.names))
+    return not _birth_differs(one, other) and (
+        not one.names or not other.names or any(is_same_name(mine, yours) for mine in one.names for yours in other.names)
+    )
 
 
 def shares_identifier(one: Patient, other: Patient) -> bool:
-    """Whether two patients have an identifier in common."""
+    """True if two patients have an identifier in common."""
     return any(_is_same(mine, yours) for mine in one.identifiers for yours in other.identifiers)
 
 
-def compare_patients(comparing: Comparing, ours: Sequence[Patient], theirs: Sequence[Patient]) -> bool:
-    """Compare the patients of two formats' documents; whether they are one person. Two that differ in name and birth and share no identifier are others,
-    and one finding says so. Of several differences of one kind the first is told.
+def compare_patients(comparison: Comparison, ours: Sequence[Patient], theirs: Sequence[Patient]) -> bool:
+    """Compare the patients of two formats' documents; False if they are different persons.
+
+    Patients that differ in name and birth and share no identifier are different persons, which one finding reports. Of several differences of one kind
+    only the first is reported.
     """
     for mine in ours:
         for yours in theirs:
             if _birth_differs(mine, yours) and _names_apart(mine.names, yours.names) is not None and not shares_identifier(mine, yours):
-                comparing.fired()
+                comparison.fired()
                 what = "The patient is another: name and birth date"
-                comparing.differs("critical", "patient.other", what, _at(mine, mine.path), _at(yours, yours.path))
+                comparison.differs("critical", "patient.other", what, _at(mine, mine.path), _at(yours, yours.path))
                 return False
-    once = _Once(comparing)
+    once = _Once(comparison)
     for mine in ours:
         for yours in theirs:
             _compare_birth(once, mine, yours, _birth_differs(mine, yours))
-            _compare_told(once, mine, yours)
+            _compare_sex(once, mine, yours)
+            _compare_others(once, mine, yours)
     _compare_names(once, ours, theirs)
     _compare_identifiers(once, _all_of(ours), _all_of(theirs))
     return True
@@ -93,38 +94,38 @@ def compare_patients(comparing: Comparing, ours: Sequence[Patient], theirs: Sequ
 
 @dataclass(slots=True)
 class _Once:
-    """A comparison that tells each kind of difference once, however many documents repeat it, and counts it once."""
+    """A comparison that reports and counts each kind of difference once, however many documents repeat it."""
 
-    comparing: Comparing
-    told: set[str] = field(default_factory=set)
+    comparison: Comparison
+    reported: set[str] = field(default_factory=set)
     compared: set[str] = field(default_factory=set)
 
     def fired(self, code: str) -> None:
         """Count one comparison of a kind."""
         if code not in self.compared:
             self.compared.add(code)
-            self.comparing.fired()
+            self.comparison.fired()
 
     def differs(self, severity: Severity, code: str, what: str, ours: str, theirs: str, *, values: tuple[object, object] | None = None) -> None:
-        """Tell a difference, unless one of its kind was told."""
-        if code not in self.told:
-            self.told.add(code)
-            self.comparing.differs(severity, f"patient.{code}", what, ours, theirs, values=values)
+        """Report a difference, unless one of its kind was reported."""
+        if code not in self.reported:
+            self.reported.add(code)
+            self.comparison.differs(severity, f"patient.{code}", what, ours, theirs, values=values)
 
 
 def _all_of(patients: Sequence[Patient]) -> Patient:
-    """One patient with the identifiers of all; what a document repeats of one before it stands once. Paths are whole."""
+    """One patient with the identifiers of all, each once. Paths are full."""
     merged = Patient("")
     for patient in patients:
         known = {(one.authority, one.kind, one.value) for one in merged.identifiers}
         more = [one for one in patient.identifiers if (one.authority, one.kind, one.value) not in known]
         merged.identifiers += [replace(one, path=_at(patient, one.path)) for one in more]
-    del merged.identifiers[TOLD_MAX:]
+    del merged.identifiers[VALUES_MAX:]
     return merged
 
 
 def _compare_names(once: _Once, ours: Sequence[Patient], theirs: Sequence[Patient]) -> None:
-    """The names of each document with those of all of the other format: one document may know a nickname alone."""
+    """Compare the names of each document with those of each of the other format."""
     for mine, yours in ((mine, yours) for mine in ours for yours in theirs):
         if not mine.names or not yours.names:
             continue
@@ -150,7 +151,7 @@ def _compare_birth(once: _Once, ours: Patient, theirs: Patient, is_other: bool) 
             once.differs("major", "birth-date", "The birth date", _at(ours, ours.birth.path), _at(theirs, theirs.birth.path), values=values)
         return
     for one, other in ((ours, theirs), (theirs, ours)):
-        if one.birth is not None and other.age_years is not None and (at := once.comparing.at) is not None and one.birth.moment.month is not None:
+        if one.birth is not None and other.age_years is not None and (at := once.comparison.at) is not None and one.birth.moment.month is not None:
             once.fired("age")
             born, _ = one.birth.moment.bounds()
             age = (at - born).days / DAYS_PER_YEAR
@@ -164,7 +165,7 @@ def _day_text(moment: Moment) -> str:
 
 
 def _names_apart(ours: Sequence[Name], theirs: Sequence[Name]) -> tuple[Name, Name] | None:
-    """A legal or usual name of each side that none of the other's names is; None where there are not two such, or they are in two scripts."""
+    """A legal or usual name of each side that the other side does not have; None if there are none, or only in different scripts."""
     scripts = {script_of(name) for name in ours} & {script_of(name) for name in theirs}
     mine, yours = ([name for name in names if script_of(name) in scripts] for names in (ours, theirs))
     if not mine or not yours:
@@ -183,30 +184,30 @@ def _is_same(one: Identifier, other: Identifier) -> bool:
 
 
 def _compare_identifiers(once: _Once, ours: Patient, theirs: Patient) -> None:
-    """Identifiers of one authority, or of a type that a person has once: what either side has alone must not be of the same."""
+    """Report identifiers that differ, though they have the same authority, or a type of which a person has one."""
     if not ours.identifiers or not theirs.identifiers:
         return
-    once.comparing.fired()
+    once.comparison.fired()
     left_ours = [one for one in ours.identifiers if not any(_is_same(one, other) for other in theirs.identifiers)]
     left_theirs = [other for other in theirs.identifiers if not any(_is_same(one, other) for one in ours.identifiers)]
-    # A type that both sides tell alike may be told a second time by another authority.
+    # A second number of a type that the sides share may come from another authority.
     shared = [one for one in ours.identifiers if any(_is_same(one, other) and one.kind == other.kind for other in theirs.identifiers)]
-    # Where one side writes an identifier twice (PID-2 and PID-3), and the other has it once, the second is left over too.
+    # If one side has an identifier twice (PID-2 and PID-3) and the other once, the second is unmatched too.
     more_theirs, more_ours = _surplus(theirs.identifiers, ours.identifiers), _surplus(ours.identifiers, theirs.identifiers)
     pairs = [(one, other) for one in left_ours for other in more_theirs] + [(one, other) for other in left_theirs for one in more_ours]
-    told: set[int] = set()
+    reported: set[int] = set()
     for one, other in pairs:
-        if not {id(one), id(other)} & told and _must_be_same(one, other, shared):
-            told |= {id(one), id(other)}
-            once.comparing.differs("major", "patient.identifier", "The patient's identifier", one.path, other.path)
-    if told or len(left_ours) < len(ours.identifiers) or len(left_theirs) < len(theirs.identifiers):
+        if not {id(one), id(other)} & reported and _must_be_same(one, other, shared):
+            reported |= {id(one), id(other)}
+            once.comparison.differs("major", "patient.identifier", "The patient's identifier", one.path, other.path)
+    if reported or len(left_ours) < len(ours.identifiers) or len(left_theirs) < len(theirs.identifiers):
         return
     if any(may_be_one_authority(one, other) and _may_be_one_kind(one, other) for one in left_ours for other in left_theirs):
         once.differs("minor", "identifier", "No identifier of the patient is shared: this one", left_ours[0].path, left_theirs[0].path)
 
 
 def _surplus(identifiers: Sequence[Identifier], others: Sequence[Identifier]) -> list[Identifier]:
-    """The identifiers that are left when each of the others has taken an equal one."""
+    """The identifiers that remain after each of the others has been paired with an equal one."""
     left = list(identifiers)
     for other in others:
         taken = next((one for one in left if _is_same(one, other)), None)
@@ -216,25 +217,25 @@ def _surplus(identifiers: Sequence[Identifier], others: Sequence[Identifier]) ->
 
 
 def _must_be_same(one: Identifier, other: Identifier, shared: Sequence[Identifier]) -> bool:
-    """Whether two identifiers are of one authority and type, or of a type that a person has once and that the sides do not share already."""
+    """True if two identifiers have the same authority and type, or a type of which a person has one and that the sides do not share already."""
     if is_one_authority(one, other):
         return _may_be_one_kind(one, other)
     if not (one.authority or other.authority or one.kind or other.kind):
         return True
     if one.kind != other.kind or one.kind not in _ONE_OF_A_KIND or not may_be_one_authority(one, other):
         return False
-    is_second = any(known.kind == one.kind and not _is_of(known, one) and not _is_of(known, other) for known in shared)
-    # Second numbers may be of two other hospitals, unless one is the other with a slip in it.
+    is_second = any(known.kind == one.kind and not _may_share_authority(known, one) and not _may_share_authority(known, other) for known in shared)
+    # Second numbers may come from two other hospitals, unless they differ only by a typing error.
     return not is_second or _is_slip(one.value, other.value)
 
 
 def _is_slip(one: str, other: str) -> bool:
-    """Whether two numbers differ in one or two characters of many."""
+    """True if two long numbers differ in one or two characters."""
     return len(one) == len(other) >= _SLIP_LENGTH_MIN and sum(a != b for a, b in zip(one, other, strict=True)) <= 2
 
 
-def _is_of(known: Identifier, other: Identifier) -> bool:
-    """Whether an identifier may be of the authority of another, told in the same manner."""
+def _may_share_authority(known: Identifier, other: Identifier) -> bool:
+    """True if two identifiers name the same authority, or one of them names none."""
     return not known.authority or not other.authority or known.authority == other.authority
 
 
@@ -242,15 +243,19 @@ def _may_be_one_kind(one: Identifier, other: Identifier) -> bool:
     return one.kind == other.kind or not one.kind or not other.kind
 
 
-def _compare_told(once: _Once, ours: Patient, theirs: Patient) -> None:
-    """Sex, marital status, death, postal codes and phones."""
-    if ours.sex is not None and theirs.sex is not None:
-        once.fired("sex")
-        sexes = ours.sex.value, theirs.sex.value
-        # An unknown sex contradicts nobody, and other is how several codes of HL7 v2 are mapped.
-        if sexes[0] != sexes[1] and set(sexes) != {"other", "unknown"}:
-            severity: Severity = "minor" if {"unknown", "other"} & set(sexes) else "major"
-            once.differs(severity, "sex", "The patient's sex", _at(ours, ours.sex.path), _at(theirs, theirs.sex.path), values=sexes)
+def _compare_sex(once: _Once, ours: Patient, theirs: Patient) -> None:
+    if ours.sex is None or theirs.sex is None:
+        return
+    once.fired("sex")
+    sexes = ours.sex.value, theirs.sex.value
+    # `unknown` contradicts nothing, and several codes of HL7 v2 are mapped to `other`.
+    if sexes[0] != sexes[1] and set(sexes) != {"other", "unknown"}:
+        severity: Severity = "minor" if {"unknown", "other"} & set(sexes) else "major"
+        once.differs(severity, "sex", "The patient's sex", _at(ours, ours.sex.path), _at(theirs, theirs.sex.path), values=sexes)
+
+
+def _compare_others(once: _Once, ours: Patient, theirs: Patient) -> None:
+    """Compare marital status, death, postal codes and phones."""
     for code, what, mine, yours in (
         ("marital-status", "The marital status", ours.marital, theirs.marital),
         ("death", "Whether the patient is dead", ours.dead, theirs.dead),
@@ -270,5 +275,5 @@ def _compare_told(once: _Once, ours: Patient, theirs: Patient) -> None:
 
 
 def _is_same_number(one: str, other: str) -> bool:
-    """Whether two postal codes are the same, or two phone numbers, one of them perhaps without its area or country."""
+    """True if two postal codes or phone numbers are the same, one phone number perhaps without its area or country code."""
     return one == other or (min(len(one), len(other)) >= _LOCAL_DIGITS and (one.endswith(other) or other.endswith(one)))

@@ -1,4 +1,4 @@
-"""Two records being compared: what is said of them, always of both sides."""
+"""One comparison of two records, and its findings, which always name both sides."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ GROUP = "consistency"
 
 
 @dataclass(slots=True)
-class Comparing:
-    """One comparison. `ours` is where findings stand, `theirs` what they are compared with. `at`: the moment to which ages are reckoned."""
+class Comparison:
+    """One comparison. Paths of findings lead into `ours`, which is compared with `theirs`. `at`: the moment for which ages are computed."""
 
     ours: Record
     theirs: Record
@@ -27,13 +27,13 @@ class Comparing:
         self.report.fired(GROUP)
 
     def differs(self, severity: Severity, code: str, what: str, ours: str, theirs: str, *, values: tuple[object, object] | None = None) -> None:
-        """Tell that something is one thing at `ours` and another at `theirs`, both whole paths."""
+        """Report that `what` has different values at `ours` and `theirs`, both full paths."""
         message = f"{what} differs from {theirs} ({self.theirs.title})"
         value = None if values is None else " / ".join(str(one) for one in values)
         self.report.add(self.context.finding(severity, f"{GROUP}.{code}", ours, message, value=value))
 
-    def lacks(self, severity: Severity, code: str, what: str, ours: str, theirs: Record, *, why: str = "") -> None:
-        """Tell that what stands at `ours` is not in another record."""
+    def missing(self, severity: Severity, code: str, what: str, ours: str, theirs: Record, *, why: str = "") -> None:
+        """Report that `what`, at the path `ours`, is not in another record."""
         message = f"{what} is not in {theirs.place} ({theirs.title})" + (f": {why}" if why else "")
         self.report.add(self.context.finding(severity, f"{GROUP}.{code}", ours, message))
 

@@ -1,24 +1,25 @@
-"""Elements of FHIR resources as they compare: concepts, times, quantities, identifiers, and the patient."""
+"""Parts of FHIR resources as they compare across formats: concepts, times, quantities, identifiers, and the patient."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, Literal
 
-from touchstone.scorers.clinical.consistency import person_names
+from touchstone.scorers.clinical.consistency import identifiers, person_names
 from touchstone.scorers.clinical.consistency.amounts import amount_of_text, comparator_of
-from touchstone.scorers.clinical.consistency.codes import code_of, marital_of, sex_of, verdict_of
-from touchstone.scorers.clinical.consistency.record import Amount, Code, Identifier, Item, Pair, Patient, Stamp, Told
+from touchstone.scorers.clinical.consistency.code_maps import marital_of, sex_of, verdict_of
+from touchstone.scorers.clinical.consistency.code_systems import code_of
+from touchstone.scorers.clinical.consistency.record import Amount, Code, Identifier, Item, Name, Pair, Patient, PlacedValue, Stamp
 from touchstone.scorers.clinical.consistency.stamps import fhir_stamp
 
 LIST_MAX: Final = 200
-#: Values that are two numbers: their kind, member, and the members of the numbers.
+#: Values of two numbers: kind, member, and the members of the numbers.
 _PAIRS: Final[tuple[tuple[Literal["range", "ratio"], str, tuple[str, str]], ...]] = (
     ("range", "valueRange", ("low", "high")),
     ("ratio", "valueRatio", ("numerator", "denominator")),
 )
 _NUMBER_MAX: Final = 1e15
-#: Type → members that hold times, and what they are the times of.
+#: Resource type → members that hold times, and the role of each.
 _TIMES: Final[Mapping[str, tuple[tuple[str, str], ...]]] = {
     "Condition": (("onsetDateTime", "onset"), ("recordedDate", "recorded"), ("abatementDateTime", "end")),
     "AllergyIntolerance": (("onsetDateTime", "onset"), ("recordedDate", "recorded"), ("lastOccurrence", "onset")),
@@ -59,7 +60,7 @@ def object_of(value: Any) -> Mapping[str, Any]:
 
 
 def has_code(concepts: Any, code: str) -> bool:
-    """Whether one of several CodeableConcepts has a code."""
+    """True if one of several CodeableConcepts has a code."""
     return any(coding.get("code") == code for _, concept in objects_of(concepts) for _, coding in objects_of(concept.get("coding")))
 
 
@@ -72,25 +73,26 @@ def concept_of(concept: Any) -> tuple[tuple[Code, ...], list[object]]:
 
 
 def times_of(resource: Mapping[str, Any], path: str) -> Iterator[Stamp]:
-    """The times of a resource, each with what it is the time of."""
+    """The times of a resource, each with its role."""
+    yield from (stamp for time in _written_times(resource, path) if (stamp := fhir_stamp(*time)) is not None)
+
+
+def _written_times(resource: Mapping[str, Any], path: str) -> Iterator[tuple[str, object, str]]:
+    """(role, value, path) of each member that may hold a time."""
     kind = resource["resourceType"]
     for member, role in _TIMES.get(kind, ()):
-        if (stamp := fhir_stamp(role, resource.get(member), f"{path}.{member}")) is not None:
-            yield stamp
+        yield role, resource.get(member), f"{path}.{member}"
     for member, role in _PERIODS.get(kind, ()):
         period = object_of(resource.get(member))
-        for end, of_end in (("start", role), ("end", "end")):
-            if (stamp := fhir_stamp(of_end, period.get(end), f"{path}.{member}.{end}")) is not None:
-                yield stamp
+        yield role, period.get("start"), f"{path}.{member}.start"
+        yield "end", period.get("end"), f"{path}.{member}.end"
     for number, dosage in objects_of(resource.get("dosageInstruction") or resource.get("dosage")):
         where = "dosageInstruction" if "dosageInstruction" in resource else "dosage"
         bounds = object_of(object_of(object_of(dosage.get("timing")).get("repeat")).get("boundsPeriod"))
-        if (stamp := fhir_stamp("start", bounds.get("start"), f"{path}.{where}[{number}].timing.repeat.boundsPeriod.start")) is not None:
-            yield stamp
+        yield "start", bounds.get("start"), f"{path}.{where}[{number}].timing.repeat.boundsPeriod.start"
     if kind == "AllergyIntolerance":
         for number, reaction in objects_of(resource.get("reaction")):
-            if (stamp := fhir_stamp("reaction", reaction.get("onset"), f"{path}.reaction[{number}].onset")) is not None:
-                yield stamp
+            yield "reaction", reaction.get("onset"), f"{path}.reaction[{number}].onset"
 
 
 def amount_of(quantity: Any, path: str) -> Amount | None:
@@ -105,7 +107,7 @@ def amount_of(quantity: Any, path: str) -> Amount | None:
 
 
 def _is_number(value: Any) -> bool:
-    """Whether a value is a number that a document can hold."""
+    """True if a value is a number of sensible size."""
     return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < _NUMBER_MAX
 
 
@@ -125,43 +127,45 @@ def identifiers_of(value: Any, path: str) -> Iterator[Identifier]:
     for number, one in objects_of(value):
         kinds = [coding.get("code") for _, coding in objects_of(object_of(one.get("type")).get("coding"))]
         kind = next((code for code in kinds if isinstance(code, str)), "")
-        found = person_names.identifier(one.get("system"), kind, one.get("value"), f"{path}.identifier[{number}]")
+        found = identifiers.identifier(one.get("system"), kind, one.get("value"), f"{path}.identifier[{number}]")
         if found is not None:
             yield found
 
 
 def patient_of(resource: Mapping[str, Any], path: str) -> Patient:
-    """A Patient."""
+    """The patient of a Patient resource."""
     patient = Patient(path)
-    for number, name in objects_of(resource.get("name")):
-        given = [text for text in list_of(name.get("given")) if isinstance(text, str)]
-        found = person_names.name(name.get("family"), given, name.get("use"), f"{path}.name[{number}]")
-        if found is None and isinstance(name.get("text"), str):
-            found = person_names.name_of_text(name["text"], f"{path}.name[{number}]")
-        if found is not None:
-            patient.names.append(found)
+    names = (_name(name, f"{path}.name[{number}]") for number, name in objects_of(resource.get("name")))
+    patient.names += (name for name in names if name is not None)
     patient.identifiers += identifiers_of(resource.get("identifier"), path)
     patient.birth = fhir_stamp("birth", resource.get("birthDate"), f"{path}.birthDate")
     if sex := sex_of(resource.get("gender")):
-        patient.sex = Told(sex, f"{path}.gender")
+        patient.sex = PlacedValue(sex, f"{path}.gender")
     for _, coding in objects_of(object_of(resource.get("maritalStatus")).get("coding")):
         if status := marital_of(coding.get("code"), is_v2="v2-0002" in str(coding.get("system"))):
-            patient.marital = Told(status, f"{path}.maritalStatus")
+            patient.marital = PlacedValue(status, f"{path}.maritalStatus")
             break
     if isinstance(resource.get("deceasedDateTime"), str) or isinstance(resource.get("deceasedBoolean"), bool):
         is_dead = resource.get("deceasedBoolean") is not False
-        patient.dead = Told("dead" if is_dead else "alive", f"{path}.deceased")
+        patient.dead = PlacedValue("dead" if is_dead else "alive", f"{path}.deceased")
     for number, address in objects_of(resource.get("address")):
         if isinstance(code := address.get("postalCode"), str) and code.strip():
-            patient.postal_codes.append(Told(person_names.postal_code(code), f"{path}.address[{number}].postalCode"))
+            patient.postal_codes.append(PlacedValue(identifiers.postal_code(code), f"{path}.address[{number}].postalCode"))
     for number, telecom in objects_of(resource.get("telecom")):
-        if telecom.get("system") in ("phone", "sms") and telecom.get("use") != "old" and (phone := person_names.phone(telecom.get("value"))):
-            patient.phones.append(Told(phone, f"{path}.telecom[{number}]"))
+        if telecom.get("system") in ("phone", "sms") and telecom.get("use") != "old" and (phone := identifiers.phone(telecom.get("value"))):
+            patient.phones.append(PlacedValue(phone, f"{path}.telecom[{number}]"))
     return patient
 
 
+def _name(name: Mapping[str, Any], path: str) -> Name | None:
+    """A HumanName by its parts, else by its text."""
+    given = [text for text in list_of(name.get("given")) if isinstance(text, str)]
+    found = person_names.name(name.get("family"), given, name.get("use"), path)
+    return person_names.name_of_text(name["text"], path) if found is None and isinstance(name.get("text"), str) else found
+
+
 def set_value(item: Item, part: Mapping[str, Any], path: str) -> None:
-    """Read the value of an observation, or of one of its components, into an entry."""
+    """Set an entry's value from an observation or one of its components."""
     amount = amount_of(part.get("valueQuantity"), f"{path}.valueQuantity")
     if amount is None and _is_number(number := part.get("valueInteger")):
         amount = Amount(str(number), "", "", f"{path}.valueInteger")
@@ -172,7 +176,7 @@ def set_value(item: Item, part: Mapping[str, Any], path: str) -> None:
     item.answers, texts = concept_of(part.get("valueCodeableConcept"))
     member = "valueString" if isinstance(text, str) else "valueCodeableConcept"
     verdict = next((found for one in (text, *texts) if (found := verdict_of(item.answers, one))), "")
-    item.verdict = Told(verdict, f"{path}.{member}") if verdict else None
+    item.verdict = PlacedValue(verdict, f"{path}.{member}") if verdict else None
     for kind, member, ends in _PAIRS:
         inside = object_of(part.get(member))
         first, second = (amount_of(inside.get(end), f"{path}.{member}.{end}") for end in ends)

@@ -1,4 +1,4 @@
-"""FHIR → record: a Bundle, or a single resource, after US Core and the v2-to-FHIR and C-CDA on FHIR maps."""
+"""FHIR → record: a Bundle or a single resource, read by US Core and by the v2-to-FHIR and C-CDA on FHIR maps."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import orjson
 
-from touchstone.scorers.clinical.consistency.codes import class_of, denial_of, severities_of, texts_of
+from touchstone.scorers.clinical.consistency.code_maps import class_of, severities_of
 from touchstone.scorers.clinical.consistency.fhir_elements import (
     concept_of,
     doses_of,
@@ -22,18 +22,20 @@ from touchstone.scorers.clinical.consistency.fhir_elements import (
 )
 from touchstone.scorers.clinical.consistency.observation_groups import group_of
 from touchstone.scorers.clinical.consistency.record import Code, Group, Item, Kind, Record, Scope
+from touchstone.scorers.clinical.consistency.wording import denial_of, texts_of
 
 ENTRIES_MAX: Final = 20_000
 _NOT_SO: Final = frozenset({"entered-in-error", "cancelled", "not-done", "not-taken"})
-#: What is over may be left out of a list of problems or allergies, and what is not taken, or not yet, out of one of medications.
-_OVER: Final = ("resolved", "inactive", "remission")
+#: Statuses of problems and allergies, and of medications, that may be left out of a list.
+_RESOLVED: Final = ("resolved", "inactive", "remission")
 _NOT_TAKEN: Final = ("stopped", "on-hold", "draft", "completed", "ended", "intended")
 _NO_ORDERS: Final = ("proposal", "plan", "option")
 _UNSURE: Final = ("differential", "unconfirmed", "provisional")
-#: A visit that was cancelled is told by every format.
+#: A cancelled visit is in every format.
 _MISTAKEN: Final = frozenset({"entered-in-error"})
+_GROUPS: Final[tuple[Group, ...]] = ("condition", "medication", "allergy", "immunization", "lab", "vital")
 _MEDICATIONS: Final = frozenset({"MedicationRequest", "MedicationStatement", "MedicationAdministration", "MedicationDispense"})
-#: Type → kind.
+#: Resource type → kind.
 _KINDS: Final[Mapping[str, Kind]] = {
     "Condition": "condition",
     "AllergyIntolerance": "allergy",
@@ -46,7 +48,7 @@ _KINDS: Final[Mapping[str, Kind]] = {
 
 
 def read_fhir(content: str | bytes | Mapping[str, Any], place: str) -> Record | None:
-    """The record of a FHIR document; None where it is none that can be read here."""
+    """The record of a FHIR document; None if it cannot be read."""
     document = content if isinstance(content, Mapping) else _parsed(content)
     if not isinstance(document, Mapping) or not isinstance(document.get("resourceType"), str):
         return None
@@ -55,21 +57,22 @@ def read_fhir(content: str | bytes | Mapping[str, Any], place: str) -> Record | 
     for path, resource in resources.placed:
         kind = resource.get("resourceType")
         if kind == "Patient":
-            record.meet(patient_of(resource, path))
+            record.add_patient(patient_of(resource, path))
         elif kind in _KINDS:
             _read(resource, path, record, resources)
-    whole: Scope = "whole" if document.get("resourceType") == "Bundle" and len(resources.placed) > 1 else "part"
-    groups: tuple[Group, ...] = ("condition", "medication", "allergy", "immunization", "lab", "vital")
-    if whole == "whole":
-        present = {item.group for item in record.every()}
-        # A Bundle of a patient and a visit tells nothing of the groups; one that tells of some may lack the others.
-        tells = bool(present - {"encounter"}) or any(resource.get("resourceType") == "DiagnosticReport" for _, resource in resources.placed)
-        scopes: dict[Group, Scope] = {group: "whole" if group in present else "able" for group in groups if tells}
-        # Few producers send procedures, so that a Bundle without any says nothing of them.
-        record.tells(scopes | ({"procedure": "whole"} if "procedure" in present else {}))
-    else:
-        record.tells({})
+    is_whole = document.get("resourceType") == "Bundle" and len(resources.placed) > 1
+    record.set_scopes(_scopes(record, resources) if is_whole else {})
     return record
+
+
+def _scopes(record: Record, resources: _Resources) -> dict[Group, Scope]:
+    """How completely a Bundle lists each group."""
+    present = {item.group for item in record.every()}
+    # A Bundle of only a patient and a visit says nothing about the groups.
+    has_content = bool(present - {"encounter"}) or any(resource.get("resourceType") == "DiagnosticReport" for _, resource in resources.placed)
+    scopes: dict[Group, Scope] = {group: "whole" if group in present else "able" for group in _GROUPS if has_content}
+    # Few producers send procedures, so a Bundle without any says nothing about them.
+    return scopes | ({"procedure": "whole"} if "procedure" in present else {})
 
 
 def _parsed(content: str | bytes) -> Any:
@@ -89,7 +92,7 @@ def _parsed(content: str | bytes) -> Any:
 
 
 class _Resources:
-    """The resources of a document with their paths (as findings show them), and what references lead to."""
+    """The resources of a document with their paths in findings, and the targets of references."""
 
     def __init__(self, document: Mapping[str, Any]) -> None:
         self.placed: list[tuple[str, Mapping[str, Any]]] = []
@@ -118,7 +121,7 @@ class _Resources:
             self._known[f"{resource.get('resourceType')}/{identifier}"] = resource
 
     def of(self, reference: Any, within: Mapping[str, Any]) -> Mapping[str, Any]:
-        """What a reference leads to; empty where it leads nowhere."""
+        """The target of a reference; empty if it is not in the document."""
         target = object_of(reference).get("reference")
         if not isinstance(target, str):
             return {}
@@ -128,7 +131,7 @@ class _Resources:
 
 
 def _read(resource: Mapping[str, Any], path: str, record: Record, resources: _Resources) -> None:
-    """Add what one resource says."""
+    """Add one resource to the record."""
     kind = _KINDS[resource["resourceType"]]
     if _is_mistake(resource):
         return
@@ -167,11 +170,11 @@ def _read(resource: Mapping[str, Any], path: str, record: Record, resources: _Re
 
 
 def _is_claimed(resource: Mapping[str, Any], kind: Kind) -> bool:
-    """Whether an entry's absence elsewhere says something: not of what is over, unsure, planned, or of one visit alone."""
+    """False for an entry that the other side may leave out: resolved, unsure, planned, or of one visit alone."""
     if kind in {"condition", "allergy"}:
-        is_over = any(has_code([resource.get("clinicalStatus")], code) for code in _OVER)
+        is_resolved = any(has_code([resource.get("clinicalStatus")], code) for code in _RESOLVED)
         is_unsure = kind == "condition" and any(has_code([resource.get("verificationStatus")], code) for code in _UNSURE)
-        return not is_over and not is_unsure and not (kind == "condition" and has_code(resource.get("category"), "encounter-diagnosis"))
+        return not is_resolved and not is_unsure and not (kind == "condition" and has_code(resource.get("category"), "encounter-diagnosis"))
     if kind == "medication":
         is_order = resource["resourceType"] in {"MedicationRequest", "MedicationStatement"}
         return is_order and resource.get("status") not in _NOT_TAKEN and resource.get("intent") not in _NO_ORDERS
@@ -179,13 +182,13 @@ def _is_claimed(resource: Mapping[str, Any], kind: Kind) -> bool:
 
 
 def _category_of(resource: Mapping[str, Any]) -> str:
-    """The category of an allergy; empty where it has none, or several."""
-    told = [one for one in list_of(resource.get("category")) if isinstance(one, str)]
-    return told[0] if len(told) == 1 else ""
+    """The category of an allergy; empty if it has none, or several."""
+    categories = [one for one in list_of(resource.get("category")) if isinstance(one, str)]
+    return categories[0] if len(categories) == 1 else ""
 
 
 def _is_refused(resource: Mapping[str, Any]) -> bool:
-    """Whether a resource says that something is not so: refuted, not given, not done, not to be taken."""
+    """True if a resource says that something is not so: refuted, not given, not done, not to be taken."""
     return (
         has_code([resource.get("verificationStatus")], "refuted")
         or resource.get("status") in (("not-done",) if resource["resourceType"] in {"Immunization", "Procedure"} else ())
@@ -195,14 +198,14 @@ def _is_refused(resource: Mapping[str, Any]) -> bool:
 
 
 def _is_mistake(resource: Mapping[str, Any]) -> bool:
-    """Whether a resource says that it does not hold, and nothing else instead."""
+    """True if a resource was entered in error or cancelled."""
     status = resource.get("status")
     is_mistaken = isinstance(status, str) and status in (_MISTAKEN if resource["resourceType"] == "Encounter" else _NOT_SO)
     return (is_mistaken and not _is_refused(resource)) or has_code([resource.get("verificationStatus")], "entered-in-error")
 
 
 def _named(resource: Mapping[str, Any], kind: Kind, resources: _Resources) -> tuple[tuple[Code, ...], list[object]]:
-    """Codes and names of what a resource is about."""
+    """The codes and names of a resource's subject matter."""
     if kind == "medication":
         concept = resource.get("medicationCodeableConcept") or resources.of(resource.get("medicationReference"), resource).get("code")
         codes, texts = concept_of(concept)
@@ -213,41 +216,37 @@ def _named(resource: Mapping[str, Any], kind: Kind, resources: _Resources) -> tu
         return (), []
     codes, texts = concept_of(resource.get("vaccineCode" if kind == "immunization" else "code"))
     if kind == "allergy":
-        # The substance may stand at the reactions alone.
+        # The substance may be given with the reactions only.
         for _, reaction in objects_of(resource.get("reaction")):
-            more, names_of_it = concept_of(reaction.get("substance"))
-            codes, texts = codes + more, [*texts, *names_of_it]
+            more_codes, more_texts = concept_of(reaction.get("substance"))
+            codes, texts = codes + more_codes, [*texts, *more_texts]
     return tuple(dict.fromkeys(codes)), texts
 
 
 def _severities(resource: Mapping[str, Any]) -> Iterator[str]:
-    told = [resource.get("criticality"), *(reaction.get("severity") for _, reaction in objects_of(resource.get("reaction")))]
-    yield from (severity for one in told for severity in severities_of(one))
+    written = [resource.get("criticality"), *(reaction.get("severity") for _, reaction in objects_of(resource.get("reaction")))]
+    yield from (severity for one in written for severity in severities_of(one))
 
 
 def _observations(resource: Mapping[str, Any], path: str, record: Record, codes: tuple[Code, ...], texts: list[object]) -> None:
-    """An observation and its components, each an entry; a panel without a value is none."""
+    """Add an observation and its components, each as an entry; a panel without a value of its own is not one."""
     times = tuple(times_of(resource, path))
     identifiers = tuple(identifiers_of(resource.get("identifier"), path))
     category = _category(resource.get("category"))
     parts = [(path, resource, codes, texts)]
     parts += [(f"{path}.component[{number}]", one, *concept_of(one.get("code"))) for number, one in objects_of(resource.get("component"))]
-    record.mention(texts_of([*texts, *_told_texts(resource)]))
-    for where, part, of_part, names_of_part in parts:
+    record.mention(texts_of([*texts, resource.get("valueString"), *concept_of(resource.get("valueCodeableConcept"))[1]]))
+    for where, part, part_codes, part_texts in parts:
         if part is resource and len(parts) > 1 and not any(name.startswith("value") for name in part):
             continue
-        item = Item("observation", group_of(of_part, category), where, of_part, texts_of(names_of_part), identifiers, times)
+        item = Item("observation", group_of(part_codes, category), where, part_codes, texts_of(part_texts), identifiers, times)
         set_value(item, part, where)
         item.is_claimed = bool(item.amounts)
         record.add(item)
 
 
-def _told_texts(resource: Mapping[str, Any]) -> list[object]:
-    return [resource.get("valueString"), *concept_of(resource.get("valueCodeableConcept"))[1]]
-
-
 def _category(categories: Any) -> Group:
-    """The group that an observation's categories name; one without any is a result."""
+    """The group in an observation's categories; without any it is a laboratory result."""
     if has_code(categories, "vital-signs"):
         return "vital"
     return "lab" if has_code(categories, "laboratory") or not list_of(categories) else "other"

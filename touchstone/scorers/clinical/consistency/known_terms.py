@@ -1,22 +1,22 @@
-"""Which known terms an entry names: how a persona's own words meet the codes and names of a document."""
+"""The terms of the curated table that entries name, so that a persona's words match the codes and names of a document."""
 
 from __future__ import annotations
 
 from typing import Final
 
-from touchstone.scorers.clinical.consistency.codes import TEXT_LENGTH_MAX, words_of
 from touchstone.scorers.clinical.consistency.record import Item, Kind
+from touchstone.scorers.clinical.consistency.wording import TEXT_LENGTH_MAX, words_of
 from touchstone.scorers.clinical.curated import cases
 
 _KINDS: Final[dict[Kind, cases.Kind]] = {"condition": "condition", "medication": "medication"}
-#: Entries whose terms are looked for.
+#: Entries of one kind whose terms are searched.
 _NAMED_MAX: Final = 1_000
-#: Names of one entry that are looked at.
+#: Names of one entry that are searched.
 _LABELS_MAX: Final = 8
 
 
 def is_product_of(one: Item, other: Item) -> bool:
-    """Whether one of two medications is known by its code as an ingredient that the other's name has."""
+    """True if one of two medications is, by its code, an ingredient in the other's name."""
     kind = _KINDS.get(one.kind)
     return kind == "medication" and (_has_ingredient(one, other) or _has_ingredient(other, one))
 
@@ -29,7 +29,7 @@ def _has_ingredient(product: Item, ingredient: Item) -> bool:
 
 
 def name_terms(items: list[Item]) -> None:
-    """Note the terms of the curated table that entries name, by a code of the kind's system or by a name."""
+    """Set each entry's `terms`: those that it names by a code of the kind's system or by a name."""
     for item in items[:_NAMED_MAX]:
         kind = _KINDS.get(item.kind)
         if kind is None:

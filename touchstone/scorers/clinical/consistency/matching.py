@@ -1,4 +1,4 @@
-"""Which entries of two sides are about the same thing."""
+"""Pairs the entries of two records that are about the same thing."""
 
 from __future__ import annotations
 
@@ -9,22 +9,23 @@ from typing import Final
 
 from touchstone.scorers.clinical.checks.timestamps import Moment
 from touchstone.scorers.clinical.consistency import amounts
-from touchstone.scorers.clinical.consistency.codes import Relation, is_alike_text, is_same_text, relation
+from touchstone.scorers.clinical.consistency.code_systems import Relation, relation
 from touchstone.scorers.clinical.consistency.observation_groups import loinc_of, parameters_of
 from touchstone.scorers.clinical.consistency.record import Item
 from touchstone.scorers.clinical.consistency.stamps import in_utc, is_same_time
+from touchstone.scorers.clinical.consistency.wording import is_alike_text, is_same_text
 
-#: Pairs that are looked at one by one; of more, only those with a code in common.
+#: Pairs that are compared one by one; if there are more, only those with a code in common.
 PAIRS_MAX: Final = 40_000
-#: Entries of one code and day, or identifier, of which one is sought.
+#: Entries with one code and day, or one identifier, among which a partner is searched.
 _NAMESAKES_MAX: Final = 40
-#: What speaks for a pair: a code in common, a name in common, an identifier, a time, a value.
+#: Weights of evidence for a pair: the same code, name, known term or distinctive word, identifier, time, value.
 _CODE, _TEXT, _ALIKE, _IDENTIFIER, _TIME, _VALUE = 64, 32, 16, 4, 8, 2
 
 
 @dataclass(slots=True)
 class Matched:
-    """Pairs of entries that are about the same; pairs that are, though their codes differ; and what is left on either side."""
+    """Pairs of entries about the same thing, such pairs whose codes differ (`recoded`), and the unmatched entries of either side."""
 
     pairs: list[tuple[Item, Item]] = field(default_factory=list)
     recoded: list[tuple[Item, Item]] = field(default_factory=list)
@@ -33,7 +34,7 @@ class Matched:
 
 
 def match(ours: Sequence[Item], theirs: Sequence[Item], *, is_lenient: bool = False) -> Matched:
-    """Pair entries of one kind, the best evidence first. `is_lenient`: a word of weight in common is enough where codes do not compare."""
+    """Pair entries of one kind, best evidence first. `is_lenient`: a distinctive word in common is enough if codes do not compare."""
     found = Matched()
     taken_ours: set[int] = set()
     taken_theirs: set[int] = set()
@@ -46,14 +47,14 @@ def match(ours: Sequence[Item], theirs: Sequence[Item], *, is_lenient: bool = Fa
     left_ours = [item for number, item in enumerate(ours) if number not in taken_ours]
     left_theirs = [item for number, item in enumerate(theirs) if number not in taken_theirs]
     found.recoded = _recoded(left_ours, left_theirs)
-    gone = {id(item) for pair in found.recoded for item in pair}
-    found.ours = [item for item in left_ours if id(item) not in gone]
-    found.theirs = [item for item in left_theirs if id(item) not in gone]
+    recoded = {id(item) for pair in found.recoded for item in pair}
+    found.ours = [item for item in left_ours if id(item) not in recoded]
+    found.theirs = [item for item in left_theirs if id(item) not in recoded]
     return found
 
 
 def match_encounters(ours: Sequence[Item], theirs: Sequence[Item]) -> list[tuple[Item, Item]]:
-    """Pair encounters: by identifier, else by their start, else the only one of either side, unless both have identifiers and share none."""
+    """Pair encounters by identifier, else by start. The only one of either side also form a pair, unless both have identifiers."""
     by_number: dict[str, list[int]] = defaultdict(list)
     for number, other in enumerate(theirs):
         for one in other.identifiers:
@@ -78,40 +79,45 @@ def match_encounters(ours: Sequence[Item], theirs: Sequence[Item]) -> list[tuple
 
 
 def is_about_same(one: Item, other: Item) -> bool:
-    """Whether two entries name the same thing by a code, or by name where their codes do not compare."""
+    """True if two entries name the same thing: by a code, or by name if their codes do not compare."""
     related = relation(one.codes, other.codes)
     return related == "same" or (related == "unknown" and _is_named_alike(one, other)) or (related == "other" and _is_measured_alike(one, other))
 
 
 def _is_named_alike(one: Item, other: Item) -> bool:
-    """Whether names say the same, and the terms that they are known to name are no others."""
-    return is_same_text(one.texts, other.texts) and not (one.terms and other.terms and one.terms.isdisjoint(other.terms))
+    """True if the names agree, and no known terms contradict that."""
+    return is_same_text(one.texts, other.texts) and not _have_other_terms(one, other)
+
+
+def _have_other_terms(one: Item, other: Item) -> bool:
+    """True if both entries name known terms, and none in common."""
+    return bool(one.terms and other.terms) and one.terms.isdisjoint(other.terms)
 
 
 def _is_measured_alike(one: Item, other: Item) -> bool:
-    """Whether two results of one parameter under two of its LOINC codes are one: the same value, at no other time."""
+    """True if two results under different LOINC codes of one parameter are the same: equal value, and no different time."""
     if one.kind != "observation" or not one.amounts or not other.amounts or parameters_of(one.codes).isdisjoint(parameters_of(other.codes)):
         return False
     return same_value(one, other) and (same_time(one, other) or not (one.times and other.times))
 
 
 def may_be_same(one: Item, other: Item) -> bool:
-    """Whether two entries cannot be told apart: their codes do not compare, and no known terms that both name are others."""
-    return relation(one.codes, other.codes) == "unknown" and not (one.terms and other.terms and one.terms.isdisjoint(other.terms))
+    """True if nothing distinguishes the two entries: no comparable codes, and no known terms that differ."""
+    return relation(one.codes, other.codes) == "unknown" and not _have_other_terms(one, other)
 
 
 def share_identifier(one: Item, other: Item) -> bool:
-    """Whether two entries carry the same identifier."""
+    """True if two entries have an identifier in common."""
     return any(mine.value == yours.value and len(mine.value) > 1 for mine in one.identifiers for yours in other.identifiers)
 
 
 def same_time(one: Item, other: Item) -> bool:
-    """Whether a time of one is a time of the other."""
+    """True if two entries have a time in common, other than their ends."""
     return any(is_same_time(mine.moment, yours.moment) for mine in one.times for yours in other.times if "end" not in (mine.role, yours.role))
 
 
 def same_value(one: Item, other: Item) -> bool:
-    """Whether a value of one is a value of the other."""
+    """True if two entries have a value in common."""
     loinc = loinc_of(one.codes) or loinc_of(other.codes)
     return (
         any(amounts.compare(mine, yours, loinc) == "same" for mine in one.amounts for yours in other.amounts)
@@ -125,7 +131,7 @@ def _same_start(one: Item, other: Item) -> bool:
 
 
 def _candidates(ours: Sequence[Item], theirs: Sequence[Item], *, is_lenient: bool) -> list[tuple[int, int, int]]:
-    """(weight, place, place) of every pair that may be about the same."""
+    """(weight, index in `ours`, index in `theirs`) of every pair that may be about the same thing."""
     if len(ours) * len(theirs) <= PAIRS_MAX:
         numbers = [(mine, other) for mine in range(len(ours)) for other in range(len(theirs))]
     else:
@@ -139,7 +145,7 @@ def _candidates(ours: Sequence[Item], theirs: Sequence[Item], *, is_lenient: boo
 
 
 def _with_common_code(ours: Sequence[Item], theirs: Sequence[Item]) -> list[tuple[int, int]]:
-    """Pairs with a code in common and the same first time; for want of such, of the same day."""
+    """Pairs with a code in common and the same first time, or else the same day."""
     exact: dict[tuple[str, Moment | None], list[int]] = defaultdict(list)
     by_day: dict[tuple[str, tuple[int, int | None, int | None] | None], list[int]] = defaultdict(list)
     for number, item in enumerate(theirs):
@@ -155,31 +161,29 @@ def _with_common_code(ours: Sequence[Item], theirs: Sequence[Item]) -> list[tupl
 
 
 def _instant(item: Item) -> Moment | None:
-    """The first time of an entry, in UTC where its zone is known."""
+    """The first time of an entry, in UTC if its zone is known."""
     return next((in_utc(stamp.moment) for stamp in item.times), None)
 
 
 def is_less_detailed(one: Item, other: Item) -> bool:
-    """Whether the name of one has every word of the other's and more: an ingredient beside its product, a disease beside one form of it."""
+    """True if one name has all words of the other and more: an ingredient and its product, or a disease and one form of it."""
     return is_same_text(one.texts, other.texts) and set(one.texts).isdisjoint(other.texts)
 
 
 def _day(item: Item) -> tuple[int, int | None, int | None] | None:
-    """The day of an entry, by which those of a long series are looked up."""
+    """The day of an entry's first time, by which long series are looked up."""
     moment = next((stamp.moment for stamp in item.times), None)
     return None if moment is None else (moment.year, moment.month, moment.day)
 
 
 def _weight(one: Item, other: Item, related: Relation, *, is_lenient: bool) -> int:
-    """How much speaks for two entries being about the same; 0 where nothing of what they name does."""
+    """The evidence that two entries are about the same thing; 0 if neither codes nor names say so."""
     if related == "same":
         weight = _CODE
-    elif related == "unknown" and _is_named_alike(one, other):
+    elif (related == "unknown" and _is_named_alike(one, other)) or (related == "other" and _is_measured_alike(one, other)):
         weight = _TEXT
-    elif is_lenient and (one.terms & other.terms or (related == "unknown" and not (one.terms and other.terms) and is_alike_text(one.texts, other.texts))):
+    elif is_lenient and _is_alike(one, other, related):
         weight = _ALIKE
-    elif related == "other" and _is_measured_alike(one, other):
-        weight = _TEXT
     else:
         return 0
     weight += _IDENTIFIER if share_identifier(one, other) else 0
@@ -187,8 +191,15 @@ def _weight(one: Item, other: Item, related: Relation, *, is_lenient: bool) -> i
     return weight + (_VALUE if same_value(one, other) else 0)
 
 
+def _is_alike(one: Item, other: Item, related: Relation) -> bool:
+    """True if two entries share a known term, or a distinctive word if nothing better is known."""
+    if one.terms and other.terms:
+        return not one.terms.isdisjoint(other.terms)
+    return related == "unknown" and is_alike_text(one.texts, other.texts)
+
+
 def _recoded(ours: list[Item], theirs: list[Item]) -> list[tuple[Item, Item]]:
-    """Pairs of leftovers that are about the same although their codes differ: name, identifier, or time and value say so; or they are the last ones."""
+    """Pairs of unmatched entries about the same thing with different codes: by name, identifier, time and value, or because no others are left."""
     if len(ours) * len(theirs) > PAIRS_MAX:
         return []
     claims = [(mine, other) for mine in ours for other in theirs if relation(mine.codes, other.codes) == "other" and _is_recoded(mine, other)]

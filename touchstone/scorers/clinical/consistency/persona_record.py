@@ -1,4 +1,4 @@
-"""Persona → record: the conditions, medications and allergies that a generated patient must have, and who it is."""
+"""Persona → record: the demographics, conditions, medications and allergies that a generated patient must have."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from touchstone.scorers.clinical.consistency import person_names
-from touchstone.scorers.clinical.consistency.codes import code_of, denial_of, sex_of, texts_of
-from touchstone.scorers.clinical.consistency.record import Code, Group, Item, Kind, Patient, Record, Told
+from touchstone.scorers.clinical.consistency import identifiers, person_names
+from touchstone.scorers.clinical.consistency.code_maps import sex_of
+from touchstone.scorers.clinical.consistency.code_systems import code_of
+from touchstone.scorers.clinical.consistency.record import Code, Group, Item, Kind, Name, Patient, PlacedValue, Record
 from touchstone.scorers.clinical.consistency.stamps import fhir_stamp
+from touchstone.scorers.clinical.consistency.wording import denial_of, texts_of
 from touchstone.scorers.clinical.curated.facts import PERSONA_KEYS, persona_items
 
 _KEYS: Final[dict[Kind, tuple[str, ...]]] = {
@@ -19,16 +21,16 @@ _KEYS: Final[dict[Kind, tuple[str, ...]]] = {
 }
 _GROUPS: Final[dict[Kind, Group]] = {"condition": "condition", "medication": "medication", "allergy": "allergy"}
 _TEXT_KEYS: Final = ("name", "display", "text", "description", "label", "condition", "medication", "drug", "allergen", "substance", "title")
-#: Key of a code → the system that it names, where the entry names none.
+#: Key of a code → its system, if the entry names none.
 _CODE_KEYS: Final = {
     "code": "", "icd10": "ICD10CM", "icd10cm": "ICD10CM", "icd10Code": "ICD10CM", "rxnorm": "RXNORM", "rxnormCode": "RXNORM", "rxcui": "RXNORM",
     "snomed": "SCT", "snomedCode": "SCT",
 }  # fmt: skip
-#: What is over may be left out.
-_OVER: Final = ("resolved", "inactive", "remission", "stopped", "completed", "past", "discontinued")
+#: Statuses of entries that documents may leave out.
+_RESOLVED: Final = ("resolved", "inactive", "remission", "stopped", "completed", "past", "discontinued")
 _SEPARATORS: Final = re.compile(r"[,;\n]| and ")
 _LINE_LENGTH_MAX: Final = 10_000
-#: A date of birth in the American way.
+#: An American date of birth.
 _AMERICAN: Final = re.compile(r"(\d{1,2})/(\d{1,2})/(\d{4})", re.ASCII)
 #: An age in words: `51 years`, `51-year-old`, `51 y/o`, `51`.
 _AGE: Final = re.compile(r"\s*(\d{1,3})(?:[ -]?(?:y|yo|years?|yrs?|y/o)\b[ -]?(?:old)?)?\s*", re.ASCII | re.IGNORECASE)
@@ -36,19 +38,19 @@ _BIRTH_KEYS: Final = ("birthDate", "dateOfBirth", "birth_date", "dob")
 
 
 def read_persona(persona: Mapping[str, Any]) -> Record:
-    """The record of a persona; what it has no list of, it says nothing of."""
+    """The record of a persona. A group without a list has no scope: the persona says nothing about it."""
     record = Record("persona", "persona", "persona")
-    record.meet(_patient(persona))
+    record.add_patient(_patient(persona))
     for kind, keys in _KEYS.items():
         for path, item in (*persona_items(persona, keys), *_listed(persona, keys)):
-            codes, texts = _said(item)
+            codes, texts = _codes_and_texts(item)
             denial = denial_of(codes, texts)
             if denial is not None:
                 if denial != "one":
                     record.deny(kind, path, denial)
             elif codes or texts:
                 entry = Item(kind, _GROUPS[kind], path, codes, texts_of(texts), labels=tuple(text for text in texts if isinstance(text, str)))
-                entry.is_claimed = not (isinstance(item, Mapping) and item.get("status") in _OVER)
+                entry.is_claimed = not (isinstance(item, Mapping) and item.get("status") in _RESOLVED)
                 record.add(entry)
         if any(isinstance(persona.get(key), list) or _line(persona, key) for key in keys):
             record.scopes[_GROUPS[kind]] = "whole" if record.items.get(kind) else "able"
@@ -56,7 +58,7 @@ def read_persona(persona: Mapping[str, Any]) -> Record:
 
 
 def _line(persona: Mapping[str, Any], key: str) -> str:
-    """A list that is written as one line of text; empty where there is none."""
+    """A list that is written as one line of text; empty if there is none."""
     value = persona.get(key)
     return value.strip()[:_LINE_LENGTH_MAX] if isinstance(value, str) else ""
 
@@ -68,7 +70,7 @@ def _listed(persona: Mapping[str, Any], keys: tuple[str, ...]) -> Iterator[tuple
         yield from ((f"{key}[{number}]", part) for number, part in enumerate(parts) if part)
 
 
-def _said(item: Any) -> tuple[tuple[Code, ...], list[object]]:
+def _codes_and_texts(item: Any) -> tuple[tuple[Code, ...], list[object]]:
     if isinstance(item, str):
         return (), [item]
     if not isinstance(item, Mapping):
@@ -97,7 +99,7 @@ def _patient(persona: Mapping[str, Any]) -> Patient:
 
 
 def _iso(day: object) -> object:
-    """A date in the American way as ISO writes it, where it can be no other: its second number is above twelve, or both are equal."""
+    """An American date in ISO form; only its year if day and month could be exchanged."""
     found = _AMERICAN.fullmatch(day.strip()) if isinstance(day, str) and len(day) < 20 else None
     if found is None:
         return day
@@ -106,20 +108,11 @@ def _iso(day: object) -> object:
 
 
 def _demographics(source: Mapping[str, Any], prefix: str, patient: Patient) -> None:
-    if not patient.names:
-        named = source.get("name")
-        family = next((source[key] for key in ("lastName", "familyName", "last_name") if isinstance(source.get(key), str)), None)
-        given = next((source[key] for key in ("firstName", "givenName", "first_name") if isinstance(source.get(key), str)), None)
-        if isinstance(named, Mapping):
-            family, given, named = named.get("family") or named.get("last"), named.get("given") or named.get("first"), None
-        found = person_names.name(family, given if isinstance(given, list) else [given], "", f"{prefix}name")
-        if found is None and isinstance(named, str):
-            found = person_names.name_of_text(named, f"{prefix}name")
-        if found is not None:
-            patient.names.append(found)
+    if not patient.names and (name := _name(source, f"{prefix}name")) is not None:
+        patient.names.append(name)
     for key in ("sex", "gender"):
         if patient.sex is None and (sex := sex_of(source.get(key))):
-            patient.sex = Told(sex, f"{prefix}{key}")
+            patient.sex = PlacedValue(sex, f"{prefix}{key}")
     for key in _BIRTH_KEYS:
         patient.birth = patient.birth or fhir_stamp("birth", _iso(source.get(key)), f"{prefix}{key}")
     age = source.get("age")
@@ -127,6 +120,21 @@ def _demographics(source: Mapping[str, Any], prefix: str, patient: Patient) -> N
         age = int(written[1])
     if patient.age_years is None and isinstance(age, int | float) and not isinstance(age, bool) and 0 <= age <= 150:
         patient.age_years = float(age)
-    mrn = next((source[key] for key in ("mrn", "MRN", "medicalRecordNumber") if isinstance(source.get(key), str)), None)
-    if mrn is not None and (one := person_names.identifier("", "MR", mrn, f"{prefix}mrn")) is not None:
-        patient.identifiers.append(one)
+    number = _first_text(source, "mrn", "MRN", "medicalRecordNumber")
+    if (identifier := identifiers.identifier("", "MR", number, f"{prefix}mrn")) is not None:
+        patient.identifiers.append(identifier)
+
+
+def _name(source: Mapping[str, Any], path: str) -> Name | None:
+    """The name in a persona: in parts, as an object, or as one text."""
+    name = source.get("name")
+    family: Any = _first_text(source, "lastName", "familyName", "last_name")
+    given: Any = _first_text(source, "firstName", "givenName", "first_name")
+    if isinstance(name, Mapping):
+        family, given = name.get("family") or name.get("last"), name.get("given") or name.get("first")
+    found = person_names.name(family, given if isinstance(given, list) else [given], "", path)
+    return person_names.name_of_text(name, path) if found is None and isinstance(name, str) else found
+
+
+def _first_text(source: Mapping[str, Any], *keys: str) -> str | None:
+    return next((value for key in keys if isinstance(value := source.get(key), str)), None)

@@ -1,4 +1,4 @@
-"""One patient's record as any format tells it: who, and what is said of them, each with the place it came from."""
+"""One patient's record as read from any format: who the patient is, and the entries, each with its place in the document."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from touchstone.scorers.clinical.checks.timestamps import Moment
 
 Kind = Literal["condition", "medication", "allergy", "immunization", "procedure", "observation", "encounter"]
 KINDS: Final[tuple[Kind, ...]] = ("condition", "medication", "allergy", "immunization", "procedure", "observation", "encounter")
-#: What a source may lack an entry of: a kind, of observations one of their groups.
+#: The kinds of entries, with observations divided into groups.
 Group = Literal["condition", "medication", "allergy", "immunization", "procedure", "lab", "vital", "other", "encounter"]
 Source = Literal["fhir", "hl7v2", "ccda", "persona"]
-#: How much a source tells of a group. whole: what it does not name is not there; part: it may hold a selection (an order, a visit's diagnoses);
-#: able: it has no entry, though such a document may have some.
+#: How completely a source lists a group. whole: what it does not list does not exist; part: a selection (an order, a visit's diagnoses);
+#: able: it lists nothing, though such a document could.
 Scope = Literal["whole", "part", "able"]
-#: Entries of one kind that one format may have and that are compared, and patients, and names, identifiers, phones and addresses of one, that are.
+#: Bounds of what is compared of one format: entries of one kind, patients, and names, identifiers, phones and addresses of one patient.
 ITEMS_MAX: Final = 2_000
 PATIENTS_MAX: Final = 100
-TOLD_MAX: Final = 50
+VALUES_MAX: Final = 50
 #: Codes, names, times, identifiers and amounts of one entry that are compared.
 PARTS_MAX: Final = 10
 #: Names of other resources in which a persona's words are looked for.
@@ -30,7 +30,7 @@ _WIDEST_FIRST: Final[tuple[Scope, ...]] = ("whole", "part", "able")
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """A code with its system: `system` is a canonical name, empty where none is named; `is_public`: a system that is the same everywhere."""
+    """A code. `system`: its canonical name, empty if none is named; `is_public`: the system is the same everywhere."""
 
     system: str
     code: str
@@ -39,7 +39,7 @@ class Code:
 
 @dataclass(frozen=True, slots=True)
 class Stamp:
-    """A time with what it is the time of: `start`, `end`, `onset`, `recorded`, `effective`, `authored`, `dispensed`, `reaction`."""
+    """A time with its role: `start`, `end`, `onset`, `recorded`, `effective`, `authored`, `dispensed`, `reaction`."""
 
     role: str
     moment: Moment
@@ -67,7 +67,7 @@ class Amount:
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """A name as folded words. `use`: `official` for legal and usual names, `nickname`, `maiden`, `text` for one that is not in parts, `other`."""
+    """A name as folded words. `use`: `official` (legal and usual names), `nickname`, `maiden`, `text` (a name without parts), `other`."""
 
     family: tuple[str, ...]
     given: tuple[str, ...]
@@ -77,7 +77,7 @@ class Name:
 
 @dataclass(frozen=True, slots=True)
 class Identifier:
-    """An identifier. `authority`: who assigned it, canonical; `is_public`: that name is the same everywhere (OID, URL); `kind`: its type of table 0203."""
+    """An identifier. `authority`: the canonical name of who assigned it; `is_public`: that name is an OID or URL; `kind`: its type of table 0203."""
 
     authority: str
     is_public: bool
@@ -87,8 +87,8 @@ class Identifier:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """One value of a patient with its place."""
+class PlacedValue:
+    """One value with its path."""
 
     value: str
     path: str
@@ -96,7 +96,7 @@ class Told:
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two numbers that are one value: the ends of a `range`, or a `ratio`."""
+    """Two numbers that form one value: a `range` or a `ratio`."""
 
     kind: Literal["range", "ratio"]
     first: Amount
@@ -105,7 +105,7 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class Denial:
-    """Where a document says that there is none of a kind. `category`: of which allergies (`medication`, `food`, …); empty for all."""
+    """The place where a document says that there is none of a kind. `category`: of allergies, which (`medication`, `food`, …); empty for all."""
 
     place: str
     category: str
@@ -113,28 +113,28 @@ class Denial:
 
 @dataclass(slots=True)
 class Patient:
-    """Who a document is about. `place`: the document; paths lie in it. `age_years`: where only an age is told."""
+    """A document's patient. `place`: the document that the paths belong to. `age_years`: set if only an age is given."""
 
     path: str
     place: str = ""
     names: list[Name] = field(default_factory=list)
     identifiers: list[Identifier] = field(default_factory=list)
     birth: Stamp | None = None
-    sex: Told | None = None
-    marital: Told | None = None
-    dead: Told | None = None
-    postal_codes: list[Told] = field(default_factory=list)
-    phones: list[Told] = field(default_factory=list)
+    sex: PlacedValue | None = None
+    marital: PlacedValue | None = None
+    dead: PlacedValue | None = None
+    postal_codes: list[PlacedValue] = field(default_factory=list)
+    phones: list[PlacedValue] = field(default_factory=list)
     age_years: float | None = None
 
 
 @dataclass(slots=True)
 class Item:
-    """One entry. `is_claimed`: False where it takes part in matching, and its absence elsewhere says nothing.
+    """One entry. `is_claimed`: False if it may match an entry of the other side, but need not be there.
 
-    `texts`: folded words of each name; `labels`: the names as written, and `terms`: the known terms among them, both for comparing personas;
-    `severity`, `status` (an encounter's class), `category` (an allergy's): canonical codes, empty where none is told. `pair`, `verdict` (positive or
-    negative): values that are no single number. `place`: the document; paths lie in it.
+    `texts`: folded words of each name; `labels`: the names as written, and `terms`: the known terms among them, both for personas. `severity`, `status`
+    (an encounter's class), `category` (an allergy's): canonical codes, empty if not given. `pair`, `verdict` (positive or negative): values that are
+    not one number. `place`: the document that the paths belong to.
     """
 
     kind: Kind
@@ -147,7 +147,7 @@ class Item:
     amounts: tuple[Amount, ...] = ()
     answers: tuple[Code, ...] = ()
     pair: Pair | None = None
-    verdict: Told | None = None
+    verdict: PlacedValue | None = None
     category: str = ""
     severity: tuple[str, ...] = ()
     status: str = ""
@@ -158,17 +158,17 @@ class Item:
 
     @property
     def is_named(self) -> bool:
-        """Whether a code or a text says what it is."""
+        """True if it has a code or a name."""
         return bool(self.codes or self.texts)
 
 
 @dataclass(slots=True)
 class Record:
-    """What one document, or all documents of one format, say.
+    """The content of one document, or of all documents of one format.
 
-    `scopes`: what it tells of each group; a group that is absent cannot be in such a document. `denied`: where it says that there is none of a kind;
-    `refused`: entries that it says are not so (negated, refuted, refused). `unnamed`: entries, per kind, that are named where it cannot be read here.
-    `mentions`: words of other resources. `title`: the format, and what the document is (`ADT_A01`).
+    `scopes`: how completely each group is listed; a group without a scope cannot be in such a document. `denied`: where the document says that there is
+    none of a kind; `refused`: entries that it says are not so (negated, refuted, refused). `unnamed`: how many entries of a kind have their name
+    elsewhere. `mentions`: words of other resources. `title`: the format, and the kind of document (`ADT_A01`).
     """
 
     source: Source
@@ -183,32 +183,32 @@ class Record:
     unnamed: dict[Kind, int] = field(default_factory=dict)
     cut: set[Kind] = field(default_factory=set)
 
-    def meet(self, patient: Patient) -> None:
-        """Keep a patient, within the bound."""
+    def add_patient(self, patient: Patient) -> None:
+        """Add a patient, within the bound."""
         patient.place = self.place
-        for told in (patient.names, patient.identifiers, patient.postal_codes, patient.phones):
-            del told[TOLD_MAX:]
+        for values in (patient.names, patient.identifiers, patient.postal_codes, patient.phones):
+            del values[VALUES_MAX:]
         if len(self.patients) < PATIENTS_MAX:
             self.patients.append(patient)
 
     def deny(self, kind: Kind, path: str, category: str = "") -> None:
-        """Note where the document says that there is none of a kind."""
-        if len(told := self.denied.setdefault(kind, [])) < TOLD_MAX:
-            told.append(Denial(f"{self.place}/{path}", category))
+        """Add a place where the document says that there is none of a kind."""
+        if len(denials := self.denied.setdefault(kind, [])) < VALUES_MAX:
+            denials.append(Denial(f"{self.place}/{path}", category))
 
     def refuse(self, item: Item) -> None:
-        """Keep an entry that the document says is not so."""
+        """Add an entry that the document says is not so."""
         item.place = self.place
-        if item.is_named and len(kept := self.refused.setdefault(item.kind, [])) < TOLD_MAX:
+        if item.is_named and len(kept := self.refused.setdefault(item.kind, [])) < VALUES_MAX:
             kept.append(item)
 
     def mention(self, texts: Iterable[frozenset[str]]) -> None:
-        """Keep what a resource that is not compared is called."""
+        """Add the names of a resource that is not compared itself."""
         if len(self.mentions) < MENTIONS_MAX:
             self.mentions += texts
 
     def add(self, item: Item) -> None:
-        """Keep an entry that names something, within the bound."""
+        """Add an entry that has a code or name, within the bound."""
         item.place = self.place
         item.codes, item.texts, item.times = item.codes[:PARTS_MAX], item.texts[:PARTS_MAX], item.times[:PARTS_MAX]
         item.identifiers, item.amounts, item.answers = item.identifiers[:PARTS_MAX], item.amounts[:PARTS_MAX], item.answers[:PARTS_MAX]
@@ -227,8 +227,8 @@ class Record:
         for items in self.items.values():
             yield from items
 
-    def tells(self, scopes: Mapping[Group, Scope]) -> None:
-        """Note what the document tells of each group: an entry that is there is at least a part."""
+    def set_scopes(self, scopes: Mapping[Group, Scope]) -> None:
+        """Set how completely each group is listed: at least `part` for a group with an entry."""
         present = {item.group for item in self.every()}
         for group, scope in scopes.items():
             self.scopes[group] = scope if group in present or scope != "part" else "able"
@@ -236,15 +236,15 @@ class Record:
             self.scopes[group] = "part"
 
     def join(self, other: Record) -> None:
-        """Take over what another document of the same format says."""
+        """Add the content of another document of the same format."""
         for item in other.every():
             self._keep(item)
         for group, scope in other.scopes.items():
             self.scopes[group] = min(scope, self.scopes.get(group, scope), key=_WIDEST_FIRST.index)
-        for told in other.denied:
-            self.denied[told] = [*self.denied.get(told, ()), *other.denied[told]][:TOLD_MAX]
-        for told in other.refused:
-            self.refused[told] = [*self.refused.get(told, ()), *other.refused[told]][:TOLD_MAX]
+        for kind, denials in other.denied.items():
+            self.denied[kind] = [*self.denied.get(kind, ()), *denials][:VALUES_MAX]
+        for kind, items in other.refused.items():
+            self.refused[kind] = [*self.refused.get(kind, ()), *items][:VALUES_MAX]
         self.mention(other.mentions)
         for kind, count in other.unnamed.items():
             self.unnamed[kind] = self.unnamed.get(kind, 0) + count

@@ -1,4 +1,4 @@
-"""Times as they compare across formats: at the coarser precision of two, and as instants where both know their timezone."""
+"""Times as they compare across formats: at the coarser precision of the two, and as instants if both have a timezone."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from touchstone.scorers.clinical.checks.timestamps import PRECISIONS, Malformed,
 from touchstone.scorers.clinical.consistency.record import Stamp
 
 _DAY, _MINUTE, _SECOND = (PRECISIONS.index(precision) for precision in ("day", "minute", "second"))
-#: Zones are whole quarters of an hour, and lie within 26 hours of each other.
+#: Timezones differ by whole quarters of an hour, and by 26 hours at most.
 _QUARTER: Final = timedelta(minutes=15)
 #: Fractions of a second are cut off by some systems and rounded by others.
 _ROUNDED: Final = timedelta(seconds=1)
@@ -17,13 +17,13 @@ _ZONES_APART_MAX: Final = timedelta(hours=26)
 
 
 def fhir_stamp(role: str, value: object, path: str) -> Stamp | None:
-    """A FHIR date, dateTime or instant; None where it cannot be read."""
+    """A FHIR date, dateTime or instant; None if it cannot be read."""
     moment = read_fhir(value, "dateTime")
     return None if isinstance(moment, Malformed) else Stamp(role, moment, path)
 
 
 def compact_stamp(role: str, value: object, path: str) -> Stamp | None:
-    """An HL7 v2 or C-CDA time; None where it cannot be read."""
+    """An HL7 v2 or C-CDA time; None if it cannot be read."""
     text = value.strip() if isinstance(value, str) else value
     moment = read_compact(text)
     if isinstance(moment, Malformed):
@@ -32,13 +32,13 @@ def compact_stamp(role: str, value: object, path: str) -> Stamp | None:
 
 
 def is_same_time(one: Moment, other: Moment) -> bool:
-    """Whether two moments may be the same: equal instants, or equal at the coarser precision, in one zone or in UTC."""
+    """True if two moments may be the same: equal at the coarser precision, in the same zone or in UTC."""
     coarser = min(PRECISIONS.index(one.precision), PRECISIONS.index(other.precision))
     if coarser <= _DAY:
         return not _days(one, coarser).isdisjoint(_days(other, coarser))
     if (one.offset_min is None) == (other.offset_min is None):
         return abs(_cut(_utc(one), coarser) - _cut(_utc(other), coarser)) <= _ROUNDED
-    # One of them does not know its zone: the same wall clock, or apart by what zones are apart.
+    # One has no zone: the same wall clock time, or a difference that two zones can have.
     if _cut(_wall(one), coarser) == _cut(_wall(other), coarser):
         return True
     apart = abs(_cut(_utc(one), coarser) - _cut(_utc(other), coarser))
@@ -46,13 +46,13 @@ def is_same_time(one: Moment, other: Moment) -> bool:
 
 
 def is_same_day(one: Moment, other: Moment) -> bool:
-    """Whether two moments may lie on one day: for births, whose time of day is told by some formats only."""
+    """True if two moments may be on one day; for births, whose time of day only some formats have."""
     coarser = min(PRECISIONS.index(one.precision), PRECISIONS.index(other.precision), _DAY)
     return not _days(one, coarser).isdisjoint(_days(other, coarser))
 
 
 def in_utc(moment: Moment) -> Moment:
-    """The same moment in UTC, where it has a time and knows its zone."""
+    """The same moment in UTC, if it has a time and a zone."""
     if not moment.has_time or moment.offset_min is None:
         return moment
     one = _utc(moment)
@@ -60,7 +60,7 @@ def in_utc(moment: Moment) -> Moment:
 
 
 def _days(moment: Moment, precision: int) -> set[tuple[int, ...]]:
-    """The day as written, and, of a time with its zone, the day in UTC: systems write either where they write a day alone. Midnight stands for a day."""
+    """The day as written and, for a time with a zone, the day in UTC: systems that write only a day write either. Midnight counts as a day."""
     days = {_wall(moment).date()}
     is_midnight = not (moment.hour or moment.minute or moment.second)
     if moment.has_time and moment.offset_min is not None and not is_midnight:
@@ -84,5 +84,5 @@ def _utc(moment: Moment) -> datetime:
 
 
 def _cut(instant: datetime, precision: int) -> datetime:
-    """The instant without what is finer than a precision of hour, minute or second."""
+    """The instant cut to a precision of hour, minute or second."""
     return instant.replace(minute=instant.minute if precision >= _MINUTE else 0, second=instant.second if precision >= _SECOND else 0)

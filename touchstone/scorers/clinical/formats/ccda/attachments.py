@@ -50,11 +50,11 @@ def check_body(document: Document) -> None:
     if body is not None:
         document.report.fired("attachments")
         if body.get("representation") != "B64" and child(body, "reference") is None and not (body.text or "").strip():
-            document.say("major", "ccda.attachments.empty", body, "the body holds nothing and refers to nothing")
+            document.add("major", "ccda.attachments.empty", body, "the body holds nothing and refers to nothing")
         kind = body.get("mediaType")
         if kind is not None and kind not in _MEDIA:
             listed = "application/pdf, application/msword, text/plain, text/rtf, text/html, image/..."
-            document.say("minor", "ccda.attachments.media-type", body, f"not one of the supported file formats: {listed}", value=kind, at="mediaType")
+            document.add("minor", "ccda.attachments.media-type", body, f"not one of the supported file formats: {listed}", value=kind, at="mediaType")
 
 
 def _check(document: Document, element: Any) -> None:
@@ -62,16 +62,16 @@ def _check(document: Document, element: Any) -> None:
     # A body that cannot be read is the whole document's; a signature or an image is not.
     severity: Severity = "major" if local(element.getparent()) in {"nonXMLBody", "observationMedia"} else "minor"
     if _BASE64.fullmatch(text) is None:
-        document.say(severity, "ccda.attachments.base64", element, "the text is not base64: a character that it does not have, or = within it")
+        document.add(severity, "ccda.attachments.base64", element, "the text is not base64: a character that it does not have, or = within it")
         return
     # Counted rather than decoded: an attachment may have tens of megabytes.
     chars = len(text) - sum(text.count(blank) for blank in " \t\r\n")
     if chars == 0:
-        document.say(severity, "ccda.attachments.empty", element, "representation is B64, and there is no text")
+        document.add(severity, "ccda.attachments.empty", element, "representation is B64, and there is no text")
     elif chars % 4:
-        document.say(severity, "ccda.attachments.base64", element, "the text is not whole base64: its length is no multiple of four; it may be cut off")
+        document.add(severity, "ccda.attachments.base64", element, "the text is not whole base64: its length is no multiple of four; it may be cut off")
     else:
         begins = _BEGINS.get(element.get("mediaType") or "")
         head = "".join(text[: 4 * _HEAD_CHARS].split())[:_HEAD_CHARS]
         if begins is not None and not binascii.a2b_base64(head[: len(head) // 4 * 4]).startswith(begins):
-            document.say("minor", "ccda.attachments.content", element, "what is embedded does not begin as a file of its mediaType does", at="mediaType")
+            document.add("minor", "ccda.attachments.content", element, "what is embedded does not begin as a file of its mediaType does", at="mediaType")

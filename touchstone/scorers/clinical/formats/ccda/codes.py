@@ -87,7 +87,7 @@ def _check_system(document: Document, element: Any, system: str) -> None:
     found = element.get("codeSystem")
     if found is not None and found != system:
         message = "the value set's codes are of another code system, so nothing says what the code means here"
-        document.say("minor", "ccda.valuesets.system", element, message, suggestion=f"Write codeSystem={system}", value=found, at="codeSystem")
+        document.add("minor", "ccda.valuesets.system", element, message, suggestion=f"Write codeSystem={system}", value=found, at="codeSystem")
 
 
 def _check_other(document: Document, element: Any, name: str, code: str) -> None:
@@ -95,7 +95,7 @@ def _check_other(document: Document, element: Any, name: str, code: str) -> None
     if name == "languageCode":
         report.fired("valuesets")
         if language_problem(code) is not None:
-            document.say("minor", "ccda.valuesets.language", element, "not a language tag of BCP 47", suggestion="Write en-US", value=code)
+            document.add("minor", "ccda.valuesets.language", element, "not a language tag of BCP 47", suggestion="Write en-US", value=code)
     elif name == "confidentialityCode" and system in {None, _CONFIDENTIALITY}:
         report.fired("valuesets")
         if code not in _CONFIDENTIALITIES:
@@ -119,7 +119,7 @@ def _check_other(document: Document, element: Any, name: str, code: str) -> None
 
 def _not_in(document: Document, element: Any, title: str, codes: frozenset[str], severity: Severity) -> None:
     listed = ", ".join(sorted(codes)[:12])
-    document.say(severity, "ccda.valuesets.code", element, f"code is not one of {title}: {listed}", value=element.get("code"), at="code")
+    document.add(severity, "ccda.valuesets.code", element, f"code is not one of {title}: {listed}", value=element.get("code"), at="code")
 
 
 def check_terminology(document: Document) -> None:
@@ -132,9 +132,9 @@ def check_terminology(document: Document) -> None:
         if code is None or system is None or is_null(element):
             continue
         if is_of_another_code(system, code, display := element.get("displayName")):
-            document.take(check_display(system, code, display, f"{document.path(element)}/@displayName", document.context))
+            document.add_all(check_display(system, code, display, f"{document.path(element)}/@displayName", document.context))
         if local(element) == "routeCode":
-            document.take(check_route(system, f"{document.path(element)}/@codeSystem", document.context))
+            document.add_all(check_route(system, f"{document.path(element)}/@codeSystem", document.context))
         if code_system(system) is None and source is None:
             continue
         report.fired("terminology")
@@ -148,4 +148,4 @@ def check_terminology(document: Document) -> None:
             document.skip("terminology", found.reason)
         if found.findings:
             path = f"{document.path(element)}/@code"
-            document.take([one.model_copy(update={"path": path}) for one in found.findings])
+            document.add_all([one.model_copy(update={"path": path}) for one in found.findings])

@@ -1,4 +1,4 @@
-"""What the rules share while one C-CDA document is validated: its elements, where things are, what was said, how much time is left."""
+"""The state of one C-CDA validation, which all rules share: the document's elements, their paths, the findings so far, and the time that is left."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from functools import cached_property
 from typing import Any, Final
 
 from touchstone.schemas.result import Finding, Severity
-from touchstone.scorers.clinical.formats.ccda.element_names import TEMPLATE_ID, name_of
+from touchstone.scorers.clinical.formats.ccda.element_names import TEMPLATE_ID, ElementPaths
 from touchstone.scorers.clinical.formats.ccda.options import NOT_CHECKED_MAX, PER_CODE_MAX, Options
 from touchstone.scorers.clinical.report import Context, Report
 
-#: Of so many calls, one asks for the time, which costs as much as a small rule.
-_LOOKS: Final = 16
+#: Every so many calls of `check_time` read the clock, which costs as much as a small rule.
+_CALLS_PER_LOOK: Final = 16
 
 
 class OutOfTime(Exception):
-    """The document has had its time."""
+    """The document's time is over."""
 
 
 @dataclass
 class Document:
-    """The state of one validation. `root` is the document's element in lxml; None until it is read. `given_up`: nobody waits for it any more."""
+    """The state of one validation. `root`: the document's element in lxml, None until it is read. `given_up`: nobody waits for the result any more."""
 
     report: Report
     context: Context
@@ -31,16 +31,17 @@ class Document:
     root: Any = None
     release: str = ""
     given_up: bool = False
-    said: Counter[tuple[str, Severity]] = field(default_factory=Counter)
+    reported: Counter[tuple[str, Severity]] = field(default_factory=Counter)
     skipped: set[tuple[str, str]] = field(default_factory=set)
     begun_s: float = field(default_factory=time.thread_time)
-    _looks: int = 0
-    _paths: dict[Any, str] = field(default_factory=dict)
-    _numbered: dict[Any, dict[Any, str]] = field(default_factory=dict)
+    _calls: int = 0
+
+    def __post_init__(self) -> None:
+        self.path = ElementPaths(self.check_time).path
 
     @cached_property
     def elements(self) -> list[Any]:
-        """Every element in document order. Kept, so that each stays one Python object, which rules compare."""
+        """Every element in document order. The list keeps each of them the same Python object, so that rules can compare them."""
         return list(self.root.iter("*"))
 
     @cached_property
@@ -50,7 +51,7 @@ class Document:
 
     @cached_property
     def templates(self) -> dict[str, list[tuple[Any, str | None]]]:
-        """Root of a template id → the elements that carry it, in document order, each with the id's extension."""
+        """Root of a template id → the elements that have it, in document order, each with the id's extension."""
         found: dict[str, list[tuple[Any, str | None]]] = {}
         is_late = False
         for one in self.root.iter(TEMPLATE_ID):
@@ -64,63 +65,42 @@ class Document:
         return found
 
     def check_time(self) -> None:
-        """Raise `OutOfTime` where the document has had its time: that of the processor, so that a busy machine changes no verdict."""
-        self._looks += 1
-        if self._looks % _LOOKS == 1 and (self.given_up or time.thread_time() - self.begun_s > self.options.seconds_max):
+        """Raise `OutOfTime` when the document's time is over. It is processor time, so that a busy machine changes no verdict."""
+        self._calls += 1
+        if self._calls % _CALLS_PER_LOOK == 1 and (self.given_up or time.thread_time() - self.begun_s > self.options.seconds_max):
             raise OutOfTime
 
-    def path(self, element: Any) -> str:
-        """Where an element is, from the root; indices begin at 1 and stand where an element has siblings of its name."""
-        known = self._paths.get(element)
-        if known is not None:
-            return known
-        parent = element.getparent()
-        path = name_of(element) if parent is None else f"{self.path(parent)}/{self._steps(parent)[element]}"
-        self._paths[element] = path
-        return path
-
-    def _steps(self, parent: Any) -> dict[Any, str]:
-        """The last step of the path of each child; of all at once, for to count from each child would cost their number squared."""
-        known = self._numbered.get(parent)
-        if known is None:
-            self.check_time()
-            every = list(parent.iterchildren("*"))
-            totals, before = Counter(one.tag for one in every), Counter[str]()
-            known = self._numbered[parent] = {}
-            for one in every:
-                before[one.tag] += 1
-                known[one] = name_of(one) if totals[one.tag] == 1 else f"{name_of(one)}[{before[one.tag]}]"
-        return known
-
-    def say(
+    def add(
         self, severity: Severity, code: str, element: Any, message: str, *, suggestion: str | None = None, value: object = None, at: str | None = None
     ) -> None:
-        """Report one finding about an element (None: the document), or count it where many of its kind were reported. `at`: an attribute of the element."""
-        self.said[code, severity] += 1
-        if self.said[code, severity] > PER_CODE_MAX:
-            self.report.drop(code, severity)
-            return
-        path = "ClinicalDocument" if element is None else self.path(element)
-        self.report.add(self.context.finding(severity, code, f"{path}/@{at}" if at else path, message, suggestion=suggestion, value=value))
+        """Report one finding about an element (None: the document), at one of its attributes if `at` is given."""
+        if self._may_report(code, severity):
+            path = "ClinicalDocument" if element is None else self.path(element)
+            self.report.add(self.context.finding(severity, code, f"{path}/@{at}" if at else path, message, suggestion=suggestion, value=value))
 
-    def take(self, findings: list[Finding]) -> None:
-        """Keep findings of the shared checks, whose paths are those we gave them."""
+    def add_all(self, findings: list[Finding]) -> None:
+        """Report findings of the shared checks, whose paths were given to them."""
         for finding in findings:
-            self.said[finding.code, finding.severity] += 1
-            if self.said[finding.code, finding.severity] > PER_CODE_MAX:
-                self.report.drop(finding.code, finding.severity)
-            else:
+            if self._may_report(finding.code, finding.severity):
                 self.report.add(finding)
 
+    def _may_report(self, code: str, severity: Severity) -> bool:
+        """True while few findings of a kind were reported; any more are counted."""
+        self.reported[code, severity] += 1
+        if self.reported[code, severity] <= PER_CODE_MAX:
+            return True
+        self.report.drop(code, severity)
+        return False
+
     def skip(self, check: str, reason: str) -> None:
-        """Name a rule that was not applied, once; a document can name any number of unknown things, so the list is bounded."""
+        """Name a rule that was not applied, once. The list is bounded, because a document can name any number of unknown things."""
         if (check, reason) not in self.skipped and len(self.skipped) < NOT_CHECKED_MAX:
             self.skipped.add((check, reason))
             self.report.skip(check, reason)
 
 
 def _is_late(template_id: Any) -> bool:
-    """Whether elements that hold others stand before a template id: what carries ids within those comes after the one that carries this."""
+    """True if an element with children precedes a template id: elements inside it come later in the document than the id's own element."""
     before = template_id.getprevious()
     while before is not None and not len(before) and before.tag != TEMPLATE_ID:
         before = before.getprevious()

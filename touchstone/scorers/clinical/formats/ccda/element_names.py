@@ -1,14 +1,15 @@
-"""The names that a path may show: those of CDA R2's elements and of HL7's extensions of it. Any other may be text of the payload."""
+"""Names and paths of elements. A path shows only names of CDA R2 and of HL7's extensions: any other may be text of the payload."""
 
 from __future__ import annotations
 
-from typing import Final
+from collections import Counter
+from collections.abc import Callable
+from typing import Any, Final
 
 CDA: Final = "urn:hl7-org:v3"
 SDTC: Final = "urn:hl7-org:sdtc"
 XSI: Final = "http://www.w3.org/2001/XMLSchema-instance"
-#: Prefixes by which this package's own XPath names them.
-PREFIXES: Final = {"cda": CDA, "sdtc": SDTC, "xsi": XSI}
+
 XSI_TYPE: Final = f"{{{XSI}}}type"
 TEMPLATE_ID: Final = f"{{{CDA}}}templateId"
 
@@ -39,9 +40,43 @@ NAMES: Final = frozenset(_NAMES.split())
 
 
 def name_of(element: object) -> str:
-    """An element's name as a path shows it: `sdtc:` before HL7's extensions, ? for what neither defines."""
+    """An element's name in a path: `sdtc:` before HL7's extensions, ? for a name that neither defines."""
     tag = getattr(element, "tag", None)
     namespace, _, local = tag[1:].partition("}") if isinstance(tag, str) and tag[:1] == "{" else ("", "", "")
     if local not in NAMES:
         return "?"
     return local if namespace == CDA else f"sdtc:{local}" if namespace == SDTC else "?"
+
+
+class ElementPaths:
+    """Paths of one document's elements from the root, such as `ClinicalDocument/component/section[2]`.
+
+    Indices begin at 1, and are shown where an element has siblings of its name. `before_numbering` is called before a parent's children are numbered.
+    """
+
+    def __init__(self, before_numbering: Callable[[], None] = lambda: None) -> None:
+        self._paths: dict[Any, str] = {}
+        self._steps: dict[Any, dict[Any, str]] = {}
+        self._before_numbering = before_numbering
+
+    def path(self, element: Any) -> str:
+        """The path of an element."""
+        known = self._paths.get(element)
+        if known is None:
+            parent = element.getparent()
+            known = name_of(element) if parent is None else f"{self.path(parent)}/{self._steps_below(parent)[element]}"
+            self._paths[element] = known
+        return known
+
+    def _steps_below(self, parent: Any) -> dict[Any, str]:
+        """The last step of each child's path; of all at once, because counting from each child would cost the square of their number."""
+        steps = self._steps.get(parent)
+        if steps is None:
+            self._before_numbering()
+            children = list(parent.iterchildren("*"))
+            totals, before = Counter(one.tag for one in children), Counter[str]()
+            steps = self._steps[parent] = {}
+            for one in children:
+                before[one.tag] += 1
+                steps[one] = name_of(one) if totals[one.tag] == 1 else f"{name_of(one)}[{before[one.tag]}]"
+        return steps

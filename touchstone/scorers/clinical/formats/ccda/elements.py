@@ -1,4 +1,4 @@
-"""Small questions that the checks ask of elements."""
+"""Elements of a C-CDA document: children by name, types, null flavors and template ids."""
 
 from __future__ import annotations
 
@@ -13,47 +13,46 @@ _LOCAL: Final[Memory[str]] = Memory(lambda name: name.rpartition("}")[2])
 
 
 def tag(name: str) -> str:
-    """The full name of an element of CDA."""
+    """A CDA element's name with its namespace."""
     return f"{{{CDA}}}{name}"
 
 
 def child(element: Any, *path: str) -> Any:
-    """The first element at a path of names below an element; None where there is none."""
+    """The first element at a path of names below an element; None if there is none."""
     for name in path:
-        element = element.find(tag(name))
         if element is None:
             return None
+        element = element.find(tag(name))
     return element
 
 
 def children(element: Any, name: str) -> Iterator[Any]:
-    """The children of a name."""
-    found: Iterator[Any] = element.iterchildren(tag(name))
-    return found
+    """The children of a name; none of None."""
+    return iter(()) if element is None else element.iterchildren(tag(name))
 
 
 def below(element: Any, *names: str) -> Iterator[Any]:
-    """The elements of some names anywhere below an element, in document order."""
+    """The descendants of some names, in document order."""
     found: Iterator[Any] = element.iter(*(tag(name) for name in names))
     return found
 
 
 def local(element: Any) -> str:
-    """An element's name without its namespace; empty for what is no element."""
+    """An element's name without its namespace; empty for a comment or a processing instruction."""
     name = element.tag
     return _LOCAL[name] if isinstance(name, str) else ""
 
 
 def kind(element: Any) -> str:
-    """The data type that xsi:type names, without its prefix; empty where none is named."""
+    """The data type in xsi:type, without its prefix; empty if there is none."""
     return str(element.get(XSI_TYPE, "")).strip().rpartition(":")[2]
 
 
 def is_null(element: Any) -> bool:
-    """Whether an element says by a nullFlavor that it has no value."""
+    """True if an element has a nullFlavor."""
     return element.get("nullFlavor") is not None
 
 
 def carries(element: Any, root: str) -> bool:
-    """Whether an element carries a template id of a root, of any version."""
+    """True if an element has a template id with this root, of any version."""
     return any(one.get("root") == root for one in element.iterchildren(tag("templateId")))

@@ -23,16 +23,16 @@ def check_identifiers(document: Document) -> None:
         if root is not None:
             report.fired("identifiers")
             if not _SOUND[root]:
-                document.take(check_ccda_root(root, f"{document.path(element)}/@root", document.context))
+                document.add_all(check_ccda_root(root, f"{document.path(element)}/@root", document.context))
             if root == NPI_OID and (extension := element.get("extension")) is not None:
-                document.take(check_npi(extension, f"{document.path(element)}/@extension", document.context))
+                document.add_all(check_npi(extension, f"{document.path(element)}/@extension", document.context))
         elif local(element) in _IDENTIFIERS and not is_null(element):
             report.fired("identifiers")
-            document.say("major", "ccda.identifiers.root", element, "an identifier has a root, or a nullFlavor", suggestion="Give an OID or UUID as root")
+            document.add("major", "ccda.identifiers.root", element, "an identifier has a root, or a nullFlavor", suggestion="Give an OID or UUID as root")
         if system is not None:
             report.fired("identifiers")
             if not _SOUND[system]:
-                document.take(check_oid(system, f"{document.path(element)}/@codeSystem", document.context, label="codeSystem"))
+                document.add_all(check_oid(system, f"{document.path(element)}/@codeSystem", document.context, label="codeSystem"))
     identifier = child(document.root, "id")
     if identifier is not None and is_null(identifier) and identifier.get("root") is None:
-        document.say("major", "ccda.identifiers.document", identifier, "a document's id is known: it cannot be null")
+        document.add("major", "ccda.identifiers.document", identifier, "a document's id is known: it cannot be null")

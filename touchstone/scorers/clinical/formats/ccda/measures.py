@@ -31,18 +31,18 @@ def check_measures(document: Document) -> None:
         if unit is not None:
             report.fired("units")
             if not unit.strip() and not is_null(element):
-                document.say("major", "ccda.observations.unit", element, "an empty unit: write the unit, or leave the attribute out", at="unit")
+                document.add("major", "ccda.observations.unit", element, "an empty unit: write the unit, or leave the attribute out", at="unit")
                 continue
             loinc = _loinc_above(element)
             if not fine.get((unit, loinc)):
                 found = check_unit(unit, f"{document.path(element)}/@unit", document.context, loinc=loinc, system=UCUM_SYSTEM)
                 fine[unit, loinc] = not found
-                document.take(found)
+                document.add_all(found)
         value = element.get("value")
         if value is not None and (kind(element) == "PQ" or (unit is not None and local(element) in _QUANTITIES)) and not is_null(element):
             report.fired("observations")
             if number_of(value) is None:
-                document.say("major", "ccda.observations.number", element, "the value of a physical quantity is a number", value=value, at="value")
+                document.add("major", "ccda.observations.number", element, "the value of a physical quantity is a number", value=value, at="value")
     born, sex = _patient(document)
     for observation in below(document.root, "observation"):
         document.check_time()
@@ -109,7 +109,7 @@ def _check_observation(document: Document, observation: Any, born: Moment | None
             continue
         if kind(value) == "PQ" and value.get("unit") is None and value.get("value") is not None:
             # A quantity without a unit is a number of unit 1.
-            document.take(check_unit("1", document.path(value), document.context, loinc=loinc, system=UCUM_SYSTEM))
+            document.add_all(check_unit("1", document.path(value), document.context, loinc=loinc, system=UCUM_SYSTEM))
         _check_interval(document, value)
         age = _age_years(document, observation, born)
         for number, unit, comparator in _numbers(value):
@@ -119,7 +119,7 @@ def _check_observation(document: Document, observation: Any, born: Moment | None
                 document.report.fired("plausibility")
             elif judged.reason:
                 document.skip("plausibility", judged.reason)
-            document.take(list(judged.findings))
+            document.add_all(list(judged.findings))
     for given in children(observation, "referenceRange"):
         span = child(given, "observationRange", "value")
         low, high = (None, None) if span is None else (child(span, "low"), child(span, "high"))
@@ -127,7 +127,7 @@ def _check_observation(document: Document, observation: Any, born: Moment | None
             document.report.fired("observations")
             ends = low.get("value"), high.get("value")
             path = document.path(given)
-            document.take(check_reference_range(*ends, path, document.context, low_unit=low.get("unit"), high_unit=high.get("unit")))
+            document.add_all(check_reference_range(*ends, path, document.context, low_unit=low.get("unit"), high_unit=high.get("unit")))
 
 
 def _numbers(value: Any) -> list[tuple[str, str | None, str | None]]:
@@ -148,7 +148,7 @@ def _check_interval(document: Document, value: Any) -> None:
     document.report.fired("observations")
     least, most = number_of(low.get("value")), number_of(high.get("value"))
     if least is not None and most is not None and least > most:
-        document.say("major", "ccda.observations.interval", value, "the low end of the interval is above its high end", suggestion="Exchange them")
+        document.add("major", "ccda.observations.interval", value, "the low end of the interval is above its high end", suggestion="Exchange them")
 
 
 def _check_pressures(document: Document, organizer: Any) -> None:
@@ -170,4 +170,4 @@ def _check_pressures(document: Document, organizer: Any) -> None:
             systolic_unit=above.get("unit"),
             diastolic_unit=under.get("unit"),
         )
-        document.take(found)
+        document.add_all(found)

@@ -28,7 +28,7 @@ def check_narrative(document: Document) -> None:
             continue
         report.fired("narrative")
         if name in ids:
-            document.say("major", "ccda.narrative.id", element, "another element has the same ID; references to it are of two places", value=name, at="ID")
+            document.add("major", "ccda.narrative.id", element, "another element has the same ID; references to it are of two places", value=name, at="ID")
         ids.add(name)
     _check_references(document, ids)
     _check_links(document, ids)
@@ -38,11 +38,11 @@ def check_narrative(document: Document) -> None:
             continue
         report.fired("narrative")
         if section.get("nullFlavor") is None and not len(text) and not (text.text or "").strip():
-            document.say("minor", "ccda.narrative.empty", text, "an empty narrative: readers see nothing of this section")
+            document.add("minor", "ccda.narrative.empty", text, "an empty narrative: readers see nothing of this section")
         _check_runs(document, text)
     for title in (child(root, "title"), *(child(section, "title") for section in below(root, "section"))):
         if title is not None and not is_null(title) and not "".join(title.itertext()).strip():
-            document.say("minor", "ccda.narrative.title", title, "an empty title: readers do not see what this is")
+            document.add("minor", "ccda.narrative.title", title, "an empty title: readers do not see what this is")
 
 
 def _check_references(document: Document, ids: set[str]) -> None:
@@ -61,7 +61,7 @@ def _check_references(document: Document, ids: set[str]) -> None:
         else:
             message = "" if _ADDRESS.search(value) else "names neither an ID of this document (#...) nor an address"
         if message:
-            document.say("minor", "ccda.narrative.reference", reference, message, suggestion=suggestion, value=value, at="value")
+            document.add("minor", "ccda.narrative.reference", reference, message, suggestion=suggestion, value=value, at="value")
 
 
 def _check_links(document: Document, ids: set[str]) -> None:
@@ -69,16 +69,16 @@ def _check_links(document: Document, ids: set[str]) -> None:
         document.report.fired("narrative")
         href = _IGNORED.sub("", link.get("href") or "")
         if href.lower().startswith(_RUNS):
-            document.say("major", "ccda.narrative.script", link, "a link that runs code where it is shown", at="href")
+            document.add("major", "ccda.narrative.script", link, "a link that runs code where it is shown", at="href")
         elif href.startswith("#") and href[1:] not in ids:
-            document.say("minor", "ccda.narrative.link", link, "links to an ID that no element of the document has", at="href")
+            document.add("minor", "ccda.narrative.link", link, "links to an ID that no element of the document has", at="href")
 
 
 def _check_runs(document: Document, text: Any) -> None:
     """Elements and attributes of a narrative that run code where it is shown."""
     for one in text.iter("*"):
         if local(one).lower() in _RUNNING:
-            document.say("major", "ccda.narrative.script", one, "an element that runs code, or brings some in, where the narrative is shown", value=local(one))
+            document.add("major", "ccda.narrative.script", one, "an element that runs code, or brings some in, where the narrative is shown", value=local(one))
         for name in one.keys():  # noqa: SIM118 - an element's keys are its attributes, itself its children
             if name[:2].lower() == "on":
-                document.say("major", "ccda.narrative.script", one, "an attribute that runs code where the narrative is shown", value=name)
+                document.add("major", "ccda.narrative.script", one, "an attribute that runs code where the narrative is shown", value=name)

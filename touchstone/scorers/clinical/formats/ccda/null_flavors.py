@@ -19,22 +19,22 @@ def check_nulls(document: Document) -> None:
     """Every nullFlavor, and every code without content."""
     report = document.report
     if document.root.get("nullFlavor") is not None:
-        document.say("major", "ccda.nulls.document", document.root, "a document that is there cannot be null", at="nullFlavor")
+        document.add("major", "ccda.nulls.document", document.root, "a document that is there cannot be null", at="nullFlavor")
     time = child(document.root, "effectiveTime")
     if time is not None and is_null(time):
-        document.say("minor", "ccda.nulls.document", time, "when a document was written is known: it cannot be null", at="nullFlavor")
+        document.add("minor", "ccda.nulls.document", time, "when a document was written is known: it cannot be null", at="nullFlavor")
     for element in document.elements:
         flavor = element.get("nullFlavor")
         if flavor is not None:
             report.fired("nulls")
             if flavor not in NULL_FLAVORS:
                 listed = "NI, UNK, NA, ASKU, NAV, NASK, MSK, OTH, ..."
-                document.say("major", "ccda.nulls.code", element, f"no nullFlavor of HL7 v3 ({listed})", value=flavor, at="nullFlavor")
+                document.add("major", "ccda.nulls.code", element, f"no nullFlavor of HL7 v3 ({listed})", value=flavor, at="nullFlavor")
             elif (name := _contradicts(element.get("code"), element.get("value"))) and not _may_hold_both(element, flavor):
-                document.say("minor", "ccda.nulls.contradiction", element, f"has {name} and says by nullFlavor that it has none", suggestion="Keep one of both")
+                document.add("minor", "ccda.nulls.contradiction", element, f"has {name} and says by nullFlavor that it has none", suggestion="Keep one of both")
         elif ((name := local(element)) in _CODES or (name == "value" and kind(element) in _CODED)) and not len(element) and not _says(element.attrib):
             report.fired("nulls")
-            document.say(
+            document.add(
                 "major" if name in _GRAVE else "minor",
                 "ccda.nulls.empty",
                 element,

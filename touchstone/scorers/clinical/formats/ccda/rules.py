@@ -161,4 +161,4 @@ def _say(document: Document, engine: Engine, fired: Fired, assertion: Assertion,
     conformance = _CONF.search(assertion.text)
     name = conformance[1] if conformance else _UNSAFE.sub("-", assertion.id or fired.rule.id or "unnamed").strip("-")[:60]
     words = engine.text(assertion, fired.element, fired.attribute) if document.context.quote else assertion.text
-    document.say(severity, f"{group}.{name}", fired.element, words[:_WORDS_MAX] or "a rule without words failed", at=fired.attribute or None)
+    document.add(severity, f"{group}.{name}", fired.element, words[:_WORDS_MAX] or "a rule without words failed", at=fired.attribute or None)

@@ -97,16 +97,16 @@ def check_schema(document: Document) -> bool:
         document.check_time()
         name = str(fault.type_name).removeprefix("SCHEMAV_")
         code = f"ccda.schema.{name.lower().replace('_', '-')}"
-        if document.said[code, "major"] >= PER_CODE_MAX:
+        if document.reported[code, "major"] >= PER_CODE_MAX:
             # Counted and not shown: to find each element of thousands would cost their number squared.
-            document.say("major", code, None, "")
+            document.add("major", code, None, "")
             continue
         element = places.get(fault.path) if fault.path in places else places.setdefault(fault.path, _found(document, fault.path))
         words = _WORDS.get(name, "breaks the schema")
         if name in {"CVC_PATTERN_VALID", "CVC_ENUMERATION_VALID"} and "attribute" not in fault.message:
             words = f"the element holds {words}"
         expected = _expected(fault.message)
-        document.say(
+        document.add(
             "major",
             code,
             element,

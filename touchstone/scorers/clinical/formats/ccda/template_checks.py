@@ -60,17 +60,17 @@ def check_cda(document: Document, *, by_schema: bool) -> None:
         _check_attributes(document)
         for name in _CDA_HEADER:
             if child(root, name) is None:
-                document.say("major", "ccda.structure.header", root, f"CDA requires {name} in the header")
+                document.add("major", "ccda.structure.header", root, f"CDA requires {name} in the header")
         for one in document.elements:
             if one.tag[:1] == "{" and one.tag.startswith(f"{{{CDA}}}") and one.tag[len(CDA) + 2 :] not in NAMES:
                 message = "an element of CDA's namespace that CDA R2 does not define; extensions have a namespace of their own"
-                document.say("minor", "ccda.structure.element", one, message, value=local(one))
+                document.add("minor", "ccda.structure.element", one, message, value=local(one))
     type_id = child(root, "typeId")
     if type_id is not None and (type_id.get("root"), type_id.get("extension")) != _TYPE_ID:
-        document.say("major", "ccda.structure.type-id", type_id, f'typeId is root="{_TYPE_ID[0]}" extension="{_TYPE_ID[1]}" in every CDA document')
+        document.add("major", "ccda.structure.type-id", type_id, f'typeId is root="{_TYPE_ID[0]}" extension="{_TYPE_ID[1]}" in every CDA document')
     body = child(root, "component")
     if body is not None and child(body, "structuredBody") is None and child(body, "nonXMLBody") is None:
-        document.say("major", "ccda.structure.body", body, "a document has a structuredBody or a nonXMLBody")
+        document.add("major", "ccda.structure.body", body, "a document has a structuredBody or a nonXMLBody")
 
 
 def _check_attributes(document: Document) -> None:
@@ -80,19 +80,19 @@ def _check_attributes(document: Document) -> None:
             continue
         for name in ("classCode", "moodCode"):
             if one.get(name) is None:
-                document.say("major", "ccda.structure.attribute", one, f"CDA requires {name} here")
+                document.add("major", "ccda.structure.attribute", one, f"CDA requires {name} here")
         mood = one.get("moodCode")
         if mood is not None and mood not in _MOODS:
-            document.say("major", "ccda.structure.mood", one, "no mood of CDA: EVN, INT, RQO, PRMS, PRP, ARQ, APT, GOL, DEF, ...", value=mood, at="moodCode")
+            document.add("major", "ccda.structure.mood", one, "no mood of CDA: EVN, INT, RQO, PRMS, PRP, ARQ, APT, GOL, DEF, ...", value=mood, at="moodCode")
     for one in document.elements:
         for name in _BOOLEANS.intersection(one.keys()):
             if one.get(name) not in {"true", "false"}:
-                document.say("major", "ccda.structure.boolean", one, f"{name} is true or false", value=one.get(name), at=name)
+                document.add("major", "ccda.structure.boolean", one, f"{name} is true or false", value=one.get(name), at=name)
     for observation in below(document.root, "observation"):
         for value in children(observation, "value"):
             if value.get(XSI_TYPE) is None and not is_null(value):
                 message = "the value of an observation names its data type by xsi:type; without one it cannot be read"
-                document.say("major", "ccda.structure.type", value, message, suggestion='For a number with a unit, write xsi:type="PQ"')
+                document.add("major", "ccda.structure.type", value, message, suggestion='For a number with a unit, write xsi:type="PQ"')
 
 
 def check_templates(document: Document, fired_on: set[Any]) -> None:
@@ -106,7 +106,7 @@ def check_templates(document: Document, fired_on: set[Any]) -> None:
         else:
             document.report.fired("templates")
             # HL7's own examples of R2.0 lack it, and no rule of the Schematron asks for it.
-            document.say("minor", "ccda.templates.header", root, f"no template id {HEADER} (US Realm Header), whose rules all C-CDA documents keep")
+            document.add("minor", "ccda.templates.header", root, f"no template id {HEADER} (US Realm Header), whose rules all C-CDA documents keep")
         for number, (name, wanted) in DOCUMENTS.items():
             if carries(root, number):
                 _check_document(document, number, name, wanted)
@@ -130,15 +130,15 @@ def _check_header(document: Document) -> None:
                 continue
             for name in names:
                 if child(place, name) is None:
-                    document.say("major", "ccda.templates.header", place, f"the US Realm Header requires {name} here")
+                    document.add("major", "ccda.templates.header", place, f"the US Realm Header requires {name} here")
     for path in _US_VALUES:
         for place in document.root.findall("/".join(tag(step) for step in path)):
             document.report.fired("templates")
             if place.get("value") is None and child(place, "low") is None and not is_null(place):
-                document.say("major", "ccda.templates.header", place, "the US Realm Header requires a value here, or a nullFlavor")
+                document.add("major", "ccda.templates.header", place, "the US Realm Header requires a value here, or a nullFlavor")
     realm = child(document.root, "realmCode")
     if realm is not None and realm.get("code") not in {None, "US"}:
-        document.say("major", "ccda.templates.header", realm, "the US Realm Header has the realm US", value=realm.get("code"), at="code")
+        document.add("major", "ccda.templates.header", realm, "the US Realm Header has the realm US", value=realm.get("code"), at="code")
 
 
 def _check_document(document: Document, number: str, name: str, wanted: tuple[tuple[str, ...], ...]) -> None:
@@ -147,37 +147,37 @@ def _check_document(document: Document, number: str, name: str, wanted: tuple[tu
     if number == _UNSTRUCTURED:
         report.fired("templates")
         if child(document.root, "component", "nonXMLBody") is None:
-            document.say("major", "ccda.templates.body", document.root, f"the document type {name} has a nonXMLBody")
+            document.add("major", "ccda.templates.body", document.root, f"the document type {name} has a nonXMLBody")
         return
     report.fired("templates", len(wanted) + 1)
     code = child(document.root, "code")
     if number == _CCD and code is not None and not is_null(code) and code.get("code") != _CCD_CODE:
-        document.say("major", "ccda.templates.code", code, f"the document type {name} has the code {_CCD_CODE} of LOINC", value=code.get("code"), at="code")
+        document.add("major", "ccda.templates.code", code, f"the document type {name} has the code {_CCD_CODE} of LOINC", value=code.get("code"), at="code")
     if body is None:
-        document.say("major", "ccda.templates.body", document.root, f"the document type {name} has a structuredBody")
+        document.add("major", "ccda.templates.body", document.root, f"the document type {name} has a structuredBody")
         return
     there = {one.get("root") for section in below(body, "section") for one in children(section, "templateId")}
     for title, *roots in wanted:
         if there.isdisjoint(roots):
             message = f"the document type {name} requires the section {title} (template {' or '.join(roots)})"
-            document.say("major", "ccda.sections.required", body, message, suggestion='Add it; without entries it has nullFlavor="NI"')
+            document.add("major", "ccda.sections.required", body, message, suggestion='Add it; without entries it has nullFlavor="NI"')
     if number in _PROGRESS and _BOTH not in there and not {_ASSESSMENT, _PLAN} <= there:
         message = f"the document type {name} requires the section Assessment and Plan, or both Assessment and Plan of Treatment"
-        document.say("major", "ccda.sections.required", body, message)
+        document.add("major", "ccda.sections.required", body, message)
 
 
 def _check_section(document: Document, section: Any, title: str, code: str, element: str, entries: tuple[str, ...]) -> None:
     document.report.fired("templates", 2)
     found = child(section, "code")
     if found is None or found.get("code") != code:
-        document.say("major", "ccda.sections.code", section, f"the section {title} has the code {code} of LOINC")
+        document.add("major", "ccda.sections.code", section, f"the section {title} has the code {code} of LOINC")
     if is_null(section):
         return
     statements = [one for entry in children(section, "entry") for one in entry.iterchildren("*")]
     if not any(carries(one, number) for one in statements for number in entries):
         what = element or "a clinical statement"
         message = f"the section {title} (entries required) has at least one entry that holds {what} of template {' or '.join(entries)}"
-        document.say("major", "ccda.entries.required", section, message, suggestion='Without information, write nullFlavor="NI" on the section')
+        document.add("major", "ccda.entries.required", section, message, suggestion='Without information, write nullFlavor="NI" on the section')
 
 
 def _check_sections(document: Document, fired_on: set[Any]) -> None:
@@ -190,30 +190,30 @@ def _check_sections(document: Document, fired_on: set[Any]) -> None:
             continue  # not one of C-CDA's, of which nothing is known; or one that nobody reads
         missing = [name for name in ("code", "title", "text") if child(section, name) is None]
         for name in missing:
-            document.say("minor" if name == "title" else "major", f"ccda.sections.{name}", section, f"a section of C-CDA has {name}")
+            document.add("minor" if name == "title" else "major", f"ccda.sections.{name}", section, f"a section of C-CDA has {name}")
 
 
 def _check_entry(document: Document, carrier: Any, entry: Entry) -> None:
     report = document.report
     report.fired("templates", len(entry.children) + 1)
     if carrier.tag != tag(entry.element):
-        document.say("major", "ccda.entries.element", carrier, f"the template {entry.title} belongs on {entry.element}")
+        document.add("major", "ccda.entries.element", carrier, f"the template {entry.title} belongs on {entry.element}")
         return
     for name in entry.children:
         found = child(carrier, name)
         if found is None:
-            document.say("major", f"ccda.entries.{name}", carrier, f"{entry.title} requires {name}")
+            document.add("major", f"ccda.entries.{name}", carrier, f"{entry.title} requires {name}")
         elif name == "effectiveTime" and entry.has_low and not is_null(found) and child(found, "low") is None:
-            document.say("major", "ccda.entries.effectiveTime", found, f"{entry.title} requires low: since when; where that is not known, with a nullFlavor")
+            document.add("major", "ccda.entries.effectiveTime", found, f"{entry.title} requires low: since when; where that is not known, with a nullFlavor")
     status = child(carrier, "statusCode")
     if entry.statuses and status is not None and not is_null(status):
         code = status.get("code")
         # A code of no act at all, and none, are told once, for all statuses alike.
         if code is not None and code not in entry.statuses and not is_no_status(status):
             listed = ", ".join(sorted(entry.statuses))
-            document.say("major", "ccda.entries.status", status, f"{entry.title} has a status of {listed}", value=code)
+            document.add("major", "ccda.entries.status", status, f"{entry.title} has a status of {listed}", value=code)
     if entry.holds and not is_null(carrier) and not any(carries(one, entry.holds) for held in carrier.iterchildren("*") for one in held.iterchildren("*")):
-        document.say("major", "ccda.entries.holds", carrier, f"{entry.title} holds at least one {ENTRIES[entry.holds].title} (template {entry.holds})")
+        document.add("major", "ccda.entries.holds", carrier, f"{entry.title} holds at least one {ENTRIES[entry.holds].title} (template {entry.holds})")
 
 
 __all__ = ["check_cda", "check_templates"]

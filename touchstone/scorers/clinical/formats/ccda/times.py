@@ -53,7 +53,7 @@ def _check_time(document: Document, element: Any, name: str) -> None:
             _one(document, one, zone, precision, None if ahead or end == "high" else "minor", is_birth=is_birth)
             ends.setdefault(end, read_compact(value))
     if "low" in ends and "high" in ends:
-        document.take(check_period(ends["low"], ends["high"], document.path(element), document.context))
+        document.add_all(check_period(ends["low"], ends["high"], document.path(element), document.context))
 
 
 def _one(document: Document, element: Any, zone: Zone, precision: Precision | None, future: Severity | None, *, is_birth: bool) -> None:
@@ -65,7 +65,7 @@ def _one(document: Document, element: Any, zone: Zone, precision: Precision | No
         if known.year < now.year - 1:
             return
     path = f"{document.path(element)}/@value"
-    document.take(check_ccda(value, path, document.context, zone=zone, precision_min=precision, future=future))
+    document.add_all(check_ccda(value, path, document.context, zone=zone, precision_min=precision, future=future))
 
 
 def _is_planned(element: Any) -> bool:
@@ -87,9 +87,9 @@ def _check_life(document: Document) -> None:
         birth, death = child(role, "birthTime"), role.find(f"{{{SDTC}}}deceasedTime")
         born = read_compact(birth.get("value")) if birth is not None else None
         if isinstance(born, Moment) and isinstance(then, Moment) and born.certainly_after(then):
-            document.say("major", "datetimes.period-order", birth, "The patient is born after the document was written")
+            document.add("major", "datetimes.period-order", birth, "The patient is born after the document was written")
         if death is None:
             continue
         died = read_compact(death.get("value"))
         if isinstance(born, Moment) and isinstance(died, Moment) and born.certainly_after(died):
-            document.say("major", "datetimes.period-order", death, "The patient died before birth")
+            document.add("major", "datetimes.period-order", death, "The patient died before birth")

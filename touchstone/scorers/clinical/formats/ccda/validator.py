@@ -53,7 +53,7 @@ def validate(data: bytes, context: Context | None = None, options: Options | Non
     document.report = _copied(report)
     if ended == "refused":
         document.skip("ccda", f"{GIVEN_UP_MAX} documents before it are still checked beyond their time; nothing of this one was")
-        document.say("critical", OUT_OF_TIME, None, "Not checked: documents before it took all the time there is", suggestion="Restart this process")
+        document.add("critical", OUT_OF_TIME, None, "Not checked: documents before it took all the time there is", suggestion="Restart this process")
     else:
         _say_out_of_time(document)
     return document.report
@@ -74,7 +74,7 @@ def _say_out_of_time(document: Document) -> None:
     limit = f"{document.options.seconds_max:g} s"
     document.skip("ccda", f"the document had its {limit} before all was checked")
     message = f"The document had its {limit} of the processor before all was checked; what was not is undecided"
-    document.say("critical", OUT_OF_TIME, None, message, suggestion="Where it is sound, give it more (ccda.time_max_s)")
+    document.add("critical", OUT_OF_TIME, None, message, suggestion="Where it is sound, give it more (ccda.time_max_s)")
 
 
 def _copied(report: Report) -> Report:
@@ -133,4 +133,4 @@ def _check(document: Document) -> None:
 def _say_failed(document: Document, what: str, error: Exception) -> None:
     """Tell of a defect of the validator: no fault of the document, and yet not a pass, for not all of it was checked."""
     document.skip("ccda", f"{what} failed: {type(error).__name__}")
-    document.say("critical", "internal.rule", None, f"{what[0].upper()}{what[1:]} failed ({type(error).__name__}); not all was checked")
+    document.add("critical", "internal.rule", None, f"{what[0].upper()}{what[1:]} failed ({type(error).__name__}); not all was checked")

@@ -31,7 +31,7 @@ def check_marks(document: Document) -> None:
             return
     if any(_says(one.text or "") for one in root.itersiblings(preceding=True)):
         return
-    document.say(
+    document.add(
         "info", "ccda.watermarks.none", None, "Nothing marks this document as synthetic", suggestion="Say so in the title or the authoring software's name"
     )
 

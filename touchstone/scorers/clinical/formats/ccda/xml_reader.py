@@ -62,7 +62,7 @@ def read(data: bytes, document: Document) -> bool:
     """Read a document into `document.root`; False (and a finding) where it cannot be read, or is no CDA document."""
     options = document.options
     if len(data) > options.bytes_max:
-        document.say("critical", "ccda.xml.size", None, f"Larger than {options.bytes_max:,} bytes: not read")
+        document.add("critical", "ccda.xml.size", None, f"Larger than {options.bytes_max:,} bytes: not read")
         return False
     if find_spec("lxml") is None:
         document.skip("ccda", "C-CDA needs lxml; install touchstone-stream[clinical]")
@@ -71,16 +71,16 @@ def read(data: bytes, document: Document) -> bool:
     if text is None:
         return False
     if _DOCTYPE.match(text):
-        document.say("critical", "ccda.xml.doctype", None, "A document type declaration: C-CDA has none, and what has one is refused unread")
+        document.add("critical", "ccda.xml.doctype", None, "A document type declaration: C-CDA has none, and what has one is refused unread")
         return False
     if text.count("<") > 2 * options.elements_max + 1_000:
-        document.say("critical", "ccda.xml.elements", None, f"More than {options.elements_max:,} elements: not read")
+        document.add("critical", "ccda.xml.elements", None, f"More than {options.elements_max:,} elements: not read")
         return False
     root = _parsed(text, document)
     if root is None or not _is_bounded(root, document):
         return False
     if root.tag != f"{{{CDA}}}ClinicalDocument":
-        document.say("critical", "ccda.xml.root", None, f"The root element is not ClinicalDocument of the namespace {CDA}")
+        document.add("critical", "ccda.xml.root", None, f"The root element is not ClinicalDocument of the namespace {CDA}")
         return False
     document.root = root
     return True
@@ -90,16 +90,16 @@ def _decoded(data: bytes, document: Document) -> str | None:
     """The document's text without its XML declaration, whose place is kept, so that lines and columns stay; None where it cannot be decoded."""
     encoding = _encoding_of(data)
     if encoding is None:
-        document.say("critical", "ccda.xml.encoding", None, "An encoding that is not taken", suggestion="Send UTF-8")
+        document.add("critical", "ccda.xml.encoding", None, "An encoding that is not taken", suggestion="Send UTF-8")
         return None
     if encoding == "utf-16" and data[:1] == b"<":
-        document.say("critical", "ccda.xml.encoding", None, "Declared as UTF-16, and its bytes are not", suggestion="Declare and send UTF-8")
+        document.add("critical", "ccda.xml.encoding", None, "Declared as UTF-16, and its bytes are not", suggestion="Declare and send UTF-8")
         return None
     try:
         text = data.decode(encoding)
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        document.say("critical", "ccda.xml.encoding", None, f"Not {encoding} text, at line {line}: the bytes are of another encoding", suggestion="Send UTF-8")
+        document.add("critical", "ccda.xml.encoding", None, f"Not {encoding} text, at line {line}: the bytes are of another encoding", suggestion="Send UTF-8")
         return None
     # What was decoded is UTF-8 from here on, whatever it says of itself.
     declaration = _DECLARATION.match(text)
@@ -133,13 +133,13 @@ def _parsed(text: str, document: Document) -> Any:
         line, column = error.position
         last = error.error_log.last_error if error.error_log is not None else None
         fault = _FAULTS.get(str(last.type_name) if last is not None else "", "not well-formed XML")
-        document.say("critical", "ccda.xml.syntax", None, f"Malformed XML at line {line}, column {column}: {fault}")
+        document.add("critical", "ccda.xml.syntax", None, f"Malformed XML at line {line}, column {column}: {fault}")
         return None
     except ValueError:
-        document.say("critical", "ccda.xml.syntax", None, "Malformed XML: characters that XML does not allow")
+        document.add("critical", "ccda.xml.syntax", None, "Malformed XML: characters that XML does not allow")
         return None
     if root.getroottree().docinfo.internalDTD is not None:
-        document.say("critical", "ccda.xml.doctype", None, "A document type declaration: C-CDA has none, and what has one is refused unread")
+        document.add("critical", "ccda.xml.doctype", None, "A document type declaration: C-CDA has none, and what has one is refused unread")
         return None
     return root
 
@@ -148,15 +148,15 @@ def _is_bounded(root: Any, document: Document) -> bool:
     """Whether a tree keeps the bounds; asked by expressions that visit each node once."""
     options = document.options
     if root.xpath("count(//*)") > options.elements_max:
-        document.say("critical", "ccda.xml.elements", None, f"More than {options.elements_max:,} elements: not checked")
+        document.add("critical", "ccda.xml.elements", None, f"More than {options.elements_max:,} elements: not checked")
         return False
     if root.xpath("boolean(/" + "/".join("*" * (options.depth_max + 1)) + ")"):
-        document.say("critical", "ccda.xml.depth", None, f"Nested deeper than {options.depth_max} elements: not checked")
+        document.add("critical", "ccda.xml.depth", None, f"Nested deeper than {options.depth_max} elements: not checked")
         return False
     if root.xpath(f"boolean(//*[@*[{ATTRIBUTES_MAX + 1}]])"):
-        document.say("critical", "ccda.xml.attributes", None, f"An element with more than {ATTRIBUTES_MAX} attributes: not checked")
+        document.add("critical", "ccda.xml.attributes", None, f"An element with more than {ATTRIBUTES_MAX} attributes: not checked")
         return False
     if root.xpath(f"boolean(//@*[string-length() > {ATTRIBUTE_CHARS_MAX}])"):
-        document.say("critical", "ccda.xml.attributes", None, f"An attribute longer than {ATTRIBUTE_CHARS_MAX:,} characters: not checked")
+        document.add("critical", "ccda.xml.attributes", None, f"An attribute longer than {ATTRIBUTE_CHARS_MAX:,} characters: not checked")
         return False
     return True
