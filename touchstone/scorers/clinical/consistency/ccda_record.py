@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import chain, islice
 from typing import Any, Final
@@ -135,6 +135,7 @@ class _Reader:
     def _entry(self, entry: Any, kind: Kind, group: Group, *, is_claimed: bool) -> None:
         """Add the statements of one entry of a section."""
         statements: Iterator[Any]
+        add: Callable[[Any], None]
         if kind in {"medication", "immunization"}:
             statements, add = _acts(entry, "substanceAdministration"), partial(self._substance, kind=kind, is_claimed=is_claimed)
         elif kind == "encounter":
