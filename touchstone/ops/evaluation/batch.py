@@ -5,7 +5,8 @@ from collections import Counter
 from collections.abc import Sequence
 
 from touchstone.schemas.reports.evaluation import EvaluatedCase, EvaluationSummary
-from touchstone.scorers.reporting import EXIT_ERROR, EXIT_FAIL, EXIT_PASS, EXIT_REVIEW, Gate, Verdict, counted, percent
+from touchstone.scorers.reporting import EXIT_ERROR, EXIT_FAIL, EXIT_PASS, EXIT_REVIEW, Gate, Rate, Verdict, counted
+from touchstone.scorers.reporting.verdict import verdict_by_rate
 
 
 def summarise(cases: Sequence[EvaluatedCase], duration_s: float) -> EvaluationSummary:
@@ -40,8 +41,7 @@ def verdict_on(summary: EvaluationSummary, gate: Gate | None = None) -> Verdict:
     if summary.not_evaluated == summary.total or (summary.not_evaluated and not gate.allow_unscored):
         return Verdict("ERROR", f"{summary.not_evaluated} of {tests} could not be evaluated", EXIT_ERROR)
     if gate.min_pass_rate is not None:
-        told = f"pass rate {percent(summary.pass_rate)} of {tests}, at least {gate.min_pass_rate:.4g} asked"
-        return Verdict("PASS", told, EXIT_PASS) if summary.pass_rate >= gate.min_pass_rate else Verdict("FAIL", told, EXIT_FAIL)
+        return verdict_by_rate(Rate(summary.passed, summary.total), gate.min_pass_rate, "test")
     if summary.failed:
         return Verdict("FAIL", f"{summary.failed} of {tests} failed", EXIT_FAIL)
     if summary.warned or summary.not_evaluated:

@@ -5,12 +5,12 @@ from typing import Final
 
 from touchstone.schemas.reports.evaluation import EvaluatedCase, EvaluationReport
 from touchstone.schemas.result import Finding, Label
+from touchstone.scorers.reporting.drawing import RULE_CELLS, findings_block, result_lines
 from touchstone.scorers.reporting.findings import BOLD, GREEN, RED, YELLOW, painted
-from touchstone.scorers.reporting.folding import chosen, count_of, folded, lines_by_severity
+from touchstone.scorers.reporting.folding import folded
 from touchstone.scorers.reporting.view import LayoutOptions
-from touchstone.scorers.reporting.words import counted, of_scored, percent, score_text, visible
+from touchstone.scorers.reporting.words import counted, score_text, visible
 
-RULE_CELLS: Final = 60
 #: Findings of one test that are shown without --verbose.
 FINDINGS_SHOWN_MAX: Final = 10
 _MARKS: Final[dict[Label, tuple[str, str, str]]] = {
@@ -86,28 +86,15 @@ class _Console:
     def end(self, report: EvaluationReport) -> Iterator[str]:
         """The summary."""
         summary = report.summary
-        double, single = "═" * RULE_CELLS, "─" * RULE_CELLS
-        yield from (double, "  EVALUATION RESULTS", double, "", "Summary:", f"  Total Tests: {summary.total}")
-        for mark, name, count, colour in (
-            ("✓", "Passed", summary.passed, GREEN),
-            ("!", "Warned", summary.warned, YELLOW),
-            ("✗", "Failed", summary.failed, RED),
-        ):
-            yield self._paint(f"  {mark} {name}: {count}", colour if count else "")
-        if summary.not_evaluated:
-            yield self._paint(f"  - Not evaluated: {summary.not_evaluated}", YELLOW)
-        yield from (
-            "",
-            f"  Pass Rate: {percent(summary.pass_rate)}",
-            f"  Average Score: {score_text(summary.average_score)}{of_scored(summary.scored, summary.total)}",
-        )
+        counts = (summary.total, summary.passed, summary.warned, summary.failed)
+        yield from result_lines(self._paint, counts, [("Not evaluated", summary.not_evaluated)], (), (summary.average_score, summary.scored))
         if summary.expectations_asked:
             yield f"  Expectations Met: {summary.expectations_met} of {summary.expectations_asked}"
         yield from ("", f"  Duration: {summary.duration_s:.1f}s")
         if report.resumed:
             yield f"  Finished by an earlier call: {report.resumed}"
         yield from (f"  {visible(note)}" for note in report.notes)
-        yield from ("", single)
+        yield from ("", "─" * RULE_CELLS)
 
     def _scores(self, case: EvaluatedCase) -> Iterator[str]:
         yield f"Overall: {score_text(case.scores.get('overall'))}"
@@ -131,12 +118,9 @@ class _Console:
 
     def _findings(self, findings: Sequence[Finding]) -> Iterator[str]:
         """By severity; without `verbose` the most severe ones."""
-        told = folded(findings, with_info=self._verbose)
-        shown = told if self._verbose else chosen(told, FINDINGS_SHOWN_MAX)
-        if shown:
-            yield from ("", "Findings:", *lines_by_severity(shown, self._paint))
-        if rest := count_of(told) - count_of(shown):
-            yield f"  and {rest} more; --verbose and the JSON report show them"
+        lines = folded(findings, with_info=self._verbose)
+        most = None if self._verbose else FINDINGS_SHOWN_MAX
+        yield from findings_block(lines, most, self._paint, hint="--verbose and the JSON report show them")
 
     def _conformance(self, case: EvaluatedCase) -> Iterator[str]:
         if case.conformance:

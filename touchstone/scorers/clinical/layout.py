@@ -9,6 +9,7 @@ from touchstone.schemas.result import Finding, Label
 from touchstone.schemas.trace import CLINICAL_FORMATS
 from touchstone.scorers.clinical.batch import ClinicalReport
 from touchstone.scorers.clinical.words import DIMENSIONS, FORMAT_NAMES, format_text, reason_text, validity_text
+from touchstone.scorers.reporting.drawing import RULE_CELLS, findings_block, result_lines
 from touchstone.scorers.reporting.findings import (
     BOLD,
     DIM,
@@ -19,12 +20,11 @@ from touchstone.scorers.reporting.findings import (
     painted,
     place_and_message,
 )
-from touchstone.scorers.reporting.folding import chosen, count_of, folded, lines_by_severity
+from touchstone.scorers.reporting.folding import folded
 from touchstone.scorers.reporting.intervals import wilson
 from touchstone.scorers.reporting.view import LayoutOptions, Table
-from touchstone.scorers.reporting.words import counted, number_span, of_scored, percent, percent_span, score_text, visible
+from touchstone.scorers.reporting.words import counted, number_span, percent_span, score_text, visible
 
-RULE_CELLS: Final = 60
 #: Findings of one file that are shown without --verbose.
 FINDINGS_SHOWN_MAX: Final = 20
 #: Files that pass and are shown one by one; more of them are one line.
@@ -89,24 +89,15 @@ class _Console:
 
     def end(self, summary: ClinicalSummary) -> str:
         """The summary."""
-        double, single = "═" * RULE_CELLS, "─" * RULE_CELLS
-        lines = [double, "  EVALUATION RESULTS", double, "", "Summary:", f"  Total Tests: {summary.total}"]
-        lines += [self._paint(f"  ✓ Passed: {summary.passed}", GREEN if summary.passed else "")]
-        lines += [self._paint(f"  ! Warned: {summary.warned}", YELLOW if summary.warned else "")]
-        lines += [self._paint(f"  ✗ Failed: {summary.failed}", RED if summary.failed else "")]
         others = (("Not validated", summary.unvalidated), ("Not read", summary.problems))
-        lines += [self._paint(f"  - {name}: {count}", YELLOW) for name, count in others if count]
-        lines += [f"  Passed over: {summary.passed_over} (not among the total)"] if summary.passed_over else []
-        lines += [f"  Break a rule of their standard: {summary.invalid}"] if summary.invalid else []
-        lines += [
-            "",
-            f"  Pass Rate: {percent(summary.pass_rate)}",
-            f"  Average Score: {score_text(summary.average_score)}{of_scored(summary.scored, summary.total)}",
-        ]
+        notes = [f"  Passed over: {summary.passed_over} (not among the total)"] if summary.passed_over else []
+        notes += [f"  Break a rule of their standard: {summary.invalid}"] if summary.invalid else []
+        counts = (summary.total, summary.passed, summary.warned, summary.failed)
+        lines = result_lines(self._paint, counts, others, notes, (summary.average_score, summary.scored))
         # The specification draws the two lines above; a line of their own is for those who ask for everything.
         lines += [f"  95% Intervals: {', '.join(spans)}"] if self._verbose and (spans := _spans(summary)) else []
         # Of results that were scored earlier there is no run to time.
-        lines += ["", *([f"  Duration: {summary.duration_s:.1f}s", ""] if summary.duration_s else []), single]
+        lines += ["", *([f"  Duration: {summary.duration_s:.1f}s", ""] if summary.duration_s else []), "─" * RULE_CELLS]
         return "\n".join(lines) + "\n"
 
     def _joined(self, lines: list[str]) -> str:
@@ -136,12 +127,13 @@ class _Console:
 
     def _findings(self, entry: ClinicalEntry) -> Iterator[str]:
         """Findings by severity, equal ones as one; the most severe ones only, and at least one of each code."""
-        lines = folded(entry.findings, entry.finding_counts)
-        shown = chosen(lines, FINDINGS_SHOWN_MAX)
-        if shown:
-            yield from ("", "Findings:", *lines_by_severity(shown, self._paint))
-        if rest := count_of(lines) - count_of(shown) + (0 if entry.finding_counts else entry.findings_dropped):
-            yield f"  and {rest} more; --verbose and the JSON report show them, up to the bound of one file"
+        yield from findings_block(
+            folded(entry.findings, entry.finding_counts),
+            FINDINGS_SHOWN_MAX,
+            self._paint,
+            not_listed=0 if entry.finding_counts else entry.findings_dropped,
+            hint="--verbose and the JSON report show them, up to the bound of one file",
+        )
         # A gate must show a profile that could not be checked.
         profiles = [skipped for skipped in entry.not_checked if skipped.check.startswith("profile ")]
         for skipped in profiles[:_PROFILES_SHOWN_MAX]:
