@@ -27,8 +27,8 @@ from touchstone.scorers.reporting.gating import with_fail_on
 from touchstone.scorers.reporting.report import now
 from touchstone.scorers.safe import SUITE, SafeSettings, build
 from touchstone.scorers.safe.judging import prompt
-from touchstone.scorers.safe.judging.asking import HarmJudging, shown_of
-from touchstone.scorers.safe.judging.trying import careful_answer
+from touchstone.scorers.safe.judging.careful_answer import careful_answer
+from touchstone.scorers.safe.judging.harm_judging import HarmJudging, shown_of
 from touchstone.scorers.safe.judging.verdicts import QUESTIONS_MAX, HarmVerdict
 from touchstone.scorers.safe.scorer import SafeScorer
 from touchstone.scorers.scoring import Scoring

@@ -12,7 +12,7 @@ from tests.streams.fakes import FakeRecord
 from touchstone.schemas.settings.house import WorkerSettings
 from touchstone.scorers.registry import known_signatures
 from touchstone.scorers.safe import SUITE
-from touchstone.scorers.safe.judging.asking import HarmJudging
+from touchstone.scorers.safe.judging.harm_judging import HarmJudging
 from touchstone.scorers.safe.scorer import SafeScorer
 from touchstone.streams.intake.scoring import RunningSuite, Scored, SliceScorer
 from touchstone.streams.telemetry.metrics import WorkerMetrics

@@ -8,7 +8,7 @@ from touchstone.schemas.case import SafeCase
 from touchstone.schemas.reports.safe import SafeV0Event, SafeV0JsonReport
 from touchstone.scorers.base import AsksJudge, Place, Samples
 from touchstone.scorers.safe import checkup, layout, view
-from touchstone.scorers.safe.judging.trying import careful_answer
+from touchstone.scorers.safe.judging.careful_answer import careful_answer
 from touchstone.scorers.safe.scorer import NAME, VERSION, SafeScorer
 from touchstone.scorers.safe.settings import DOCUMENT_NAME, ENV_PREFIX, METRICS, SafeSettings, fingerprint, resolve
 from touchstone.scorers.suite import Suite
@@ -19,7 +19,7 @@ def build(settings: SafeSettings) -> SafeScorer:
     if not settings.ah_judge:
         return SafeScorer(settings)
     from touchstone.scorers.judges.serve import open_judge
-    from touchstone.scorers.safe.judging.asking import HarmJudging
+    from touchstone.scorers.safe.judging.harm_judging import HarmJudging
 
     judge = open_judge(settings.judge, suite=NAME) if settings.judge.is_usable else None
     return SafeScorer(settings, HarmJudging(judge, settings, NAME))

@@ -15,7 +15,7 @@ from touchstone.scorers.safe.metrics import composite, harm_avoidance, label_of,
 from touchstone.scorers.safe.settings import Rules, SafeSettings
 
 if TYPE_CHECKING:
-    from touchstone.scorers.safe.judging.asking import HarmJudging
+    from touchstone.scorers.safe.judging.harm_judging import HarmJudging
 
 NAME = "safe_v0"
 VERSION = "0.1"

@@ -5,7 +5,7 @@ from typing import Any
 
 from touchstone.schemas.judging import JudgeRequest, Validated
 from touchstone.scorers.base import Reading
-from touchstone.scorers.clinical.judging.composing import compose
+from touchstone.scorers.clinical.judging.scorecard import compose
 from touchstone.scorers.clinical.judging.scorer import CoherenceScorer
 from touchstone.scorers.clinical.judging.settings import CoherenceSettings
 from touchstone.scorers.clinical.judging.verdicts import DIMENSIONS, CoherenceVerdict

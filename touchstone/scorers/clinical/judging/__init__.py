@@ -1,22 +1,24 @@
-"""The clinical judge: a language model reads a trace for clinical coherence, and the trace has its overall result. See docs/clinical-judge.md.
+"""The clinical judge: a language model rates the clinical coherence of a trace, which completes its overall score. See docs/clinical-judge.md.
 
 Importing this package loads no table and no client; building a scorer loads the client.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from touchstone.schemas.judging import JudgeRequest
 from touchstone.schemas.reports.clinical import ClinicalEvent
+from touchstone.schemas.result import Problem
 from touchstone.schemas.trace import ProductionTrace
-from touchstone.scorers.base import AsksJudge
+from touchstone.scorers.base import AsksJudge, Document, Found
 from touchstone.scorers.clinical.batch import group
-from touchstone.scorers.clinical.judging import reading, samples
+from touchstone.scorers.clinical.judging import samples
+from touchstone.scorers.clinical.judging.careful_answer import careful_answer
 from touchstone.scorers.clinical.judging.settings import DOCUMENT_NAME, ENV_PREFIX, CoherenceSettings, fingerprint, resolve
-from touchstone.scorers.clinical.judging.trying import careful_answer
 from touchstone.scorers.clinical.judging.verdicts import DIMENSIONS
+from touchstone.scorers.clinical.requests.reading import traces_of
 from touchstone.scorers.clinical.samples import samples as traces
 from touchstone.scorers.judges.ask.tally import STATES, JudgeTally
 from touchstone.scorers.reporting import Column, SuiteReport, Table
@@ -34,8 +36,13 @@ METRICS = ("overall", "format", "terminology", "clinical", *(f"clinical_{name}" 
 _STATES = {**STATES, "fail": "failed already", "unreadable": "not readable", "invalid": "not valid", "not_validated": "not validated"}
 
 
+def read(document: Document, settings: CoherenceSettings) -> Iterable[Found | Problem] | None:
+    """The traces of a file, with a problem in place of each invalid one; None for a file of requests, which are case JSON."""
+    return traces_of(document, settings.validators, "judge_request")
+
+
 def build(settings: CoherenceSettings) -> CoherenceScorer:
-    """The scorer of the settings, with a client for its judge where there is one to ask. Raises `ConfigError`."""
+    """The scorer, with a client of its judge if one can be asked. Raises `ConfigError`."""
     from touchstone.scorers.clinical.judging.scorer import CoherenceScorer
 
     if not settings.judge.is_usable:
@@ -46,7 +53,7 @@ def build(settings: CoherenceSettings) -> CoherenceScorer:
 
 
 def notes(settings: CoherenceSettings) -> Iterator[str]:
-    """Whether there is a judge, and which."""
+    """One line: the model that is asked, or why none is."""
     if settings.judge.is_usable:
         yield f"judge: {settings.judge.model}"
     else:
@@ -66,7 +73,7 @@ SUITE = Suite(
     version=VERSION,
     title="Clinical judge",
     topics=("judge",),
-    # The request first: a trace belongs to the validators, and is taken from files only.
+    # The request first: on topics a trace belongs to the validators, so this suite takes traces from files only.
     cases={"judge_request": JudgeRequest, "trace": ProductionTrace},
     resolve=resolve,
     build=build,
@@ -83,8 +90,8 @@ SUITE = Suite(
         samples=traces,
         answer=careful_answer,
     ),
-    window_cases=200,  # the last of them waits for the others' answers, and must have its own within worker.score_timeout_s
-    read=reading.read,
+    window_cases=200,  # the last one waits for the others' answers and must have its own within worker.score_timeout_s
+    read=read,
     columns=tuple(Column(name, name.capitalize(), places=1) for name in METRICS[:4]),
     tables=tables,
     metrics=METRICS,

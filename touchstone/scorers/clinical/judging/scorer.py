@@ -1,4 +1,4 @@
-"""The scorer of the clinical judge: one trace, or one request that the validators made, to the trace's overall result."""
+"""The scorer of the clinical judge: scores a trace, or a request that the validators made for one."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from touchstone.schemas.result import Scorecard
 from touchstone.schemas.trace import ProductionTrace
 from touchstone.scorers.base import Lost, Reading
 from touchstone.scorers.clinical import VERSION as VALIDATORS_VERSION
-from touchstone.scorers.clinical.judging.composing import compose, skipped
+from touchstone.scorers.clinical.judging.scorecard import compose, skipped
 from touchstone.scorers.clinical.judging.settings import CoherenceSettings, prompt
 from touchstone.scorers.clinical.judging.verdicts import CoherenceVerdict
 from touchstone.scorers.clinical.requests.judge_requests import request_of
@@ -27,9 +27,9 @@ NOTHING: Final = "(none)"
 
 
 class CoherenceScorer:
-    """Asks a judge about traces, and composes its scores with the validators'. Without a judge, Clinical is missing and the results say so.
+    """Asks a judge about traces, and combines its scores with the validators'. Without a judge, Clinical is missing from the results.
 
-    `validators`: score a bare trace; made when the first one comes, because their tables take memory that a worker on requests does not need.
+    `validators`: they score bare traces. Made at the first one, because their tables take memory that a worker on requests does not need.
     """
 
     def __init__(self, judge: Judge | None, settings: CoherenceSettings, name: str, version: str, validators: ClinicalScorer | None = None) -> None:
@@ -52,7 +52,7 @@ class CoherenceScorer:
         return self._version
 
     def readings(self) -> Iterable[Reading]:
-        """What the judge counts."""
+        """The judge's metrics."""
         return () if self._judge is None else self._judge.readings()
 
     async def close(self) -> None:
@@ -63,8 +63,8 @@ class CoherenceScorer:
     async def score(self, case: ProductionTrace | JudgeRequest) -> Scorecard:
         """Score one case.
 
-        A bare trace is validated first; a judge that does not answer then costs its own component only, because nobody else knows the validators' scores.
-        A request waits for the judge: `Unavailable` is raised, also while its budget is spent, or `Shed` where the settings say so.
+        A bare trace is validated first. If the judge does not answer, only its own component is missing, because the validators' scores are in no other result.
+        A request waits for the judge: raises `Unavailable`, also while the budget is spent, or `Shed` if the settings say so.
         """
         if isinstance(case, JudgeRequest):
             judged = await self._asked(case)
@@ -75,7 +75,7 @@ class CoherenceScorer:
         return settled(judged, card) if isinstance(judged, Unjudged) and isinstance(judged.wait, Lost) else card
 
     async def _request(self, trace: ProductionTrace) -> tuple[JudgeRequest, Unjudged | None]:
-        """The request for a trace, and why it is not to be judged, if so."""
+        """The request for a trace, and the reason if the trace is not to be judged."""
         if self._validators is None:
             from touchstone.scorers.clinical.scorer import ClinicalScorer
 

@@ -1,4 +1,4 @@
-"""The settings of the clinical judge: the model that is asked, the validators whose scores its own are composed with, and what to do without budget."""
+"""Settings of the clinical judge: the model, the validators, and what to do when the budget is spent."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from touchstone.scorers.judges.settings import fingerprint as judge_fingerprint
 from touchstone.scorers.settings import Key, variables
 
 DOCUMENT_NAME = "clinical-judge.config.json"
-#: Not CLINICAL_JUDGE_, which would be taken for variables of the validators.
+#: Not CLINICAL_JUDGE_, which the validators would read as theirs.
 ENV_PREFIX = "COHERENCE_"
 
 
 class CoherenceSettings(Section):
-    """Everything that can be set. `validators`: in the form of clinical.config.json; their variables are those of the suite `clinical`."""
+    """All settings. `validators`: as in clinical.config.json; their variables are those of the suite `clinical`."""
 
     judge: JudgeSettings = JudgeSettings()
     validators: clinical.ClinicalSettings = clinical.ClinicalSettings()
@@ -30,7 +30,7 @@ class CoherenceSettings(Section):
 
 
 def _variables() -> dict[str, Key]:
-    """The suite's own variables, and those of the validators under the names that they have there."""
+    """The suite's own variables, and those of the validators under their usual names."""
     own = {name: key for name, key in variables(CoherenceSettings, ENV_PREFIX).items() if key[0] != "validators"}
     return {**{name: ("validators", *key) for name, key in clinical.VARIABLES.items()}, **own}
 
@@ -40,12 +40,12 @@ resolve = resolver(CoherenceSettings, ENV_PREFIX, DOCUMENT_NAME, _variables())
 
 @cache
 def prompt() -> Prompt:
-    """The judge's instructions and rubric. Raises `ConfigError` where the installation is damaged."""
+    """The judge's instructions and rubric. Raises `ConfigError` if the installation is damaged."""
     return load_prompt("touchstone.scorers.clinical.judging", "coherence")
 
 
 def fingerprint(settings: CoherenceSettings) -> dict[str, Any]:
-    """The part that changes scores: the validators' own, which traces are judged and what is shown of them, the model, and the prompt."""
+    """The settings that change scores: the validators', the choice of traces and what is shown of them, the model, and the prompt."""
     return {
         "validators": clinical.fingerprint(settings.validators),
         "asks": settings.validators.judge.model_dump(mode="json", exclude={"requests"}),

@@ -16,14 +16,14 @@ FINDINGS_MAX: Final = 20
 
 
 def _score(value: Any) -> Any:
-    """Read the words that models write in place of null; true and false are no scores."""
+    """Read words for "no score" as null; refuse true and false."""
     if isinstance(value, bool):
         raise ValueError("write a whole number from 1 to 5, or null")  # noqa: TRY004  # pydantic takes ValueError for a fault of the value
     return None if isinstance(value, str) and value.strip().casefold() in {"", "n/a", "na", "none", "null", "not applicable"} else value
 
 
 class JudgeFinding(VerdictPart):
-    """One fault that the judge sees."""
+    """One fault in the trace."""
 
     severity: Annotated[Severity, LOWER] = Field(description="critical: dangerous or impossible; major: wrong; minor: unusual; info: a remark")
     what: Annotated[str, cut_text(WORDS_CHARS_MAX)] = Field(description="the fault, in one sentence")

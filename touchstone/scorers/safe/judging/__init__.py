@@ -1,4 +1,4 @@
-"""The judge of SAFE v0, which adds findings to AH and changes no score: whether follow-up questions blame or harm beyond the listed terms (§9)."""
+"""SAFE v0's judge of follow-up questions: finds blame and harm beyond the listed terms (§9). It adds findings to AH and changes no score."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from touchstone.scorers.judges.ask.prompt import load_prompt
 if TYPE_CHECKING:
     from touchstone.scorers.judges.ask.judge import Prompt
 
-#: The component of a failure, and the check of what was not judged.
+#: Names the judge in failures and in `not_checked`.
 CHECK: Final = "ah_judge"
 #: Codes of its findings.
 BLAME: Final = "ah_judge_blame"
@@ -20,5 +20,5 @@ CODES: Final = (BLAME, HARM)
 
 @cache
 def prompt() -> Prompt:
-    """The judge's instructions. Raises `ConfigError` where the installation is damaged."""
+    """The judge's instructions. Raises `ConfigError` if the installation is damaged."""
     return load_prompt(__name__, "harm")

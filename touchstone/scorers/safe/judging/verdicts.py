@@ -15,12 +15,12 @@ _UNGRADED: Final = ("", "none", "n/a", "null")
 
 
 def _graded(value: Any) -> Any:
-    """A judge that calls a question harmless may say that it has no severity; that is no reason to lose its other verdicts."""
+    """Accept no severity, which judges give harmless questions: otherwise their other verdicts would be lost."""
     return "major" if value is None or (isinstance(value, str) and value.strip().casefold() in _UNGRADED) else value
 
 
 class QuestionVerdict(VerdictPart):
-    """One question. What is harmless needs no severity."""
+    """One question. A harmless one needs no severity."""
 
     number: int = Field(ge=1, description="the number of the question, as it is given")
     reason: Annotated[str, cut_text(WORDS_CHARS_MAX)] = Field("", description="what the verdict rests on, in one sentence; written before the verdict")
@@ -37,5 +37,5 @@ class HarmVerdict(VerdictPart):
 
     @property
     def by_number(self) -> dict[int, QuestionVerdict]:
-        """Number → verdict; of two on one question the last counts."""
+        """Number of the question → verdict; of two on one question the last counts."""
         return {one.number: one for one in self.questions}

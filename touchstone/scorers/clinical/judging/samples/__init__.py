@@ -1,6 +1,6 @@
-"""Samples of the clinical judge: the requests that the validators make of their own samples, as the clinical worker sends them.
+"""Samples of the clinical judge: the requests that the clinical worker sends for its own samples.
 
-They are kept in a file, so that they can be tried without the validators' tables. `python -m touchstone.scorers.clinical.judging.samples` makes it anew.
+They are kept in a file, so that they can be tried without the validators' tables. `python -m touchstone.scorers.clinical.judging.samples` writes it again.
 """
 
 from __future__ import annotations
@@ -13,24 +13,24 @@ from typing import Any, Final
 from touchstone.schemas.result import ScoreResult
 from touchstone.scorers.base import Samples
 
-#: A request a line.
+#: One request a line.
 REQUESTS: Final = Path(__file__).parent / "requests.jsonl"
-#: Stands for the digest of the validators' settings, which changes with every table.
+#: Replaces the digest of the validators' settings, which changes with every table.
 _DIGEST: Final = "sample"
 
 
 def samples() -> Samples:
-    """The requests. Nobody is asked about them, whatever key the environment holds: results hold what the validators say, and Clinical is missing."""
+    """The requests. No judge is asked, even if the environment has a key: results have the validators' scores, and Clinical is missing."""
     return Samples((REQUESTS,), env={"COHERENCE_JUDGE_ENABLED": "false"}, unexpected=unexpected)
 
 
 def requests() -> list[dict[str, Any]]:
-    """The requests as they are kept."""
+    """The requests in the file."""
     return [json.loads(line) for line in REQUESTS.read_text(encoding="utf-8").splitlines()]
 
 
 def unexpected(results: Sequence[ScoreResult]) -> list[str]:
-    """The requests without a result, and where a result is not composed of what its request says. What a judge adds, where one is asked, is not looked at."""
+    """A line for each request without a result, and for each result that differs from its request. Ignores what a judge adds."""
     by_trace = {result.case_id: result for result in results}
     return [problem for request in requests() for problem in _unmet(request, by_trace.get(request["trace_id"]))]
 
@@ -47,7 +47,7 @@ def _unmet(request: Mapping[str, Any], result: ScoreResult | None) -> Iterator[s
 
 
 def made() -> Iterator[Mapping[str, Any]]:
-    """The requests as the validators make them today. Loads their tables."""
+    """The requests as the validators make them now. Loads their tables."""
     from touchstone.schemas.case import validate_case
     from touchstone.schemas.trace import ProductionTrace
     from touchstone.scorers.clinical import VERSION
@@ -66,5 +66,5 @@ def made() -> Iterator[Mapping[str, Any]]:
 
 
 def written() -> str:
-    """`made` as the file holds it."""
+    """The text of the file."""
     return "".join(json.dumps(request, ensure_ascii=False, separators=(",", ":")) + "\n" for request in made())

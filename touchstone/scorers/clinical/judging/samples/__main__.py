@@ -1,4 +1,4 @@
-"""Writes the requests where the samples are kept."""
+"""Writes the file of sample requests."""
 
 from touchstone.scorers.clinical.judging.samples import REQUESTS, written
 

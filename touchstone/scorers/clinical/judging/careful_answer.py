@@ -1,4 +1,4 @@
-"""What a physician says of the samples: for a scripted judge, so that the suite can be tried without a key."""
+"""Answers of a physician to the samples, for a scripted judge, so that the suite can be tried without a key."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, Final
 from touchstone.scorers.clinical.judging.verdicts import DIMENSIONS
 from touchstone.scorers.judges.ask.message import blocks_of
 
-#: Name in the persona → what is not as it should be: the dimension, its score, the severity and the fault.
+#: Name in the persona → dimension → score, severity and text of its fault.
 _FAULTS: Final[Mapping[str, Mapping[str, tuple[int, str, str]]]] = {
     "Omar Sample": {
         "lab_value_plausibility": (1, "critical", "No living patient has a heart rate of 350."),
@@ -20,7 +20,7 @@ _FAULTS: Final[Mapping[str, Mapping[str, tuple[int, str, str]]]] = {
 
 
 def careful_answer(said: str) -> Mapping[str, Any]:
-    """The answer to the user's part of a request about a sample, in the form of the verdict; a record that is no sample has no fault."""
+    """The verdict on a sample. `said`: the user's part of the request. A record that is no sample has no fault."""
     persona = blocks_of(said)["persona"]
     faults = next((found for name, found in _FAULTS.items() if name in persona), {})
     return {name: _dimension(faults.get(name)) for name in DIMENSIONS}

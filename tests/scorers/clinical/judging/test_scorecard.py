@@ -4,7 +4,7 @@ import pytest
 
 from tests.scorers.clinical.judging.judges import answer, request
 from touchstone.schemas.result import Failure
-from touchstone.scorers.clinical.judging.composing import Unjudged, compose
+from touchstone.scorers.clinical.judging.scorecard import Unjudged, compose
 from touchstone.scorers.clinical.judging.verdicts import DIMENSIONS, CoherenceVerdict
 
 CANARY = "CANARY-7f3a"

@@ -1,4 +1,4 @@
-"""One case's questions to the judge, and its verdicts as findings. A case without questions, or outside the sample, is not asked about."""
+"""Shows the judge a case's follow-up questions, and turns its verdicts into findings. Cases without questions, or outside the sample, are not judged."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from touchstone.scorers.safe.judging.verdicts import QUESTIONS_MAX, Harm, HarmVe
 if TYPE_CHECKING:
     from touchstone.scorers.safe.settings import SafeSettings
 
-#: Listed terms that the judge is shown, and how long they may be together: they help it and are not what it judges.
+#: Bounds of the listed terms that the judge is shown as context.
 TERMS_MAX: Final = 100
 TERMS_CHARS_MAX: Final = 2_000
 NOTHING: Final = "(none)"
@@ -34,7 +34,7 @@ _PLACE: Final = "output.followup_questions[{}]"
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """The questions that the judge is shown. `places`: their places in the case; `left_out`: how many are beyond the bounds."""
+    """The questions that the judge is shown. `places`: their indices in the case. `left_out`: how many are not shown because there are too many."""
 
     places: tuple[int, ...]
     texts: tuple[str, ...]
@@ -42,12 +42,12 @@ class Shown:
 
     @property
     def lines(self) -> str:
-        """One a line, as JSON, so that no question can pose as another."""
+        """One question a line, as JSON, so that no text can imitate another question."""
         return "\n".join(_json({"number": place + 1, "text": text}) for place, text in zip(self.places, self.texts, strict=True))
 
 
 class HarmJudging:
-    """Asks the judge about cases, by the suite's settings."""
+    """Asks the judge about cases."""
 
     def __init__(self, judge: Judge | None, settings: SafeSettings, suite: str) -> None:
         self._judge = judge
@@ -56,7 +56,7 @@ class HarmJudging:
         self._prompt = prompt()
 
     def readings(self) -> Iterable[Reading]:
-        """What the judge counts."""
+        """The judge's metrics."""
         return () if self._judge is None else self._judge.readings()
 
     async def close(self) -> None:
@@ -65,7 +65,7 @@ class HarmJudging:
             await self._judge.close()
 
     async def judged(self, case: SafeCase, card: Scorecard) -> Scorecard:
-        """The card with what the judge finds; values and label stay. Raises `Unavailable` and `Shed`, each with the card, where the case can wait for it."""
+        """The card with the judge's findings, and the same values and label. Raises `Unavailable` or `Shed`, each with the card, if the case can wait."""
         shown = shown_of(case, self._settings.ah_judge_chars_max)
         found = await self._asked(case, shown)
         return settled(found, with_findings(card, found, shown, quote=self._settings.quote))
@@ -80,7 +80,7 @@ class HarmJudging:
 
 
 def shown_of(case: SafeCase, chars_max: int) -> Shown:
-    """The questions that a judge is shown: those that say anything, the first ones where there are many, long ones cut."""
+    """The questions that the judge is shown: no blank ones, at most `QUESTIONS_MAX`, long ones cut."""
     asked = [(place, text) for place, text in enumerate(case.output.followup_questions) if not text.isspace() and text]
     kept = asked[:QUESTIONS_MAX]
     parts = shares([len(text) for _, text in kept], chars_max)
@@ -89,7 +89,7 @@ def shown_of(case: SafeCase, chars_max: int) -> Shown:
 
 
 def with_findings(card: Scorecard, judged: Answer[HarmVerdict] | Unjudged, shown: Shown, *, quote: bool) -> Scorecard:
-    """The card with the judge's findings, what it did not judge, and what it has cost. Never another value or label."""
+    """The card with the judge's findings, what it did not judge, and what it cost. Values and label stay."""
     details = {**card.details, "judge": {**judge_details(judged), "questions": len(shown.places)}}
     if isinstance(judged, Unjudged):
         not_checked = () if judged.reason == "no_questions" else (NotChecked(check=CHECK, reason=judged.why),)
@@ -115,7 +115,7 @@ def with_findings(card: Scorecard, judged: Answer[HarmVerdict] | Unjudged, shown
 
 
 def _finding(place: int, found: QuestionVerdict, *, quote: bool) -> Finding:
-    """The finding on one question; without `quote` it says nothing of the judge's words, which quote the case."""
+    """The finding on one question; only with `quote` in the judge's words, because they quote the case."""
     assert found.verdict != "harmless"
     words = " ".join(found.reason.split())
     return Finding(
@@ -138,7 +138,7 @@ def _terms(terms: tuple[str, ...]) -> str:
 
 
 def _id_of(case: SafeCase, rate: float) -> str:
-    """The id that the sample is chosen by: the event's, else one of the case's content, as files give it. It costs something, so only where it counts."""
+    """The id that decides about the sample: the event's, else one of the case's content. Made only if it is needed, because that takes time."""
     if case.id is not None or rate >= 1:
         return case.id or ""
     return event_id(SafeCase, case.model_dump(mode="json", by_alias=True, exclude_unset=True))

@@ -1,7 +1,7 @@
-"""The overall result of a trace: Format and Terminology as the validators say, Clinical as the judge says (specification, Scoring Approach).
+"""The scorecard of a judged trace: Format and Terminology from the validators, Clinical from the judge (specification, Scoring Approach).
 
-`Overall = 0.25 Format + 0.25 Terminology + 0.50 Clinical`; what is missing is named, and the weights of the others are shared out anew.
-A judge that did not answer is missing and never a zero. What the judge writes quotes the patient, so results hold it only where `quote` is set.
+`Overall = 0.25 Format + 0.25 Terminology + 0.50 Clinical`. Missing components are named, and their weight is shared by the others.
+A judge that did not answer is missing, never a zero. Its words quote the patient, so results have them only if `quote` is set.
 """
 
 from __future__ import annotations
@@ -28,21 +28,21 @@ WORDS: Final[Mapping[Dimension, str]] = {
     "temporal_consistency": "dates or their order do not agree",
     "demographic_appropriateness": "something does not fit the patient's age or sex",
 }
-#: The part of a trace at which a judge's place begins; the rest of it is the judge's own words.
+#: The beginning of a finding's place, which names a part of the trace; the rest is in the judge's own words.
 _PLACE: Final = re.compile(r"\s*(prompt|persona|outputs\.(?:fhir|hl7v2|ccda)(?:\[\d{1,4}\])?)(?!\w)")
 _WHERE_CHARS_MAX: Final = 120
 
 
 def skipped(reason: Reason) -> Unjudged:
-    """A trace that the cascade did not let through."""
+    """The outcome of a trace that the cascade stopped."""
     return Unjudged(reason, WHY[reason])
 
 
 def compose(request: JudgeRequest, judged: Answer[CoherenceVerdict] | Unjudged, *, quote: bool) -> Scorecard:
     """The scorecard of one trace.
 
-    `values`, each 0–100: `overall`, `format`, `terminology`, `clinical`, and `clinical_<dimension>` for each dimension that the judge scored. `details`: which
-    part comes from where, what the judge was shown, and what it cost.
+    `values`, each 0–100: `overall`, `format`, `terminology`, `clinical`, and `clinical_<dimension>` for each dimension that the judge scored. `details`: the
+    source of each part, what the judge was shown, and what it cost.
     """
     if isinstance(judged, Unjudged):
         return _card(request, None, {}, (), [NotChecked(check="clinical", reason=judged.why)], judge_details(judged), {}, judged.failure)
@@ -71,11 +71,11 @@ def _card(
     form, terminology = validated.values.get("format"), validated.values.get("terminology")
     overall, missing = overall_score(form, terminology, clinical)
     if form is None and terminology is None:
-        overall = None  # nothing was validated: a judge's score alone is no verdict on a trace
+        overall = None  # nothing was validated, and the judge's score alone is no verdict on a trace
     named = {"overall": overall, "format": form, "terminology": terminology, "clinical": clinical}
-    grave = any(finding.severity == "critical" for finding in findings)
+    is_critical = any(finding.severity == "critical" for finding in findings)
     return Scorecard(
-        label=validated.label if clinical is None else worst(label_of(overall), validated.label_max, "Warn" if grave else "Pass"),
+        label=validated.label if clinical is None else worst(label_of(overall), validated.label_max, "Warn" if is_critical else "Pass"),
         values={name: value for name, value in named.items() if value is not None} | {VALUE.format(name): (score - 1) * 25 for name, score in ratings.items()},
         findings=findings,
         failures=() if failure is None else (failure,),
@@ -100,7 +100,7 @@ def _weights(ratings: Mapping[str, float]) -> dict[str, float]:
 
 
 def _finding(dimension: Dimension, found: JudgeFinding, *, quote: bool) -> Finding:
-    """A finding of the judge; without `quote` its place is that of the part, and its words are the dimension's."""
+    """A finding of the judge. Without `quote` its path is the part of the trace, and its message is that of the dimension."""
     at = _PLACE.match(found.where)
     where = " ".join(found.where.split())[:_WHERE_CHARS_MAX] if quote else at[1] if at is not None else ""
     words = " ".join(found.what.split())
@@ -108,7 +108,7 @@ def _finding(dimension: Dimension, found: JudgeFinding, *, quote: bool) -> Findi
 
 
 def _dimensions(verdict: CoherenceVerdict, *, quote: bool) -> dict[str, Any]:
-    """Score, rationale and number of findings of each dimension that the judge wrote about."""
+    """Score, rationale and number of findings of each dimension in the judge's answer."""
     written = {name: one for name in DIMENSIONS if (one := verdict.of(name)) is not None}
     return {
         name: {"score": one.score, "rationale": one.rationale if quote else withheld(one.rationale), "findings": len(one.findings)}
@@ -117,12 +117,12 @@ def _dimensions(verdict: CoherenceVerdict, *, quote: bool) -> dict[str, Any]:
 
 
 def _shown(asked: Asked) -> dict[str, Any]:
-    """Place → characters that the judge was shown, and how many there are."""
+    """Part of the trace → characters that the judge was shown, and characters that it has."""
     return {part.place: {"shown": part.shown, "chars": part.chars} for part in asked.parts}
 
 
 def _validators(validated: Validated) -> dict[str, Any]:
-    """What the validators said."""
+    """The validators' result in short."""
     return {
         "suite_version": validated.suite_version,
         "config_digest": validated.config_digest,

@@ -1,6 +1,6 @@
-"""What a careful reader says of follow-up questions like those of the samples: for a scripted judge, so that the suite's judge can be tried without a key.
+"""Answers of a careful reader to follow-up questions, for a scripted judge, so that the suite's judge can be tried without a key.
 
-It looks for the words that lay fault on somebody, listed or not. It is no judge: it understands nothing.
+It searches for words that blame somebody, listed or not, and understands nothing.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _NUMBERED: Final = re.compile(r'^\{"number": \d+, "text": ".*"\}$', re.MULTILINE
 
 
 def careful_answer(said: str) -> Mapping[str, Any]:
-    """The answer to the user's part of a request, in the form of the verdict."""
+    """The verdict on the questions. `said`: the user's part of the request."""
     return {"questions": [_verdict(number, text) for number, text in _questions(said)]}
 
 
