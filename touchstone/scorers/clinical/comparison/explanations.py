@@ -1,6 +1,6 @@
 """Why the two validators differ where they do: what is set aside before verdicts are compared, and which differences are meant.
 
-Each class has its reason in docs/agreement.md. A difference that fits none is listed as unexplained.
+Each class has its reason in docs/fhir-differences.md. A difference that fits none is listed as unexplained.
 """
 
 import re

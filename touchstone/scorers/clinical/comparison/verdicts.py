@@ -1,6 +1,6 @@
 """Both verdicts on FHIR documents: Touchstone's and the official validator's, and the errors that only one of them reports.
 
-Both use the same settings (docs/agreement.md): extensions without a definition are accepted, example URLs may appear, references are resolved
+Both use the same settings (docs/fhir-differences.md): extensions without a definition are accepted, example URLs may appear, references are resolved
 within the document, wrong displays are warnings, and there is no terminology server. An error that the official validator reports only because
 a definition was not available to it is set aside and counted.
 """

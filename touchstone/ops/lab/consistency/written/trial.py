@@ -1,4 +1,4 @@
-"""Tries the check on the pairs written by hand: equal ones that raise a finding, and contradictions that raise none."""
+"""Runs the check on the pairs written by hand: equal ones that raise a finding, and contradictions that raise none."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from touchstone.schemas.result import Finding
 from touchstone.scorers.clinical.consistency import Given, check_consistency
 from touchstone.scorers.clinical.report import Context
 
-#: The day on which the pairs are compared; ages are reckoned to it.
+#: The day on which the pairs are compared, for ages.
 AT: Final = datetime(2025, 5, 7, tzinfo=UTC)
 WRITTEN: Final[tuple[Written, ...]] = (*people.PAIRS, *values.PAIRS, *lists.PAIRS, *personas.PAIRS)
 _PREFIX: Final = "consistency."
 
 
 def is_kept_back(pair: Written) -> bool:
-    """Whether a pair belongs to the half that was not looked at before the check was mended; a hash of its name decides."""
+    """True if the pair belongs to the half that was not looked at before the check was fixed; a hash of its name decides."""
     return sha256(f"written:{pair.name}".encode()).digest()[0] % 2 == 1
 
 
 def findings_of(pair: Written) -> list[Finding]:
-    """What the check says of a pair, without remarks."""
+    """The findings on a pair, without remarks."""
     numbers: dict[str, int] = {}
     given = []
     for form, content in pair.documents:
@@ -35,7 +35,7 @@ def findings_of(pair: Written) -> list[Finding]:
 
 
 def tried(pairs: tuple[Written, ...]) -> dict[str, Any]:
-    """The counts of some pairs, and those that came out wrong."""
+    """The counts of some pairs, and the pairs with a wrong result."""
     wrong: list[dict[str, Any]] = []
     contradictions = [pair for pair in pairs if pair.expects]
     beside = 0
@@ -57,6 +57,6 @@ def tried(pairs: tuple[Written, ...]) -> dict[str, Any]:
 
 
 def both_halves() -> dict[str, Any]:
-    """The counts of the half that the check was mended on, and of the one that was kept back until then."""
-    halves = {"mended on": False, "kept back": True}
+    """The counts of the half that was used to fix the check, and of the half that was kept back until then."""
+    halves = {"used for fixes": False, "kept back": True}
     return {name: tried(tuple(pair for pair in WRITTEN if is_kept_back(pair) is kept)) for name, kept in halves.items()}
