@@ -10,13 +10,14 @@ from touchstone.schemas.case import SafeCase
 from touchstone.schemas.result import Scorecard
 from touchstone.schemas.settings.house import KafkaSettings, Settings
 from touchstone.scorers.base import Shed
+from touchstone.scorers.scoring import ResultMaker
 from touchstone.streams.intake.intake import Destinations, Intake
 from touchstone.streams.intake.outbox import Outbox
 from touchstone.streams.intake.scoring import RunningSuite
 from touchstone.streams.process.replay import Replayed, catch_up, replay
 from touchstone.streams.telemetry.metrics import WorkerMetrics
 from touchstone.streams.topics.log_reader import LogReader
-from touchstone.streams.wire.codec import Codec, ResultEncoder
+from touchstone.streams.wire.codec import Codec
 
 EVENTS = 30
 
@@ -84,8 +85,8 @@ async def test_what_was_shed_is_scored_later_and_nothing_twice(shared_embedded: 
     async with reading(broker, namespace) as until:
         outcomes = await until(lambda seen: len(seen.results) == EVENTS)
     assert {len(results) for results in outcomes.results.values()} == {1}
-    ids = ResultEncoder("purse", "1", "0" * 16)
-    assert all(results[0]["result_id"] == ids.result_id(event) for event, results in outcomes.results.items())
+    ids = ResultMaker("purse", "1", "0" * 16)
+    assert all(results[0]["result_id"] == ids.id_of(event) for event, results in outcomes.results.items())
 
 
 async def test_what_was_shed_is_caught_up_by_itself_when_the_budget_returns(shared_embedded: Broker, namespace: Namespace) -> None:

@@ -101,12 +101,8 @@ def place_of(source: Source) -> str:
     return f"{file}, {source.place}" if source.place else file
 
 
-class ScoreResult(Outbound):
-    """The result of one (event, suite, version, configuration), the same from every way of scoring: a result event, and the input of reports.
-
-    `result_id` is UUIDv5 of exactly those four, so a replay overwrites and never double-counts.
-    `attributes` holds what reports group and list by. `duration_ms`: stage → milliseconds. `source`: a place on a topic, or in a file.
-    """
+class _Scored(Outbound):
+    """What was scored, and by which suite in which configuration."""
 
     result_id: str
     event_id: str
@@ -116,16 +112,20 @@ class ScoreResult(Outbound):
     suite_version: str
     config_digest: str
     outcome: Literal["scored"] = "scored"
-    label: Label
-    values: dict[str, FiniteFloat]
-    findings: tuple[Finding, ...] = ()
-    failures: tuple[Failure, ...] = ()
-    components_missing: tuple[str, ...] = ()
-    not_checked: tuple[NotChecked, ...] = ()
-    details: dict[str, Any] = Field(default_factory=dict)
-    attributes: dict[str, str | int | float | bool | None] = Field(default_factory=dict)
-    models: dict[str, str] = Field(default_factory=dict)
+
+
+class ScoreResult(Scorecard, _Scored):
+    """The result of one (event, suite, version, configuration), the same from every way of scoring: a result event, and the input of reports.
+
+    `result_id` is UUIDv5 of exactly those four, so a replay overwrites and never double-counts.
+    `attributes` holds what reports group and list by. `duration_ms`: stage → milliseconds. `source`: a place on a topic, or in a file.
+    """
+
     correlation: dict[str, str] = Field(default_factory=dict)
     source: Source
     scored_at: datetime
     duration_ms: dict[str, float] = Field(default_factory=dict)
+
+
+#: Fields in which two results of the same event, suite, version and configuration may differ.
+OF_ONE_SCORING = frozenset({"source", "scored_at", "duration_ms"})

@@ -1,8 +1,8 @@
-"""Scoring outside Kafka: one suite, configured and built, that gives the same results as a worker."""
+"""Case → result. Every result is made here: for workers, for commands on files and for Python calls."""
 
 import asyncio
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -14,6 +14,7 @@ from touchstone.scorers.suite import Suite
 
 #: How long a scorer may take to release its engines.
 CLOSE_S = 10.0
+FOLLOW_UP_TOO_LARGE = Failure(component="follow_up", kind="too_large", code="follow_up_too_large")
 
 
 def failed_card(suite: str, kind: str, code: str) -> Scorecard:
@@ -21,72 +22,119 @@ def failed_card(suite: str, kind: str, code: str) -> Scorecard:
     return Scorecard(label="unscored", values={}, failures=(Failure(component=suite, kind=kind, code=code),), components_missing=(suite,))
 
 
-class Scoring:
-    """Scores cases of one suite with one configuration. Building the scorer may take seconds; raises `ConfigError`.
+class ResultMaker:
+    """Makes the results of one suite, in one version and configuration.
 
-    `on_failure`: called with a scorer's exception, of which the result holds only a code.
+    `digest`: of its configuration. `on_defect`: called with the exception and its code when a result records a defect of the suite's code.
     """
 
-    def __init__(self, suite: Suite, settings: Any, *, scorer: Scorer[Any] | None = None, on_failure: Any = None) -> None:
-        self.suite = suite
-        self.settings = settings
-        self.configuration: Mapping[str, Any] = suite.fingerprint(settings)
-        self.digest = config_digest(self.configuration)
-        self._scorer: Scorer[Any] = suite.build(settings) if scorer is None else scorer
-        self._ids = ResultIds(suite.name, suite.version, self.digest)
-        self._on_failure = on_failure
+    def __init__(self, suite: str, version: str, digest: str, on_defect: Callable[[Exception, str], None] = lambda *_: None) -> None:
+        self._suite = suite
+        self._named = {"suite": suite, "suite_version": version, "config_digest": digest, "outcome": "scored"}
+        self._ids = ResultIds(suite, version, digest)
+        self._on_defect = on_defect
 
-    async def result(self, case: Case, event_id: str, source: Source) -> ScoreResult:
-        """Score one case. The scorer's exceptions become failures in the result, as in a worker; only cancellation is raised."""
-        begun = time.perf_counter()
-        card = await self._card(case)
-        spent_ms = round((time.perf_counter() - begun) * 1000, 3)
+    def id_of(self, event_id: str) -> str:
+        """UUIDv5 of (event, suite, version, configuration)."""
+        return self._ids.of(event_id)
+
+    def result(self, case: Case, event_id: str, source: Source, card: Any, spent_s: float) -> ScoreResult:
+        """The result of a scored case. If `card` is no scorecard, or the suite's `case_id` raises, that is a failure in the result."""
+        case_id = None
+        try:
+            case_id = case.case_id
+        except Exception as error:  # noqa: BLE001 -- the suite's own code
+            card = self._defect("case_id", error)
+        fields = card.__dict__ if type(card) is Scorecard else self._fields_of(card)
         # The scorecard was validated when it was made and all else is ours: validating it again would cost more than a cheap suite's scoring.
         return ScoreResult.of_valid(
             {
                 "result_id": self._ids.of(event_id),
                 "event_id": event_id,
-                "case_id": case.case_id,
+                "case_id": case_id,
                 "kind": case.kind,
-                "suite": self.suite.name,
-                "suite_version": self.suite.version,
-                "config_digest": self.digest,
-                "outcome": "scored",
-                "label": card.label,
-                "values": card.values,
-                "findings": card.findings,
-                "failures": card.failures,
-                "components_missing": card.components_missing,
-                "not_checked": card.not_checked,
-                "details": card.details,
-                "attributes": card.attributes,
-                "models": card.models,
+                **self._named,
+                **fields,
                 "correlation": case.correlation,
                 "source": source,
                 "scored_at": datetime.now(UTC),
-                "duration_ms": {"score": spent_ms},
+                "duration_ms": {"score": round(spent_s * 1000, 3)},
             }
         )
 
+    def _fields_of(self, card: Any) -> dict[str, Any]:
+        """The fields of a result that a scorer's return value gives: those of a subclass's scorecard, or a failure."""
+        if isinstance(card, Scorecard):
+            return {name: getattr(card, name) for name in Scorecard.model_fields}
+        return self._defect("scorecard", TypeError()).__dict__
+
+    def unwritable(self, result: ScoreResult, error: Exception) -> ScoreResult:
+        """The result of a case whose scorecard JSON cannot hold: a failure of the suite."""
+        card = self._defect("scorecard", error)
+        # A name that is not plain text might be what JSON cannot hold.
+        named = result.case_id if isinstance(result.case_id, str) and result.case_id.isprintable() else None
+        return result.model_copy(update={**card.__dict__, "case_id": named})
+
+    def _defect(self, culprit: str, error: Exception) -> Scorecard:
+        code = f"{culprit}_{type(error).__name__}"
+        self._on_defect(error, code)
+        return failed_card(self._suite, "scorer_error", code)
+
+
+def trimmed(result: ScoreResult) -> ScoreResult:
+    """The result without the parts that can make it too large for a broker; a failure records that."""
+    smaller = result.model_copy(update={"findings": (), "details": {}, "not_checked": ()})
+    return _with_failure(smaller, Failure(component="details", kind="too_large", code="result_too_large"))
+
+
+def without_follow_up(result: ScoreResult) -> ScoreResult:
+    """The result of a case whose follow-up event is too large for the broker; a failure records that."""
+    return _with_failure(result, FOLLOW_UP_TOO_LARGE)
+
+
+def _with_failure(result: ScoreResult, failure: Failure) -> ScoreResult:
+    return result.model_copy(update={"failures": (*result.failures, failure)})
+
+
+class Scoring:
+    """Scores cases of one suite with one configuration. Building the scorer may take seconds; raises `ConfigError`."""
+
+    def __init__(self, suite: Suite, settings: Any, *, scorer: Scorer[Any] | None = None) -> None:
+        self.suite = suite
+        self.settings = settings
+        self.configuration: Mapping[str, Any] = suite.fingerprint(settings)
+        self.digest = config_digest(self.configuration)
+        self._scorer: Scorer[Any] = suite.build(settings) if scorer is None else scorer
+        self._results = ResultMaker(suite.name, suite.version, self.digest)
+
+    async def result(self, case: Case, event_id: str, source: Source) -> ScoreResult:
+        """Score one case. The suite's exceptions become failures in the result, as in a worker; only cancellation is raised."""
+        begun = time.perf_counter()
+        card = await self._card(case)
+        return self._results.result(case, event_id, source, card, time.perf_counter() - begun)
+
     async def _card(self, case: Case) -> Scorecard:
         try:
-            card = await self._scorer.score(case)
+            return await self._scorer.score(case)
         except Unavailable as error:
             return error.card or failed_card(self.suite.name, "unavailable", error.code)
         except Shed as shed:
             return shed.card or failed_card(self.suite.name, "shed", shed.reason)
         except Exception as error:  # noqa: BLE001 -- a defect in one case must not cost the others
-            if self._on_failure is not None:
-                self._on_failure(error)
             return failed_card(self.suite.name, "scorer_error", type(error).__name__)
-        return card if isinstance(card, Scorecard) else failed_card(self.suite.name, "scorer_error", "scorecard_TypeError")
 
     async def close(self) -> None:
-        """Close the scorer, within a bound."""
-        if isinstance(self._scorer, Closeable):
-            closing = asyncio.ensure_future(self._scorer.close())
-            await asyncio.wait({closing}, timeout=CLOSE_S)
-            if not closing.done():
-                closing.cancel()
-            elif not closing.cancelled():
-                closing.exception()  # retrieved, so that asyncio does not warn; no caller is left to report it to
+        """Close the scorer, within a bound. What it raises is dropped: no caller is left to report it to."""
+        await close_scorer(self._scorer)
+
+
+async def close_scorer(scorer: Scorer[Any]) -> BaseException | None:
+    """Close a scorer, within a bound. Returns what it raised, or a `TimeoutError` if it takes too long; None if all went well."""
+    if not isinstance(scorer, Closeable):
+        return None
+    closing = asyncio.ensure_future(scorer.close())
+    await asyncio.wait({closing}, timeout=CLOSE_S)
+    if not closing.done():
+        closing.cancel()
+        return TimeoutError()
+    return None if closing.cancelled() else closing.exception()

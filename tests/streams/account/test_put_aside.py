@@ -6,10 +6,11 @@ from tests.streams.fakes import safe_record
 from touchstone.schemas.case import SafeCase
 from touchstone.schemas.ledger import LedgerEntry, LedgerRecord
 from touchstone.schemas.result import Outcome, Scorecard
+from touchstone.scorers.scoring import ResultMaker
 from touchstone.streams.account.intervals import Interval
 from touchstone.streams.account.put_aside import PutAside
 from touchstone.streams.topics.log_reader import Place
-from touchstone.streams.wire.codec import Codec, Read, ResultEncoder, encode_ledger
+from touchstone.streams.wire.codec import Codec, Read, encode_ledger, encode_result, source_of
 
 TOPIC = "generations"
 
@@ -26,7 +27,8 @@ def scored(version: str, offset: int) -> Sent:
     record = safe_record(offset)
     read = Codec({"safe": SafeCase}).read(record)
     assert isinstance(read, Read)
-    return Sent(*ResultEncoder("toy", version, "0" * 16).encode(record, read, Scorecard(label="Pass", values={}), {}))
+    result = ResultMaker("toy", version, "0" * 16).result(read.case, read.event_id, source_of(record), Scorecard(label="Pass", values={}), 0.0)
+    return Sent(*encode_result(result))
 
 
 def told(version: str, outcome: Outcome, first: int, last: int, reason: str = "budget") -> Sent:

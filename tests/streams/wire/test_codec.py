@@ -11,7 +11,8 @@ from touchstone.schemas.case import EXPECTATIONS_MAX, SafeCase
 from touchstone.schemas.result import Failure, Finding, NotChecked, Scorecard, ScoreResult
 from touchstone.schemas.trace import ProductionTrace
 from touchstone.scorers.identity import NAMESPACE, deterministic_id
-from touchstone.streams.wire.codec import Codec, Read, Reject, ResultEncoder, Skip
+from touchstone.scorers.scoring import ResultMaker
+from touchstone.streams.wire.codec import Codec, Read, Reject, Skip, encode_result, source_of
 
 CODEC = Codec({"safe": SafeCase}, known_kinds=["toy"], bytes_max=100_000)
 
@@ -196,7 +197,7 @@ def test_deterministic_ids_are_rfc_4122_version_5(name: str) -> None:
 
 def test_result_ids_differ_by_event_suite_version_and_configuration() -> None:
     quadruples = [("e", "s", "1", "d"), ("f", "s", "1", "d"), ("e", "t", "1", "d"), ("e", "s", "2", "d"), ("e", "s", "1", "c")]
-    assert len({ResultEncoder(suite, version, digest).result_id(event) for event, suite, version, digest in quadruples}) == 5
+    assert len({ResultMaker(suite, version, digest).id_of(event) for event, suite, version, digest in quadruples}) == 5
 
 
 def test_an_encoded_result_reads_back_as_the_strict_model() -> None:
@@ -214,7 +215,7 @@ def test_an_encoded_result_reads_back_as_the_strict_model() -> None:
     record = FakeRecord(5, dumps(safe_event("é1", correlation={"k": "v"})))
     step = CODEC.read(record)
     assert isinstance(step, Read)
-    key, value, headers = ResultEncoder("s", "1", "d").encode(record, step, card, {"score": 0.1})
+    key, value, headers = encode_result(ResultMaker("s", "1", "d").result(step.case, step.event_id, source_of(record), card, 0.0001))
     result = ScoreResult.model_validate_json(value)
     assert result.model_dump(include=set(Scorecard.model_fields)) == card.model_dump()
     assert (result.event_id, result.correlation, result.source.offset) == ("é1", {"k": "v"}, 5)

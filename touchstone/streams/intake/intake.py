@@ -17,12 +17,13 @@ import structlog
 
 from touchstone.schemas.ledger import LedgerRecord
 from touchstone.schemas.settings.house import TopicSettings, WorkerSettings
+from touchstone.scorers.scoring import trimmed, without_follow_up
 from touchstone.streams.intake.dead_limit import DeadLimit
 from touchstone.streams.intake.offsets import PartitionProgress, Slice, Span, TopicPartition, ledger_entries
 from touchstone.streams.intake.outbox import TooLarge
 from touchstone.streams.intake.scoring import Handed, RunningSuite, Scored, SliceScorer
 from touchstone.streams.telemetry.metrics import WorkerMetrics
-from touchstone.streams.wire.codec import Record, Reject, encode_ledger, trimmed, unhanded
+from touchstone.streams.wire.codec import Record, Reject, changed_value, encode_ledger
 from touchstone.streams.wire.dead_letter import dead_letter
 from touchstone.streams.wire.message import Message
 
@@ -336,7 +337,7 @@ class Intake:
                     try:
                         await self._publisher.publish(topic, source_partition % partitions, [one.message])
                     except TooLarge:
-                        one.result.value = unhanded(one.result.value or b"")
+                        one.result.value = changed_value(one.result.value or b"", without_follow_up)
             self._metrics.count("follow_ups", len(mine))
 
     async def _publish_results(self, scored: Scored) -> list[Record]:
@@ -356,7 +357,7 @@ class Intake:
             try:
                 await self._publisher.publish(self._to.results, partition, [message])
             except TooLarge:
-                message.value = trimmed(message.value or b"")
+                message.value = changed_value(message.value or b"", trimmed)
                 try:
                     await self._publisher.publish(self._to.results, partition, [message])
                 except TooLarge:

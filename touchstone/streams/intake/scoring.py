@@ -16,9 +16,10 @@ from touchstone.scorers.backoff import Backoff
 from touchstone.scorers.base import FollowUp, HandsOn, Lost, Scorer, Shed, Unavailable
 from touchstone.scorers.breaker import Breaker
 from touchstone.scorers.defects import print_traceback_if_asked, where_raised
+from touchstone.scorers.scoring import FOLLOW_UP_TOO_LARGE, ResultMaker, failed_card, trimmed
 from touchstone.streams.intake.offsets import Span, append_span
 from touchstone.streams.telemetry.metrics import WorkerMetrics
-from touchstone.streams.wire.codec import Codec, Read, Record, Reject, ResultEncoder, trimmed
+from touchstone.streams.wire.codec import Codec, Read, Record, Reject, encode_follow_up, encode_result, source_of
 from touchstone.streams.wire.message import Message
 
 log = structlog.get_logger(__name__)
@@ -94,7 +95,7 @@ class SliceScorer:
         self._suite = suite
         self._settings = settings
         self._metrics = metrics
-        self._encoder = ResultEncoder(suite.name, suite.version, suite.digest)
+        self._results = ResultMaker(suite.name, suite.version, suite.digest, self._log_defect)
         self._breaker = Breaker(lambda: Backoff(settings.retry_backoff_min_s, settings.retry_backoff_max_s), _Stages(metrics))
         #: When what was last put aside can be scored, in `time.time`; None where nothing was, or its scorer does not know.
         self.again_at: float | None = None
@@ -213,20 +214,19 @@ class SliceScorer:
             for one in (made,) if isinstance(made, FollowUp) else made or ():
                 if one.role not in self._suite.hands_on:
                     raise ValueError(one.role)
-                message = Message(*self._encoder.encode_follow_up(read.event_id, one.record))
+                message = Message(*encode_follow_up(self._suite.name, self._results.id_of(read.event_id), read.event_id, one.record))
                 if len(message.value or b"") <= RESULT_BYTES_MAX:
                     handed.append((one.role, message))
                 else:
-                    failures.append(Failure(component="follow_up", kind="too_large", code="follow_up_too_large"))
+                    failures.append(FOLLOW_UP_TOO_LARGE)
         except Exception as error:  # noqa: BLE001 -- whatever it is, it is the scorer's
-            print_traceback_if_asked(error)
-            code, where = type(error).__name__, where_raised(error, type(scorer).__module__)
-            log.error("follow_up_failed", suite=self._suite.name, code=code, **({"where": where} if where else {}))
+            code = type(error).__name__
+            self._log_defect(error, code, "follow_up_failed", locate=True)
             failures.append(Failure(component="follow_up", kind="scorer_error", code=code))
         return card.model_copy(update={"failures": (*card.failures, *failures)}) if failures else card, handed
 
     def _add(self, record: Record, read: Read, card: Any, spent_s: float, slice_: Scored, cards: Counter[Any], follow_ups: _Next = ()) -> None:
-        """Add one result event, and what hands the case on; or, where the scorer puts the case aside, that outcome.
+        """Add one result event, and the events that hand the case on; if the scorer puts the case aside, add that outcome instead.
 
         A return value that is not a scorecard, or that JSON cannot hold, counts as a failure of the scorer. So does a case whose `case_id`,
         which is the suite's code, raises.
@@ -235,32 +235,24 @@ class SliceScorer:
             self.again_at = None if card.again_in_s is None else time.time() + card.again_in_s
             append_span(slice_.spans, ("shed", card.reason, record.offset, record.offset))
             return
-        duration_ms = {"score": round(spent_s * 1000, 3)}
-        at, case_id = "case_id", None
+        result = self._results.result(read.case, read.event_id, source_of(record), card, spent_s)
         try:
-            case_id = read.case.case_id
-            at = "scorecard"
-            if not isinstance(card, Scorecard):
-                raise TypeError
-            message = Message(*self._encoder.encode(record, read, card, duration_ms, case_id))
+            message = Message(*encode_result(result))
         except Exception as error:  # noqa: BLE001 -- a defect in one case must cost one event, not the worker
-            print_traceback_if_asked(error)
-            card = self._failed(f"{at}_{type(error).__name__}")
-            # Asked only once: the property might raise again. What is not plain text might be what JSON cannot hold.
-            named = case_id if isinstance(case_id, str) and case_id.isprintable() else None
-            message = Message(*self._encoder.encode(record, read, card, duration_ms, named))
+            result = self._results.unwritable(result, error)
+            message = Message(*encode_result(result))
         if message.value is not None and len(message.value) > RESULT_BYTES_MAX:
-            message.value = trimmed(message.value)
+            message = Message(*encode_result(trimmed(result)))
         slice_.messages.append(message)
         slice_.records.append(record)
         slice_.handed += [Handed(role, event, message) for role, event in follow_ups]
-        cards[card.label, tuple(card.values.items())] += 1
+        cards[result.label, tuple(result.values.items())] += 1
 
-    def _failed(self, code: str, where: str | None = None) -> Scorecard:
-        """The card of a scorer that failed: named, unscored, never a zero."""
-        log.error("scorer_failed", suite=self._suite.name, code=code, **({"where": where} if where else {}))
-        failure = Failure(component=self._suite.name, kind="scorer_error", code=code)
-        return Scorecard(label="unscored", values={}, failures=(failure,), components_missing=(self._suite.name,))
+    def _log_defect(self, error: Exception, code: str, event: str = "scorer_failed", *, locate: bool = False) -> None:
+        """Log a defect of the suite. `locate`: with its file and line in the suite's package."""
+        print_traceback_if_asked(error)
+        where = where_raised(error, type(self._suite.scorer).__module__) if locate else None
+        log.error(event, suite=self._suite.name, code=code, **({"where": where} if where else {}))
 
     async def _patiently(self, case: Case, error: Exception | None = None) -> Any:
         """Ask the scorer, and wait while a stage is unavailable; a defect of the scorer is a named failure, never a zero.
@@ -276,8 +268,9 @@ class SliceScorer:
         except Shed as shed:
             return shed
         except Exception as defect:  # noqa: BLE001 -- whatever it is, it is the scorer's
-            print_traceback_if_asked(defect)
-            return self._failed(type(defect).__name__, where_raised(defect, type(self._suite.scorer).__module__))
+            code = type(defect).__name__
+            self._log_defect(defect, code, locate=True)
+            return failed_card(self._suite.name, "scorer_error", code)
 
     async def _ask(self, case: Case) -> Any:
         """Ask the scorer once, within the time limit."""

@@ -19,7 +19,8 @@ from aiokafka.errors import KafkaError
 
 from touchstone.schemas.settings.house import Settings
 from touchstone.scorers.backoff import Backoff
-from touchstone.scorers.base import Closeable, ConfigError, Measured
+from touchstone.scorers.base import ConfigError, Measured
+from touchstone.scorers.scoring import close_scorer
 from touchstone.streams.account.intervals import Interval
 from touchstone.streams.account.put_aside import PutAside, held
 from touchstone.streams.intake.intake import Destinations, Intake
@@ -147,8 +148,7 @@ class Replay:
 
     async def close(self) -> None:
         """Close the suite's scorer."""
-        if isinstance(self._suite.scorer, Closeable):
-            await self._suite.scorer.close()
+        await close_scorer(self._suite.scorer)
 
 
 async def replay(suite: RunningSuite, topics: tuple[str, ...], settings: Settings, *, reason: str | None = None, dry: bool = False) -> Replayed:

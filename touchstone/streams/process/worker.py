@@ -16,8 +16,9 @@ from prometheus_client import CollectorRegistry
 
 from touchstone.schemas.settings.house import Settings
 from touchstone.scorers.backoff import Backoff
-from touchstone.scorers.base import Closeable, ConfigError, Measured, Scorer, Unavailable
+from touchstone.scorers.base import ConfigError, Measured, Scorer, Unavailable
 from touchstone.scorers.process import calm_collector
+from touchstone.scorers.scoring import CLOSE_S, close_scorer
 from touchstone.streams.intake.intake import Destinations, Intake
 from touchstone.streams.intake.outbox import Outbox
 from touchstone.streams.intake.scoring import PlannedSuite, RunningSuite
@@ -39,8 +40,6 @@ EXIT_DEFECT = 70
 SHUTDOWN_MARGIN_S = 30.0
 #: How long cancelled tasks may take to end.
 CANCEL_S = 10.0
-#: How long a scorer may take to close, once none of its work is needed any more.
-CLOSE_S = 10.0
 #: Without a settlement for this long while work is in flight, the worker reports that it is not ready.
 READY_PROGRESS_S = 60.0
 
@@ -199,16 +198,14 @@ async def _serve(
 
 
 async def _close(scorer: Scorer[Any]) -> None:
-    """Close the scorer, within a bound: by now nothing waits for what it still works on."""
-    if not isinstance(scorer, Closeable):
-        return
-    closing = asyncio.ensure_future(scorer.close())
-    _, late = await asyncio.wait({closing}, timeout=CLOSE_S)
-    if late:
-        closing.cancel()
-        log.warning("scorer_left_behind", seconds=CLOSE_S)
-    elif not closing.cancelled() and (error := closing.exception()) is not None:
-        log.warning("scorer_not_closed", code=type(error).__name__)
+    """Close the scorer: by now nothing waits for what it still works on."""
+    match await close_scorer(scorer):
+        case None:
+            pass
+        case TimeoutError():
+            log.warning("scorer_left_behind", seconds=CLOSE_S)
+        case error:
+            log.warning("scorer_not_closed", code=type(error).__name__)
 
 
 async def _run_to_the_end(run: Callable[[Job], Awaitable[None]], job: Job, watchdog: Watchdog) -> int:

@@ -12,18 +12,25 @@ import time
 from typing import Any
 
 from touchstone.ops.lab.bench.streams.workload import PARTITIONS
+from touchstone.schemas.result import Scorecard
 from touchstone.schemas.settings.house import Settings
+from touchstone.scorers.scoring import ResultMaker
 from touchstone.streams.process.suites import running_suite
-from touchstone.streams.wire.codec import Codec, Read, ResultEncoder
+from touchstone.streams.wire.codec import Codec, Encoded, Read, encode_result, source_of
 
 CHUNK = 500
 COMMIT_INTERVAL_S = 1.0
 
 
-def parts() -> tuple[Codec, Any, ResultEncoder]:
-    """The suite's own codec, scorer and encoder."""
+def parts() -> tuple[Codec, Any, ResultMaker]:
+    """The suite's own codec, scorer and maker of results."""
     suite, _ = running_suite("safe_v0", Settings())
-    return suite.codec, suite.scorer, ResultEncoder(suite.name, suite.version, suite.digest)
+    return suite.codec, suite.scorer, ResultMaker(suite.name, suite.version, suite.digest)
+
+
+def encoded(results: ResultMaker, record: Any, read: Read, card: Scorecard) -> Encoded:
+    """The result event of a scored record."""
+    return encode_result(results.result(read.case, read.event_id, source_of(record), card, 0.0))
 
 
 class _ConfluentRecord:
@@ -45,7 +52,7 @@ async def confluent_loop(bootstrap: str, group: str, source: str, target: str, c
     """librdkafka at both ends: consume, score, produce; flush and commit once a second."""
     from confluent_kafka import Consumer, Producer, TopicPartition
 
-    codec, scorer, encoder = parts()
+    codec, scorer, results = parts()
     consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": group, "auto.offset.reset": "earliest", "enable.auto.commit": False, "log_level": 0})
     producer = Producer({"bootstrap.servers": bootstrap, "enable.idempotence": True, "linger.ms": 5, "queue.buffering.max.messages": 1_000_000, "log_level": 0})
     consumer.subscribe([source])
@@ -56,7 +63,7 @@ async def confluent_loop(bootstrap: str, group: str, source: str, target: str, c
             read = codec.read(record)
             if isinstance(read, Read):
                 card = await scorer.score(read.case)
-                key, value, headers = encoder.encode(record, read, card, {})
+                key, value, headers = encoded(results, record, read, card)
                 producer.produce(target, value, key, record.partition % PARTITIONS, headers=headers)
             next_offsets[record.partition] = record.offset + 1
             done += 1
@@ -74,7 +81,7 @@ async def aiokafka_loop(bootstrap: str, group: str, source: str, target: str, co
     """aiokafka at both ends: getmany, score, send; every future of a chunk awaited; commit once a second."""
     from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
 
-    codec, scorer, encoder = parts()
+    codec, scorer, results = parts()
     consumer = AIOKafkaConsumer(source, bootstrap_servers=bootstrap, group_id=group, auto_offset_reset="earliest", enable_auto_commit=False)
     producer = AIOKafkaProducer(bootstrap_servers=bootstrap, enable_idempotence=True, acks="all", linger_ms=5, max_batch_size=262_144)
     await consumer.start()
@@ -88,7 +95,7 @@ async def aiokafka_loop(bootstrap: str, group: str, source: str, target: str, co
                 read = codec.read(record)
                 if isinstance(read, Read):
                     card = await scorer.score(read.case)
-                    key, value, headers = encoder.encode(record, read, card, {})
+                    key, value, headers = encoded(results, record, read, card)
                     pending.append(await producer.send(target, value, key, record.partition % PARTITIONS, headers=headers))
                 done += 1
         if pending:

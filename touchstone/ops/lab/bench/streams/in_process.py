@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import orjson
 from aiokafka.producer.message_accumulator import BatchBuilder
 
+from touchstone.ops.lab.bench.streams.bare_loops import encoded
 from touchstone.ops.lab.bench.streams.workload import events
 from touchstone.schemas.case import SafeCase, validate_case
 from touchstone.schemas.result import Scorecard
@@ -16,10 +17,11 @@ from touchstone.scorers.safe.batch import result_of
 from touchstone.scorers.safe.observation import score_batch
 from touchstone.scorers.safe.scorer import SafeScorer
 from touchstone.scorers.safe.settings import resolve
+from touchstone.scorers.scoring import ResultMaker
 from touchstone.streams.intake.intake import Destinations, Intake
 from touchstone.streams.process.suites import running_suite
 from touchstone.streams.telemetry.metrics import CollectorRegistry, WorkerMetrics
-from touchstone.streams.wire.codec import Read, ResultEncoder
+from touchstone.streams.wire.codec import Read
 from touchstone.streams.wire.message import Message
 
 ROWS = 5_000
@@ -77,12 +79,12 @@ async def rows_per_second() -> tuple[float, float]:
 async def steps_us() -> dict[str, float]:
     """Microseconds per event of each step, by processor time: decode, validate, score, encode, produce, account."""
     suite, _ = running_suite("safe_v0", Settings())
-    encoder = ResultEncoder(suite.name, suite.version, suite.digest)
+    results = ResultMaker(suite.name, suite.version, suite.digest)
     records = [Record(number, value) for number, value in enumerate(events(ROWS))]
     documents = [orjson.loads(record.value) for record in records]
     reads: list[Read] = [read for record in records if isinstance(read := suite.codec.read(record), Read)]
     cards: list[Scorecard] = [await suite.scorer.score(read.case) for read in reads]
-    messages = [Message(*encoder.encode(record, read, card, {})) for record, read, card in zip(records, reads, cards, strict=True)]
+    messages = [Message(*encoded(results, record, read, card)) for record, read, card in zip(records, reads, cards, strict=True)]
 
     async def decode() -> None:
         for record in records:
@@ -98,7 +100,7 @@ async def steps_us() -> dict[str, float]:
 
     async def encode() -> None:
         for record, read, card in zip(records, reads, cards, strict=True):
-            encoder.encode(record, read, card, {})
+            encoded(results, record, read, card)
 
     async def produce() -> None:
         for begin in range(0, ROWS, 128):
@@ -111,7 +113,7 @@ async def steps_us() -> dict[str, float]:
         for record in records:
             read = suite.codec.read(record)
             assert isinstance(read, Read)
-            Message(*encoder.encode(record, read, await suite.scorer.score(read.case), {}))
+            Message(*encoded(results, record, read, await suite.scorer.score(read.case)))
 
     async def intake() -> None:
         settings = Settings().worker
