@@ -10,15 +10,16 @@ from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
+from touchstone.ops.store.migration import migrate
 from touchstone.ops.store.schema import SCHEMA_VERSION, metadata, schema_version
 from touchstone.scorers.base import ConfigError
 from touchstone.streams.account.store_port import StoreRefused, StoreUnavailable
 
 BUSY_TIMEOUT_S = 10
 CONNECT_TIMEOUT_S = 10
-#: Any fixed number: names the lock under which PostgreSQL's tables are made.
-_CREATE_LOCK = 7_263_114
-
+#: Any fixed number: names the lock under which PostgreSQL's tables are made and changed.
+_SCHEMA_LOCK = 7_263_114
+_NEWEST = select(func.max(schema_version.c.version))
 
 #: Driver messages, and texts for them that quote nothing: psycopg's own may carry values of the URL.
 _REASONS = (
@@ -162,25 +163,17 @@ def integrity(engine: Engine) -> None:
 
 
 def prepare(engine: Engine, *, create: bool) -> None:
-    """Make the tables where there are none (`create`), and check their version.
+    """Make the tables if there are none (`create`), check their version, and bring those of an older version up to date.
 
-    Raises `StoreRefused` for a store that is missing, of another program or newer than this program; `ConfigError` where it cannot
+    Raises `StoreRefused` for a store that is missing, of another program or newer than this program; `ConfigError` if it cannot
     be reached or opened.
     """
     where = shown(engine.url.render_as_string(hide_password=False))
     _check_file(engine, create)
     try:
-        with engine.connect().execution_options(touchstone_writes=create) as connection, connection.begin():
-            if create:
-                if engine.dialect.name == "postgresql":
-                    connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _CREATE_LOCK})
-                metadata.create_all(connection)
-            elif not inspect(connection).has_table(schema_version.name):
-                raise StoreRefused(f"the store {where} has no results yet: run `touchstone projector` on it first, or check --store")
-            version = connection.execute(select(func.max(schema_version.c.version))).scalar()
-            if version is None and create:
-                connection.execute(schema_version.insert().values(version=SCHEMA_VERSION))
-                version = SCHEMA_VERSION
+        version = _version(engine, where, create=create)
+        if version is not None and version < SCHEMA_VERSION:
+            version = _migrate(engine)
     except DBAPIError as error:
         raise ConfigError(f"the store {where} cannot be opened: {_reason(engine, error)}; check store.url (--store, TOUCHSTONE_STORE_URL)") from None
     except (SQLAlchemyError, TypeError, ValueError) as error:  # the last two: a driver's, for a value in the URL
@@ -188,6 +181,38 @@ def prepare(engine: Engine, *, create: bool) -> None:
     if version is None or version > SCHEMA_VERSION:
         has = "an unfinished schema" if version is None else f"schema version {version}, newer than the {SCHEMA_VERSION} of this program"
         raise StoreRefused(f"the store {where} has {has}; upgrade touchstone, or use another store")
+
+
+def _version(engine: Engine, where: str, *, create: bool) -> int | None:
+    """The version of the tables, which are made first if they are missing (`create`); None if none is noted."""
+    with engine.connect().execution_options(touchstone_writes=create) as connection, connection.begin():
+        if create:
+            _lock_schema(connection)
+            metadata.create_all(connection)
+        elif not inspect(connection).has_table(schema_version.name):
+            raise StoreRefused(f"the store {where} has no results yet: run `touchstone projector` on it first, or check --store")
+        version: int | None = connection.execute(_NEWEST).scalar()
+        if version is None and create:
+            connection.execute(schema_version.insert().values(version=SCHEMA_VERSION))
+            return SCHEMA_VERSION
+        return version
+
+
+def _migrate(engine: Engine) -> int:
+    """Bring the tables up to date in one transaction, so that a crash leaves the old ones whole. Returns their version then."""
+    with engine.connect().execution_options(touchstone_writes=True) as connection, connection.begin():
+        _lock_schema(connection)
+        version: int = connection.execute(_NEWEST).scalar_one()
+        if version < SCHEMA_VERSION:  # another process may have done it meanwhile
+            migrate(connection, version)
+            return SCHEMA_VERSION
+        return version
+
+
+def _lock_schema(connection: Connection) -> None:
+    """Let one process at a time change the tables. SQLite's write transactions do so anyway."""
+    if connection.dialect.name == "postgresql":
+        connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _SCHEMA_LOCK})
 
 
 def _check_file(engine: Engine, create: bool) -> None:

@@ -20,47 +20,39 @@ def from_micros(micros: int) -> datetime:
     return _EPOCH + micros * _MICROSECOND
 
 
+_PLAIN = ("result_id", "event_id", "suite", "suite_version", "config_digest", "label", "batch_size", "scores", "document", "content")
+
+
 def columns_of(row: ResultRow) -> dict[str, Any]:
     """A result as the columns of its table."""
     return {
-        "result_id": row.result_id,
-        "event_id": row.event_id,
-        "case_id": row.case_id,
-        "kind": row.kind,
-        "suite": row.suite,
-        "suite_version": row.suite_version,
-        "config_digest": row.config_digest,
-        "label": row.label,
+        **{name: getattr(row, name) for name in _PLAIN},
         "report_id": row.batch.report_id if row.batch else None,
         "concern_id": row.batch.concern_id if row.batch else None,
         "batch_id": row.batch.batch_id if row.batch else None,
-        "batch_size": row.batch_size,
-        "source_topic": row.source.topic,
-        "source_partition": row.source.partition,
-        "source_offset": row.source.offset,
+        **{f"source_{name}": part for name, part in row.source._asdict().items()},
         "scored_at": to_micros(row.scored_at),
-        "duration_ms": row.duration_ms,
-        "scores": row.scores,
-        "document": row.document,
-        "content": row.content,
     }
 
 
 def row_of(row: Any) -> ResultRow:
     """A row of the table as a result."""
-    batch = BatchKey(row.suite, row.suite_version, row.config_digest, row.concern_id, row.batch_id) if row.report_id else None
     return ResultRow(
-        *(row.result_id, row.event_id, row.case_id, row.kind, row.suite, row.suite_version, row.config_digest),
-        label=row.label,
-        batch=batch,
-        batch_size=row.batch_size,
-        source=Position(row.source_topic, row.source_partition, row.source_offset),
+        **{name: getattr(row, name) for name in _PLAIN},
+        batch=batch_of(row),
+        source=source_of(row),
         scored_at=from_micros(row.scored_at),
-        duration_ms=row.duration_ms,
-        scores=row.scores,
-        document=row.document,
-        content=row.content,
     )
+
+
+def batch_of(row: Any) -> BatchKey | None:
+    """The batch that a row of the results table belongs to."""
+    return BatchKey(row.suite, row.suite_version, row.config_digest, row.concern_id, row.batch_id) if row.report_id else None
+
+
+def source_of(row: Any) -> Position:
+    """The position that counts for a row of the results table."""
+    return Position(row.source_topic, row.source_partition, row.source_offset)
 
 
 def state_of(row: Any) -> BatchState:

@@ -1,10 +1,10 @@
-"""Tables of the result store. A change of any of them raises `SCHEMA_VERSION`."""
+"""Tables of the result store. A change of any of them raises `SCHEMA_VERSION`, and `migration` turns stores of the version before into it."""
 
 from sqlalchemy import BigInteger, Boolean, Column, Float, Index, Integer, MetaData, String, Table, Text
 
 from touchstone.streams.account.projection import TEXT_CHARS_MAX
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 metadata = MetaData()
 _name = String(TEXT_CHARS_MAX)
@@ -12,14 +12,13 @@ _name = String(TEXT_CHARS_MAX)
 #: One row: the version of these tables.
 schema_version = Table("touchstone_schema", metadata, Column("version", Integer, primary_key=True, autoincrement=False))
 
-#: One row per result id. `content` is the digest of what a report can show; `scored_at` counts microseconds since the epoch.
+#: One row per result id. `document` is the result event as it was on its topic; the other columns are for finding and counting results.
+#: `content` is the digest of what a report can show; `scored_at` counts microseconds since the epoch.
 results = Table(
     "touchstone_results",
     metadata,
     Column("result_id", _name, primary_key=True),
     Column("event_id", _name, nullable=False),
-    Column("case_id", _name),
-    Column("kind", _name, nullable=False),
     Column("suite", _name, nullable=False),
     Column("suite_version", _name, nullable=False),
     Column("config_digest", _name, nullable=False),
@@ -32,7 +31,6 @@ results = Table(
     Column("source_partition", Integer, nullable=False),
     Column("source_offset", BigInteger, nullable=False),
     Column("scored_at", BigInteger, nullable=False),
-    Column("duration_ms", Text, nullable=False),
     Column("scores", Text, nullable=False),
     Column("document", Text, nullable=False),
     Column("content", String(32), nullable=False),

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from sqlalchemy import Connection, String, any_, bindparam, select
 from sqlalchemy.dialects import postgresql, sqlite
 
-from touchstone.ops.store.rows import columns_of
+from touchstone.ops.store.rows import batch_of, columns_of, source_of
 from touchstone.ops.store.schema import batches, repeats, results
 from touchstone.streams.account.projection import BatchKey, Position, ResultRow
 from touchstone.streams.account.store_port import Applied
@@ -66,8 +66,7 @@ def _lookup(connection: Connection, ids: set[str]) -> dict[str, _Known]:
     ordered = sorted(ids)
     for index in range(0, len(ordered), _LOOKUP_IDS_MAX):
         for row in connection.execute(query, {"ids": ordered[index : index + _LOOKUP_IDS_MAX]}):
-            batch = BatchKey(row.suite, row.suite_version, row.config_digest, row.concern_id, row.batch_id) if row.report_id else None
-            known[row.result_id] = _Known(Position(row.source_topic, row.source_partition, row.source_offset), row.content, batch)
+            known[row.result_id] = _Known(source_of(row), row.content, batch_of(row))
     return known
 
 
@@ -108,7 +107,7 @@ def _flush(connection: Connection, writes: _Writes) -> None:
     """Write what was decided."""
     inserts = [columns_of(known.row) for known in writes.known.values() if known.row and not known.in_table]
     if inserts:
-        _insert_results(connection, inserts)
+        insert_results(connection, inserts)
     rewritten = [columns_of(known.row) for known in writes.known.values() if known.row and known.in_table]
     if rewritten:
         names = [name for name in rewritten[0] if name != "result_id"]
@@ -135,7 +134,7 @@ def _flush(connection: Connection, writes: _Writes) -> None:
         connection.execute(dialect.insert(repeats).on_conflict_do_nothing(), rows)
 
 
-def _insert_results(connection: Connection, rows: Sequence[dict[str, object]]) -> None:
+def insert_results(connection: Connection, rows: Sequence[dict[str, object]]) -> None:
     """Insert new rows; on PostgreSQL by COPY in the same transaction, several times as fast as a statement for each row."""
     if connection.dialect.name != "postgresql":
         connection.execute(results.insert(), rows)

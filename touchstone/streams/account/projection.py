@@ -15,11 +15,11 @@ import structlog
 from pydantic import ValidationError
 
 from touchstone.schemas.ledger import LedgerRecord
-from touchstone.schemas.result import ScoreResult, SourceRef
+from touchstone.schemas.result import OF_ONE_SCORING, ScoreResult, SourceRef
 from touchstone.scorers.identity import deterministic_id
 from touchstone.scorers.suite import Suite, default_group
 from touchstone.streams.account.intervals import Interval, runs
-from touchstone.streams.wire.codec import LEDGER_TYPE, RESULT_TYPE, Record
+from touchstone.streams.wire.codec import LEDGER_TYPE, RESULT_TYPE, Record, fields_of
 
 log = structlog.get_logger("touchstone.projector")
 
@@ -66,16 +66,14 @@ class Position(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ResultRow:
-    """One result, cut into the columns of the store.
+    """One result of the store: its event as it was on the topic (`document`), and columns to find and count it by.
 
-    `document`: JSON of what the columns do not hold. `content`: digest of all that a report could show, which leaves
-    out where the event lay, when it was scored and how long that took: a replay has the same content.
+    `scores`: its values, as JSON. `content`: digest of all that a report could show. It leaves out the event's place, when it was scored and
+    how long that took, so a replay has the same content.
     """
 
     result_id: str
     event_id: str
-    case_id: str | None
-    kind: str
     suite: str
     suite_version: str
     config_digest: str
@@ -84,7 +82,6 @@ class ResultRow:
     batch_size: int | None
     source: Position
     scored_at: datetime
-    duration_ms: str
     scores: str
     document: str
     content: str
@@ -170,23 +167,16 @@ def read_result(value: bytes, suites: Mapping[str, Suite] = NO_SUITES) -> Result
     _bounded(*texts, result.source.topic)
     _bounded_position(result.source.partition, result.source.offset)
     batch, size = _batch_and_size(result, suites.get(result.suite))
-    scores = orjson.dumps(result.values, option=orjson.OPT_SORT_KEYS).decode()
-    document = _document(result)
-    hasher = hashlib.blake2b(digest_size=16)
-    for part in (*texts, result.label, scores, document):
-        hasher.update(part.encode())
-        hasher.update(b"\0")
     return ResultRow(
-        *(result.result_id, result.event_id, result.case_id, result.kind, result.suite, result.suite_version, result.config_digest),
+        *(result.result_id, result.event_id, result.suite, result.suite_version, result.config_digest),
         label=result.label,
         batch=batch,
         batch_size=size,
         source=Position(result.source.topic, result.source.partition, result.source.offset),
         scored_at=_in_utc(result.scored_at),
-        duration_ms=orjson.dumps(result.duration_ms).decode(),
-        scores=scores,
-        document=document,
-        content=hasher.hexdigest(),
+        scores=orjson.dumps(result.values, option=orjson.OPT_SORT_KEYS).decode(),
+        document=value.decode(),
+        content=content_of(result),
     )
 
 
@@ -198,37 +188,21 @@ def _in_utc(moment: datetime) -> datetime:
         raise Unreadable("out_of_bounds") from None
 
 
-_DOCUMENT_FIELDS = {"findings", "failures", "components_missing", "not_checked", "details", "attributes", "models", "correlation"}
-
-
-def _document(result: ScoreResult) -> str:
-    """Canonical JSON of what the columns do not hold; empty parts are left out."""
-    dumped = result.model_dump(mode="json", include=_DOCUMENT_FIELDS)
+def content_of(result: ScoreResult) -> str:
+    """Digest of a result that is the same for every scoring of its event. Raises `Unreadable` for integers of more than 64 bits."""
+    fields = {name: value for name, value in result.__dict__.items() if name not in OF_ONE_SCORING}
     try:
-        return orjson.dumps({name: part for name, part in dumped.items() if part}, option=orjson.OPT_SORT_KEYS).decode()
-    except TypeError:  # an integer of more than 64 bits
+        written = orjson.dumps(fields, default=fields_of, option=orjson.OPT_SORT_KEYS)
+    except TypeError:
         raise Unreadable("invalid_result") from None
+    return hashlib.blake2b(written, digest_size=16).hexdigest()
 
 
 def restore(row: ResultRow) -> ScoreResult:
-    """The result event that a row was made of."""
-    return ScoreResult.model_validate(
-        {
-            "result_id": row.result_id,
-            "event_id": row.event_id,
-            "case_id": row.case_id,
-            "kind": row.kind,
-            "suite": row.suite,
-            "suite_version": row.suite_version,
-            "config_digest": row.config_digest,
-            "label": row.label,
-            "values": json.loads(row.scores),
-            "source": SourceRef(topic=row.source.topic, partition=row.source.partition, offset=row.source.offset),
-            "scored_at": row.scored_at,
-            "duration_ms": json.loads(row.duration_ms),
-            **json.loads(row.document),
-        }
-    )
+    """The result that a row holds, at the position that counts for it (see `Position`), scored at a moment in UTC. Raises `ValueError`."""
+    result = ScoreResult.model_validate_json(row.document, extra="ignore")
+    counted = {"source": SourceRef(**row.source._asdict()), "scored_at": row.scored_at}
+    return result if all(getattr(result, name) == value for name, value in counted.items()) else result.model_copy(update=counted)
 
 
 def _batch_and_size(result: ScoreResult, suite: Suite | None) -> tuple[BatchKey | None, int | None]:

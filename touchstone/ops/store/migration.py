@@ -1,0 +1,55 @@
+"""Turns a result store of an older version into one of this version, in the transaction of the caller: all of it or nothing."""
+
+import json
+from typing import Any, Final
+
+from sqlalchemy import Connection, MetaData, Table, select, text, update
+
+from touchstone.ops.store.rows import from_micros
+from touchstone.ops.store.schema import SCHEMA_VERSION, results, schema_version
+from touchstone.ops.store.writes import insert_results
+from touchstone.schemas.result import ScoreResult, SourceRef
+from touchstone.streams.account.projection import Unreadable, content_of
+from touchstone.streams.wire.codec import encode_result
+
+_OLD: Final = "touchstone_results_1"
+_ROWS_AT_A_TIME: Final = 500
+
+
+def migrate(connection: Connection, version: int) -> None:
+    """Bring the tables from `version` to `SCHEMA_VERSION`."""
+    if version == 1:
+        _keep_whole_documents(connection)
+    connection.execute(update(schema_version).values(version=SCHEMA_VERSION))
+
+
+def _keep_whole_documents(connection: Connection) -> None:
+    """Version 1 cut a result into columns, and kept in `document` only what no column held."""
+    for index in results.indexes:
+        index.drop(connection)
+    connection.execute(text(f"ALTER TABLE {results.name} RENAME TO {_OLD}"))
+    results.create(connection)
+    old = Table(_OLD, MetaData(), autoload_with=connection)
+    last = ""
+    while rows := connection.execute(select(old).where(old.c.result_id > last).order_by(old.c.result_id).limit(_ROWS_AT_A_TIME)).mappings().all():
+        insert_results(connection, [_migrated(dict(row)) for row in rows])
+        last = rows[-1]["result_id"]
+    old.drop(connection)
+
+
+def _migrated(row: dict[str, Any]) -> dict[str, Any]:
+    """A row of version 1 as one of version 2. A damaged row keeps its columns: reports name it, as before."""
+    kept = {column.name: row[column.name] for column in results.columns}
+    try:
+        result = _result_of(row)
+        return {**kept, "document": encode_result(result)[1].decode(), "content": content_of(result)}
+    except (ValueError, TypeError, Unreadable):
+        return kept
+
+
+def _result_of(row: dict[str, Any]) -> ScoreResult:
+    """The result that a row of version 1 was made of. Raises `ValueError` or `TypeError` for a damaged one."""
+    named = {name: row[name] for name in ("result_id", "event_id", "case_id", "kind", "suite", "suite_version", "config_digest", "label")}
+    source = SourceRef(topic=row["source_topic"], partition=row["source_partition"], offset=row["source_offset"])
+    timed = {"scored_at": from_micros(row["scored_at"]), "duration_ms": json.loads(row["duration_ms"])}
+    return ScoreResult.model_validate({**named, "values": json.loads(row["scores"]), "source": source, **timed, **json.loads(row["document"])})
