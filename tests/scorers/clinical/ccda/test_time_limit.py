@@ -58,8 +58,8 @@ def test_beyond_so_many_given_up_nothing_is_begun_until_one_has_ended(stop: thre
 
 
 def test_what_is_lent_is_for_one_at_a_time_and_kept() -> None:
-    lent = time_limit.Lent(object)
-    with lent.one() as first, lent.one() as second:
+    pool = time_limit.Pool(object)
+    with pool.one() as first, pool.one() as second:
         assert first is not second
-    with lent.one() as again:
+    with pool.one() as again:
         assert again in {first, second}

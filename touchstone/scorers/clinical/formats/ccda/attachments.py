@@ -1,4 +1,4 @@
-"""What is embedded in base64: the body of an unstructured document, and attached media."""
+"""Base64 content: the body of an unstructured document, and attached media."""
 
 from __future__ import annotations
 
@@ -10,23 +10,12 @@ from touchstone.schemas.result import Severity
 from touchstone.scorers.clinical.formats.ccda.document import Document
 from touchstone.scorers.clinical.formats.ccda.elements import child, local
 
-#: Value set SupportedFileFormats (2.16.840.1.113883.11.20.7.1), with what senders use besides.
-_MEDIA: Final = frozenset(
-    {
-        "application/msword",
-        "application/pdf",
-        "text/plain",
-        "text/rtf",
-        "text/html",
-        "text/xml",
-        "text/x-hl7-text+xml",
-        "image/gif",
-        "image/tiff",
-        "image/jpeg",
-        "image/png",
-    }
-)
-#: How files of a type begin.
+#: Value set SupportedFileFormats (2.16.840.1.113883.11.20.7.1), and other formats that senders use.
+_MEDIA: Final = frozenset({
+    "application/msword", "application/pdf", "text/plain", "text/rtf", "text/html", "text/xml", "text/x-hl7-text+xml",
+    "image/gif", "image/tiff", "image/jpeg", "image/png",
+})  # fmt: skip
+#: Media type → the first bytes of its files.
 _BEGINS: Final = {
     "application/pdf": (b"%PDF-",),
     "image/png": (b"\x89PNG",),
@@ -35,13 +24,13 @@ _BEGINS: Final = {
     "image/tiff": (b"II*\0", b"MM\0*"),
     "text/rtf": (b"{\\rtf",),
 }
-#: Characters of base64 that are decoded to see how a file begins; four characters are three bytes.
+#: Characters of base64 that are decoded to see the first bytes of a file; four characters are three bytes.
 _HEAD_CHARS: Final = 64
 _BASE64: Final = re.compile(r"[A-Za-z0-9+/\s]*={0,2}\s*")
 
 
 def check_body(document: Document) -> None:
-    """Every text in base64, whatever its size: its alphabet, its length, and how it begins."""
+    """Check every base64 text, whatever its size: its alphabet, its length, and its first bytes."""
     body = child(document.root, "component", "nonXMLBody", "text")
     for element in document.elements:
         if element.get("representation") == "B64":
@@ -59,12 +48,12 @@ def check_body(document: Document) -> None:
 
 def _check(document: Document, element: Any) -> None:
     text = element.text or ""
-    # A body that cannot be read is the whole document's; a signature or an image is not.
+    # Without a readable body the document is worthless; without a signature or an image it is not.
     severity: Severity = "major" if local(element.getparent()) in {"nonXMLBody", "observationMedia"} else "minor"
     if _BASE64.fullmatch(text) is None:
         document.add(severity, "ccda.attachments.base64", element, "the text is not base64: a character that it does not have, or = within it")
         return
-    # Counted rather than decoded: an attachment may have tens of megabytes.
+    # Counted, not decoded: an attachment may have tens of megabytes.
     chars = len(text) - sum(text.count(blank) for blank in " \t\r\n")
     if chars == 0:
         document.add(severity, "ccda.attachments.empty", element, "representation is B64, and there is no text")

@@ -1,4 +1,4 @@
-"""Coded values: form and membership by their code systems, and the value sets that the specification names (Priority 3)."""
+"""Coded values: form and membership in their code systems, and the value sets that the specification names (Priority 3)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from touchstone.scorers.clinical.formats.ccda.document import Document
 from touchstone.scorers.clinical.formats.ccda.elements import carries, child, is_null, local, tag
 from touchstone.scorers.clinical.formats.ccda.options import SOURCE_CODES_MAX, SOURCE_S_MAX
 
-#: Code systems of which the lists below are.
+#: Code systems of the value sets below.
 _GENDER: Final = "2.16.840.1.113883.5.1"
 _MARITAL: Final = "2.16.840.1.113883.5.2"
 _ACT: Final = "2.16.840.1.113883.5.4"
@@ -25,13 +25,13 @@ _INTERPRETATION: Final = "2.16.840.1.113883.5.83"
 _RACE: Final = "2.16.840.1.113883.6.238"
 _SNOMED: Final = "2.16.840.1.113883.6.96"
 _SEVERITY: Final = "2.16.840.1.113883.10.20.22.4.8"
-#: Value set Reaction Severity (2.16.840.1.113883.3.88.12.3221.6.8) and those of its system that later versions list.
+#: Value set Reaction Severity (2.16.840.1.113883.3.88.12.3221.6.8), with the SNOMED CT codes of its later versions.
 _SEVERITIES: Final = frozenset({"255604002", "6736007", "24484000", "371923003", "371924009", "399166001", "442452003"})
 _CONFIDENTIALITIES: Final = frozenset({"N", "R", "V", "L", "M", "U", "B", "D", "I", "ETH", "HIV", "PSY", "SDV", "C", "S", "T"})
 
 
 class _Bound(NamedTuple):
-    """A value set that an element is bound to: judged only where its own code system, or none, is named."""
+    """A value set that an element is bound to. It is checked only if the element names the set's code system, or none."""
 
     name: str
     title: str
@@ -39,7 +39,7 @@ class _Bound(NamedTuple):
     severity: Severity
 
 
-#: Elements of whom the set's code system is part of what C-CDA asks.
+#: Elements for which C-CDA requires the code system too.
 _OF_PERSONS: Final = {"administrativeGenderCode": _GENDER, "maritalStatusCode": _MARITAL, "raceCode": _RACE, "ethnicGroupCode": _RACE}
 _BOUND: Final = {
     "administrativeGenderCode": _Bound("v3-AdministrativeGender", "Administrative gender", _GENDER, "major"),
@@ -50,34 +50,29 @@ _BOUND: Final = {
 
 
 def check_value_sets(document: Document) -> None:
-    """Codes of the elements that the specification binds."""
-    report = document.report
+    """Check the codes of elements that the specification binds to a value set."""
     for element in document.elements:
         name = local(element)
         code = element.get("code")
         if code is None or is_null(element):
             continue
-        bound = _BOUND.get(name)
         if name in _OF_PERSONS:
             _check_system(document, element, _OF_PERSONS[name])
-        if bound is not None:
+        if name in _BOUND:
+            bound = _BOUND[name]
             codes = codes_of(bound.name)
             if element.get("codeSystem") in {None, bound.system} and codes is not None:
-                report.fired("valuesets")
-                if code not in codes:
-                    _not_in(document, element, bound.title, codes, bound.severity)
+                _check_in(document, element, bound.title, codes, bound.severity)
         elif name in {"languageCode", "confidentialityCode", "raceCode", "ethnicGroupCode", "code"}:
             _check_other(document, element, name, code)
     for observation in document.root.iter(tag("observation")):
         value = child(observation, "value")
         if value is not None and value.get("code") and value.get("codeSystem") == _SNOMED and carries(observation, _SEVERITY):
-            report.fired("valuesets")
-            if value.get("code") not in _SEVERITIES:
-                _not_in(document, value, "Reaction severity", _SEVERITIES, "minor")
+            _check_in(document, value, "Reaction severity", _SEVERITIES, "minor")
 
 
 def is_no_status(status: Any) -> bool:
-    """Whether a status has a code that is none of any act, which `check_value_sets` tells."""
+    """True if a status has a code that no act can have, which `check_value_sets` reports."""
     codes, code = codes_of("v3-ActStatus"), status.get("code")
     return code is not None and codes is not None and status.get("codeSystem") in {None, _STATUS} and code not in codes
 
@@ -91,41 +86,33 @@ def _check_system(document: Document, element: Any, system: str) -> None:
 
 
 def _check_other(document: Document, element: Any, name: str, code: str) -> None:
-    report, system = document.report, element.get("codeSystem")
+    system, parent = element.get("codeSystem"), element.getparent()
     if name == "languageCode":
-        report.fired("valuesets")
+        document.report.fired("valuesets")
         if language_problem(code) is not None:
             document.add("minor", "ccda.valuesets.language", element, "not a language tag of BCP 47", suggestion="Write en-US", value=code)
     elif name == "confidentialityCode" and system in {None, _CONFIDENTIALITY}:
-        report.fired("valuesets")
-        if code not in _CONFIDENTIALITIES:
-            _not_in(document, element, "Confidentiality", frozenset({"N", "R", "V"}), "minor")
-    elif name == "raceCode" and system in {None, _RACE} and element.getparent().find(tag("raceCode")) is element and "sdtc" not in element.tag:
-        codes = codes_of("omb-race-category") or frozenset()
-        report.fired("valuesets")
-        if code not in codes:
-            _not_in(document, element, "OMB race category", codes, "minor")
+        _check_in(document, element, "Confidentiality", _CONFIDENTIALITIES, "minor", shown=frozenset({"N", "R", "V"}))
+    elif name == "raceCode" and system in {None, _RACE} and "sdtc" not in element.tag and parent.find(tag("raceCode")) is element:
+        _check_in(document, element, "OMB race category", codes_of("omb-race-category"), "minor")
     elif name == "ethnicGroupCode" and system in {None, _RACE} and "sdtc" not in element.tag:
-        codes = codes_of("omb-ethnicity-category") or frozenset()
-        report.fired("valuesets")
-        if code not in codes:
-            _not_in(document, element, "OMB ethnicity category", codes, "minor")
-    elif name == "code" and system == _ACT and local(element.getparent()) in {"encounter", "encompassingEncounter"}:
-        codes = codes_of("v3-ActEncounterCode") or frozenset()
-        report.fired("valuesets")
-        if code not in codes:
-            _not_in(document, element, "Encounter class", codes, "minor")
+        _check_in(document, element, "OMB ethnicity category", codes_of("omb-ethnicity-category"), "minor")
+    elif name == "code" and system == _ACT and local(parent) in {"encounter", "encompassingEncounter"}:
+        _check_in(document, element, "Encounter class", codes_of("v3-ActEncounterCode"), "minor")
 
 
-def _not_in(document: Document, element: Any, title: str, codes: frozenset[str], severity: Severity) -> None:
-    listed = ", ".join(sorted(codes)[:12])
-    document.add(severity, "ccda.valuesets.code", element, f"code is not one of {title}: {listed}", value=element.get("code"), at="code")
+def _check_in(document: Document, element: Any, title: str, codes: frozenset[str] | None, severity: Severity, *, shown: frozenset[str] | None = None) -> None:
+    """Report a code that is not in its value set. `shown`: codes for the message, if not all of the set."""
+    document.report.fired("valuesets")
+    if element.get("code") not in (codes or ()):
+        listed = ", ".join(sorted(shown or codes or ())[:12])
+        document.add(severity, "ccda.valuesets.code", element, f"code is not one of {title}: {listed}", value=element.get("code"), at="code")
 
 
 def check_terminology(document: Document) -> None:
-    """Every code of a system that we can say something of: its form, and membership where a table or server knows it."""
+    """Check every code of a known system: its form, and its membership by tables and servers."""
     source, report = document.options.source, document.report
-    known: dict[tuple[str, str], CodeCheck] = {}
+    checked: dict[tuple[str, str], CodeCheck] = {}
     asked, begun = 0, time.monotonic()
     for element in document.elements:
         code, system = element.get("code"), element.get("codeSystem")
@@ -138,12 +125,12 @@ def check_terminology(document: Document) -> None:
         if code_system(system) is None and source is None:
             continue
         report.fired("terminology")
-        found = known.get((system, code))
+        found = checked.get((system, code))
         if found is None:
             may_ask = source is not None and asked < SOURCE_CODES_MAX and time.monotonic() - begun < SOURCE_S_MAX
             asked += may_ask
             document.check_time()
-            found = known[system, code] = check_code(system, code, "", document.context, source=source if may_ask else None)
+            found = checked[system, code] = check_code(system, code, "", document.context, source=source if may_ask else None)
         if found.reason is not None:
             document.skip("terminology", found.reason)
         if found.findings:

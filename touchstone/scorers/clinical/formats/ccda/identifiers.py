@@ -11,12 +11,12 @@ from touchstone.scorers.clinical.formats.memory import Memory
 
 #: Elements whose `root` is that of an instance identifier.
 _IDENTIFIERS: Final = frozenset({"id", "templateId", "typeId", "setId"})
-#: Roots and code systems that stand in documents again and again: what is right about them does not change.
+#: Roots and code systems without findings, remembered, because documents repeat them.
 _SOUND: Final[Memory[bool]] = Memory(lambda text: oid_problem(text) is None and text.startswith("2.16.840.1.11"))
 
 
 def check_identifiers(document: Document) -> None:
-    """Every root and code system of the document."""
+    """Check every root and code system of the document."""
     report = document.report
     for element in document.elements:
         root, system = element.get("root"), element.get("codeSystem")

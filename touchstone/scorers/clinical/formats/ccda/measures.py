@@ -1,4 +1,4 @@
-"""Physical quantities: units by UCUM, values by what a living patient can have (specification, Priorities 8 and 9)."""
+"""Physical quantities: units by UCUM, and values that a living patient can have (specification, Priorities 8 and 9)."""
 
 from __future__ import annotations
 
@@ -16,12 +16,23 @@ from touchstone.scorers.clinical.formats.ccda.elements import below, child, chil
 _LOINC: Final = "2.16.840.1.113883.6.1"
 _DAYS_PER_YEAR: Final = 365.25
 _QUANTITIES: Final = frozenset({"doseQuantity", "rateQuantity", "maxDoseQuantity", "quantity", "low", "high", "width", "period", "center"})
-#: Elements between a quantity and the observation that it is of.
+#: Greatest number of elements from a quantity up to its observation.
 _ABOVE_MAX: Final = 5
 
 
 def check_measures(document: Document) -> None:
-    """Every quantity, and every value of an observation."""
+    """Check every quantity, and every value of an observation."""
+    _check_quantities(document)
+    born, sex = _patient(document)
+    for observation in below(document.root, "observation"):
+        document.check_time()
+        _check_observation(document, observation, born, sex)
+    for organizer in below(document.root, "organizer"):
+        _check_pressures(document, organizer)
+
+
+def _check_quantities(document: Document) -> None:
+    """Check the unit and the number of every quantity."""
     report = document.report
     if not reader_installed():
         document.skip("units", NOT_INSTALLED)
@@ -43,12 +54,6 @@ def check_measures(document: Document) -> None:
             report.fired("observations")
             if number_of(value) is None:
                 document.add("major", "ccda.observations.number", element, "the value of a physical quantity is a number", value=value, at="value")
-    born, sex = _patient(document)
-    for observation in below(document.root, "observation"):
-        document.check_time()
-        _check_observation(document, observation, born, sex)
-    for organizer in below(document.root, "organizer"):
-        _check_pressures(document, organizer)
 
 
 def loinc_of(observation: Any) -> str | None:
@@ -63,7 +68,7 @@ def loinc_of(observation: Any) -> str | None:
 
 
 def _loinc_above(element: Any) -> str | None:
-    """The LOINC code of the observation whose value an element is part of."""
+    """The LOINC code of the observation whose value contains an element."""
     above = element.getparent()
     for _ in range(_ABOVE_MAX):
         if above is None or local(above) not in {"value", "referenceRange", "observationRange", "observation"}:
@@ -84,7 +89,7 @@ def _patient(document: Document) -> tuple[Moment | None, Sex | None]:
 
 
 def _age_years(document: Document, observation: Any, born: Moment | None) -> float | None:
-    """The age at an observation; None where either is not known to the day."""
+    """The age at an observation; None unless both days are known to the day."""
     at = child(observation, "effectiveTime")
     if at is None:
         at = child(document.root, "effectiveTime")
@@ -100,7 +105,7 @@ def _age_years(document: Document, observation: Any, born: Moment | None) -> flo
 
 
 def _check_observation(document: Document, observation: Any, born: Moment | None, sex: Sex | None) -> None:
-    """The value of one observation that was made."""
+    """Check the values and reference ranges of one observation that was made."""
     if observation.get("moodCode") != "EVN" or observation.get("negationInd") == "true":
         return
     loinc = loinc_of(observation)
@@ -108,7 +113,7 @@ def _check_observation(document: Document, observation: Any, born: Moment | None
         if loinc is None or is_null(value) or kind(value) not in {"PQ", "IVL_PQ", "INT", "REAL"}:
             continue
         if kind(value) == "PQ" and value.get("unit") is None and value.get("value") is not None:
-            # A quantity without a unit is a number of unit 1.
+            # A quantity without a unit has the unit 1.
             document.add_all(check_unit("1", document.path(value), document.context, loinc=loinc, system=UCUM_SYSTEM))
         _check_interval(document, value)
         age = _age_years(document, observation, born)
@@ -121,17 +126,21 @@ def _check_observation(document: Document, observation: Any, born: Moment | None
                 document.skip("plausibility", judged.reason)
             document.add_all(list(judged.findings))
     for given in children(observation, "referenceRange"):
-        span = child(given, "observationRange", "value")
-        low, high = (None, None) if span is None else (child(span, "low"), child(span, "high"))
-        if low is not None and high is not None:
-            document.report.fired("observations")
-            ends = low.get("value"), high.get("value")
-            path = document.path(given)
-            document.add_all(check_reference_range(*ends, path, document.context, low_unit=low.get("unit"), high_unit=high.get("unit")))
+        _check_reference_range(document, given)
+
+
+def _check_reference_range(document: Document, given: Any) -> None:
+    span = child(given, "observationRange", "value")
+    low, high = child(span, "low"), child(span, "high")
+    if low is not None and high is not None:
+        document.report.fired("observations")
+        ends = low.get("value"), high.get("value")
+        path = document.path(given)
+        document.add_all(check_reference_range(*ends, path, document.context, low_unit=low.get("unit"), high_unit=high.get("unit")))
 
 
 def _numbers(value: Any) -> list[tuple[str, str | None, str | None]]:
-    """The numbers of a value, each with its unit, and a comparator where it is only a bound."""
+    """(number, unit, comparator) of each number in a value; the ends of an interval have comparators."""
     bounds: list[tuple[Any, str | None]]
     if kind(value) != "IVL_PQ":
         bounds = [(value, None)]
@@ -141,7 +150,7 @@ def _numbers(value: Any) -> list[tuple[str, str | None, str | None]]:
 
 
 def _check_interval(document: Document, value: Any) -> None:
-    """An interval whose low end is above its high end."""
+    """Report an interval whose low end is above its high end."""
     low, high = child(value, "low"), child(value, "high")
     if low is None or high is None or low.get("unit") != high.get("unit"):
         return
@@ -152,7 +161,7 @@ def _check_interval(document: Document, value: Any) -> None:
 
 
 def _check_pressures(document: Document, organizer: Any) -> None:
-    """Systolic and diastolic pressure of one set of vital signs."""
+    """Check systolic against diastolic pressure in one set of vital signs."""
     pressures: dict[str, Any] = {}
     for component in children(organizer, "component"):
         observation = child(component, "observation")
@@ -161,13 +170,6 @@ def _check_pressures(document: Document, organizer: Any) -> None:
             pressures.setdefault(str(loinc), value)
     if len(pressures) == 2:
         document.report.fired("plausibility")
-        above, under = pressures[SYSTOLIC], pressures[DIASTOLIC]
-        found = check_blood_pressure(
-            above.get("value"),
-            under.get("value"),
-            document.path(organizer),
-            document.context,
-            systolic_unit=above.get("unit"),
-            diastolic_unit=under.get("unit"),
-        )
-        document.add_all(found)
+        above, below_it = pressures[SYSTOLIC], pressures[DIASTOLIC]
+        units = {"systolic_unit": above.get("unit"), "diastolic_unit": below_it.get("unit")}
+        document.add_all(check_blood_pressure(above.get("value"), below_it.get("value"), document.path(organizer), document.context, **units))

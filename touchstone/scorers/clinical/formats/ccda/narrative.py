@@ -1,4 +1,4 @@
-"""Narratives: references from entries that resolve, ids that are unique, nothing that runs."""
+"""Narratives: references from entries resolve, ids are unique, and nothing can run code."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from typing import Any, Final
 from touchstone.scorers.clinical.formats.ccda.document import Document
 from touchstone.scorers.clinical.formats.ccda.elements import below, child, is_null, local
 
-#: What a link in a narrative may begin with that a browser would run.
+#: Beginnings of links that a browser would run.
 _RUNS: Final = ("javascript:", "vbscript:", "data:text/html", "data:image/svg")
-#: What an address or the name of a file has.
+#: A character that an address or file name has.
 _ADDRESS: Final = re.compile(r"[:/.]")
-#: What browsers leave out of a link before they follow it.
+#: Characters that browsers remove from a link.
 _IGNORED: Final = re.compile(r"[\x00-\x20]+")
-#: Elements of other documents than narratives that run code, or bring some in, in whatever namespace.
+#: Elements that run or load code, in any namespace.
 _RUNNING: Final = frozenset({"script", "iframe", "object", "embed", "applet", "form", "base", "meta"})
 
 
 def check_narrative(document: Document) -> None:
-    """References into narratives, and narratives themselves."""
+    """Check narratives, and the references into them."""
     report, root = document.report, document.root
     ids: set[str] = set()
     for element in document.elements:
@@ -46,7 +46,7 @@ def check_narrative(document: Document) -> None:
 
 
 def _check_references(document: Document, ids: set[str]) -> None:
-    """References from entries. Minor, although C-CDA says SHALL: HL7's own examples break it, and no official rule tests it."""
+    """Check references from entries. Minor, although C-CDA says SHALL: HL7's own examples break it, and no official rule tests it."""
     for reference in below(document.root, "reference"):
         value = reference.get("value")
         # A reference to another act or document has no value.
@@ -75,7 +75,7 @@ def _check_links(document: Document, ids: set[str]) -> None:
 
 
 def _check_runs(document: Document, text: Any) -> None:
-    """Elements and attributes of a narrative that run code where it is shown."""
+    """Report elements and attributes of a narrative that can run code."""
     for one in text.iter("*"):
         if local(one).lower() in _RUNNING:
             document.add("major", "ccda.narrative.script", one, "an element that runs code, or brings some in, where the narrative is shown", value=local(one))

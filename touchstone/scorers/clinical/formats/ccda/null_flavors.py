@@ -1,4 +1,4 @@
-"""nullFlavor: known codes, and no value beside one; codes that say nothing at all."""
+"""nullFlavor: known codes, no value beside one, and no empty codes."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from typing import Any, Final
 from touchstone.scorers.clinical.formats.ccda.document import Document
 from touchstone.scorers.clinical.formats.ccda.elements import child, is_null, kind, local
 
-#: HL7 v3 NullFlavor. CDA's schema lists those of 2005; the last three are later.
+#: HL7 v3 NullFlavor. CDA's schema lists those of 2005; the last three are newer.
 NULL_FLAVORS: Final = frozenset({"NI", "INV", "DER", "OTH", "NINF", "PINF", "UNC", "MSK", "NA", "UNK", "ASKU", "NAV", "NASK", "NAVU", "QS", "TRC", "NP"})
-#: Elements of which C-CDA requires the code, and those that are there for their code alone.
+#: Elements whose code C-CDA requires, and elements that have nothing but a code.
 _GRAVE: Final = frozenset({"statusCode", "administrativeGenderCode"})
 _CODES: Final = frozenset({"code", "raceCode", "ethnicGroupCode", "maritalStatusCode", "languageCode", "confidentialityCode", "realmCode"}) | _GRAVE
 _CODED: Final = frozenset({"CD", "CE", "CV", "CS", "CO"})
 
 
 def check_nulls(document: Document) -> None:
-    """Every nullFlavor, and every code without content."""
+    """Check every nullFlavor, and every code without content."""
     report = document.report
     if document.root.get("nullFlavor") is not None:
         document.add("major", "ccda.nulls.document", document.root, "a document that is there cannot be null", at="nullFlavor")
@@ -44,7 +44,7 @@ def check_nulls(document: Document) -> None:
 
 
 def _may_hold_both(element: Any, flavor: str) -> bool:
-    """A reference is of what has no value; a translation shows a number whose unit is none of UCUM's."""
+    """True for a reference to something without a value, and for a translation with a unit that UCUM does not have."""
     name = local(element)
     return name == "reference" or (name == "translation" and flavor == "OTH")
 

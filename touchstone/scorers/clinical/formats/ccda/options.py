@@ -1,4 +1,4 @@
-"""What a caller may ask of the C-CDA validator, and every bound it keeps."""
+"""Options and bounds of the C-CDA validator."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ DEPTH_MAX = 150
 ATTRIBUTE_CHARS_MAX = 65_536
 #: Attributes of one element; CDA's own have at most 20.
 ATTRIBUTES_MAX = 64
-#: Seconds of the processor that one document may take; what is left then is not checked.
+#: Seconds of processor time for one document; the rest is then not checked.
 SECONDS_MAX = 20.0
-#: Findings of one code that are reported; the rest is counted.
+#: Findings of one code that are reported; others are counted.
 PER_CODE_MAX = 40
 #: Rules that a report names as not checked.
 NOT_CHECKED_MAX = 200
-#: Codes of one document that `source` is asked about, and seconds that may be spent on it; a question under way is not cut off.
+#: Codes of one document that are looked up in `source`, and seconds for it; a lookup that has begun is not interrupted.
 SOURCE_CODES_MAX = 1_000
 SOURCE_S_MAX = 30.0
 #: Bytes of one Schematron or code file.
@@ -35,9 +35,9 @@ RULES_BYTES_MAX = 64 * 1024 * 1024
 class Options:
     """Settings of one validation.
 
-    `rules`: Schematron files (.sch), or folders that hold some. `installed_rules`: also look in the package cache. `schema`: the XSD that documents
-    must conform to. `recommendations`: how a SHOULD that is not kept is reported. `clinical`: also run the shared checks (times, identifiers, units,
-    plausibility, codes). `marks`: report a missing synthetic-data mark. `source`: where membership of codes is looked up beyond the tables at hand.
+    `rules`: Schematron files (.sch) or folders with some. `installed_rules`: also search the package cache. `schema`: the XSD for documents.
+    `recommendations`: severity of a broken SHOULD. `clinical`: also run the shared checks (times, identifiers, units, plausibility, codes). `marks`:
+    report a missing synthetic-data mark. `source`: looks up membership of codes that are not in the tables at hand.
     """
 
     rules: tuple[Path, ...] = ()

@@ -1,4 +1,4 @@
-"""Which release of C-CDA a document says it is, from the template ids of its header: R1.1 has no versions, R2.0 2014's, R2.1 2015's, 3.0 those since 2023."""
+"""The release of C-CDA that a document claims, by the versions of its header's template ids: none R1.1, 2014 R2.0, 2015 R2.1, since 2023 3.0."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ R11: Final = "R1.1"
 R20: Final = "R2.0"
 R21: Final = "R2.1"
 R30: Final = "3.0"
-#: Neither of them: a CDA document of another guide, or of none.
+#: A CDA document of another guide, or of none.
 NONE: Final = ""
 HEADER: Final = "2.16.840.1.113883.10.20.22.1.1"
 _DOCUMENTS: Final = "2.16.840.1.113883.10.20.22.1."
-#: Document types that came with R2.0, without a version at first.
+#: Document types that are new in R2.0, at first without a version.
 _NEW_IN_R20: Final = frozenset({"2.16.840.1.113883.10.20.22.1.13", "2.16.840.1.113883.10.20.22.1.14", "2.16.840.1.113883.10.20.22.1.15"})
 #: First day of a release's versions, newest first.
 _SINCE: Final = (("2023-01-01", R30), ("2015-01-01", R21), ("2014-01-01", R20))
 
 
 def release_of(document: Document) -> str:
-    """The release of a document; empty where its header has no template id of C-CDA."""
+    """The release of a document; empty if its header has no template id of C-CDA."""
     known = [
         (root, extension)
         for root, carriers in document.templates.items()
@@ -39,9 +39,9 @@ def release_of(document: Document) -> str:
 
 
 def release_of_rules(versions: set[str]) -> str:
-    """The release that a rule file is for, from the versions of the header that its contexts ask for."""
+    """The release of a rule file, by the versions of the header in its contexts."""
     dated = {version for version in versions if version}
-    # A file that knows R2.1's header is R2.1's, whatever later versions a companion guide put beside it.
+    # A file with R2.1's header is for R2.1, even if a companion guide added later versions.
     if any("2014-01-01" <= version < "2023-01-01" for version in dated):
         return R21
     return R30 if dated else R11 if versions else NONE

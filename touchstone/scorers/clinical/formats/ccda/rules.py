@@ -1,4 +1,4 @@
-"""The rules of Schematron files as findings: which files apply to a document, what fired, what failed."""
+"""Applies the Schematron files that fit a document's release, and reports assertions that failed."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from touchstone.scorers.clinical.formats.ccda.options import Options
 from touchstone.scorers.clinical.formats.ccda.releases import HEADER, NONE, R11, R30, release_of_rules
 from touchstone.scorers.clinical.formats.ccda.schematron.engine import Engine, Fired
 from touchstone.scorers.clinical.formats.ccda.schematron.rulefile import Assertion, Pattern, read_rule_file
-from touchstone.scorers.clinical.formats.ccda.time_limit import Lent
+from touchstone.scorers.clinical.formats.ccda.time_limit import Pool
 from touchstone.scorers.clinical.formats.fhir.profiles.packages import home
 
-#: Rule files that one configuration may bring.
+#: Rule files of one configuration.
 FILES_MAX: Final = 16
 _CONF: Final = re.compile(r"CONF:\s*([0-9]{1,6}-[0-9]{1,8})")
 _UNSAFE: Final = re.compile(r"[^A-Za-z0-9-]+")
@@ -31,7 +31,7 @@ WITHOUT_RULES: Final = "no Schematron file (ccda.rules): of C-CDA's templates on
 
 
 def rule_files(options: Options) -> list[Path]:
-    """The Schematron files of the settings, and of the package cache. Raises `ConfigError` where one that was named is none."""
+    """The Schematron files of the settings and of the package cache. Raises `ConfigError` for a setting that names none."""
     found: list[Path] = []
     for path in options.rules:
         if not path.exists():
@@ -47,28 +47,28 @@ def rule_files(options: Options) -> list[Path]:
 
 @lru_cache(maxsize=4)
 def _installed(folder: Path) -> tuple[Path, ...]:
-    """The Schematron files of the package cache, looked for once: what is put there later is seen by the next process."""
+    """The Schematron files of the package cache, searched once for each process."""
     places = ("*ccda*/*.sch", "*ccda*/package/*.sch", "*ccda*/package/*/*.sch")
     return tuple(sorted(path for place in places for path in folder.glob(place))) if folder.is_dir() else ()
 
 
 class Rules:
-    """A rule file: what it says, which release it is for, and engines that evaluate it, one for each document under way."""
+    """A rule file, the release that it is for, and engines that evaluate it, one for each concurrent document."""
 
     def __init__(self, path: Path) -> None:
         self.file = read_rule_file(path)
         contexts = (rule.context for pattern in self.file.patterns for rule in pattern.rules)
         self.release = release_of_rules({found[1] or "" for context in contexts for found in _HEADER_VERSION.finditer(context)})
-        #: Root of a template id → the versions that contexts ask for; those that ask for any are not in it.
+        #: Root of a template id → the versions in contexts; contexts for any version are not in it.
         self.versions: dict[str, set[str]] = {}
         for context in (rule.context for pattern in self.file.patterns for rule in pattern.rules):
             for found in _ASKED.finditer(context):
                 self.versions.setdefault(found[1], set()).add(found[2])
-        self.engines: Lent[Engine] = Lent(lambda: Engine(self.file))
+        self.engines: Pool[Engine] = Pool(lambda: Engine(self.file))
 
 
 def rules_of(path: Path) -> Rules:
-    """The rules of a file, read once while it does not change. Raises `ConfigError`."""
+    """The rules of a file, read again only when it changes. Raises `ConfigError`."""
     try:
         status = path.stat()
     except OSError as error:
@@ -82,7 +82,7 @@ def _rules(path: Path, _changed_ns: int, _size: int) -> Rules:
 
 
 def applicable(document: Document) -> list[Rules]:
-    """The rule files for the document's release: those of 3.0 for 3.0, all others for all others; where there are only the others, these."""
+    """The rule files for the document's release: those of 3.0 for 3.0, the others for other releases; if none fits, all."""
     every = []
     for path in rule_files(document.options):
         try:
@@ -96,7 +96,7 @@ def applicable(document: Document) -> list[Rules]:
 
 
 def check_rules(document: Document) -> set[Any]:
-    """Apply the rule files; the elements on which rules of conformance fired. Counts `rules`, and `recommendations` apart."""
+    """Apply the rule files; returns the elements on which rules of conformance fired. `recommendations` are counted apart from `rules`."""
     on: set[Any] = set()
     every = applicable(document)
     if not every:
@@ -113,7 +113,7 @@ def check_rules(document: Document) -> set[Any]:
 
 
 def _apply(document: Document, rules: Rules, engine: Engine, on: set[Any]) -> None:
-    # R1.1 shares some templates with later releases, which never changed; that they fire does not validate the document.
+    # R1.1 shares some unchanged templates with later releases. That their rules fire does not validate the document.
     of_release = document.release not in {R11, NONE} or rules.release == R11
     phased = any("errors" in pattern.phases for pattern in rules.file.patterns)
     left_out: dict[str, str] = {}
@@ -133,14 +133,14 @@ def _apply(document: Document, rules: Rules, engine: Engine, on: set[Any]) -> No
 
 
 def _name_unknown_versions(document: Document, rules: Rules) -> None:
-    """Name the templates whose root the file knows, and not in the version that the document carries: no rule of theirs was applied."""
+    """Name templates to which no rule was applied, because the file has rules only for other versions of them."""
     unknown: dict[str, list[str]] = {}
     for root, carriers in document.templates.items():
         known = rules.versions.get(root)
         if known is None:
             continue
         for version in {extension for _, extension in carriers if extension} - known:
-            # Any other text may be the payload's.
+            # Any other text may come from the payload.
             if _VERSION.fullmatch(version):
                 unknown.setdefault(version, []).append(root)
     for version, roots in sorted(unknown.items())[:_VERSIONS_MAX]:
@@ -149,7 +149,7 @@ def _name_unknown_versions(document: Document, rules: Rules) -> None:
 
 
 def _weight(pattern: Pattern, options: Options, *, phased: bool) -> tuple[str, Severity | None]:
-    """The group and severity of a pattern's rules; None where they are not applied."""
+    """The group and severity of a pattern's rules; severity None if they are not applied."""
     if "errors" in pattern.phases or not phased:
         return "rules", "major"
     if "warnings" in pattern.phases and options.recommendations != "ignore":

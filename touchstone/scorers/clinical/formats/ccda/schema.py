@@ -1,4 +1,4 @@
-"""XSD validation, where a schema is configured. Its messages quote the document; ours name the rule, the element and what was expected."""
+"""XSD validation, if a schema is configured. libxml2's messages quote the document; ours name the rule, the element and what was expected."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from touchstone.scorers.base import ConfigError
 from touchstone.scorers.clinical.formats.ccda.document import Document
 from touchstone.scorers.clinical.formats.ccda.element_names import NAMES
 from touchstone.scorers.clinical.formats.ccda.options import PER_CODE_MAX
-from touchstone.scorers.clinical.formats.ccda.time_limit import Lent
+from touchstone.scorers.clinical.formats.ccda.time_limit import Pool
 
-#: Elements beyond which a document is not held against the schema: libxml2 keeps every fault until it is done.
+#: Larger documents are not validated by the schema, because libxml2 keeps every fault until it is done.
 ELEMENTS_MAX: Final = 200_000
 _EXPECTED: Final = re.compile(r"Expected is (?:one of )?\(([^()]{1,2000})\)")
 _NAMESPACE: Final = re.compile(r"\{[^}]*\}")
@@ -41,13 +41,13 @@ _WORDS: Final = {
 
 
 class Schema:
-    """A compiled XSD, one for each document under way: the log of faults belongs to it, not to the call."""
+    """A compiled XSD, one for each concurrent document, because it holds the log of faults."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._compiled: Lent[Any] = Lent(self._compile)
+        self._compiled: Pool[Any] = Pool(self._compile)
         with self._compiled.one():
-            pass  # so that one that cannot be used is refused at the start
+            pass  # compile now, so that an unusable schema is refused at the start
 
     def _compile(self) -> Any:
         from lxml import etree
@@ -59,13 +59,13 @@ class Schema:
             raise ConfigError(f"{path} cannot be used as an XSD ({type(error).__name__}); name CDA_SDTC.xsd, with the files it includes beside it") from None
 
     def faults(self, root: Any) -> list[Any]:
-        """The schema's entries about a document."""
+        """The schema's faults in a document."""
         with self._compiled.one() as schema:
             return [] if schema.validate(root) else list(schema.error_log)
 
 
 def schema_of(path: Path) -> Schema:
-    """The schema of a file, read once while it does not change. Raises `ConfigError`."""
+    """The schema of a file, read again only when it changes. Raises `ConfigError`."""
     try:
         return _schema(path, path.stat().st_mtime_ns)
     except OSError as error:
@@ -78,7 +78,7 @@ def _schema(path: Path, _changed_ns: int) -> Schema:
 
 
 def check_schema(document: Document) -> bool:
-    """Hold a document against the configured schema; False where there is none to hold it against."""
+    """Validate a document by the configured schema. Returns False if that was not possible."""
     path = document.options.schema
     if path is None:
         document.skip("ccda.schema", "no XSD (ccda.schema): the order and types of elements were not checked")
@@ -98,7 +98,7 @@ def check_schema(document: Document) -> bool:
         name = str(fault.type_name).removeprefix("SCHEMAV_")
         code = f"ccda.schema.{name.lower().replace('_', '-')}"
         if document.reported[code, "major"] >= PER_CODE_MAX:
-            # Counted and not shown: to find each element of thousands would cost their number squared.
+            # Counted and not shown: finding the elements of thousands of faults would cost the square of their number.
             document.add("major", code, None, "")
             continue
         element = places.get(fault.path) if fault.path in places else places.setdefault(fault.path, _found(document, fault.path))
@@ -117,7 +117,7 @@ def check_schema(document: Document) -> bool:
 
 
 def _found(document: Document, path: str | None) -> Any:
-    """The element of a fault's path; None where libxml2 gives a path that cannot be read, and the line alone is told."""
+    """The element of a fault's path; None if libxml2 gives an unreadable path, so that only the line is reported."""
     from lxml import etree
 
     try:
@@ -128,7 +128,7 @@ def _found(document: Document, path: str | None) -> Any:
 
 
 def _expected(message: str) -> str:
-    """The elements that the schema expected, by names that are its own."""
+    """The names of the elements that the schema expected."""
     found = _EXPECTED.search(message)
     if found is None:
         return ""

@@ -1,6 +1,6 @@
-"""Header, sections and entries against the main requirements of their templates, and what every CDA document must have.
+"""Checks of header, sections and entries: the main requirements of their templates, and of every CDA document.
 
-Where a rule file fired on an element, its rules say all of this and more, and the same fault is not told twice.
+Where a rule of a Schematron file fired on an element, that rule covers all of this, and the element is not checked again.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from touchstone.scorers.clinical.formats.ccda.elements import below, carries, ch
 from touchstone.scorers.clinical.formats.ccda.releases import HEADER, NONE, R11
 from touchstone.scorers.clinical.formats.ccda.template_requirements import DOCUMENTS, ENTRIES, SECTIONS, Entry
 
-#: What every CDA document must have, by CDA R2's schema.
+#: Elements that CDA R2's schema requires of every document.
 _CDA_HEADER: Final = ("typeId", "id", "code", "effectiveTime", "confidentialityCode", "recordTarget", "author", "custodian", "component")
-#: What the US Realm Header asks beyond that, below the element that is named first.
+#: Path of an element → what the US Realm Header requires below it.
 _US_HEADER: Final = (
     ((), ("realmCode", "title", "languageCode")),
     (("recordTarget", "patientRole"), ("id", "addr", "telecom", "patient")),
@@ -26,7 +26,7 @@ _US_HEADER: Final = (
     (("author", "assignedAuthor"), ("id", "addr", "telecom")),
     (("custodian", "assignedCustodian", "representedCustodianOrganization"), ("id", "name", "telecom", "addr")),
 )
-#: Elements of the header that say something by a value: without one they have a nullFlavor.
+#: Elements of the header with a value, or a nullFlavor.
 _US_VALUES: Final = (("effectiveTime",), ("recordTarget", "patientRole", "patient", "birthTime"), ("author", "time"))
 _TYPE_ID: Final = ("2.16.840.1.113883.1.3", "POCD_HD000040")
 _CCD: Final = "2.16.840.1.113883.10.20.22.1.2"
@@ -35,25 +35,20 @@ _UNSTRUCTURED: Final = "2.16.840.1.113883.10.20.22.1.10"
 _PROGRESS: Final = frozenset({"2.16.840.1.113883.10.20.22.1.3", "2.16.840.1.113883.10.20.22.1.4", "2.16.840.1.113883.10.20.22.1.9"})
 _ASSESSMENT: Final = "2.16.840.1.113883.10.20.22.2.8"
 _PLAN: Final = "2.16.840.1.113883.10.20.22.2.10"
-#: The catalogue of images, which has no narrative.
+#: The DICOM catalogue section, which has no narrative.
 _DICOM: Final = "2.16.840.1.113883.10.20.6.1.1"
-_BOTH: Final = "2.16.840.1.113883.10.20.22.2.9"
+_ASSESSMENT_AND_PLAN: Final = "2.16.840.1.113883.10.20.22.2.9"
 _MOODED: Final = ("act", "encounter", "observation", "organizer", "procedure", "substanceAdministration", "supply")
-_MOODS: Final = frozenset({"EVN", "INT", "RQO", "PRMS", "PRP", "ARQ", "APT", "GOL", "DEF", "OPT", "CRT", "EXPEC", "PERM", "PERMRQ", "RSK", "RMD", "SLOT"}) | {
-    "APTRQ",
-    "EVN.CRT",
-    "PRMS.CRT",
-    "GOL.CRT",
-    "INT.CRT",
-    "PRP.CRT",
-    "RQO.CRT",
-}
-#: Attributes that hold true or false.
+_MOODS: Final = frozenset({
+    "EVN", "INT", "RQO", "PRMS", "PRP", "ARQ", "APT", "GOL", "DEF", "OPT", "CRT", "EXPEC", "PERM", "PERMRQ", "RSK", "RMD", "SLOT", "APTRQ",
+    "EVN.CRT", "PRMS.CRT", "GOL.CRT", "INT.CRT", "PRP.CRT", "RQO.CRT",
+})  # fmt: skip
+#: Attributes with the values true and false.
 _BOOLEANS: Final = frozenset({"negationInd", "independentInd", "inversionInd", "contextConductionInd", "preferenceInd", "institutionSpecified", "inclusive"})
 
 
 def check_cda(document: Document, *, by_schema: bool) -> None:
-    """What every CDA document must have, whatever guide it follows; `by_schema`: an XSD has said so already."""
+    """Check the requirements of every CDA document, whatever its guide. `by_schema`: an XSD has checked elements and attributes already."""
     report, root = document.report, document.root
     report.fired("structure", len(document.elements))
     if not by_schema:
@@ -74,16 +69,8 @@ def check_cda(document: Document, *, by_schema: bool) -> None:
 
 
 def _check_attributes(document: Document) -> None:
-    """What CDA requires of the attributes of clinical statements, of booleans, and of the values of observations."""
-    for one in below(document.root, *_MOODED):
-        if local(one.getparent()) == "structuredBody":
-            continue
-        for name in ("classCode", "moodCode"):
-            if one.get(name) is None:
-                document.add("major", "ccda.structure.attribute", one, f"CDA requires {name} here")
-        mood = one.get("moodCode")
-        if mood is not None and mood not in _MOODS:
-            document.add("major", "ccda.structure.mood", one, "no mood of CDA: EVN, INT, RQO, PRMS, PRP, ARQ, APT, GOL, DEF, ...", value=mood, at="moodCode")
+    """Check attributes of clinical statements, booleans, and the types of observations' values."""
+    _check_statements(document)
     for one in document.elements:
         for name in _BOOLEANS.intersection(one.keys()):
             if one.get(name) not in {"true", "false"}:
@@ -95,21 +82,25 @@ def _check_attributes(document: Document) -> None:
                 document.add("major", "ccda.structure.type", value, message, suggestion='For a number with a unit, write xsi:type="PQ"')
 
 
+def _check_statements(document: Document) -> None:
+    """Check classCode and moodCode of clinical statements."""
+    for one in below(document.root, *_MOODED):
+        if local(one.getparent()) == "structuredBody":
+            continue
+        for name in ("classCode", "moodCode"):
+            if one.get(name) is None:
+                document.add("major", "ccda.structure.attribute", one, f"CDA requires {name} here")
+        mood = one.get("moodCode")
+        if mood is not None and mood not in _MOODS:
+            document.add("major", "ccda.structure.mood", one, "no mood of CDA: EVN, INT, RQO, PRMS, PRP, ARQ, APT, GOL, DEF, ...", value=mood, at="moodCode")
+
+
 def check_templates(document: Document, fired_on: set[Any]) -> None:
-    """The main requirements of the document's templates; none of a document of R1.1, or of no C-CDA document."""
+    """Check the main requirements of the document's templates, except in documents of R1.1 and of other guides."""
     if document.release in {NONE, R11}:
         return
-    root = document.root
-    if root not in fired_on:
-        if carries(root, HEADER):
-            _check_header(document)
-        else:
-            document.report.fired("templates")
-            # HL7's own examples of R2.0 lack it, and no rule of the Schematron asks for it.
-            document.add("minor", "ccda.templates.header", root, f"no template id {HEADER} (US Realm Header), whose rules all C-CDA documents keep")
-        for number, (name, wanted) in DOCUMENTS.items():
-            if carries(root, number):
-                _check_document(document, number, name, wanted)
+    if document.root not in fired_on:
+        _check_root(document)
     for number, (title, code, element, entries) in SECTIONS.items():
         for section, _ in document.templates.get(number, ()):
             if section.tag == tag("section") and section not in fired_on:
@@ -119,6 +110,21 @@ def check_templates(document: Document, fired_on: set[Any]) -> None:
             if carrier not in fired_on:
                 _check_entry(document, carrier, entry)
     _check_sections(document, fired_on)
+
+
+def _check_root(document: Document) -> None:
+    """Check the header and the document type."""
+    root = document.root
+    if carries(root, HEADER):
+        _check_header(document)
+        _check_header_values(document)
+    else:
+        document.report.fired("templates")
+        # HL7's own examples of R2.0 do not have it, and no rule of the Schematron requires it.
+        document.add("minor", "ccda.templates.header", root, f"no template id {HEADER} (US Realm Header), whose rules all C-CDA documents keep")
+    for number, (name, required) in DOCUMENTS.items():
+        if carries(root, number):
+            _check_document(document, number, name, required)
 
 
 def _check_header(document: Document) -> None:
@@ -131,6 +137,9 @@ def _check_header(document: Document) -> None:
             for name in names:
                 if child(place, name) is None:
                     document.add("major", "ccda.templates.header", place, f"the US Realm Header requires {name} here")
+
+
+def _check_header_values(document: Document) -> None:
     for path in _US_VALUES:
         for place in document.root.findall("/".join(tag(step) for step in path)):
             document.report.fired("templates")
@@ -141,7 +150,7 @@ def _check_header(document: Document) -> None:
         document.add("major", "ccda.templates.header", realm, "the US Realm Header has the realm US", value=realm.get("code"), at="code")
 
 
-def _check_document(document: Document, number: str, name: str, wanted: tuple[tuple[str, ...], ...]) -> None:
+def _check_document(document: Document, number: str, name: str, required: tuple[tuple[str, ...], ...]) -> None:
     report = document.report
     body = child(document.root, "component", "structuredBody")
     if number == _UNSTRUCTURED:
@@ -149,7 +158,7 @@ def _check_document(document: Document, number: str, name: str, wanted: tuple[tu
         if child(document.root, "component", "nonXMLBody") is None:
             document.add("major", "ccda.templates.body", document.root, f"the document type {name} has a nonXMLBody")
         return
-    report.fired("templates", len(wanted) + 1)
+    report.fired("templates", len(required) + 1)
     code = child(document.root, "code")
     if number == _CCD and code is not None and not is_null(code) and code.get("code") != _CCD_CODE:
         document.add("major", "ccda.templates.code", code, f"the document type {name} has the code {_CCD_CODE} of LOINC", value=code.get("code"), at="code")
@@ -157,11 +166,11 @@ def _check_document(document: Document, number: str, name: str, wanted: tuple[tu
         document.add("major", "ccda.templates.body", document.root, f"the document type {name} has a structuredBody")
         return
     there = {one.get("root") for section in below(body, "section") for one in children(section, "templateId")}
-    for title, *roots in wanted:
+    for title, *roots in required:
         if there.isdisjoint(roots):
             message = f"the document type {name} requires the section {title} (template {' or '.join(roots)})"
             document.add("major", "ccda.sections.required", body, message, suggestion='Add it; without entries it has nullFlavor="NI"')
-    if number in _PROGRESS and _BOTH not in there and not {_ASSESSMENT, _PLAN} <= there:
+    if number in _PROGRESS and _ASSESSMENT_AND_PLAN not in there and not {_ASSESSMENT, _PLAN} <= there:
         message = f"the document type {name} requires the section Assessment and Plan, or both Assessment and Plan of Treatment"
         document.add("major", "ccda.sections.required", body, message)
 
@@ -181,13 +190,13 @@ def _check_section(document: Document, section: Any, title: str, code: str, elem
 
 
 def _check_sections(document: Document, fired_on: set[Any]) -> None:
-    """What every section has: a code, a title and a narrative."""
+    """Check that every section has a code, a title and a narrative."""
     for section in below(document.root, "section"):
         if section in fired_on:
             continue
         document.report.fired("templates")
         if child(section, "templateId") is None or carries(section, _DICOM):
-            continue  # not one of C-CDA's, of which nothing is known; or one that nobody reads
+            continue  # a section of another guide, or one that people do not read
         missing = [name for name in ("code", "title", "text") if child(section, name) is None]
         for name in missing:
             document.add("minor" if name == "title" else "major", f"ccda.sections.{name}", section, f"a section of C-CDA has {name}")
@@ -208,12 +217,9 @@ def _check_entry(document: Document, carrier: Any, entry: Entry) -> None:
     status = child(carrier, "statusCode")
     if entry.statuses and status is not None and not is_null(status):
         code = status.get("code")
-        # A code of no act at all, and none, are told once, for all statuses alike.
+        # `check_value_sets` reports a code that no act can have, and `check_nulls` a missing one.
         if code is not None and code not in entry.statuses and not is_no_status(status):
             listed = ", ".join(sorted(entry.statuses))
             document.add("major", "ccda.entries.status", status, f"{entry.title} has a status of {listed}", value=code)
     if entry.holds and not is_null(carrier) and not any(carries(one, entry.holds) for held in carrier.iterchildren("*") for one in held.iterchildren("*")):
         document.add("major", "ccda.entries.holds", carrier, f"{entry.title} holds at least one {ENTRIES[entry.holds].title} (template {entry.holds})")
-
-
-__all__ = ["check_cda", "check_templates"]

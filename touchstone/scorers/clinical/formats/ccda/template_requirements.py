@@ -1,7 +1,6 @@
-"""The main requirements of C-CDA's own templates, for documents that no rule file was applied to (C-CDA R2.1, volume 2).
+"""The main requirements of C-CDA's templates, for documents without a rule file (C-CDA R2.1, volume 2).
 
-Of document types their sections, of sections with required entries those, of the commonest entries their elements, moods and statuses. What is
-not in these tables is not condemned; the whole of the rules is HL7's Schematron.
+The sections of document types, the required entries of sections, and the elements and statuses of common entries. All rules are in HL7's Schematron.
 """
 
 from __future__ import annotations
@@ -21,9 +20,9 @@ _ANESTHESIA: Final = ("Anesthesia", f"{_T}2.25")
 _COMPLICATIONS: Final = ("Complications", f"{_T}2.37")
 _DESCRIPTION: Final = ("Procedure Description", f"{_T}2.27")
 
-#: A section's title, and the roots of the templates by any of which it is there: entries optional, entries required.
+#: A section's title, and the roots of its templates (entries optional, entries required), of which one must be present.
 Wanted = tuple[str, ...]
-#: Root of a document type → its name and the sections that it must have.
+#: Root of a document type → its name and its required sections.
 DOCUMENTS: Final[dict[str, tuple[str, tuple[Wanted, ...]]]] = {
     f"{_T}1.2": ("Continuity of Care Document", (ALLERGIES, MEDICATIONS, PROBLEMS, RESULTS, SOCIAL, VITALS)),
     f"{_T}1.3": (
@@ -76,7 +75,7 @@ DOCUMENTS: Final[dict[str, tuple[str, tuple[Wanted, ...]]]] = {
     f"{_T}1.15": ("Care Plan", (("Health Concerns", f"{_T}2.58"), ("Goals", f"{_T}2.60"))),
 }
 
-#: Root of a section with required entries → its title, its LOINC code, the element of the entry, and the roots of which one must be there.
+#: Root of a section with required entries → its title, its LOINC code, the element of the entry, and the entry's possible roots.
 SECTIONS: Final[dict[str, tuple[str, str, str, tuple[str, ...]]]] = {
     ALLERGIES[2]: ("Allergies", "48765-2", "act", (f"{_T}4.30",)),
     MEDICATIONS[2]: ("Medications", "10160-0", "substanceAdministration", (f"{_T}4.16",)),
@@ -90,7 +89,7 @@ SECTIONS: Final[dict[str, tuple[str, str, str, tuple[str, ...]]]] = {
 
 
 class Entry(NamedTuple):
-    """What an entry's template requires: elements, the status codes it may have (none: any), a template within, and whether its time has a beginning."""
+    """Requirements of an entry's template: child elements, allowed status codes (none: any), a template inside, and `low` in its time."""
 
     title: str
     element: str
@@ -106,7 +105,7 @@ _RESULT: Final = frozenset({"aborted", "active", "cancelled", "completed", "held
 _PROCEDURE: Final = frozenset({"completed", "active", "aborted", "cancelled"})
 _ALL: Final = ("id", "code", "statusCode", "effectiveTime", "value")
 
-#: Root of an entry's template → what it requires.
+#: Root of an entry's template → its requirements.
 ENTRIES: Final[dict[str, Entry]] = {
     f"{_T}4.1": Entry("Result Organizer", "organizer", ("id", "code", "statusCode", "component"), _RESULT, f"{_T}4.2"),
     f"{_T}4.2": Entry("Result Observation", "observation", _ALL, _RESULT),

@@ -1,6 +1,6 @@
-"""Runs a call in a thread of its own, and gives it up where it takes longer than its time.
+"""Runs a call in its own thread, and gives it up when its time is over.
 
-An XPath or an XML Schema that libxml2 has begun cannot be stopped, and a contrived document makes one take hours. It does let other threads run.
+An XPath or XML Schema validation in libxml2 cannot be stopped, and a contrived document makes one take hours. Other threads can run meanwhile.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from typing import Final, Generic, Literal, TypeVar
 T = TypeVar("T")
 Ended = Literal["done", "given up", "refused"]
 
-#: Calls that were given up and still run: beyond so many nothing is begun, for each keeps a processor and its document.
+#: With so many given-up calls still running, no call is begun: each of them keeps a processor and a document.
 GIVEN_UP_MAX: Final = 4
-#: Things of one kind that are kept for later calls.
+#: Idle objects that a pool keeps.
 _IDLE_MAX: Final = 8
 _given_up: Final[set[threading.Thread]] = set()
 _guard: Final = threading.Lock()
 
 
 def within(limit_s: float, call: Callable[[], None]) -> Ended:
-    """Wait for a call until it ended, or has had its seconds of the processor (of the clock, where a system does not tell the time of a thread)."""
+    """Wait until a call has ended or has used its processor time (wall-clock time on systems that do not measure threads)."""
     with _guard:
         _given_up.intersection_update([one for one in _given_up if one.is_alive()])
         if len(_given_up) >= GIVEN_UP_MAX:
@@ -39,12 +39,12 @@ def within(limit_s: float, call: Callable[[], None]) -> Ended:
         begun.set()
         try:
             call()
-        except BaseException as error:  # noqa: BLE001 - it is raised again where the call was made
+        except BaseException as error:  # noqa: BLE001 - raised again in the caller's thread
             failed.append(error)
         finally:
             done.set()
 
-    # A daemon, so that a call that was given up does not hold the process at its end.
+    # A daemon, so that a given-up call does not keep the process from ending.
     thread = threading.Thread(target=run, name="ccda", daemon=True)
     thread.start()
     begun.wait()
@@ -55,7 +55,7 @@ def within(limit_s: float, call: Callable[[], None]) -> Ended:
             with _guard:
                 _given_up.add(thread)
             return "given up"
-        # A thread uses no more of a processor than passes of the clock.
+        # Processor time of a thread never exceeds wall-clock time.
         done.wait(max(limit_s - used_s, 0.01))
     if failed:
         raise failed[0]
@@ -69,8 +69,8 @@ def _used_s(clock: list[int], began_s: float) -> float:
         return 0.0
 
 
-class Lent(Generic[T]):
-    """Things that are for one call at a time: what a call that was given up holds never keeps another waiting."""
+class Pool(Generic[T]):
+    """Objects for one call at a time. An object that a given-up call holds never makes another call wait."""
 
     def __init__(self, make: Callable[[], T]) -> None:
         self._make = make
@@ -78,13 +78,13 @@ class Lent(Generic[T]):
 
     @contextmanager
     def one(self) -> Iterator[T]:
-        """One that no other call has; made where none is idle."""
+        """An idle object, or a new one."""
         try:
-            thing = self._idle.pop()
+            taken = self._idle.pop()
         except IndexError:
-            thing = self._make()
+            taken = self._make()
         try:
-            yield thing
+            yield taken
         finally:
             if len(self._idle) < _IDLE_MAX:
-                self._idle.append(thing)
+                self._idle.append(taken)

@@ -11,18 +11,18 @@ from touchstone.scorers.clinical.formats.ccda.document import Document
 from touchstone.scorers.clinical.formats.ccda.element_names import SDTC
 from touchstone.scorers.clinical.formats.ccda.elements import child, is_null, kind, local
 
-#: Elements that hold a time, or a period of them.
+#: Elements with a time or a period.
 _TIMES: Final = frozenset({"effectiveTime", "time", "birthTime", "deceasedTime", "expectedUseTime", "useablePeriod", "validTime"})
 _TYPES: Final = frozenset({"TS", "IVL_TS"})
 _ENDS: Final = ("low", "high", "center")
 #: Moods in which nothing has happened yet.
 _PLANNED: Final = frozenset({"INT", "RQO", "PRMS", "PRP", "GOL", "ARQ", "APT", "EVN.CRT", "OPT", "DEF"})
-#: Participations and periods that lie ahead as a rule: a prescription runs, an insurance holds, a visit ends.
+#: Participations and periods that are usually in the future: of a prescription, an insurance, a visit.
 _AHEAD: Final = frozenset({"participant", "useablePeriod", "expectedUseTime", "validTime", "encompassingEncounter", "serviceEvent", "supply"})
 
 
 def check_times(document: Document) -> None:
-    """Every time of the document."""
+    """Check every time of the document."""
     report = document.report
     for element in document.elements:
         name = local(element)
@@ -37,7 +37,7 @@ def _check_time(document: Document, element: Any, name: str) -> None:
     owner = local(parent) if parent is not None else ""
     of_document = parent is document.root and name == "effectiveTime"
     is_birth = name == "birthTime"
-    # The whole document is placed in time by one moment, which SHALL have its offset where it is finer than a day; of events it is a SHOULD.
+    # The time of the document SHALL have an offset if it is finer than a day; times of events SHOULD.
     zone: Zone = "required" if of_document else "none" if is_birth else "recommended"
     precision: Precision | None = "day" if of_document or (name == "time" and owner in {"author", "authenticator", "legalAuthenticator"}) else None
     ahead = name in _AHEAD or owner in _AHEAD or _is_planned(element)
@@ -49,7 +49,7 @@ def _check_time(document: Document, element: Any, name: str) -> None:
             value = one.get("value")
             if value is None or is_null(one) or kind(element) in {"IVL_PQ", "PIVL_TS"}:
                 continue
-            # What is under way may end ahead.
+            # An ongoing period may end in the future.
             _one(document, one, zone, precision, None if ahead or end == "high" else "minor", is_birth=is_birth)
             ends.setdefault(end, read_compact(value))
     if "low" in ends and "high" in ends:
@@ -59,7 +59,7 @@ def _check_time(document: Document, element: Any, name: str) -> None:
 def _one(document: Document, element: Any, zone: Zone, precision: Precision | None, future: Severity | None, *, is_birth: bool) -> None:
     value = element.get("value")
     known = read_compact(value)
-    # Most times are of a past year, whole and with an offset; paths cost.
+    # Most times are complete, with an offset, and of a past year: they need no path, which costs time.
     if isinstance(known, Moment) and not is_birth and precision is None and known.year > 1900 and (not known.has_time or known.offset_min is not None):
         now = document.context.now()
         if known.year < now.year - 1:
@@ -69,7 +69,7 @@ def _one(document: Document, element: Any, zone: Zone, precision: Precision | No
 
 
 def _is_planned(element: Any) -> bool:
-    """Whether a time is of something that is planned, ordered or a goal."""
+    """True if a time belongs to a plan, an order or a goal."""
     above = element.getparent()
     while above is not None:
         mood = above.get("moodCode")
@@ -80,7 +80,7 @@ def _is_planned(element: Any) -> bool:
 
 
 def _check_life(document: Document) -> None:
-    """A death before the birth, a birth after the document."""
+    """Report a death before the birth, and a birth after the document."""
     written = child(document.root, "effectiveTime")
     then = read_compact(written.get("value")) if written is not None else None
     for role in document.root.iterfind("{*}recordTarget/{*}patientRole/{*}patient"):

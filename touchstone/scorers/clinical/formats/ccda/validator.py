@@ -1,4 +1,4 @@
-"""The C-CDA validator: bytes in, a report out, whatever the bytes are."""
+"""The C-CDA validator: a report for any bytes."""
 
 from __future__ import annotations
 
@@ -25,37 +25,37 @@ from touchstone.scorers.clinical.formats.ccda.watermarks import check_marks
 from touchstone.scorers.clinical.formats.ccda.xml_reader import read
 from touchstone.scorers.clinical.report import Context, Report
 
-#: Groups of rules that are of C-CDA's templates; where none of them fired, a document was not validated as C-CDA, whatever else was checked.
+#: Groups of rules of C-CDA's templates. A document in which none of them fired was not validated as C-CDA.
 OF_TEMPLATES = ("rules", "templates")
-#: A document whose time was over before all was checked: undecided.
+#: The code of a finding for a document that was not checked in time: undecided.
 OUT_OF_TIME = "ccda.internal.time"
-#: Seconds of the processor beyond its own that a document has to come to an end by itself, before it is given up.
+#: Seconds of processor time after a document's limit in which it may end by itself, before it is given up.
 GRACE_S = 1.0
 
 
 def validate(data: bytes, context: Context | None = None, options: Options | None = None) -> Report:
-    """Validate one C-CDA document; never raises for what it holds.
+    """Validate one C-CDA document. Never raises for what it holds.
 
-    `rules_fired` counts by group: `rules` and `recommendations` (Schematron), `templates` (our own of C-CDA's templates), `schema`, and the checks of
-    content.
+    `rules_fired` counts by group: `rules` and `recommendations` (Schematron), `templates` (our own for C-CDA's templates), `schema`, and the checks
+    of content.
     """
     report = Report()
     document = Document(report, context or Context(), options or Options())
     try:
         ended = within(document.options.seconds_max + GRACE_S, lambda: _validate(data, document))
-    except Exception as error:  # noqa: BLE001 - no thread can be had; nothing may cost the caller more than a verdict
-        _say_failed(document, "the validator", error)
+    except Exception as error:  # noqa: BLE001 - no thread is available: the document has no verdict
+        _report_defect(document, "the validator", error)
         return report
     if ended == "done":
         return report
-    # The call may still be under way, and would write into its report.
+    # The call may still be running, and would write into its report.
     document.given_up = True
     document.report = _copied(report)
     if ended == "refused":
         document.skip("ccda", f"{GIVEN_UP_MAX} documents before it are still checked beyond their time; nothing of this one was")
         document.add("critical", OUT_OF_TIME, None, "Not checked: documents before it took all the time there is", suggestion="Restart this process")
     else:
-        _say_out_of_time(document)
+        _report_out_of_time(document)
     return document.report
 
 
@@ -65,12 +65,12 @@ def _validate(data: bytes, document: Document) -> None:
         if read(data, document):
             _check(document)
     except OutOfTime:
-        _say_out_of_time(document)
-    except Exception as error:  # noqa: BLE001 - nothing that a document holds may cost the caller more than a verdict
-        _say_failed(document, "the validator", error)
+        _report_out_of_time(document)
+    except Exception as error:  # noqa: BLE001 - a defect of the validator costs one document its verdict
+        _report_defect(document, "the validator", error)
 
 
-def _say_out_of_time(document: Document) -> None:
+def _report_out_of_time(document: Document) -> None:
     limit = f"{document.options.seconds_max:g} s"
     document.skip("ccda", f"the document had its {limit} before all was checked")
     message = f"The document had its {limit} of the processor before all was checked; what was not is undecided"
@@ -78,20 +78,17 @@ def _say_out_of_time(document: Document) -> None:
 
 
 def _copied(report: Report) -> Report:
-    """What a report holds now. Each part is copied at one stroke, for another thread may be adding to it."""
+    """A copy of a report. Each part is copied in one step, because another thread may be adding to it."""
     return Report(list(report.findings), Counter(dict(report.rules_fired)), list(report.not_checked), Counter(dict(report.beyond)), report.findings_max)
 
 
 def is_valid(report: Report) -> bool:
-    """Whether a report says that every rule of the standard that was applied is kept; what the shared checks find is another matter."""
+    """True if the document keeps every applied rule of the standard, whatever the shared checks found."""
     return not any(code.startswith("ccda.") and severity in {"critical", "major"} for code, severity in report.counts())
 
 
 def was_validated(report: Report) -> bool:
-    """Whether a rule of C-CDA's templates fired: a document of R1.1, or without templates, fires none and is never a pass.
-
-    Nor is one whose time was over before all was checked: its verdict is not known.
-    """
+    """True if a rule of C-CDA's templates fired, and all was checked in time. A document of R1.1, or without templates, is never a pass."""
     return any(report.rules_fired[group] for group in OF_TEMPLATES) and not any(code == OUT_OF_TIME for code, _ in report.counts())
 
 
@@ -126,11 +123,11 @@ def _check(document: Document) -> None:
             rule()
         except OutOfTime:
             raise
-        except Exception as error:  # noqa: BLE001 - a rule that fails must not stop the others, nor the caller
-            _say_failed(document, f"the rules of {name}", error)
+        except Exception as error:  # noqa: BLE001 - a defect in one rule must not stop the others
+            _report_defect(document, f"the rules of {name}", error)
 
 
-def _say_failed(document: Document, what: str, error: Exception) -> None:
-    """Tell of a defect of the validator: no fault of the document, and yet not a pass, for not all of it was checked."""
+def _report_defect(document: Document, what: str, error: Exception) -> None:
+    """Report a defect of the validator. It is not the document's fault, but no pass either, because not all was checked."""
     document.skip("ccda", f"{what} failed: {type(error).__name__}")
     document.add("critical", "internal.rule", None, f"{what[0].upper()}{what[1:]} failed ({type(error).__name__}); not all was checked")

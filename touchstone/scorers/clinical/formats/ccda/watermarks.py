@@ -1,4 +1,4 @@
-"""Watermarks: does a document say of itself that it is synthetic? (specification, Phase 1: watermarks)."""
+"""Watermarks: whether a document says that it is synthetic (specification, Phase 1: watermarks)."""
 
 from __future__ import annotations
 

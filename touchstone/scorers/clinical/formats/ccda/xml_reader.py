@@ -1,6 +1,6 @@
-"""C-CDA bytes → a tree, for documents that may be hostile.
+"""Reads C-CDA bytes into a tree, for documents that may be hostile.
 
-No document type is taken, no entity expanded, nothing fetched or included. Size, elements, depth and attributes are bounded before a rule sees them.
+Document types are refused, no entity is expanded, nothing is fetched or included. Size, elements, depth and attributes are bounded.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from touchstone.scorers.clinical.formats.ccda.document import Document
 from touchstone.scorers.clinical.formats.ccda.element_names import CDA
 from touchstone.scorers.clinical.formats.ccda.options import ATTRIBUTE_CHARS_MAX, ATTRIBUTES_MAX
 
-#: Encodings that documents may declare; all are read to the same characters on every machine.
+#: Encodings that documents may declare; each is decoded to the same characters on every machine.
 _ENCODINGS: Final = {"utf8": "utf-8", "utf16": "utf-16", "usascii": "ascii", "ascii": "ascii", "iso88591": "iso-8859-1", "windows1252": "windows-1252"}
 _MARKS: Final = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
-#: How UTF-16 and UTF-32 begin without a mark, or with one; those of UTF-32 come first, for theirs begin as UTF-16's do.
+#: First bytes of UTF-32 (with and without a mark) and UTF-16 (without). UTF-32 comes first, because its mark begins like UTF-16's.
 _WIDE: Final = (
     (codecs.BOM_UTF32_LE, None),
     (codecs.BOM_UTF32_BE, None),
@@ -28,11 +28,11 @@ _WIDE: Final = (
 )
 _DECLARATION: Final = re.compile(r"<\?xml\s[^>?]{0,200}\?>")
 _ENCODING: Final = re.compile(rb"""^\s*<\?xml\s[^>?]{0,120}?encoding\s*=\s*["']([A-Za-z0-9._-]{1,40})["']""")
-#: A document type, after what may stand before one. What was matched is never tried again, so that no text makes this slow.
+#: A document type, after what may precede one. Possessive, so that no text makes this slow.
 _DOCTYPE: Final = re.compile(r"(?:\s++|<\?.*?\?>|<!--.*?-->)*+<!DOCTYPE", re.DOTALL)
-#: A text that libxml2 takes only when asked to; a document below it cannot hold one.
+#: Longest text that libxml2 reads without `huge_tree`; a smaller document cannot hold a longer one.
 _LONG_TEXT: Final = 10_000_000
-#: What libxml2 calls a fault, in words that hold nothing of the document.
+#: libxml2's name of an error → a description without text of the document.
 _FAULTS: Final = {
     "ERR_TAG_NAME_MISMATCH": "an end tag does not match its start tag",
     "ERR_TAG_NOT_FINISHED": "the document ends before an element does",
@@ -59,7 +59,7 @@ _FAULTS: Final = {
 
 
 def read(data: bytes, document: Document) -> bool:
-    """Read a document into `document.root`; False (and a finding) where it cannot be read, or is no CDA document."""
+    """Read a document into `document.root`. Returns False, and reports why, if it cannot be read or is no CDA document."""
     options = document.options
     if len(data) > options.bytes_max:
         document.add("critical", "ccda.xml.size", None, f"Larger than {options.bytes_max:,} bytes: not read")
@@ -87,7 +87,7 @@ def read(data: bytes, document: Document) -> bool:
 
 
 def _decoded(data: bytes, document: Document) -> str | None:
-    """The document's text without its XML declaration, whose place is kept, so that lines and columns stay; None where it cannot be decoded."""
+    """The document's text with blanks for its XML declaration, so that lines and columns stay; None if it cannot be decoded."""
     encoding = _encoding_of(data)
     if encoding is None:
         document.add("critical", "ccda.xml.encoding", None, "An encoding that is not taken", suggestion="Send UTF-8")
@@ -101,13 +101,13 @@ def _decoded(data: bytes, document: Document) -> str | None:
         line = data.count(b"\n", 0, error.start) + 1
         document.add("critical", "ccda.xml.encoding", None, f"Not {encoding} text, at line {line}: the bytes are of another encoding", suggestion="Send UTF-8")
         return None
-    # What was decoded is UTF-8 from here on, whatever it says of itself.
+    # The text is encoded as UTF-8 below, whatever its declaration says.
     declaration = _DECLARATION.match(text)
     return text if declaration is None else re.sub(r"[^\r\n]", " ", declaration[0]) + text[declaration.end() :]
 
 
 def _encoding_of(data: bytes) -> str | None:
-    """The encoding by which a document is read: that of its mark, of its first bytes, or the declared one; None where it is not taken."""
+    """The encoding of a document: by its mark, its first bytes, or its declaration; None if it is not supported."""
     for begins, name in _WIDE:
         if data.startswith(begins):
             return name
@@ -123,7 +123,7 @@ def _parsed(text: str, document: Document) -> Any:
     from lxml import etree
 
     data = text.encode("utf-8", "surrogatepass")
-    # Nothing but the length of texts is freed by huge_tree once document types are refused; depth and attributes are bounded below.
+    # With document types refused, huge_tree allows only longer texts; depth and attributes are bounded below.
     parser = etree.XMLParser(
         resolve_entities=False, no_network=True, load_dtd=False, dtd_validation=False, huge_tree=len(data) > _LONG_TEXT, encoding="utf-8", collect_ids=False
     )
@@ -145,7 +145,7 @@ def _parsed(text: str, document: Document) -> Any:
 
 
 def _is_bounded(root: Any, document: Document) -> bool:
-    """Whether a tree keeps the bounds; asked by expressions that visit each node once."""
+    """True if a tree is within the bounds. Each expression visits each node once."""
     options = document.options
     if root.xpath("count(//*)") > options.elements_max:
         document.add("critical", "ccda.xml.elements", None, f"More than {options.elements_max:,} elements: not checked")

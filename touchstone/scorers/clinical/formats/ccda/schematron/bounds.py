@@ -1,6 +1,6 @@
-"""What an expression of a rule file may cost: its length, how deep it nests, and how many walks over a whole document it takes inside one another.
+"""Bounds of an expression in a rule file: its length, its nesting, and its walks over a whole document inside one another.
 
-HL7's own take one walk at most, nest 8 deep and have some 28,000 characters.
+HL7's own have one walk at most, nest 8 deep and have up to 28,000 characters.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from typing import Final
 
 CHARS_MAX: Final = 65_536
 NESTED_MAX: Final = 64
-#: Two inside one another cost the square of a document, which is what may be waited for.
+#: Two walks inside one another cost the square of the document's size, which is still acceptable.
 WALKS_MAX: Final = 2
-#: The functions of XPath 1.0, what stands before parentheses besides, and `current()`, which is put in the place of a variable.
+#: The functions of XPath 1.0, other words before parentheses, and `current()`, which becomes a variable.
 _NAMES: Final = """
 last position count id local-name namespace-uri name string concat starts-with contains substring-before substring-after substring string-length
 normalize-space translate boolean not true false lang number sum floor ceiling round node text comment processing-instruction and or div mod current document
@@ -28,7 +28,7 @@ _TOKEN: Final = re.compile(
 
 
 def excess(expression: str, namespaces: dict[str, str]) -> str:
-    """Why an expression is not evaluated; empty where it may be. `namespaces`: those that its prefixes may name."""
+    """The reason why an expression is not evaluated; empty if it is. `namespaces`: those that its prefixes may name."""
     if len(expression) > CHARS_MAX:
         return f"an expression of more than {CHARS_MAX:,} characters"
     walks, nested = _weighed(expression)
@@ -46,7 +46,7 @@ def excess(expression: str, namespaces: dict[str, str]) -> str:
 
 
 def _weighed(expression: str) -> tuple[int, int]:
-    """How many walks stand inside one another or follow one another on a path, and how deep brackets nest."""
+    """The number of walks inside one another or after one another on a path, and the depth of brackets."""
     above, here, walks, nested = 0, 0, 0, 0
     opened: list[tuple[int, int]] = []
     for token in _TOKEN.finditer(expression):

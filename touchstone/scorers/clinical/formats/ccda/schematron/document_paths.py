@@ -1,4 +1,4 @@
-"""Expressions of variables that belong to a file or a pattern: their paths begin at the document, which lxml gives no expression as its context."""
+"""Paths in variables of a file or a pattern: they begin at the document, which lxml cannot use as the context of an expression."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _IS_NAME: Final = re.compile(rf"{_NAME}(?::(?:{_NAME}|\*))?")
 
 
 def rooted(expression: str) -> str:
-    """An expression whose relative paths are made to begin at the document. Raises `Unsupported` where one leads nowhere from there."""
+    """An expression with its relative paths made to begin at the document. Raises `Unsupported` for a path that leads out of it."""
     parts = [part for part in _TOKENS.findall(expression) if not part.isspace()]
     made: list[str] = []
     before, inside = "", 0
@@ -39,7 +39,7 @@ def rooted(expression: str) -> str:
 
 
 def _begun(part: str, following: str) -> str:
-    """The first part of an operand, as it is said from the document."""
+    """The first part of an operand as a path from the document."""
     if part == "current" or part in {"@", ".."}:
         raise Unsupported("a variable of the document with a path that leads out of it")
     if part == ".":

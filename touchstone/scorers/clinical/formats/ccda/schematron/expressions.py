@@ -1,8 +1,7 @@
-"""XPath of Schematron files, made fit for evaluation without XSLT.
+"""Translates XPath of Schematron files so that it can be evaluated without XSLT.
 
-`current()` becomes a variable that holds the rule's node. `document('file')` becomes a variable that holds what of that file a path selects, worked
-out once: the path is followed while it selects few elements. Contexts, which are patterns in XSLT, become paths from the elements that carry
-their template id.
+`current()` becomes a variable with the rule's node. `document('file')` and the path after it become a variable with the selected elements, as far as
+the path selects few. Contexts, which are patterns in XSLT, become paths from the elements with their template id.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 CURRENT: Final = "touchstone-current"
-#: Elements of another document that a variable may hold; XPath compares each new one with all before it.
+#: Elements of another document that a variable may hold: XPath compares each new one with all before it.
 _HELD_MAX: Final = 32
 _LITERAL: Final = re.compile(r"'[^']*'|\"[^\"]*\"")
 _CURRENT: Final = re.compile(r"\bcurrent\s*\(\s*\)")
@@ -34,12 +33,12 @@ _POSITION: Final = re.compile(r"\bposition\s*\(|\blast\s*\(|\[\s*\d+\s*\]")
 
 
 class Unsupported(Exception):
-    """An expression that cannot be evaluated here; the text says why, without the document."""
+    """An expression that cannot be evaluated here; the text says why, without text of the document."""
 
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """The template id that a context asks of its first step: `extension` None where any will do, "" where there must be none."""
+    """The template id that a context requires of its first step. `extension`: None for any, "" for none."""
 
     prefix: str
     name: str
@@ -51,9 +50,9 @@ class Template:
 
 @dataclass(frozen=True, slots=True)
 class Alternative:
-    """One branch of a context. `template`: where it begins at elements that carry one; `path` leads from those, None where they are the context itself.
+    """One branch of a context. `template`: the template id of its first elements, if any; `path`: from those elements, None if they are the context.
 
-    `whole`: the same from the document, for a branch whose template ids are none of CDA's. `attribute`: where the context is an attribute of those.
+    `whole`: the same from the document, for template ids that are not CDA's. `attribute`: set if the context is an attribute.
     """
 
     template: Template | None
@@ -62,7 +61,7 @@ class Alternative:
     attribute: str = ""
 
 
-#: File name and path within that file → the elements it selects. Raises `Unsupported` where the file is not at hand.
+#: (file name, path in that file) → the selected elements. Raises `Unsupported` if the file is not at hand.
 Lookup = Callable[[str, str], list[Any]]
 
 
@@ -84,21 +83,25 @@ def _alternative(branch: str) -> Alternative:
     if branch.startswith("/"):
         return Alternative(None, branch, branch)
     step = _FIRST_STEP.match(branch)
-    if step is not None and not _POSITION.search(branch):
-        predicates, rest = _predicates(branch, step.end())
-        for predicate in predicates:
-            found = _TEMPLATE.fullmatch(predicate)
-            if found is None:
-                continue
-            extension = "" if found[7] else found[5] if found[5] is not None else found[6]
-            template = Template(step[1] or "", step[2], found[1] or "", found[2], found[3] if found[3] is not None else found[4], extension)
-            others = [one for one in predicates if one is not predicate]
-            if not others and not rest:
-                return Alternative(template, None, f"//{branch}")
-            here = "self::node()" + "".join(f"[{one}]" for one in others)
-            path = here + rest if others else f".{rest}"
-            return Alternative(template, path, f"//{branch}")
-    return Alternative(None, f"//{branch}", f"//{branch}")
+    found = _from_template(branch, step) if step is not None and not _POSITION.search(branch) else None
+    return found or Alternative(None, f"//{branch}", f"//{branch}")
+
+
+def _from_template(branch: str, step: re.Match[str]) -> Alternative | None:
+    """A branch whose first step requires a template id; None for any other."""
+    predicates, rest = _predicates(branch, step.end())
+    for predicate in predicates:
+        found = _TEMPLATE.fullmatch(predicate)
+        if found is None:
+            continue
+        extension = "" if found[7] else found[5] if found[5] is not None else found[6]
+        template = Template(step[1] or "", step[2], found[1] or "", found[2], found[3] if found[3] is not None else found[4], extension)
+        others = [one for one in predicates if one is not predicate]
+        if not others and not rest:
+            return Alternative(template, None, f"//{branch}")
+        here = "self::node()" + "".join(f"[{one}]" for one in others)
+        return Alternative(template, here + rest if others else f".{rest}", f"//{branch}")
+    return None
 
 
 def _of_attribute(of: Alternative, name: str) -> Alternative:
@@ -108,7 +111,7 @@ def _of_attribute(of: Alternative, name: str) -> Alternative:
 
 
 def _predicates(text: str, at: int) -> tuple[list[str], str]:
-    """The predicates that begin at a place, and what follows them."""
+    """The predicates at a position, and the text after them."""
     found = []
     while at < len(text) and text[at] == "[":
         end = _closing(text, at)
@@ -118,7 +121,7 @@ def _predicates(text: str, at: int) -> tuple[list[str], str]:
 
 
 def _closing(text: str, at: int) -> int:
-    """Where the bracket that opens at a place closes."""
+    """The position of the bracket that closes the one at `at`."""
     depth, place = 0, at
     while place < len(text):
         literal = _LITERAL.match(text, place)
@@ -133,7 +136,7 @@ def _closing(text: str, at: int) -> int:
 
 
 def _split(text: str, mark: str) -> list[str]:
-    """The parts between a mark outside of literals, brackets and parentheses."""
+    """Split at a mark outside of literals, brackets and parentheses."""
     parts, depth, begun, place = [], 0, 0, 0
     while place < len(text):
         literal = _LITERAL.match(text, place)
@@ -155,28 +158,17 @@ def variables(expression: str) -> set[str]:
 
 
 def translated(expression: str, lookup: Lookup, constants: dict[str, Any]) -> str:
-    """An expression without functions of XSLT; what it needs of other documents is put into `constants` under the names of variables."""
-    made = []
-    place = 0
-    for start, end in _between_literals(expression):
-        part = expression[start:end]
-        made.append(expression[place:start])
-        made.append(_CURRENT.sub(f"${CURRENT}", part))
-        place = end
-    made.append(expression[place:])
+    """An expression without functions of XSLT. The elements of other documents that it needs are added to `constants` as variables."""
+    made, place = [], 0
+    for literal in _LITERAL.finditer(expression):
+        made += [_CURRENT.sub(f"${CURRENT}", expression[place : literal.start()]), literal[0]]
+        place = literal.end()
+    made.append(_CURRENT.sub(f"${CURRENT}", expression[place:]))
     return _with_documents("".join(made), lookup, constants)
 
 
-def _between_literals(text: str) -> list[tuple[int, int]]:
-    spans, begun = [], 0
-    for literal in _LITERAL.finditer(text):
-        spans.append((begun, literal.start()))
-        begun = literal.end()
-    return [*spans, (begun, len(text))]
-
-
 def _with_documents(expression: str, lookup: Lookup, constants: dict[str, Any]) -> str:
-    """Each `document('file')/path` as a variable, followed by what of the path selects too many elements to be held."""
+    """Replace each `document('file')/path` by a variable, and by the rest of the path from where it selects too many elements."""
     made, place = [], 0
     for found in _DOCUMENT.finditer(expression):
         if found.start() < place:
@@ -190,7 +182,7 @@ def _with_documents(expression: str, lookup: Lookup, constants: dict[str, Any]) 
             path, held, end = path + step[0], further, step.end()
         variable = f"touchstone-document-{len(constants)}"
         constants[variable] = held
-        # A document itself is no element; its root element's parent is it.
+        # A document is not an element, but it is the parent of its root element.
         made += [expression[place : found.start()], f"${variable}" if path else f"(${variable}/..)"]
         place = end
     rest = "".join([*made, expression[place:]])

@@ -1,7 +1,7 @@
-"""An ISO Schematron file as plain data: phases, patterns, rules with what they extend, lets, asserts and reports.
+"""An ISO Schematron file as plain data: phases, patterns, rules, lets, asserts and reports.
 
-Namespaces of both Schematron 1.5 and ISO are read. Abstract rules are put where they are extended, abstract patterns where they are instantiated,
-as the ISO skeleton does. Nothing is included or fetched.
+The namespaces of Schematron 1.5 and of ISO are read. Abstract rules and patterns are expanded where they are used, as the ISO skeleton does. Nothing
+is included or fetched.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from touchstone.scorers.clinical.formats.ccda.options import RULES_BYTES_MAX
 
 _NAMESPACES: Final = ("http://purl.oclc.org/dsdl/schematron", "http://www.ascc.net/xml/schematron")
 _KINDS: Final[dict[str, Literal["assert", "report"]]] = {"assert": "assert", "report": "report"}
-#: Rules that extend rules that extend rules.
+#: Greatest depth of rules that extend rules.
 _EXTENDS_MAX: Final = 16
 _SPACE: Final = re.compile(r"\s+")
 
 
 @dataclass(frozen=True, slots=True)
 class Assertion:
-    """One assert or report. `words`: its text, with the XPath of what it quotes (`value-of`, `name`) in between."""
+    """One assert or report. `words`: its text, with the XPath of quotations (`value-of`, `name`) between."""
 
     kind: Literal["assert", "report"]
     test: str
@@ -32,20 +32,20 @@ class Assertion:
 
     @property
     def text(self) -> str:
-        """The text without what it would quote of a document."""
+        """The text without quotations from a document."""
         return _SPACE.sub(" ", "".join(word if isinstance(word, str) else "…" for word in self.words)).strip()
 
 
 @dataclass(frozen=True, slots=True)
 class Quoted:
-    """What a text quotes of the document, as XPath."""
+    """A quotation from the document, as XPath."""
 
     select: str
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A rule with a context; what it extends is part of it already. `pattern_lets` are its pattern's, of the document rather than of the element."""
+    """A rule with a context, and with the rules that it extends. `pattern_lets`: the lets of its pattern, whose context is the document."""
 
     id: str
     context: str
@@ -56,7 +56,7 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """A pattern: of its rules, a node fires the first that matches it. `phases`: those that make it active."""
+    """A pattern: each node fires the first of its rules that matches. `phases`: those that make it active."""
 
     id: str
     phases: frozenset[str]
@@ -65,7 +65,7 @@ class Pattern:
 
 @dataclass(frozen=True, slots=True)
 class RuleFile:
-    """A Schematron schema. `dangling`: patterns that its phases name and that it does not have."""
+    """A Schematron schema. `dangling`: patterns that its phases name, and that do not exist."""
 
     path: Path
     namespaces: dict[str, str]
@@ -75,7 +75,7 @@ class RuleFile:
 
 
 def read_rule_file(path: Path) -> RuleFile:
-    """Read a Schematron file. Raises `ConfigError` where it cannot be used."""
+    """Read a Schematron file. Raises `ConfigError` if it cannot be used."""
     from lxml import etree
 
     try:
@@ -137,7 +137,7 @@ class _Reader:
         return Rule(element.get("id", ""), _filled(element.get("context", ""), replaced), of_pattern, tuple(own), tuple(assertions))
 
     def _content(self, element: Any, lets: list[tuple[str, str]], assertions: list[Assertion], depth: int) -> None:
-        """The children of a rule in order; an extended rule's stand in the place of `extends`."""
+        """Add the children of a rule in order, with those of an extended rule in the place of `extends`."""
         for child in element:
             kind = str(child.tag).removeprefix(self._in)
             if kind == "let":
@@ -167,7 +167,7 @@ class _Reader:
 
 
 def _filled(text: str, replaced: dict[str, str]) -> str:
-    """An abstract pattern's expression with its parameters; longer names first, for one may begin another."""
+    """An abstract pattern's expression with its parameters filled in; longer names first, because one may begin another."""
     for name in sorted(replaced, key=len, reverse=True):
         text = text.replace(f"${name}", replaced[name])
     return text
