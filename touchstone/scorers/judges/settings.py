@@ -1,4 +1,4 @@
-"""Settings of a judge: the model, how it is asked, what bounds its use, and what it may cost. Every suite with a judge nests them as `judge`."""
+"""Settings of a judge: model, server, limits and budget. Every suite with a judge has them under `judge`."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -18,7 +18,7 @@ from touchstone.scorers.settings import Key, Resolver, environment, in_files, te
 
 PREFIX = "TOUCHSTONE_JUDGE_"
 OPENAI_URL = "https://api.openai.com/v1"
-#: Budgets of a day, an hour or a month are kept here unless the settings say where.
+#: The default file of budgets per hour, day or month.
 BUDGET_FILE = Path("touchstone-judge-budget.db")
 ModelT = TypeVar("ModelT", bound=BaseModel)
 Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
@@ -27,12 +27,12 @@ Rate = Annotated[int, Field(ge=0, le=1_000_000_000)]
 
 
 def _or_none(value: Any) -> Any:
-    """Read the word `none` as no value, so that a variable can say it."""
+    """Read the word `none` as no value, because a variable cannot be null."""
     return None if isinstance(value, str) and value.strip().lower() == "none" else value
 
 
 class Price(Section):
-    """What a model costs, in USD per million tokens. `cached_usd`: of prompt tokens that the server had cached; by default they cost as much as others."""
+    """The price of a model, in USD per million tokens. `cached_usd`: of prompt tokens that the server had cached; by default that of others."""
 
     input_usd: Usd
     output_usd: Usd
@@ -80,7 +80,7 @@ class JudgeSettings(Section):
     @field_validator("base_url")
     @classmethod
     def _can_be_asked(cls, url: str) -> str:
-        """Refuse what is no base URL, without quoting it: people paste keys."""
+        """Refuse what is not a base URL, without quoting it, because people paste keys."""
         try:
             parts = urlsplit(url)
             valid = parts.scheme in {"http", "https"} and bool(parts.hostname) and (parts.port is None or parts.port > 0)
@@ -111,7 +111,7 @@ class JudgeSettings(Section):
 
     @property
     def is_loopback(self) -> bool:
-        """Whether the server runs on this machine."""
+        """True if the server runs on this machine."""
         host = urlsplit(self.base_url).hostname or ""
         try:
             return host in LOOPBACK or ip_address(host).is_loopback
@@ -120,19 +120,19 @@ class JudgeSettings(Section):
 
     @property
     def is_usable(self) -> bool:
-        """Whether there is somebody to ask: a key, or a server of the user's own, which may do without."""
+        """True if a judge can be asked: there is a key, or a server other than OpenAI's, which may need none."""
         return not self.why_unusable
 
     @property
     def why_unusable(self) -> str:
-        """Why nobody can be asked, and what to set; empty where somebody can. A suite says so once."""
+        """Why no judge can be asked, and what to set; empty if one can. A suite reports it once."""
         if not self.enabled:
             return f"the judge is switched off: set {PREFIX}ENABLED, or the suite's own variable, to true"
         return "" if self.api_key is not None or self.base_url != OPENAI_URL else NO_KEY
 
     @property
     def price_of_model(self) -> Price | None:
-        """The price of the model, where it is known."""
+        """The price of the model; None if it is not known."""
         return self.price or self.prices.get(self.model)
 
 
@@ -141,19 +141,19 @@ NO_KEY = f"no key for the judge: set {PREFIX}API_KEY or OPENAI_API_KEY (each als
 
 
 def judge_variables(section: str = "judge") -> dict[str, Key]:
-    """The variables that all suites share → keys below `section`. `TOUCHSTONE_JUDGE_…` wins over `OPENAI_…`, and a suite's own over both."""
+    """Variables that all suites share → keys below `section`. `TOUCHSTONE_JUDGE_…` wins over `OPENAI_…`, and a suite's own variable over both."""
     own = {name: (section, *key) for name, key in variables(JudgeSettings, PREFIX).items()}
     return {"OPENAI_API_KEY": (section, "api_key"), "OPENAI_BASE_URL": (section, "base_url"), **own}
 
 
 def judge_names() -> frozenset[str]:
-    """Every variable that starts with `TOUCHSTONE_JUDGE_`, those that name a file included; Touchstone's own settings leave them to the suites."""
+    """Every variable `TOUCHSTONE_JUDGE_…`, including those that name a file. Touchstone's own settings leave them to the suites."""
     own = variables(JudgeSettings, PREFIX)
     return frozenset((*own, *in_files(JudgeSettings, own)))
 
 
 def check_names(env: Mapping[str, str]) -> None:
-    """Raise `ConfigError` for a `TOUCHSTONE_JUDGE_` variable that does not exist: no suite would miss it, as each knows only its own prefix."""
+    """Raise `ConfigError` for an unknown variable `TOUCHSTONE_JUDGE_…`. No suite would notice it, because each knows only its own prefix."""
     known = variables(JudgeSettings, PREFIX)
     own = {name: value for name, value in env.items() if name.startswith(PREFIX) and name not in judge_names()}
     for _ in environment(own, JudgeSettings, known, PREFIX):
@@ -162,7 +162,7 @@ def check_names(env: Mapping[str, str]) -> None:
 
 @dataclass(frozen=True)
 class _Resolver(Resolver[ModelT]):
-    """Reads the judge's shared variables only where the settings ask a judge: until then it does not matter what is wrong with them."""
+    """Reads the judge's shared variables only if the settings ask a judge. Otherwise mistakes in them do not matter."""
 
     shared: Mapping[str, Key] = field(default_factory=dict)
     asks: Callable[[Any], bool] = lambda _: True
@@ -170,7 +170,7 @@ class _Resolver(Resolver[ModelT]):
     def __call__(
         self, env: Mapping[str, str], document: Mapping[str, Any] | None, overrides: Mapping[str, Any] | None = None, *, document_name: str | None = None
     ) -> ModelT:
-        with suppress(ConfigError):  # which is then raised below, unless the shared variables mend it
+        with suppress(ConfigError):  # it is raised below, unless the shared variables fix it
             alone = super().__call__(env, document, overrides, document_name=document_name)
             if not self.asks(alone):
                 return alone
@@ -189,13 +189,13 @@ def resolver(
 ) -> Resolver[ModelT]:
     """A suite's `Resolver` that also reads the judge's shared variables, and each variable's value from the file that `NAME_FILE` names.
 
-    `model`: has a field `section: JudgeSettings`. `own`: the suite's variables, by default those of its fields. `asks(settings)`: whether these settings ask a
-    judge; the shared variables are read only then.
+    `model`: has a field `section: JudgeSettings`. `own`: the suite's variables, by default those of its fields. `asks(settings)`: True if these settings ask
+    a judge; the shared variables are read only then.
     """
     return _Resolver(model, prefix, document_name, variables(model, prefix) if own is None else own, text_of, judge_variables(section), asks)
 
 
 def fingerprint(settings: JudgeSettings, prompts: Iterable[Prompt] = ()) -> dict[str, Any]:
-    """The part that changes verdicts: the model, how it is asked, and the prompts; never a key, a URL, a limit or a price."""
+    """The settings that change verdicts: the model, its parameters and the prompts; never a key, URL, limit or price."""
     asked = settings.model_dump(mode="json", include={"model", "temperature", "seed", "max_tokens", "structured"})
     return asked | {"prompts": {prompt.name: prompt.digest for prompt in sorted(prompts, key=lambda prompt: prompt.name)}}
