@@ -361,7 +361,7 @@ async def test_a_token_for_one_suite_shows_no_other(look: Open) -> None:
 
 
 async def test_a_gap_and_the_end_of_the_service_are_told(look: Open) -> None:
-    async with served(queue_events=5, straight=False) as web:  # as for a client whose connection is full
+    async with served(queue_events=5, writes_directly=False) as web:  # as for a client whose connection is full
         tab = await look(web.address)
         run_of(web.hub, 1)
         await tab.until_rows(1)  # from now on events come through its queue

@@ -61,9 +61,9 @@ class Served:
 
 @asynccontextmanager
 async def served(
-    *, suites: tuple[str, ...] = ("one", "two"), past: Any = None, house: Settings | None = None, straight: bool = True, **settings: Any
+    *, suites: tuple[str, ...] = ("one", "two"), past: Any = None, house: Settings | None = None, writes_directly: bool = True, **settings: Any
 ) -> AsyncIterator[Served]:
-    """The application on a free port of loopback. `house`: settings beside its own. `straight`: clients that have taken everything are written to at once."""
+    """The application on a free port of loopback. `house`: settings beside its own. `writes_directly`: past ASGI, to clients that have read everything."""
     serve = ServeSettings(**({"port": 0} | settings))
     registry = CollectorRegistry()
     hub = Hub(serve, ServeCounts(registry))
@@ -77,7 +77,7 @@ async def served(
         {name: toy_suite(name) for name in suites},
         registry,
         abort=server.abort,
-        straight=server.straight if straight else lambda _: None,
+        direct_writer=server.direct_writer if writes_directly else lambda _: None,
     )
     address = server.listen()
     await server.start(make_app(service, lambda: NOW))

@@ -10,9 +10,9 @@ from pydantic import SecretStr
 
 from tests.ops.web.served import ALL, NOW, ONE, TOKENS, TWO, Served, served, toy_suite
 from tests.streams.subscription.made import P0, R0, R1, event, publish, read, record, report_bytes
-from touchstone.ops.web import answers
+from touchstone.ops.web import response_models
 from touchstone.ops.web.openapi import ADDRESSES
-from touchstone.ops.web.suites import named_by
+from touchstone.ops.web.suite_documents import named_by
 from touchstone.schemas.settings.house import HttpSettings, Settings, TopicSettings, WorkerSettings
 from touchstone.streams.subscription.events import Event, Outcomes
 
@@ -42,7 +42,7 @@ async def test_a_summary_counts_each_result_once_as_it_was_scored_last() -> None
     async with served() as web:
         filled(web)
         answer = (await web.get("/v1/summary?minutes=60")).json()
-        answers.Summary.model_validate(answer)
+        response_models.Summary.model_validate(answer)
         one, two = answer["suites"]
         assert (one["suite"], one["total"], one["labels"]) == ("one", 4, {"Pass": 0, "Review": 1, "Fail": 2, "unscored": 1})
         assert (one["pass_rate"], one["dead_letters"], answer["dead_letters"]) == (0.0, 3, 3)
@@ -93,7 +93,7 @@ async def test_results_are_the_worst_first() -> None:
     async with served() as web:
         filled(web)
         answer = (await web.get("/v1/results?suite=one")).json()
-        answers.Results.model_validate(answer)
+        response_models.Results.model_validate(answer)
         assert [(result["label"], result["event_id"]) for result in answer["results"]] == [
             ("Fail", "r0.1"), ("Fail", "r0.2"), ("unscored", "r0.3"), ("Review", "r0.0"),
         ]  # fmt: skip
@@ -105,7 +105,7 @@ async def test_a_result_tells_where_its_event_lies_and_how_to_score_it_again() -
     async with served() as web:
         filled(web)
         answer = (await web.get("/v1/results/r-r0.1")).json()
-        answers.OneResult.model_validate(answer)
+        response_models.OneResult.model_validate(answer)
         assert answer["position"] == {"topic": "touchstone.results", "partition": 0, "offset": 1}
         assert answer["source"] == {"topic": "touchstone.generations", "partition": 0, "offset": 1}
         assert "-t touchstone.generations -p 0 -o 1 -c 1 | touchstone score one -" in answer["replay"]
@@ -122,10 +122,10 @@ async def test_a_batch_has_its_latest_reports() -> None:
     async with served() as web:
         filled(web)
         listed = (await web.get("/v1/batches")).json()
-        answers.Batches.model_validate(listed)
+        response_models.Batches.model_validate(listed)
         assert [batch["batch_id"] for batch in listed["batches"]] == ["b"]
         one = (await web.get("/v1/batches/p-b")).json()
-        answers.OneBatch.model_validate(one)
+        response_models.OneBatch.model_validate(one)
         assert [report["report"]["final"] for report in one["reports"]] == [True, False]
         assert (await web.get("/v1/batches?suite=two")).json() == {"batches": []}
 
@@ -135,7 +135,7 @@ async def test_suites_say_what_they_are() -> None:
         filled(web)
         publish(web.hub, event("x", R0, 6, suite="not_installed"))
         answer = (await web.get("/v1/suites")).json()
-        answers.Suites.model_validate(answer)
+        response_models.Suites.model_validate(answer)
         assert [(suite["name"], suite["installed"], suite["concerns"]) for suite in answer["suites"]] == [
             ("not_installed", False, ["c"]), ("one", True, ["c"]), ("two", True, ["secret"]),
         ]  # fmt: skip
@@ -250,7 +250,7 @@ async def test_a_defect_is_one_line_in_log_and_answer(monkeypatch: pytest.Monkey
     from structlog.testing import capture_logs
 
     async with served() as web:
-        monkeypatch.setattr("touchstone.ops.web.documents.told", lambda *_, **__: {}["x"])
+        monkeypatch.setattr("touchstone.ops.web.documents.suite_document", lambda *_, **__: {}["x"])
         with capture_logs() as logs:
             answer = await web.get("/v1/suites")
         assert answer.status_code == 500
@@ -261,7 +261,7 @@ async def test_the_documents_name_the_topics_as_they_are_configured() -> None:
     own = Settings(topics=TopicSettings(results="my.results", generations="my.generations", dead="my.dead"), worker=WorkerSettings(group_prefix="mine"))
     async with served(house=own) as web:
         about = (await web.get("/openapi.json")).json()["info"]["description"]
-        assert about == "Results and reports, as they lie on the topics my.results and touchstone.reports."
+        assert about == "Results and reports, as on the topics my.results and touchstone.reports."
         text = (await web.get("/asyncapi.json")).text
     topics = {channel["address"] for channel in json.loads(text)["channels"].values()}
     assert topics == {"my.results", "touchstone.reports", "my.dead"}  # these suites read none

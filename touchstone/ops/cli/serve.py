@@ -42,7 +42,7 @@ async def _run(settings: "Settings") -> None:
 
     import structlog
 
-    from touchstone.ops.web.running import Live
+    from touchstone.ops.web.live import Live
     from touchstone.scorers.process import calm_collector
 
     log = structlog.get_logger("touchstone.serve")

@@ -1,4 +1,4 @@
-"""Who may see what: bearer tokens, and one-use tickets for browsers, whose streams cannot carry a header."""
+"""Who may see which suites: bearer tokens, and one-use tickets for browsers, whose streams cannot send a header."""
 
 import hashlib
 import hmac
@@ -10,18 +10,18 @@ from dataclasses import dataclass
 #: Suites that a client may see; None: all of them.
 Scope = frozenset[str] | None
 TICKET_CHARS_MAX = 256
-#: Tickets of the last minute that are remembered as used.
+#: Used tickets that are remembered until they expire.
 USED_MAX = 100_000
 
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """What a client may see."""
+    """The suites that a client may see."""
 
     scope: Scope
 
     def sees(self, suite: str | None) -> bool:
-        """Whether events of a suite are for it."""
+        """True if the client may see events of a suite."""
         return self.scope is None or suite in self.scope
 
 
@@ -30,10 +30,10 @@ NOTHING = Grant(frozenset())
 
 
 class Access:
-    """Checks tokens and tickets. `tokens`: (token, suites) of each; without any, everybody who can connect sees everything.
+    """Checks tokens and tickets. `tokens`: pairs of token and suites; without any, every client sees everything.
 
-    A ticket is signed with a key that is made of the tokens, so every instance with the same settings takes it, each of them once.
-    `scraper`: a token that is good for the metrics alone, the one that the pages of every other process ask for.
+    Tickets are signed with a key made from the tokens, so every instance with the same settings accepts a ticket, each of them once.
+    `scraper`: a token for the metrics alone, the same as for the pages of other processes.
     """
 
     def __init__(
@@ -48,24 +48,24 @@ class Access:
 
     @property
     def is_open(self) -> bool:
-        """Whether no token is needed."""
+        """True if no token is needed."""
         return not self._tokens
 
     def by_header(self, header: str | None) -> Grant | None:
-        """What an `Authorization` header grants; None: nothing."""
+        """The grant of an `Authorization` header; None if it has no valid token."""
         return self._granted(self._index_of(header))
 
     def by_scraper(self, header: str | None) -> Grant | None:
-        """What the scraper's `Authorization` header grants, which is no suite; None: it is another's."""
+        """The grant of the scraper's token, which covers metrics and no suite; None for other headers."""
         is_scraper = self._scraper is not None and hmac.compare_digest((header or "").encode("utf-8", "replace"), self._scraper)
         return NOTHING if is_scraper else None
 
     def by_token(self, token: str) -> Grant | None:
-        """What a token grants, or a ticket in its place; None: nothing."""
+        """The grant of a token or ticket; None if it is not valid."""
         return self._granted(self._index_of(f"Bearer {token}")) or self.by_ticket(token)
 
     def ticket(self, header: str | None) -> str | None:
-        """A new ticket for the bearer of a token; None: no such token."""
+        """A new ticket for the bearer of a token; None without a valid token."""
         index = self._index_of(header)
         if self._granted(index) is None:
             return None
@@ -74,7 +74,7 @@ class Access:
         return f"{body}.{self._signature(body)}"
 
     def by_ticket(self, ticket: str | None) -> Grant | None:
-        """What a ticket grants, once; None: nothing."""
+        """The grant of a ticket, once; None if it is not valid."""
         if not ticket or len(ticket) > TICKET_CHARS_MAX or not ticket.isascii():
             return None
         body, _, signature = ticket.rpartition(".")
@@ -89,9 +89,9 @@ class Access:
         return self._granted(int(index))
 
     def _index_of(self, header: str | None) -> int:
-        """The number of the token in a header, compared in constant time; -1: none of them."""
+        """The index of the token in a header, compared in constant time; -1 without a valid one."""
         scheme, _, rest = (header or "").partition(" ")
-        # The name of the scheme has no case (RFC 9110 §11.1), the token does.
+        # The scheme is case-insensitive (RFC 9110 §11.1), the token is not.
         given = f"{'Bearer' if scheme.lower() == 'bearer' else scheme} {rest}".encode("utf-8", "replace")
         found = -1
         for index, (token, _) in enumerate(self._tokens):

@@ -1,4 +1,4 @@
-"""The application: every address, what it needs, and what answers it."""
+"""The application: addresses, authentication, and streams."""
 
 import asyncio
 import time
@@ -17,20 +17,20 @@ from starlette.types import ASGIApp
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from touchstone.ops.web.access import Access, Grant
-from touchstone.ops.web.asking import BadRequest, asked_wish
 from touchstone.ops.web.documents import METRICS, Documents
 from touchstone.ops.web.guard import Guard
 from touchstone.ops.web.page import load_page
+from touchstone.ops.web.query import BadRequest, read_wish
 from touchstone.ops.web.service import Handler, Json, Service, refused
 from touchstone.ops.web.streams import CLOSE_TOKEN, HELLO_S, EventStream, counted, run_socket
 
 RETRY_AFTER_S = 5
-#: Sockets that have not said yet who they are.
+#: Sockets that have not authenticated yet.
 UNKNOWN_MAX = 64
 
 
 class WholeConvertor(Convertor[str]):
-    """The rest of an address, whatever it holds: slashes and line ends of an id come percent-encoded, and are decoded before the routes see them."""
+    """The rest of a path, whatever it contains. Ids may have slashes and line ends, percent-encoded, which are decoded before the routes see them."""
 
     regex = r"[\s\S]+"
 
@@ -80,7 +80,7 @@ def make_app(service: Service, clock: Callable[[], float] = time.time) -> ASGIAp
         Route(path.replace("{id}", "{id:whole}"), api.with_grant(handler, for_scraper=path == METRICS))
         for path, handler in Documents(service, clock).handlers.items()
     ]
-    inner: ASGIApp = Starlette(routes=routes, exception_handlers={HTTPException: _told_in_json})
+    inner: ASGIApp = Starlette(routes=routes, exception_handlers={HTTPException: _as_json})
     if serve.cors_origins:
         names = ["Authorization", "Last-Event-ID", "Cache-Control"]
         inner = CORSMiddleware(
@@ -89,14 +89,14 @@ def make_app(service: Service, clock: Callable[[], float] = time.time) -> ASGIAp
     return Guard(inner, serve, service.hub.counts, policy)
 
 
-async def _told_in_json(_: Request, error: Exception) -> Response:
-    """What the router itself refuses: an unknown address or a method."""
+async def _as_json(_: Request, error: Exception) -> Response:
+    """Refusals of the router itself: an unknown address or method."""
     assert isinstance(error, HTTPException)
     return refused(str(error.detail).lower(), error.status_code, error.headers)
 
 
 class Api:
-    """Who may do what, and the streams."""
+    """Authentication, and the streams."""
 
     def __init__(self, service: Service, access: Access) -> None:
         self._service = service
@@ -105,7 +105,7 @@ class Api:
         self._unknown = 0
 
     def with_grant(self, handler: Handler, *, for_scraper: bool) -> Callable[[Request], Awaitable[Response]]:
-        """An address that needs a token, and says in one line what is wrong with a request. `for_scraper`: whether the scraper's token will do."""
+        """A handler behind a token. Mistakes in a request are reported in one line. `for_scraper`: accept the scraper's token, too."""
 
         async def endpoint(request: Request) -> Response:
             header = request.headers.get("authorization")
@@ -135,10 +135,10 @@ class Api:
         if grant is None:
             return self._unknown_client()
         try:
-            wish = asked_wish(request.query_params, request.headers.get("last-event-id"), grant)
+            wish = read_wish(request.query_params, request.headers.get("last-event-id"), grant)
         except BadRequest as error:
             return refused(str(error), 400)
-        return self._full() or EventStream(self._hub, self._service.past, wish, self._service.abort, self._service.straight(request.scope))
+        return self._full() or EventStream(self._hub, self._service.past, wish, self._service.abort, self._service.direct_writer(request.scope))
 
     async def socket(self, socket: WebSocket) -> None:
         """GET /v1/ws."""
@@ -148,7 +148,7 @@ class Api:
         with counted(self._hub, "websocket"):
             grant = self._access.by_header(socket.headers.get("authorization")) or self._access.by_ticket(socket.query_params.get("ticket"))
             try:
-                wish = asked_wish(socket.query_params, None, grant or Grant(frozenset()))
+                wish = read_wish(socket.query_params, None, grant or Grant(frozenset()))
             except BadRequest as error:
                 await socket.send_denial_response(refused(str(error), 400))
                 return
@@ -156,21 +156,21 @@ class Api:
                 await socket.send_denial_response(self._unknown_client())
                 return
             await socket.accept()
-            grant = grant or await self._introduced(socket)
+            grant = grant or await self._first_message(socket)
             if grant is None:
                 self._hub.counts.refused("token")
-                with suppress(WebSocketDisconnect, RuntimeError):  # it has left, or said too much and was cut off
+                with suppress(WebSocketDisconnect, RuntimeError):  # it has disconnected, or its message was too long
                     await socket.close(CLOSE_TOKEN, "a token or a ticket is required, as the first message")
                 return
-            wish = asked_wish(socket.query_params, None, grant)
+            wish = read_wish(socket.query_params, None, grant)
             try:
                 await run_socket(socket, self._hub, self._service.past, wish)
             except TimeoutError:
                 self._hub.counts.stalled()
                 self._service.abort(socket.scope)
 
-    async def _introduced(self, socket: WebSocket) -> Grant | None:
-        """What the first message of a client grants: a token or a ticket, plain or as JSON."""
+    async def _first_message(self, socket: WebSocket) -> Grant | None:
+        """The grant of a client's first message: a token or a ticket, plain or as JSON."""
         self._unknown += 1
         try:
             async with asyncio.timeout(HELLO_S):
@@ -180,12 +180,12 @@ class Api:
         finally:
             self._unknown -= 1
         try:
-            told_as = orjson.loads(text)
+            given = orjson.loads(text)
         except orjson.JSONDecodeError:
-            told_as = text
-        if isinstance(told_as, dict):
-            told_as = told_as.get("token") or told_as.get("ticket")
-        return self._access.by_token(told_as) if isinstance(told_as, str) else None
+            given = text
+        if isinstance(given, dict):
+            given = given.get("token") or given.get("ticket")
+        return self._access.by_token(given) if isinstance(given, str) else None
 
     async def ticket(self, request: Request) -> Response:
         """POST /v1/ticket."""

@@ -1,4 +1,4 @@
-"""The addresses that answer with a document: summaries, results, batches, suites, and what programs read of the service itself."""
+"""Addresses that respond with a document: summary, results, batches, suites, metrics, and the OpenAPI and AsyncAPI documents."""
 
 import asyncio
 import time
@@ -11,18 +11,18 @@ import orjson
 from starlette.requests import Request
 from starlette.responses import Response
 
-from touchstone.ops.web import cases
+from touchstone.ops.web import results
 from touchstone.ops.web.access import Grant
-from touchstone.ops.web.asking import LIMIT_MAX, MINUTES_MAX, BadRequest, asked_filter, number
 from touchstone.ops.web.openapi import openapi
 from touchstone.ops.web.overview import MINUTE_MS, suite_summaries, utc
+from touchstone.ops.web.query import LIMIT_MAX, MINUTES_MAX, BadRequest, number, read_filter
 from touchstone.ops.web.service import Handler, Json, Service, refused
-from touchstone.ops.web.suites import suite_or_stand_in, told
+from touchstone.ops.web.suite_documents import suite_document, suite_or_placeholder
 from touchstone.schemas.settings.house import Settings
 from touchstone.streams.subscription.events import NAME_CHARS_MAX, Filter
 from touchstone.streams.telemetry.serve_counts import CONTENT_TYPE, exposition
 
-#: A summary is made at most this often for clients that ask for the same.
+#: Clients that ask for the same summary share one for this long.
 SUMMARY_AGE_S = 1.0
 SUMMARIES_MAX = 100
 METRICS = "/metrics"
@@ -31,7 +31,7 @@ LIMIT = 50
 
 
 class Documents:
-    """The documents. `handlers`: address → what answers it for a client."""
+    """The documents. `handlers`: address → its handler."""
 
     def __init__(self, service: Service, clock: Callable[[], float]) -> None:
         self._service = service
@@ -53,7 +53,7 @@ class Documents:
 
     async def _summary(self, request: Request, grant: Grant) -> Response:
         query = request.query_params
-        chosen = asked_filter(query, grant, known=frozenset({"minutes"}))
+        chosen = read_filter(query, grant, known=frozenset({"minutes"}))
         minutes = number(query, "minutes", default=MINUTES, least=1, most=MINUTES_MAX)
         key = (chosen, minutes)
         async with self._summing:
@@ -72,7 +72,7 @@ class Documents:
         return Response(body, media_type="application/json")
 
     def _summed(self, suites: list[dict[str, Any]], minutes: int, now: float, since_ms: float) -> dict[str, Any]:
-        """The summary around the suites'."""
+        """The whole summary."""
         hub = self._hub
         oldest = next(iter(hub.window.page(hub.window.first, 1)), None)
         first_ms = oldest.event.at_ms if oldest is not None else None
@@ -90,7 +90,7 @@ class Documents:
                 "since": utc(hub.fault_since * 1000) if is_away else None,
                 "lag_records": None if is_away else hub.counts.unread,
             },
-            # The window is whole where nothing has left it: then there simply was no more.
+            # If nothing has left the window, there were no earlier events.
             "window": {
                 "events": len(hub.window),
                 "first_at": utc(first_ms) if first_ms is not None else None,
@@ -104,24 +104,24 @@ class Documents:
 
     async def _results(self, request: Request, grant: Grant) -> Response:
         query = request.query_params
-        chosen = asked_filter(query, grant, known=frozenset({"limit", "minutes"}))
+        chosen = read_filter(query, grant, known=frozenset({"limit", "minutes"}))
         limit = number(query, "limit", default=LIMIT, least=1, most=LIMIT_MAX)
         minutes = number(query, "minutes", default=HOUR, least=1, most=MINUTES_MAX)
         found = self._hub.window.current(self._clock() * 1000 - minutes * MINUTE_MS, chosen.admits)
-        return Json({"results": await asyncio.to_thread(cases.worst, found, self._service.suites, limit)})
+        return Json({"results": await asyncio.to_thread(results.worst, found, self._service.suites, limit)})
 
     async def _result(self, request: Request, grant: Grant) -> Response:
         topic = self._service.settings.topics.results
-        found = cases.found_result(self._hub.window, _id(request), grant, self._service.suites, topic)
+        found = results.found_result(self._hub.window, _id(request), grant, self._service.suites, topic)
         return Json(found) if found is not None else _missing("result")
 
     async def _batches(self, request: Request, grant: Grant) -> Response:
-        chosen = asked_filter(request.query_params, grant, known=frozenset({"limit"}))
+        chosen = read_filter(request.query_params, grant, known=frozenset({"limit"}))
         limit = number(request.query_params, "limit", default=LIMIT, least=1, most=LIMIT_MAX)
-        return Json({"batches": cases.batches(self._hub.window, chosen, limit)})
+        return Json({"batches": results.batches(self._hub.window, chosen, limit)})
 
     async def _batch(self, request: Request, grant: Grant) -> Response:
-        found = cases.found_batch(self._hub.window, _id(request), grant)
+        found = results.found_batch(self._hub.window, _id(request), grant)
         return Json(found) if found is not None else _missing("batch")
 
     async def _suites(self, _: Request, grant: Grant) -> Response:
@@ -133,7 +133,7 @@ class Documents:
                 concerns[event.suite].update([event.concern] if event.concern else [])
         installed = self._service.suites
         names = sorted({name for name in installed if grant.sees(name)} | concerns.keys())
-        return Json({"suites": [told(suite_or_stand_in(installed, name), sorted(concerns[name]), installed=name in installed) for name in names]})
+        return Json({"suites": [suite_document(suite_or_placeholder(installed, name), sorted(concerns[name]), installed=name in installed) for name in names]})
 
     async def _metrics(self, _: Request, __: Grant) -> Response:
         return Response(exposition(self._service.registry), media_type=CONTENT_TYPE)
@@ -146,7 +146,7 @@ class Documents:
             contracts = import_module("touchstone.ops.contracts")
         except ImportError:
             return refused("this installation has no AsyncAPI document", 404)
-        # Where the brokers are is not for everybody who may watch.
+        # The brokers' addresses are not for everyone who may watch.
         settings = Settings(topics=self._service.settings.topics, worker=self._service.settings.worker)
         suites = [suite for name, suite in self._service.suites.items() if grant.sees(name)]
         return Json(await asyncio.to_thread(contracts.asyncapi, settings, suites))

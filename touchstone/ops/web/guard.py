@@ -1,4 +1,4 @@
-"""What holds for every request, before any route sees it: where it is addressed to, its bounds, and the headers of its answer."""
+"""Checks every request before any route: host name, size of the URL, origin. Adds security headers to every response."""
 
 from pathlib import Path
 from traceback import extract_tb
@@ -16,12 +16,12 @@ from touchstone.streams.telemetry.serve_counts import ServeCounts
 log = structlog.get_logger("touchstone.serve")
 
 URL_CHARS_MAX = 8_192
-#: What loopback is called; other names lead here only by a trick with the domain name system.
+#: Names of loopback. Another name leads here only by DNS rebinding.
 OWN_NAMES = frozenset({"127.0.0.1", "localhost", "::1"})
 
 
 class Guard:
-    """The outermost layer of the application. `policy`: the content security policy of every answer."""
+    """The outermost layer of the application. `policy`: the content security policy of every response."""
 
     def __init__(self, app: ASGIApp, settings: ServeSettings, counts: ServeCounts, policy: str) -> None:
         self._app = app
@@ -68,14 +68,14 @@ class Guard:
                 await JSONResponse({"error": "a defect of Touchstone; its log names the place"}, 500)(scope, receive, with_headers)
 
     def _refusal(self, scope: Scope) -> tuple[Refusal, int, str] | None:
-        """Why a request is refused: what is counted, the status, and a line; None where it is not."""
+        """Why a request is refused: reason to count, status and message; None if it is accepted."""
         if len(scope.get("raw_path") or scope["path"]) + len(scope.get("query_string", b"")) > URL_CHARS_MAX:
             return "request", 414, f"the address is longer than {URL_CHARS_MAX:,} characters"
         headers = Headers(scope=scope)
         host = headers.get("host", "")
         if self._names is not None and host_name(host) not in self._names:
             return "host", 403, "not a name of this service; add it to serve.allowed_hosts"
-        # Browsers let any page open a WebSocket anywhere, so its origin is looked at here.
+        # Browsers let any page open a WebSocket to any server, so the origin is checked here.
         origin = headers.get("origin")
         if scope["type"] == "websocket" and origin is not None and origin not in self._origins and origin.partition("://")[2] != host:
             return "origin", 403, "not a page of this service; add its origin to serve.cors_origins"

@@ -1,4 +1,4 @@
-"""The OpenAPI document, made of the answers' models and of the one list of addresses."""
+"""The OpenAPI document, made from the response models and the list of addresses."""
 
 from dataclasses import dataclass
 from functools import cache
@@ -8,8 +8,8 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
-from touchstone.ops.web import answers
-from touchstone.ops.web.asking import LIMIT_MAX, MINUTES_MAX
+from touchstone.ops.web import response_models
+from touchstone.ops.web.query import LIMIT_MAX, MINUTES_MAX
 from touchstone.schemas.settings.house import TopicSettings
 from touchstone.streams.subscription.events import NAME_CHARS_MAX
 
@@ -42,8 +42,8 @@ EVENT, SUITE, LABEL, CONCERN, BATCH = (
 FILTERS = (EVENT, SUITE, LABEL, CONCERN, BATCH)
 STREAM = (
     *FILTERS,
-    Parameter("since", "continue after the event with this id; a `Last-Event-ID` header counts before it"),
-    Parameter("snapshot", "so many of the latest matching events first", 0, LIMIT_MAX),
+    Parameter("since", "continue after the event with this id; a `Last-Event-ID` header wins"),
+    Parameter("snapshot", "so many of the latest matching events come first", 0, LIMIT_MAX),
     Parameter("ticket", "a one-use ticket in place of a token"),
 )
 MINUTES = Parameter("minutes", "how far back", 1, MINUTES_MAX)
@@ -66,18 +66,18 @@ class Address:
 ADDRESSES = (
     Address("/v1/events", "Results and reports as Server-Sent Events.", "text/event-stream", STREAM, refusals=(503,)),
     Address("/v1/ws", "The same as a WebSocket; each message is {event, id, data}.", "application/json", STREAM, refusals=(503,)),
-    Address("/v1/ticket", "A one-use ticket for a browser's stream.", answers.Ticket, method="post"),
-    Address("/v1/summary", "The state of every suite over the last minutes.", answers.Summary, (*FILTERS, MINUTES)),
-    Address("/v1/results", "The worst of the latest results.", answers.Results, (*FILTERS, MINUTES, LIMIT)),
-    Address("/v1/results/{id}", "One result, where its event lies, and how to score it again.", answers.OneResult, refusals=(404,)),
-    Address("/v1/batches", "The batches that were reported last.", answers.Batches, (*FILTERS, LIMIT)),
-    Address("/v1/batches/{id}", "The reports of one batch.", answers.OneBatch, refusals=(404,)),
-    Address("/v1/suites", "What each suite says of itself.", answers.Suites),
+    Address("/v1/ticket", "A one-use ticket for a browser's stream.", response_models.Ticket, method="post"),
+    Address("/v1/summary", "The state of every suite over the last minutes.", response_models.Summary, (*FILTERS, MINUTES)),
+    Address("/v1/results", "The worst of the latest results.", response_models.Results, (*FILTERS, MINUTES, LIMIT)),
+    Address("/v1/results/{id}", "One result, the position of its event, and a command to score it again.", response_models.OneResult, refusals=(404,)),
+    Address("/v1/batches", "The batches with the latest reports.", response_models.Batches, (*FILTERS, LIMIT)),
+    Address("/v1/batches/{id}", "The reports of one batch.", response_models.OneBatch, refusals=(404,)),
+    Address("/v1/suites", "Descriptions of the suites.", response_models.Suites),
     Address("/metrics", "Metrics of this service.", "text/plain"),
     Address("/openapi.json", "This document.", "application/json"),
     Address("/asyncapi.json", "The events on Kafka as AsyncAPI.", "application/json", refusals=(404,)),
-    Address("/healthz", "Whether the process turns.", "text/plain", needs_token=False),
-    Address("/readyz", "Whether events come; 503 with the reason if not.", "text/plain", needs_token=False, refusals=(503,)),
+    Address("/healthz", "Responds while the process runs.", "text/plain", needs_token=False),
+    Address("/readyz", "Responds while events arrive; 503 with the reason if not.", "text/plain", needs_token=False, refusals=(503,)),
     Address("/", "The Mission Control page.", "text/html", needs_token=False),
 )
 
@@ -85,14 +85,14 @@ ADDRESSES = (
 def openapi(topics: TopicSettings | None = None) -> dict[str, Any]:
     """The document, with the names of these topics (by default their own)."""
     named, made = topics or TopicSettings(), _openapi()
-    return made | {"info": made["info"] | {"description": f"Results and reports, as they lie on the topics {named.results} and {named.reports}."}}
+    return made | {"info": made["info"] | {"description": f"Results and reports, as on the topics {named.results} and {named.reports}."}}
 
 
 @cache
 def _openapi() -> dict[str, Any]:
-    """What is in every document. It is made once, so do not change it."""
+    """The part that all documents share. It is cached, so do not change it."""
     models: list[type[BaseModel]] = [address.answer for address in ADDRESSES if not isinstance(address.answer, str)]
-    models.append(answers.Error)
+    models.append(response_models.Error)
     _, schemas = models_json_schema([(model, "serialization") for model in models], ref_template=REF)
     paths: dict[str, Any] = {}
     for address in ADDRESSES:
@@ -118,11 +118,11 @@ def _operation(address: Address) -> dict[str, Any]:
     refusals = [*([400, 401] if address.needs_token else []), *address.refusals]
     media = address.answer if isinstance(address.answer, str) else "application/json"
     schema = {"type": "string"} if isinstance(address.answer, str) else {"$ref": REF.format(model=address.answer.__name__)}
-    told = {"description": "a line that says what is wrong", "content": {"application/json": {"schema": {"$ref": REF.format(model="Error")}}}}
+    refusal = {"description": "a line that says what is wrong", "content": {"application/json": {"schema": {"$ref": REF.format(model="Error")}}}}
     operation: dict[str, Any] = {
         "summary": address.what,
         "parameters": parameters,
-        "responses": {"200": {"description": address.what, "content": {media: {"schema": schema}}}, **{str(code): told for code in refusals}},
+        "responses": {"200": {"description": address.what, "content": {media: {"schema": schema}}}, **{str(code): refusal for code in refusals}},
     }
     if not address.needs_token:
         operation["security"] = []

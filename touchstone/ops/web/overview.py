@@ -1,4 +1,4 @@
-"""The state of every suite over the last minutes, from the window in memory. Pure."""
+"""The state of every suite over the last minutes, computed from the window in memory."""
 
 import math
 from collections import Counter, defaultdict
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, get_args
 
-from touchstone.ops.web.suites import components, suite_or_stand_in
+from touchstone.ops.web.suite_documents import components, suite_or_placeholder
 from touchstone.schemas.result import Label
 from touchstone.scorers.reporting.report import distribution
 from touchstone.scorers.suite import Suite
@@ -16,7 +16,7 @@ from touchstone.streams.subscription.events import Event, Outcomes
 MINUTE_MS = 60_000
 QUANTILES = {"p05": 0.05, "p25": 0.25, "p50": 0.5, "p75": 0.75, "p95": 0.95}
 CODES_SHOWN = 20
-#: Throughput is of so long.
+#: Throughput is the mean over this time.
 RATE_S = 60
 _LABELS: tuple[str, ...] = get_args(Label)
 
@@ -59,7 +59,7 @@ def suite_summaries(
     for one in outcomes:
         if one.at_ms >= since_ms:
             tallies[one.suite].outcomes.update(one.counts)
-    return [_summary(suite_or_stand_in(suites, name), tallies[name], since_ms, now_ms) for name in sorted(tallies)]
+    return [_summary(suite_or_placeholder(suites, name), tallies[name], since_ms, now_ms) for name in sorted(tallies)]
 
 
 def _summary(suite: Suite, tally: _Tally, since_ms: int, now_ms: int) -> dict[str, Any]:
@@ -79,7 +79,9 @@ def _summary(suite: Suite, tally: _Tally, since_ms: int, now_ms: int) -> dict[st
         "last_result_at": utc(tally.last_ms) if tally.last_ms else None,
         "minutes": [
             {"at": utc(minute * MINUTE_MS), **{label: tally.minutes[minute][label] for label in seen}}
-            for minute in range(since_ms // MINUTE_MS, now_ms // MINUTE_MS + 1)  # with the one that it begins in: the counts add up to the labels
+            for minute in range(
+                since_ms // MINUTE_MS, now_ms // MINUTE_MS + 1
+            )  # with the minute that the period begins in: counts add up to the labels
         ],
         "values": [
             {**component, **_described(tally.values[component["name"]], suite.value_max)}
@@ -115,5 +117,5 @@ def quantile(ordered: Sequence[float], share: float) -> float:
 
 
 def utc(at_ms: float) -> str:
-    """A moment as ISO 8601 in UTC."""
+    """A time in ISO 8601, UTC."""
     return datetime.fromtimestamp(min(max(at_ms, 0), 253_402_300_799_000) / 1000, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

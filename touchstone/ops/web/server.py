@@ -1,4 +1,8 @@
-"""Runs the application under uvicorn, beside the reader, until a signal."""
+"""Runs an application under uvicorn in a task of the caller's event loop.
+
+Workers do not use it for their pages (`streams/process/pages.py`): starlette and uvicorn would add 150 ms of processor time (20 %) and 5 MiB (10 %) to the
+start of each, and their pages must answer from a thread even while the event loop is stuck.
+"""
 
 import asyncio
 import contextlib
@@ -17,7 +21,7 @@ from touchstone.scorers.base import ConfigError
 
 #: struct linger: on, for no time.
 RESET_AT_CLOSE = struct.pack("ii", 1, 0)
-#: After the streams have been told that it is over.
+#: Time for running requests at shutdown.
 DRAIN_S = 5
 #: A message of a WebSocket client: a token, a ticket, or nothing.
 MESSAGE_BYTES_MAX = 16_384
@@ -25,22 +29,22 @@ MESSAGE_BYTES_MAX = 16_384
 REQUESTS_MAX = 256
 
 
-#: A request has to be complete after this time; its answer may take as long as it likes.
+#: A request must be complete within this time; its response may take any time.
 REQUEST_S = 10.0
 
 
 class _Protocol(H11Protocol):
-    """A connection that ends when a request is too long in coming: uvicorn waits for ever, and some hundred of half requests would keep everybody out."""
+    """Ends a connection whose request takes too long to arrive. uvicorn waits for ever, so that a few hundred half requests would block all other clients."""
 
     _impatience: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """The time of the first request runs from here on."""
+        """Start the time limit of the first request."""
         super().connection_made(transport)
         self._impatience = self.loop.call_later(REQUEST_S, self._end)
 
     def data_received(self, data: bytes) -> None:
-        """That of a further one runs from its first byte; between two the connection may be idle as long as uvicorn says."""
+        """Start the time limit of a further request at its first byte. Between requests, uvicorn limits how long a connection may be idle."""
         super().data_received(data)
         is_coming = self.cycle is None or (self.cycle.response_complete and self.conn.trailing_data[0])
         if is_coming and self._impatience is None:
@@ -49,7 +53,7 @@ class _Protocol(H11Protocol):
             self._forget()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Nothing is waited for."""
+        """Stop the time limit."""
         self._forget()
         super().connection_lost(exc)
 
@@ -65,16 +69,16 @@ class _Protocol(H11Protocol):
 
 
 class _Server(uvicorn.Server):
-    """A server whose signals are its owner's business."""
+    """A server that leaves signals to its owner."""
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Take no signal."""
+        """Handle no signal."""
         yield
 
 
 class WebServer:
-    """The HTTP side of a process. `connections_max`: open at a time, one more is answered with 503. `section`: of the settings, for messages."""
+    """An HTTP server. `connections_max`: open at a time; further ones get 503. `section`: of the settings, for messages."""
 
     def __init__(self, host: str, port: int, connections_max: int, section: str) -> None:
         self._host = host
@@ -86,12 +90,12 @@ class WebServer:
         self._serving: asyncio.Task[None] | None = None
 
     def listen(self) -> str:
-        """Take the port; return the address as `http://host:port`. Raises `ConfigError` where it cannot be had."""
+        """Bind the port; returns the address as `http://host:port`. Raises `ConfigError` if the port is not available."""
         host, port, section = self._host, self._port, self._section
         try:
             family = socket.AF_INET6 if ":" in host else socket.AF_INET
             self._socket = socket.create_server((host, port), family=family, backlog=2048)
-        except (OSError, UnicodeError) as error:  # UnicodeError: no host name can be made of it
+        except (OSError, UnicodeError) as error:  # UnicodeError: not a host name
             reason = getattr(error, "strerror", None) or "not a host name"
             raise ConfigError(f"{section}.host/{section}.port: cannot listen on {host}:{port} ({reason}); choose another port, or 0 for a free one") from None
         self._socket.setblocking(False)
@@ -100,7 +104,7 @@ class WebServer:
     async def start(self, app: ASGIApp) -> None:
         """Serve the application, in a task of its own."""
         assert self._socket is not None
-        # What goes wrong with a request is logged by the guard, without its text.
+        # The guard logs what goes wrong with a request, without its text.
         logging.getLogger("uvicorn").setLevel(logging.CRITICAL)
         logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)
         config = uvicorn.Config(
@@ -123,18 +127,17 @@ class WebServer:
             await asyncio.sleep(0.01)
 
     def abort(self, scope: Scope) -> None:
-        """End the connection of a request at once: closing it in order would wait for a client that takes nothing."""
+        """End the connection of a request at once. Closing it in order would wait for a client that does not read."""
         connection = self._connection(scope)
         if connection is not None:
-            # Without this the kernel keeps what it holds for the client, some MiB, and goes on offering it.
+            # Without this the kernel keeps the unsent bytes, some MiB, and goes on offering them to the client.
             connection.transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET_AT_CLOSE)
             connection.transport.abort()
 
-    def straight(self, scope: Scope) -> Write | None:
-        """What writes pieces of a request's answer, once that has begun, as HTTP chunks straight to its connection.
+    def direct_writer(self, scope: Scope) -> Write | None:
+        """A function that writes pieces of a response, once that has begun, as HTTP chunks to its connection.
 
-        The way through ASGI and h11 copies a piece twice and costs several times what the bytes cost; for hundreds of streams that decides.
-        None where there are no chunks (HTTP/1.0).
+        ASGI and h11 copy each piece twice and cost several times as much, which matters with hundreds of streams. None for HTTP/1.0, which has no chunks.
         """
         connection = self._connection(scope)
         if connection is None or scope.get("http_version") != "1.1":
@@ -150,13 +153,13 @@ class WebServer:
         return write
 
     def _connection(self, scope: Scope) -> Any:
-        """The connection of a request; None where it is gone."""
+        """The connection of a request; None if it has ended."""
         client = tuple(scope.get("client") or ())
         open_ones = self._server.server_state.connections if self._server is not None else ()
         return next((connection for connection in list(open_ones) if getattr(connection, "client", None) == client), None)
 
     async def stop(self) -> None:
-        """Take no more requests, and wait a little for those that run."""
+        """Accept no more requests, and wait up to `DRAIN_S` for running ones."""
         if self._server is not None and self._serving is not None:
             self._server.should_exit = True
             await asyncio.gather(self._serving, return_exceptions=True)

@@ -1,4 +1,4 @@
-"""What the addresses are about, and how they answer."""
+"""What all handlers share, and two kinds of response."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from touchstone.ops.web.access import Grant
-from touchstone.ops.web.streams import Abort, Straight
+from touchstone.ops.web.streams import Abort, DirectWriter
 from touchstone.schemas.settings.house import Settings
 from touchstone.scorers.suite import Suite
 from touchstone.streams.subscription.hub import Hub
@@ -20,10 +20,7 @@ Handler = Callable[[Request, Grant], Awaitable[Response]]
 
 @dataclass(slots=True)
 class Service:
-    """What the addresses are about. `lag`: suite → what is known of its workers. `registry`: the metrics.
-
-    `abort` ends a connection; `straight` writes to one.
-    """
+    """What all handlers share. `lag`: suite → lag of its workers. `registry`: the metrics. `abort`: ends a connection. `direct_writer`: writes to one."""
 
     settings: Settings
     hub: Hub
@@ -32,11 +29,11 @@ class Service:
     registry: Any
     lag: Mapping[str, dict[str, Any]] = field(default_factory=dict)
     abort: Abort = lambda _: None
-    straight: Straight = lambda _: None
+    direct_writer: DirectWriter = lambda _: None
 
 
 class Json(Response):
-    """JSON by orjson; a number that JSON does not have becomes null."""
+    """JSON by orjson; NaN and infinities become null."""
 
     media_type = "application/json"
 
@@ -46,5 +43,5 @@ class Json(Response):
 
 
 def refused(text: str, status: int, headers: Mapping[str, str] | None = None) -> Response:
-    """An answer that says in one line what is wrong."""
+    """A response that says in one line what is wrong."""
     return JSONResponse({"error": text}, status, headers)

@@ -1,4 +1,4 @@
-"""Streams over HTTP: Server-Sent Events, and the same as a WebSocket."""
+"""Streams over HTTP: Server-Sent Events, and the same over WebSockets."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
@@ -19,17 +19,17 @@ from touchstone.streams.subscription.window import Seen
 from touchstone.streams.telemetry.metric_list import Carrier
 
 GAP, RESET, CLOSING = "touchstone.gap", "touchstone.reset", "touchstone.closing"
-#: A client is given this long to say who it is.
+#: A client must authenticate within this time.
 HELLO_S = 10.0
-#: WebSocket close codes: no token (of our own), and that the service goes away.
+#: WebSocket close codes: token missing (our own code), and service shutting down.
 CLOSE_TOKEN, CLOSE_GONE = 4401, 1001
 
-#: Ends the connection of a request at once, whatever is still to be sent on it.
+#: Ends the connection of a request at once, with unsent bytes.
 Abort = Callable[[Scope], None]
-#: Writes a piece of an answer's body to its connection; False while that takes none.
+#: Writes a piece of a response to its connection; False while the connection accepts nothing.
 Write = Callable[[bytes], bool]
-#: What writes straight to the connection of a request, past everything between; None where that cannot be.
-Straight = Callable[[Scope], Write | None]
+#: Request → function that writes directly to its connection, past ASGI; None if that is not possible.
+DirectWriter = Callable[[Scope], Write | None]
 
 
 @contextmanager
@@ -43,7 +43,7 @@ def counted(hub: Hub, carrier: Carrier) -> Iterator[None]:
 
 
 class EventStream(EventSourceResponse):
-    """One client's Server-Sent Events. A client that takes nothing for too long is cut off. `write`: straight to its connection."""
+    """One client's Server-Sent Events. A client that does not read for too long is disconnected. `write`: directly to its connection."""
 
     def __init__(self, hub: Hub, past: Past, wish: Wish, abort: Abort, write: Write | None = None) -> None:
         self._hub = hub
@@ -52,7 +52,7 @@ class EventStream(EventSourceResponse):
         super().__init__(_sse_pieces(hub, past, wish, write), ping=0, sep="\n", send_timeout=hub.settings.send_timeout_s)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Stream until one of both ends it."""
+        """Stream until client or service ends it."""
         with counted(self._hub, "sse"):
             try:
                 await super().__call__(scope, receive, send)
@@ -62,7 +62,7 @@ class EventStream(EventSourceResponse):
 
 
 def _outlet(hub: Hub, write: Write | None) -> Outlet | None:
-    """Writes a batch as one block, which is the same for every client that gets the batch."""
+    """A function that writes a batch as one block, encoded once for all clients."""
 
     def outlet(batch: Batch) -> bool:
         assert write is not None
@@ -75,7 +75,7 @@ def _outlet(hub: Hub, write: Write | None) -> Outlet | None:
 
 
 async def _sse_pieces(hub: Hub, past: Past, wish: Wish, write: Write | None) -> AsyncIterator[bytes]:
-    """The bytes of a stream, piece by piece, but for those that are written straight to the connection meanwhile."""
+    """The pieces of a stream, without those that are written directly to the connection."""
     yield f"retry: {hub.settings.retry_ms}\n: touchstone\n\n".encode()
     watcher = Watcher(hub.settings, hub.counts, _outlet(hub, write))
     async with aclosing(follow(hub, past, wish, watcher)) as items:
@@ -92,14 +92,14 @@ def sse_events(seen: Sequence[Seen]) -> bytes:
     parts: list[bytes] = []
     for one in seen:
         value = one.event.value
-        if b"\n" in value or b"\r" in value:  # not written by Touchstone; the format wants each line marked
+        if b"\n" in value or b"\r" in value:  # not written by Touchstone; the format needs a prefix on each line
             value = b"\ndata: ".join(value.splitlines())
         parts.append(b"id: %b\nevent: %b\ndata: %b\n\n" % (one.id.encode(), one.event.type.encode(), value))
     return b"".join(parts)
 
 
 def sse_item(item: Item) -> bytes:
-    """Anything else that a stream carries."""
+    """Other items of a stream."""
     match item:
         case Gap(dropped, resume):
             return _sse(GAP, {"dropped": dropped, "resume": resume})
@@ -108,7 +108,7 @@ def sse_item(item: Item) -> bytes:
         case Closing(at):
             return (f"id: {at}\n".encode() if at else b"") + _sse(CLOSING, {})
         case Beat(at, note):
-            # An id without data moves the browser's position and is no event to it.
+            # An id without data moves the browser's position without an event.
             return f": {note or 'alive'}\n{f'id: {at}' + chr(10) if at else ''}\n".encode()
         case _:
             raise TypeError(type(item).__name__)
@@ -119,7 +119,7 @@ def _sse(event: str, data: dict[str, Any]) -> bytes:
 
 
 async def run_socket(socket: WebSocket, hub: Hub, past: Past, wish: Wish) -> None:
-    """One client's WebSocket, which has been accepted, until one of both ends it. Raises `TimeoutError` for a client that takes nothing."""
+    """Serve an accepted WebSocket until client or service ends it. Raises `TimeoutError` for a client that does not read."""
     watcher = Watcher(hub.settings, hub.counts)
     sending = asyncio.create_task(_send(socket, hub, past, wish, watcher))
     listening = asyncio.create_task(_listen(socket))
@@ -147,7 +147,7 @@ async def _send(socket: WebSocket, hub: Hub, past: Past, wish: Wish, watcher: Wa
 
 
 async def _listen(socket: WebSocket) -> None:
-    """Return when the client goes; what it says is not listened to."""
+    """Return when the client disconnects. Its messages are ignored."""
     while (await socket.receive())["type"] != "websocket.disconnect":
         pass
 

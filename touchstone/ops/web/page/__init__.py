@@ -1,4 +1,4 @@
-"""The Mission Control page: one document made of the files beside this one, and the policy that lets a browser run nothing else."""
+"""The Mission Control page: one document made from the files beside this module, and a content security policy that allows nothing else."""
 
 import hashlib
 from base64 import b64encode
@@ -7,7 +7,7 @@ from pathlib import Path
 FOLDER = Path(__file__).parent
 INDEX = FOLDER / "index.html"
 STYLES = ("page.css",)
-#: In the order in which they build on each other.
+#: In the order of their dependencies.
 SCRIPTS = ("dom.js", "service.js", "charts.js", "suites.js", "cases.js", "panel.js", "keys.js", "main.js")
 
 
@@ -29,5 +29,5 @@ def load_page() -> tuple[str, str]:
 
 
 def _hash(text: str) -> str:
-    """What a policy calls an inline script or style."""
+    """The policy's name of an inline script or style."""
     return f"'sha256-{b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"

@@ -6,7 +6,7 @@ const VALUES_IN_ROW = 4;
 const WORST_SHOWN = 10;
 const BATCHES_SHOWN = 12;
 
-/** What the page remembers. `feed`: rows, the newest first. `waiting`: what came while it was paused, or since it was drawn. */
+/** The state of the page. `feed`: rows, newest first. `waiting`: results that arrived while it was paused, or since the list was drawn. */
 const state = {
   feed: [], waiting: [], paused: false, rows: 0, terms: [], suites: new Map(), minutes: 15, summary: null, worst: [], connection: "connecting", skewMs: 0, marks: 0, taken: 0,
 };
@@ -14,10 +14,10 @@ const state = {
 /** The service's clock, as far as it is known. */
 const clockNow = () => Date.now() + state.skewMs;
 
-/** What people call a case: as its suite says, as soon as that is known; else by its case. */
+/** The name of a case: the id that its suite calls it by, once that is known; else the case id. */
 const nameOf = (one) => one.ids.name ?? one.ids[state.suites.get(one.suite)?.named_by] ?? one.ids.case_id ?? one.ids.event_id;
 
-/** What an event may be called by. */
+/** The ids of an event that may name it. */
 const idsOf = (data) => Object.fromEntries(["name", "event_id", "case_id"].filter((name) => data[name] !== null && data[name] !== undefined).map((name) => [name, String(data[name])]));
 
 /** What a row shows of a result event; the event itself is not kept. */
@@ -40,7 +40,7 @@ function takeResult(data) {
   if (state.waiting.length > FEED_MAX) state.waiting.splice(0, state.waiting.length - FEED_MAX);
 }
 
-/** A line between the rows that says what is not there. */
+/** A line between the rows that reports a gap. */
 function takeMark(text) {
   state.marks += 1;
   state.waiting.push({id: `mark ${state.marks}`, mark: text, at: clockNow()});
@@ -65,7 +65,7 @@ function drawFeed() {
   showFeed();
 }
 
-/** Draw the rows that are new, and those of suites that are known only now. */
+/** Draw new rows, and those of suites that have become known. */
 function showFeed() {
   const hadFocus = document.activeElement?.closest?.("#feed") ? document.activeElement.dataset.result : null;
   keep($("feed"), state.feed, (one) => `${one.id} ${one.at} ${state.suites.has(one.suite)}`, (one) => (one.mark ? h("li.mark", {}, `${moment(clock, one.at)} · ${one.mark}`) : makeRow(one)));
@@ -99,7 +99,7 @@ function makeRow(one) {
       found.length ? h("span.third", {}, found, more > 0 && h("span.rest", {}, `and ${grouped.format(more)} more`)) : null));
 }
 
-/** Set what is shown of the lists. */
+/** Filter the lists. */
 function setFilter(text) {
   $("filter").value = text;
   state.terms = text.toLowerCase().split(/\s+/).filter(Boolean).slice(0, 20);
@@ -118,7 +118,7 @@ function filterRows() {
   noteFeed();
 }
 
-/** The worst cases of the time shown; those that passed without a finding are not among them. */
+/** The worst cases of the period, without those that passed without a finding. */
 function showWorst(results) {
   state.worst = results.map(rowOf).filter((one) => one.findings.length || one.failures.length || tone(one.label) !== "pass").slice(0, WORST_SHOWN);
   $("worst-part").hidden = !results.length;
@@ -133,7 +133,7 @@ function countsOf(report) {
   return Object.fromEntries(Object.entries(report.summary ?? {}).filter(([name, count]) => !skip.has(name) && Number.isInteger(count) && count >= 0));
 }
 
-/** The pass rate of a report; null where no case was scored, for that is not a rate of 0. */
+/** The pass rate of a report; null if no case was scored, which is not a rate of 0. */
 function passRateOf(report) {
   const counts = Object.entries(countsOf(report));
   const scored = counts.reduce((sum, [label, count]) => sum + (label === "unscored" ? 0 : count), 0);

@@ -3,7 +3,7 @@
 const COLUMNS_MAX = 61; // an hour, and the minute that it begins in
 const STEPS_MIN = [1, 2, 5, 10, 15, 30, 60];
 
-/** The best labels last: what needs a look stands on the ground line, where heights compare. */
+/** The best labels last, so that failures start at the baseline, where heights compare. */
 const groundFirst = (labels) => [...labels].reverse();
 
 /** Minutes as columns, at most COLUMNS_MAX: [{at, counts, total}], with the step in minutes. */

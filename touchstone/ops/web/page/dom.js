@@ -4,7 +4,7 @@
 const SVG = "http://www.w3.org/2000/svg";
 const $ = (id) => document.getElementById(id);
 
-/** Give an element attributes; a function listens to the event of that name. */
+/** Set attributes of an element. A function becomes the listener of the event of that name. */
 function dress(made, attributes) {
   for (const [name, value] of Object.entries(attributes)) {
     if (typeof value === "function") made.addEventListener(name, value);
@@ -29,12 +29,12 @@ function s(tag, attributes = {}, ...children) {
   return made;
 }
 
-/** Change a text only where it differs, so that screen readers hear changes alone. */
+/** Change a text only if it differs, so that screen readers announce changes only. */
 function setText(node, text) {
   if (node.textContent !== text) node.textContent = text;
 }
 
-/** Let `parent` hold one child per item, in order. A child with the same key stays, with its focus and what is open in it. */
+/** Make `parent` have one child per item, in order. A child with the same key stays, with its focus and open parts. */
 function keep(parent, items, key, make, update = () => {}) {
   const old = new Map([...parent.children].map((child) => [child.dataset.key, child]));
   const wanted = new Set(items.map(key));
@@ -60,7 +60,7 @@ const full = new Intl.DateTimeFormat("en-GB", {dateStyle: "medium", timeStyle: "
 
 const counted = (number, what) => `${grouped.format(number)} ${what}${number === 1 ? "" : "s"}`;
 
-/** A moment; what is none gives a dash. */
+/** A formatted time; a dash for an invalid one. */
 function moment(format, at) {
   const date = new Date(at);
   return Number.isNaN(date.getTime()) ? "–" : format.format(date);
@@ -86,7 +86,7 @@ function figure(value, places = 2) {
   return typeof value === "number" && Number.isFinite(value) ? value.toFixed(Math.min(8, Math.max(0, places))) : "–";
 }
 
-// What a label looks like besides its name: a tone and a sign, so that colour alone never tells. Labels that are new here get the last.
+// Label → tone and sign, so that nothing is shown by colour alone. Unknown labels get the last.
 const TONES = {pass: ["pass", "✓"], review: ["review", "◐"], warn: ["review", "!"], fail: ["fail", "✕"], unscored: ["unscored", "–"]};
 const [OTHER_TONE, OTHER_SIGN] = ["other", "•"];
 const own = (table, name) => (Object.hasOwn(table, name) ? table[name] : undefined); // "constructor" is no entry
@@ -105,7 +105,7 @@ function severity(name) {
   return h(`span.severity.tone-${its}`, {}, h("span", {"aria-hidden": "true"}, `${mark} `), String(name));
 }
 
-/** Copy a text; where a page may not, select it for the person to copy. */
+/** Copy a text. If the browser does not allow it, select the text instead. */
 async function copy(text, node, button) {
   let done = false;
   try {
@@ -113,7 +113,7 @@ async function copy(text, node, button) {
     done = true;
   } catch {
     getSelection().selectAllChildren(node);
-    try { done = document.execCommand("copy"); } catch { /* then it stays selected */ }
+    try { done = document.execCommand("copy"); } catch { /* the text stays selected */ }
   }
   setText(button, done ? "Copied" : "Selected: Ctrl-C");
   setTimeout(() => setText(button, "Copy"), 2500);

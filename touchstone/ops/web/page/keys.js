@@ -26,7 +26,7 @@ function step(by) {
 function setPaused(paused) {
   state.paused = paused;
   $("pause").setAttribute("aria-pressed", String(paused));
-  setText($("pause"), paused ? "Go on" : "Pause");
+  setText($("pause"), paused ? "Resume" : "Pause");
   drawFeed();
 }
 

@@ -1,9 +1,9 @@
-// Puts it together: a first look by /v1/summary, the live list by the stream, and figures that are asked for again when something has come.
+// The page: figures from /v1/summary, asked for again when events have arrived, and a live list from the stream.
 
 const DRAW_MS = 250;
 const REFRESH_MS = 2_000;
 const IDLE_MS = 10_000;
-const TOLD_MS = 8_000; // how long news of the connection stand
+const NEWS_MS = 8_000; // how long news about the connection is shown
 
 const due = {figures: true, batches: true, suites: true};
 let looked = false; // whether figures have been shown
@@ -11,10 +11,10 @@ let kafkaAway = "", lostAt = 0, retryAt = 0, news = "", newsUntil = 0;
 
 const STATES = {
   connecting: ["◌", "connecting"], live: ["●", "live"], reconnecting: ["◌", "not connected"], closing: ["◌", "the service is closing"],
-  token: ["○", "token needed"], away: ["◐", "Kafka is away"], gap: ["◐", "live, with a gap"], paused: ["❙❙", "live, list paused"],
+  token: ["○", "token needed"], away: ["◐", "Kafka unreachable"], gap: ["◐", "live, with a gap"], paused: ["❙❙", "live, list paused"],
 };
 
-/** Tell the state of the connection. */
+/** Show the state of the connection. */
 function showState(name, text = "") {
   const [mark, word] = STATES[name];
   const shown = $("state");
@@ -33,19 +33,19 @@ function drawState() {
   const left = Math.ceil((retryAt - now) / 1000);
   const next = left > 0 ? `Next try in ${left} s.` : "Trying now …";
   let notice = news;
-  if (lostAt && state.connection !== "live") notice = `${name === "closing" ? "The service has ended" : "Not connected"} since ${moment(clock, lostAt)}; what stands here is from then. ${next}`;
-  else if (kafkaAway) notice = `The service cannot reach Kafka${kafkaAway === "yes" ? "" : ` (${kafkaAway})`}. It goes on by itself, and nothing will be missed.`;
+  if (lostAt && state.connection !== "live") notice = `${name === "closing" ? "The service has ended" : "Not connected"} since ${moment(clock, lostAt)}; the page shows the state of then. ${next}`;
+  else if (kafkaAway) notice = `The service cannot reach Kafka${kafkaAway === "yes" ? "" : ` (${kafkaAway})`}. It continues by itself, and no event will be missed.`;
   $("notice").hidden = !notice;
   setText($("notice"), notice);
   document.title = `${state.connection === "live" && !kafkaAway ? "" : "⚠ "}Mission Control · Touchstone`;
 }
 
-function tell(text) {
+function announce(text) {
   news = text;
-  newsUntil = Date.now() + TOLD_MS;
+  newsUntil = Date.now() + NEWS_MS;
 }
 
-const RESETS = {expired: "Kafka no longer has all that came meanwhile", future: "the topic was made anew", unknown: "the topic has other partitions now"};
+const RESETS = {expired: "Kafka no longer has all events in between", future: "the topic was created again", unknown: "the topic has other partitions now"};
 
 follow({
   event(type, data) {
@@ -60,17 +60,17 @@ follow({
     else if (comment === "kafka is back") kafkaAway = "";
   },
   gap(dropped) {
-    takeMark(`gap: ${counted(Number(dropped) || 0, "event")} left out here, because this page was too slow; the figures count them`);
-    tell("There is a gap in the live list; the figures are whole.");
+    takeMark(`gap: ${counted(Number(dropped) || 0, "event")} left out here, because this page was too slow; the figures include them`);
+    announce("There is a gap in the live list; the figures are complete.");
   },
   reset(reason) {
     takeMark(`gap: ${RESETS[reason] ?? "the stream could not be continued"}; the latest results follow`);
-    tell("There is a gap in the live list; the figures are whole.");
+    announce("There is a gap in the live list; the figures are complete.");
     Object.assign(due, {figures: true, batches: true, suites: true});
   },
   state(name, untilMs) {
     if (name === "live") {
-      if (lostAt) tell(`Connected again after ${ago(lostAt, Date.now()).replace(" ago", "")}, and continued where it broke off.`);
+      if (lostAt) announce(`Connected again after ${ago(lostAt, Date.now()).replace(" ago", "")}, and continued without a gap.`);
       lostAt = 0;
       Object.assign(due, {figures: true, batches: true, suites: true});
     } else if (!lostAt && state.connection === "live") lostAt = Date.now();
@@ -82,7 +82,7 @@ follow({
 
 const isEmpty = (summary) => !summary.suites.some((suite) => suite.total || suite.dead_letters);
 
-/** The summary of the chosen time. Whoever opens the page after the last result is shown the shortest time that has one. */
+/** The summary of the chosen period. If that is empty when the page opens, the shortest period that has a result. */
 async function askSummary(minutes) {
   const asked = await askJson(`/v1/summary?minutes=${minutes}`);
   if (looked || !isEmpty(asked) || !asked.window.events) return asked;
@@ -99,7 +99,7 @@ async function askSummary(minutes) {
   return asked;
 }
 
-/** Ask for the figures, whatever is due. */
+/** Ask for everything that is due. */
 async function refresh() {
   if (due.suites) {
     const found = await askJson("/v1/suites");
@@ -127,7 +127,7 @@ async function refresh() {
   }
 }
 
-/** Keep the figures fresh: soon after something has come, now and then otherwise, and never more than a tenth of the time. */
+/** Keep the figures fresh: soon after an event, otherwise every IDLE_MS, and busy for at most a tenth of the time. */
 async function keepFresh() {
   for (let asked = 0, pauseMs = 0; ; ) {
     const now = Date.now();
@@ -135,7 +135,7 @@ async function keepFresh() {
       asked = now;
       try {
         await refresh();
-      } catch { /* the stream tells whether the service is there */ }
+      } catch { /* the stream shows whether the service is reachable */ }
       pauseMs = Math.max(REFRESH_MS, 10 * (Date.now() - now));
       asked = Date.now();
     }

@@ -68,7 +68,7 @@ const facts = (pairs) => h("dl.facts", {}, pairs.filter(([, value]) => value !==
 
 const part = (title, ...children) => h("section", {}, h("h3", {}, title), ...children);
 
-/** Where an event lies: on a topic, or in a file. */
+/** The position of an event: on a topic, or in a file. */
 function place(source) {
   if (!source) return null;
   if (source.topic !== undefined) return h("code", {}, `${source.topic}[${source.partition}]@${source.offset}`);
@@ -87,16 +87,16 @@ function resultParts(found) {
   if (failures.length) parts.push(part("Could not be scored", h("ul.findings", {}, failures.slice(0, FINDINGS_IN_PANEL).map(({component, kind, code}) => h("li", {}, severity("critical"), h("code", {}, code), ` ${component}: ${kind}`)))));
   if (unchecked.length) parts.push(part("Not checked", h("ul.findings", {}, unchecked.slice(0, FINDINGS_IN_PANEL).map(({check, reason}) => h("li", {}, h("code", {}, check), ` ${reason}`)))));
   parts.push(
-    part("Where it lies", facts([["event", place(found.source)], ["result", place(found.position)]])),
+    part("Position on Kafka", facts([["event", place(found.source)], ["result", place(found.position)]])),
     found.replay
-      ? part("Score it again", h("p.rest", {}, "On a machine that may read the topic. The result keeps its id, so nothing counts twice."), copyable(found.replay, "Copy the command"))
+      ? part("Score it again", h("p.rest", {}, "Run it on a machine that can read the topic. The result keeps its id, so nothing counts twice."), copyable(found.replay, "Copy the command"))
       : part("Score it again", h("p.rest", {}, "Its event is not on a topic that a command can name.")),
     part("Share", copyable(location.href, "Copy the link")),
-    part("Particulars", facts([
+    part("Details", facts([
       ["event id", found.event_id], ["case id", found.case_id], ["result id", found.result_id], ["concern", found.concern_id], ["batch", found.batch_id],
       ["configuration", event.config_digest], ...named(event.models, "model"), ...named(event.correlation, "correlation"), ...named(event.duration_ms, "ms"),
     ])),
-    h("details", {}, h("summary", {}, "The event, as on its topic"), h("pre", {tabindex: 0}, JSON.stringify(event, null, 1))));
+    h("details", {}, h("summary", {}, "The event as on its topic"), h("pre", {tabindex: 0}, JSON.stringify(event, null, 1))));
   return parts;
 }
 
@@ -164,10 +164,10 @@ function batchParts(found, batches) {
     h("p", {}, words(counts)),
     courseParts(found, batches),
     part("Means", valueTable(means, suite)),
-    plain ? part("Its whole report", copyable(asked, "Copy the command")) : null,
+    plain ? part("The full report", copyable(asked, "Copy the command")) : null,
     part("Share", copyable(location.href, "Copy the link")),
     part("Reports of this batch", h("ul.findings", {}, found.reports.slice(0, 20).map((one) =>
       h("li", {}, h("span", {}, moment(clock, one.at)), h("b", {}, percent(passRateOf(one.report))), h("span.rest", {}, `${counted(one.report.summary?.total_cases ?? 0, "case")}, ${one.report.final ? "final" : "so far"}`))))),
-    h("details", {}, h("summary", {}, "The report event, as on its topic"), h("pre", {tabindex: 0}, JSON.stringify(report, null, 1))),
+    h("details", {}, h("summary", {}, "The report event as on its topic"), h("pre", {tabindex: 0}, JSON.stringify(report, null, 1))),
   ].filter(Boolean);
 }

@@ -1,7 +1,7 @@
-// Talks to the service: answers, and one stream that comes back by itself where it was.
+// Talks to the service: requests, and one stream that reconnects by itself and continues where it was.
 
 const TOKEN_KEY = "touchstone.token";
-const QUIET_MS = 60_000; // a stream without a sign of life for so long is dead; the service sends one every 15 s
+const QUIET_MS = 60_000; // a stream that is silent for so long is dead; the service sends a heartbeat every 15 s
 const RETRY_MS_MAX = 15_000;
 const BUFFER_CHARS_MAX = 64_000_000;
 
@@ -11,7 +11,7 @@ function readToken() {
   try { return sessionStorage.getItem(TOKEN_KEY); } catch { return null; }
 }
 
-/** Show the form, and wait for a token. All who wait are served by one. */
+/** Show the form and wait for a token. All requests that wait share it. */
 function askToken(refused) {
   if (session.asking === null) {
     setText($("token-fault"), refused ? "This token is not accepted." : "");
@@ -28,11 +28,11 @@ $("token").addEventListener("submit", (event) => {
   event.preventDefault();
   const text = $("token-text").value.trim();
   if (!/^[!-~]{1,256}$/.test(text)) {
-    setText($("token-fault"), "A token is made of letters, digits and signs, without blanks.");
+    setText($("token-fault"), "A token has letters, digits and punctuation, and no spaces.");
     return;
   }
   session.token = text;
-  try { sessionStorage.setItem(TOKEN_KEY, text); } catch { /* then it lasts as long as the page */ }
+  try { sessionStorage.setItem(TOKEN_KEY, text); } catch { /* then the token is kept as long as the page is open */ }
   $("token-text").value = "";
   $("token").hidden = true;
   document.body.classList.remove("locked");
@@ -41,7 +41,7 @@ $("token").addEventListener("submit", (event) => {
   given?.();
 });
 
-/** An answer of the service. A token goes in a header, never into an address; where one is needed, this waits for it. */
+/** The response of the service. A token goes into a header, never into a URL. If one is needed, this waits for it. */
 async function ask(path, headers = {}, signal = undefined) {
   for (;;) {
     const token = session.token;
@@ -53,7 +53,7 @@ async function ask(path, headers = {}, signal = undefined) {
   }
 }
 
-/** A JSON answer; null where there is none (404). Throws for everything else that is no answer. */
+/** A JSON response; null for 404. Throws for every other error. */
 async function askJson(path) {
   const answer = await ask(path, {}, AbortSignal.timeout(60_000));
   if (answer.status === 404) return null;
@@ -95,11 +95,11 @@ async function* blocks(body, alive) {
 }
 
 /**
- * Follow the service for as long as the page is open. With the id of the last event it comes back exactly where it was.
+ * Follow the service for as long as the page is open. With the id of the last event it continues exactly where it was.
  * `hooks`: event(type, data), note(comment), gap(dropped), reset(reason), state(name, untilMs).
  *
  * The stream is read by fetch and not by an EventSource: that needs the name of each event type beforehand (a suite has its own report type),
- * cannot send a header, and does not show the signs of life by which a dead connection is told from a quiet one.
+ * cannot send a header, and hides the heartbeats that distinguish a dead connection from a quiet one.
  */
 async function follow(hooks) {
   let last = "", retryMs = 2_000, failures = 0;
@@ -128,13 +128,13 @@ async function follow(hooks) {
           else if (block.event === "touchstone.reset") hooks.reset(data.reason);
           else if (block.event === "touchstone.closing") closing = true;
           else {
-            try { hooks.event(block.event, data); } catch { /* not shown: asked for again, it would end this stream for ever */ }
+            try { hooks.event(block.event, data); } catch { /* skip it: sent again after a reconnect, it would end the stream every time */ }
           }
         }
-        if (block.id) last = block.id; // after the event itself: whoever breaks off in between gets it again
+        if (block.id) last = block.id; // after the event itself: if the stream breaks in between, the event comes again
         if (closing) hooks.state("closing", 0);
       }
-    } catch { /* told below, whatever it was */ }
+    } catch { /* reported below */ }
     clearTimeout(timer);
     ending.abort();
     const pauseMs = Math.max(waitMs, Math.min(RETRY_MS_MAX, retryMs * 2 ** Math.min(failures, 6)) * (0.75 + Math.random() / 2));
@@ -152,7 +152,7 @@ function parsed(text) {
   } catch { return null; }
 }
 
-/** Wait, but no longer than until the network is back or someone looks again. */
+/** Wait until the time is over, the network is back, or the page is shown again. */
 function pauseOrWake(ms) {
   return new Promise((resolve) => {
     const woken = () => {

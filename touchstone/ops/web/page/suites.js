@@ -1,10 +1,10 @@
-// The figures of all suites, and a card for each: its pass rate in large letters, its trend, its course, its values.
+// The figures of all suites, and a card for each: pass rate, trend, results over time, values.
 
-const TREND_MIN = 20; // scored cases in each half; with fewer, any difference is chance
+const TREND_MIN = 20; // scored cases in each half; with fewer, a difference says nothing
 const VALUES_SHOWN = 6;
 const CODES_SHOWN = 5;
 
-/** What the pass rate did: the second half of the time against the first, and nothing where chance alone could do it. */
+/** The trend of the pass rate: the second half of the period against the first; steady if chance explains the difference. */
 function trendOf(suite) {
   const half = Math.floor(suite.minutes.length / 2);
   const [before, since] = [suite.minutes.slice(0, half), suite.minutes.slice(half)].map((minutes) => {
@@ -16,7 +16,7 @@ function trendOf(suite) {
   const [was, is] = [before.pass / before.scored, since.pass / since.scored];
   const pooled = (before.pass + since.pass) / (before.scored + since.scored);
   const error = Math.sqrt(pooled * (1 - pooled) * (1 / before.scored + 1 / since.scored));
-  const said = `${percent(is)} of ${grouped.format(since.scored)} in the second half of this time, ${percent(was)} of ${grouped.format(before.scored)} in the first`;
+  const said = `${percent(is)} of ${grouped.format(since.scored)} in the second half of this period, ${percent(was)} of ${grouped.format(before.scored)} in the first`;
   const points = Math.abs(Math.round((is - was) * 100));
   if (Math.abs(is - was) <= 1.96 * error || points === 0) return {sign: "→", text: "steady", tone: "other", said};
   return is > was ? {sign: "▲", text: `up ${counted(points, "point")}`, tone: "pass", said} : {sign: "▼", text: `down ${counted(points, "point")}`, tone: "fail", said};
@@ -41,7 +41,7 @@ function updateSuite(card, suite) {
   setText(part("h2 small"), ` ${suite.suite} ${suite.version}`);
   card.className = "card suite";
   setText(part(".big b"), percent(suite.pass_rate));
-  // Beside cases without a score, a rate says of how many it is.
+  // If some cases have no score, the rate says how many have one.
   setText(part(".big .unit"), suite.labels.unscored ? `pass of ${grouped.format(suite.total - suite.labels.unscored)} scored` : "pass");
   const trend = trendOf(suite), shown = part(".trend");
   setText(shown, trend ? `${trend.sign} ${trend.text}` : "");
@@ -60,14 +60,14 @@ function updateSuite(card, suite) {
   part(".codes").replaceChildren(...codesOf(suite));
 }
 
-/** What was found most, and what has no result. */
+/** The most frequent findings, and events without a result. */
 function codesOf(suite) {
   const found = suite.codes.slice(0, CODES_SHOWN).map(({code, count}) => h("li", {}, h("code", {}, code), ` ${grouped.format(count)}`));
   const lost = suite.without_result.filter((entry) => entry.outcome !== "skipped");
   const without = lost.map(({outcome, reason, count}) => h("li.tone-fail", {}, h("b", {}, `${outcome} `), h("code", {}, reason), ` ${grouped.format(count)}`));
   const skipped = suite.without_result.filter((entry) => entry.outcome === "skipped").reduce((sum, entry) => sum + entry.count, 0);
   return [
-    found.length && h("div", {}, h("h3", {}, "Found most"), h("ul", {}, found)),
+    found.length && h("div", {}, h("h3", {}, "Most frequent findings"), h("ul", {}, found)),
     (without.length || skipped) && h("div", {}, h("h3", {}, "Without a result"), h("ul", {}, without, skipped ? h("li", {}, `${grouped.format(skipped)} skipped`) : null)),
   ].filter(Boolean);
 }
@@ -76,11 +76,11 @@ const rate = (perSecond) => (perSecond === 0 ? "0" : perSecond < 0.05 ? "< 0.1" 
 
 function lagWords(lag) {
   if (!lag) return "";
-  if (lag.records === null) return "its workers have not begun";
-  return lag.records ? `${grouped.format(lag.records)} behind` : "nothing waits";
+  if (lag.records === null) return "its workers have not started";
+  return lag.records ? `${grouped.format(lag.records)} behind` : "up to date";
 }
 
-/** Everything that the summary says. */
+/** Show a summary. */
 function showSummary(summary) {
   const total = summary.suites.reduce((sum, suite) => sum + suite.total, 0);
   const known = summary.suites.map((suite) => suite.lag?.records).filter((lag) => typeof lag === "number");
@@ -88,7 +88,7 @@ function showSummary(summary) {
   const figures = [
     ["Results", grouped.format(total), rangeWords(summary.minutes), ""],
     ["Per second", rate(summary.per_second), "last minute", ""],
-    ["Waiting", lag, "events not settled yet", ""],
+    ["Waiting", lag, "events without an outcome yet", ""],
     ["Dead letters", grouped.format(summary.dead_letters), rangeWords(summary.minutes), summary.dead_letters ? "fail" : ""],
   ];
   keep($("figures"), figures, ([name]) => name, ([name]) => h("div", {}, h("dt", {}, name), h("dd"), h("small")), (node, [, text, note, tones]) => {

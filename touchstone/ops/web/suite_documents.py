@@ -1,4 +1,4 @@
-"""What each suite says of itself, for a page that has never heard of it."""
+"""Descriptions of suites for the page, which knows no suite itself."""
 
 from collections.abc import Mapping
 from contextlib import suppress
@@ -6,14 +6,14 @@ from typing import Any
 
 from touchstone.scorers.suite import Suite, unknown_suite
 
-#: A suite's value when it says nothing of its direction.
+#: The direction of a value whose suite does not give one.
 DEFAULT_BETTER = "higher"
 
 
 def components(suite: Suite, seen: Mapping[str, Any] | None = None) -> list[dict[str, Any]]:
     """A suite's values in its own order: name, heading, scale, direction (None: neither), decimal places, and whether listings show them.
 
-    `seen`: values that its results have besides.
+    `seen`: further values that its results have.
     """
     columns = {column.value: column for column in suite.columns}
     names = list(dict.fromkeys([*suite.metrics, *columns, *sorted(seen or {})]))
@@ -35,14 +35,14 @@ def components(suite: Suite, seen: Mapping[str, Any] | None = None) -> list[dict
 
 
 def named_by(suite: Suite) -> str | None:
-    """Which id of a case people call it by; None where its name is made of them in another way."""
+    """The id that names a case; None if its name is made in another way."""
     with suppress(Exception):
         return {"event": "event_id", "case": "case_id"}.get(suite.call("event", "case"))
     return None
 
 
-def told(suite: Suite, concerns: list[str], *, installed: bool = True) -> dict[str, Any]:
-    """What `/v1/suites` says of one suite."""
+def suite_document(suite: Suite, concerns: list[str], *, installed: bool = True) -> dict[str, Any]:
+    """The entry of a suite in `/v1/suites`."""
     return {
         "name": suite.name,
         "version": suite.version,
@@ -56,6 +56,6 @@ def told(suite: Suite, concerns: list[str], *, installed: bool = True) -> dict[s
     }
 
 
-def suite_or_stand_in(suites: Mapping[str, Suite], name: str) -> Suite:
-    """The suite, or a stand-in for one that is not installed here."""
+def suite_or_placeholder(suites: Mapping[str, Suite], name: str) -> Suite:
+    """The suite; a placeholder for one that is not installed here."""
     return suites.get(name) or unknown_suite(name, "")

@@ -20,14 +20,14 @@ from touchstone.streams.subscription.reader import Reader
 from touchstone.streams.telemetry.metrics import CollectorRegistry
 from touchstone.streams.telemetry.serve_counts import ServeCounts
 
-#: Streams are told that it is over, and given this long to pass it on.
+#: After the streams have been closed, clients have this long to disconnect.
 FAREWELL_S = 2.0
 
 
-def strangers(serve: ServeSettings, installed: Collection[str]) -> Iterator[str]:
-    """A line for each suite that a token names and that is not installed here: most likely a typing mistake, though it may run elsewhere.
+def unknown_suites_of_tokens(serve: ServeSettings, installed: Collection[str]) -> Iterator[str]:
+    """A line for each suite that a token names and that is not installed here: probably a typing error, though it may run elsewhere.
 
-    What was written is not quoted: where somebody has put a token in the place of the suite, that would tell it.
+    The name is not quoted, because it may be a token in the wrong place.
     """
     for place, (_, suites) in enumerate(serve.grants(), 1):
         for name in sorted((suites or frozenset()) - set(installed)):
@@ -48,11 +48,11 @@ class Live:
         self._lag = SuiteLag(settings, suites)
         self._server = WebServer(settings.serve.host, settings.serve.port, settings.serve.clients_max + REQUESTS_MAX, "serve")
         past = Past(settings, events, self._reader.bounds)
-        self.service = Service(settings, self.hub, past, suites, registry, self._lag.known, self._server.abort, self._server.straight)
+        self.service = Service(settings, self.hub, past, suites, registry, self._lag.known, self._server.abort, self._server.direct_writer)
 
     async def start(self) -> str:
-        """Answer requests; return the address. Raises `ConfigError` where the port cannot be had."""
-        for message in strangers(self.service.settings.serve, suite_entry_points()):
+        """Serve requests; returns the address. Raises `ConfigError` if the port is not available."""
+        for message in unknown_suites_of_tokens(self.service.settings.serve, suite_entry_points()):
             structlog.get_logger("touchstone.serve").warning("token_for_unknown_suite", message=message)
         address = self._server.listen()
         await self._server.start(make_app(self.service))

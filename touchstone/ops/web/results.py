@@ -1,4 +1,4 @@
-"""Single results and batches, from the window in memory: the worst of the last, one of them with its place and how to score it again."""
+"""Results and batches from the window in memory: the worst of the latest, and single ones with position and replay command."""
 
 import heapq
 import re
@@ -15,13 +15,13 @@ from touchstone.streams.subscription.events import Event, Filter
 from touchstone.streams.subscription.window import Seen, Window
 
 FINDINGS_SHOWN = 20
-#: Which label is worse: the lower.
+#: Label → rank, the worst first.
 WORSE = {"Fail": 0, "unscored": 1, "Review": 2, "Warn": 3, "Pass": 4}
 _PLAIN = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 
 
 def badness(event: Event, suite: Suite | None) -> tuple[float, ...]:
-    """What results are ordered by, the worst first: label, how good the listed values are on average, severe findings; then the latest."""
+    """The sort key of results, worst first: label, mean of the listed values, severe findings; then the latest."""
     columns = suite.columns if suite is not None else ()
     scale = suite.value_max if suite is not None else 1.0
     good = [
@@ -33,13 +33,13 @@ def badness(event: Event, suite: Suite | None) -> tuple[float, ...]:
 
 
 def worst(results: Iterable[Seen], suites: Mapping[str, Suite], limit: int) -> list[dict[str, Any]]:
-    """The worst of the results, described."""
+    """The worst of the results, in short."""
     chosen = heapq.nsmallest(limit, results, key=lambda seen: badness(seen.event, suites.get(seen.event.suite or "")))
     return [described(seen.event, suites) for seen in chosen]
 
 
 def described(event: Event, suites: Mapping[str, Suite]) -> dict[str, Any]:
-    """A result in short: ids, label, values, and what its findings are and where; no text of theirs."""
+    """A result in short: ids, label, values, and findings without their texts."""
     document = orjson.loads(event.value)
     suite = suites.get(event.suite or "")
     findings = document.get("findings") or ()
@@ -61,7 +61,7 @@ def described(event: Event, suites: Mapping[str, Suite]) -> dict[str, Any]:
 
 
 def found_result(window: Window, result_id: str, grant: Grant, suites: Mapping[str, Suite], topic: str) -> dict[str, Any] | None:
-    """One result as it lies on its topic, where its event lies, and how to score that again; None where it is not in the window.
+    """One result as on its topic, the position of its event, and a command to score that again; None if it is not in the window.
 
     `topic`: of the results.
     """
@@ -80,7 +80,7 @@ def found_result(window: Window, result_id: str, grant: Grant, suites: Mapping[s
 
 
 def replay(document: Mapping[str, Any]) -> str | None:
-    """A command that scores the event again, on a machine that may read its topic; None where its place cannot be named safely in a shell."""
+    """A command that scores the event again on a machine that can read its topic; None if its position cannot be written safely in a shell."""
     source, suite = document.get("source") or {}, document.get("suite")
     topic, partition, offset = (source.get(name) for name in ("topic", "partition", "offset"))
     if not all(isinstance(name, str) and _PLAIN.fullmatch(name) for name in (topic, suite)) or type(partition) is not int or type(offset) is not int:
@@ -89,7 +89,7 @@ def replay(document: Mapping[str, Any]) -> str | None:
 
 
 def batches(window: Window, chosen: Filter, limit: int) -> list[dict[str, Any]]:
-    """The last report of each batch, the latest first."""
+    """The latest report of each batch, latest first."""
     found = []
     for reports in reversed(window.batches.values()):
         event = reports[-1].event
@@ -101,7 +101,7 @@ def batches(window: Window, chosen: Filter, limit: int) -> list[dict[str, Any]]:
 
 
 def batch(event: Event) -> dict[str, Any]:
-    """A report event, with its place."""
+    """A report event with its ids."""
     return {
         "report_id": event.key,
         "suite": event.suite,
@@ -114,7 +114,7 @@ def batch(event: Event) -> dict[str, Any]:
 
 
 def found_batch(window: Window, report_id: str, grant: Grant) -> dict[str, Any] | None:
-    """The reports of one batch, the latest first; None where there are none."""
+    """The reports of one batch, latest first; None if there are none."""
     reports = window.batches.get(report_id)
     if not reports or not grant.sees(reports[-1].event.suite):
         return None
@@ -123,7 +123,7 @@ def found_batch(window: Window, report_id: str, grant: Grant) -> dict[str, Any] 
 
 
 def _case_name(document: Mapping[str, Any], suite: Suite | None) -> str:
-    """What people call the case."""
+    """The name of the case."""
     event_id, case_id = str(document.get("event_id")), document.get("case_id")
     with suppress(Exception):
         if suite is not None:

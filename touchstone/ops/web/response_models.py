@@ -1,4 +1,4 @@
-"""What each address answers, as models: the OpenAPI document is made of them, and tests hold the answers to them."""
+"""Models of the JSON responses. The OpenAPI document is made from them, and tests compare the responses with them."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 
 class Answer(BaseModel):
-    """A JSON answer."""
+    """A JSON response."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -25,7 +25,7 @@ class Ticket(Answer):
 
 
 class Finding(Answer):
-    """What a check found, and where; its text is in the result itself."""
+    """A finding without its text, which is in the result itself."""
 
     severity: str
     code: str
@@ -41,7 +41,7 @@ class Failure(Answer):
 
 
 class Result(Answer):
-    """A result in short. `name`: what people call the case. `at`: when it came to its topic."""
+    """A result in short. `name`: of the case. `at`: when it reached its topic."""
 
     result_id: str
     event_id: str | None
@@ -59,13 +59,13 @@ class Result(Answer):
 
 
 class Results(Answer):
-    """The worst of the last results, the worst first; equals by time."""
+    """The worst of the latest results, worst first; equal ones by time."""
 
     results: list[Result]
 
 
 class Position(Answer):
-    """A place on a topic."""
+    """A position on a topic."""
 
     topic: str
     partition: int
@@ -73,7 +73,7 @@ class Position(Answer):
 
 
 class OneResult(Result):
-    """A result with its event. `position`: of the result. `source`: of the event that was scored. `replay`: a command that scores that again."""
+    """A result with its event. `position`: of the result. `source`: of the scored event. `replay`: a command that scores that event again."""
 
     event: dict[str, Any] = Field(description="the result event, as on its topic")
     position: Position
@@ -82,7 +82,7 @@ class OneResult(Result):
 
 
 class Batch(Answer):
-    """The last report of a batch."""
+    """The latest report of a batch."""
 
     report_id: str
     suite: str | None
@@ -94,13 +94,13 @@ class Batch(Answer):
 
 
 class Batches(Answer):
-    """The batches that were reported last, the latest first."""
+    """The batches with the latest reports, latest first."""
 
     batches: list[Batch]
 
 
 class OneBatch(Batch):
-    """A batch with its latest reports, the latest first."""
+    """A batch with its latest reports, latest first."""
 
     reports: list[Batch]
 
@@ -118,7 +118,7 @@ class Component(Answer):
 
 
 class Suite(Answer):
-    """What a suite says of itself. `named_by`: the id that people call a case by. `concerns`: those of its latest results."""
+    """The description of a suite. `named_by`: the id that names its cases. `concerns`: of its latest results."""
 
     name: str
     version: str
@@ -162,7 +162,7 @@ class WithoutResult(Answer):
 
 
 class Lag(Answer):
-    """Events that a suite's workers have not settled yet. `records` is null where its group has committed nothing."""
+    """Events without an outcome yet. `records` is null if the suite's consumer group has committed nothing."""
 
     records: int | None
     group: str
@@ -188,7 +188,7 @@ class SuiteSummary(Answer):
 
 
 class Connection(Answer):
-    """Whether events come. `state`: live or away. `reason` and `since`: while they do not. `lag_records`: what this service has not read yet."""
+    """The connection to Kafka. `state`: live or away. `reason` and `since`: while it is away. `lag_records`: records that this service has not read yet."""
 
     state: str
     reason: str | None
@@ -197,7 +197,7 @@ class Connection(Answer):
 
 
 class Window(Answer):
-    """What the figures are made of: the latest events in memory. `is_whole`: they reach back as far as was asked."""
+    """The latest events in memory, from which the figures are computed. `is_whole`: they reach back as far as was asked."""
 
     events: int
     first_at: str | None
@@ -205,7 +205,7 @@ class Window(Answer):
 
 
 class Summary(Answer):
-    """The state of everything, for a first look. `position`: the id to follow from, with nothing between."""
+    """The state of all suites. `position`: the event id from which a stream continues without a gap."""
 
     now: str
     started_at: str

@@ -1,4 +1,4 @@
-"""Reads what a request asks for, within bounds. A mistake is one line that names the parameter."""
+"""Reads the query parameters of requests, within bounds. A mistake is reported in one line that names the parameter."""
 
 from collections.abc import Mapping
 from typing import Any, get_args
@@ -21,11 +21,11 @@ _LABELS: Mapping[str, str] = {label.lower(): label for label in get_args(Label)}
 
 
 class BadRequest(Exception):
-    """A parameter that cannot be read; the message is one line for people."""
+    """A parameter that cannot be read. The message is one line for people."""
 
 
-def asked_filter(query: QueryParams, grant: Grant, *, known: frozenset[str]) -> Filter:
-    """The filter of a request. `known`: parameters that it may have besides. Raises `BadRequest` for others, which would be ignored."""
+def read_filter(query: QueryParams, grant: Grant, *, known: frozenset[str]) -> Filter:
+    """The filter of a request. `known`: further parameters that it may have. Raises `BadRequest` for unknown ones, instead of ignoring them."""
     for name in query:
         if name not in FILTERS and name not in known:
             raise BadRequest(f"no parameter {name[:40]!r} here; there are {', '.join(sorted(known | FILTERS.keys()))}")
@@ -37,9 +37,9 @@ def asked_filter(query: QueryParams, grant: Grant, *, known: frozenset[str]) -> 
     return Filter(**chosen, scope=grant.scope)
 
 
-def asked_wish(query: QueryParams, last_event_id: str | None, grant: Grant) -> Wish:
-    """What a stream's request asks for. A browser that comes back names its last event, which counts before `since` and `snapshot`."""
-    chosen = asked_filter(query, grant, known=frozenset({"since", "snapshot", "ticket"}))
+def read_wish(query: QueryParams, last_event_id: str | None, grant: Grant) -> Wish:
+    """What the request of a stream asks for. A browser that reconnects names its last event, which wins over `since` and `snapshot`."""
+    chosen = read_filter(query, grant, known=frozenset({"since", "snapshot", "ticket"}))
     snapshot = number(query, "snapshot", default=0, least=0, most=LIMIT_MAX)
     if last_event_id:
         positions = read_positions(last_event_id)
@@ -64,7 +64,7 @@ def number(query: QueryParams, name: str, *, default: int, least: int, most: int
 
 
 def _names(query: QueryParams, name: str) -> frozenset[str]:
-    """The values of a parameter, which may be repeated, separated by commas, or both."""
+    """The values of a parameter that may be repeated, separated by commas, or both."""
     found = frozenset(part.strip() for text in query.getlist(name) for part in text.split(",") if part.strip())
     if len(found) > NAMES_MAX or any(len(part) > NAME_CHARS_MAX for part in found):
         raise BadRequest(f"{name}: at most {NAMES_MAX} names of at most {NAME_CHARS_MAX} characters")
