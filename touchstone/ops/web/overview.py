@@ -79,9 +79,7 @@ def _summary(suite: Suite, tally: _Tally, since_ms: int, now_ms: int) -> dict[st
         "last_result_at": utc(tally.last_ms) if tally.last_ms else None,
         "minutes": [
             {"at": utc(minute * MINUTE_MS), **{label: tally.minutes[minute][label] for label in seen}}
-            for minute in range(
-                since_ms // MINUTE_MS, now_ms // MINUTE_MS + 1
-            )  # with the minute that the period begins in: counts add up to the labels
+            for minute in range(since_ms // MINUTE_MS, now_ms // MINUTE_MS + 1)  # with the minute that the period begins in: counts add up to the labels
         ],
         "values": [
             {**component, **_described(tally.values[component["name"]], suite.value_max)}
