@@ -21,7 +21,7 @@ def test_the_gravest_stand_first_and_other_words_stay_apart() -> None:
 
 def test_what_is_counted_and_not_told_stands_at_the_last_line_of_its_code() -> None:
     lines = folded([finding("p"), finding("q", "is worse")], {"a.b": {"minor": 40}})
-    assert [(one.line, one.untold) for one in lines] == [("p: is wrong", 0), ("q: is worse (and 38 more of this code)", 38)]
+    assert [(one.line, one.unlisted) for one in lines] == [("p: is wrong", 0), ("q: is worse (and 38 more of this code)", 38)]
 
 
 def test_info_is_listed_where_it_is_asked_for() -> None:
@@ -55,7 +55,7 @@ def test_a_choice_of_lines_keeps_each_code_and_then_the_gravest() -> None:
 
 def test_what_is_counted_and_told_nowhere_has_a_line_of_its_own_so_that_the_lines_add_up() -> None:
     lines = folded([finding("p")], {"a.b": {"minor": 2, "major": 7}, "c.d": {"critical": 3, "info": 9}})
-    assert [(one.finding.severity, one.finding.code, one.times, one.untold) for one in lines] == [
+    assert [(one.finding.severity, one.finding.code, one.times, one.unlisted) for one in lines] == [
         ("critical", "c.d", 0, 3),
         ("major", "a.b", 0, 7),
         ("minor", "a.b", 1, 1),

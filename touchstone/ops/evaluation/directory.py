@@ -31,7 +31,7 @@ TRACES_MAX: Final = 10_000
 class OutputDirectory:
     """`DIR/<case id>/{persona.json,fhir.json,ccda.xml,hl7v2.txt}`, else trace files `DIR/*.json` by their `testCaseId`, `traceId` or prompt.
 
-    Raises `ConfigError` where there is no such directory, or its `about.json` cannot be used.
+    Raises `ConfigError` if there is no such directory, or its `about.json` cannot be used.
     """
 
     def __init__(self, directory: Path, bytes_max: int) -> None:
@@ -48,7 +48,7 @@ class OutputDirectory:
         return str(self._directory)
 
     async def persona(self, item: Item) -> Told:
-        """The persona of a case; None where its outputs were kept without one."""
+        """The persona of a case; None if its outputs were kept without one."""
         if (trace := self._trace(item)) is not None:
             return Told(trace.persona)
         folder = self._directory / item.id

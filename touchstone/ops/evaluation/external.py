@@ -28,7 +28,7 @@ class Outside:
 class ConformanceChecks:
     """Asks the services; without one for FHIR, it starts HL7's validator when it is entered (5 to 10 s), and asks that about one document at a time.
 
-    `unavailable`: why it cannot be asked; None where it can. `start` gives what asks it, and what stops it; raises `ConfigError`.
+    `unavailable`: why it cannot be asked; None if it can. `start` gives what asks it, and what stops it; raises `ConfigError`.
     """
 
     def __init__(self, outside: Outside, start: Callable[[], tuple[Ask, Callable[[], None]]] | None = None) -> None:

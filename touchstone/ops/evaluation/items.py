@@ -31,7 +31,7 @@ def _nothing_expected(_item: Item, _trace: ProductionTrace) -> Expectations | No
 class Field:
     """What is known of the field.
 
-    `enrich`: a persona with codes added, and which. `expect`: a test's expectations of its trace, None where it has none. `parts`: the scores that the overall
+    `enrich`: a persona with codes added, and which. `expect`: a test's expectations of its trace, None if it has none. `parts`: the scores that the overall
     one is made of, with their headings. `judged`: the one of them that a judge gives.
     """
 

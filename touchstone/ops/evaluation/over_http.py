@@ -109,12 +109,12 @@ class HttpSystem:
 
 
 def _is_complaint(answer: dict[str, Any]) -> bool:
-    """Whether an object tells an error, although the status said that all went well."""
+    """True if an object tells an error, although the status said that all went well."""
     return "error" in answer and answer.keys() <= _COMPLAINT
 
 
 def _content(body: bytes, form: ClinicalFormat) -> Content | list[Content] | None:
-    """The document, or documents, of an answer; None where it holds none. A document that is broken is the validator's to judge."""
+    """The document, or documents, of an answer; None if it holds none. A document that is broken is the validator's to judge."""
     if not body.strip():
         return None
     try:

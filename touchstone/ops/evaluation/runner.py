@@ -57,7 +57,7 @@ class Runner:
     async def run(self, items: Sequence[Item]) -> tuple[tuple[EvaluatedCase, ...], int]:
         """Every test in the order of the items, and how many an earlier call had finished.
 
-        A test whose system gave nothing is told and does not end the run. Raises `ConfigError` where results cannot be written; whoever cancels it loses only
+        A test whose system gave nothing is told and does not end the run. Raises `ConfigError` if results cannot be written; whoever cancels it loses only
         the tests in flight.
         """
         done = {case_id: case for case_id, case in self.state.finished_cases().items() if case_id in {item.id for item in items}}
@@ -224,14 +224,14 @@ def _not_checked(item: Item, results: Sequence[ScoreResult], scores: Mapping[str
 
 
 def _shallow(told: Told) -> Told:
-    """The answer. Raises `StepFailed` where it is nested too deep to be written again."""
+    """The answer. Raises `StepFailed` if it is nested too deep to be written again."""
     if is_deeper(told.value, DEPTH_MAX):
         raise StepFailed("too_deep", told.attempts)
     return told
 
 
 def is_deeper(value: Any, levels: int) -> bool:
-    """Whether a value of JSON has more than so many levels of objects and arrays."""
+    """True if a value of JSON has more than so many levels of objects and arrays."""
     row = [value]
     for _ in range(levels):
         row = [inner for outer in row if isinstance(outer, dict | list) for inner in (outer.values() if isinstance(outer, dict) else outer)]

@@ -54,7 +54,7 @@ class RunState:
 
     @classmethod
     def new(cls, output: Path, identity: str) -> "RunState":
-        """A run that begins now. Raises `ConfigError` where it cannot be written."""
+        """A run that begins now. Raises `ConfigError` if it cannot be written."""
         now = datetime.now(UTC)
         state = cls(output, RunFile(run_id=f"{now:%Y%m%d-%H%M%S}-{os.urandom(3).hex()}", identity=identity, started_at=now))
         state._hold()
@@ -63,7 +63,7 @@ class RunState:
 
     @classmethod
     def unfinished(cls, output: Path, identity: str) -> "RunState | None":
-        """The newest run of this identity that has not finished; None where there is none. Raises `ConfigError` where another process runs it."""
+        """The newest run of this identity that has not finished; None if there is none. Raises `ConfigError` if another process runs it."""
         folder = output / RUNS
         names = sorted((path.name for path in folder.iterdir() if _RUN_ID.fullmatch(path.name)), reverse=True) if folder.is_dir() else []
         for name in names:
@@ -91,7 +91,7 @@ class RunState:
         return {case.case_id: case for case in found if case is not None and not case.failures}
 
     def keep(self, case: EvaluatedCase) -> None:
-        """Keep a test that is done. Raises `ConfigError` where it cannot be written."""
+        """Keep a test that is done. Raises `ConfigError` if it cannot be written."""
         write_whole(self._folder / f"{case.case_id}.json", case.model_dump_json(indent=2) + "\n")
 
     def release(self) -> None:
@@ -105,7 +105,7 @@ class RunState:
         self._write(self.run)
 
     def _hold(self) -> None:
-        """Keep other processes out. Raises `ConfigError` where one is in; a system without such locks keeps nobody out."""
+        """Keep other processes out. Raises `ConfigError` if one is in; a system without such locks keeps nobody out."""
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
             lock = os.open(self._folder / _LOCK, os.O_CREAT | os.O_RDWR, 0o644)
@@ -129,7 +129,7 @@ def _read(path: Path, model: type[Any]) -> Any:
 
 
 def _is_anothers(lock: int) -> bool:
-    """Take the lock of an open file, until it is closed or the process ends; True where another has it. Where there are no such locks, nobody has."""
+    """Take the lock of an open file, until it is closed or the process ends; True if another has it. Where there are no such locks, nobody has."""
     try:
         import fcntl
     except ImportError:  # Windows

@@ -37,7 +37,7 @@ class System(Protocol):
         ...
 
     async def persona(self, item: Item) -> Told:
-        """The persona of a prompt: an object; None where outputs were kept without theirs."""
+        """The persona of a prompt: an object; None if outputs were kept without theirs."""
         ...
 
     async def document(self, item: Item, persona: Mapping[str, Any] | None, form: ClinicalFormat) -> Told:

@@ -22,7 +22,7 @@ def headline(comparison: Comparison) -> str:
 
 
 def remarks(comparison: Comparison) -> Iterator[str]:
-    """What one should know before reading the figures, a sentence each."""
+    """Notes to read before the figures, a sentence each."""
     before, now = comparison.before, comparison.now
     if comparison.alike is False:
         ways = [f"version {side.suite_version or 'unknown'}, configuration {side.config_digest or 'unknown'}" for side in (before, now)]
@@ -39,7 +39,7 @@ def remarks(comparison: Comparison) -> Iterator[str]:
 
 
 def word(difference: Difference) -> str:
-    """Which way a figure went."""
+    """The direction of a change in words: `better`, `no clear change`, …"""
     if difference.difference is None:
         return "not on both sides"
     if difference.interval is not None and max(abs(difference.interval.low), abs(difference.interval.high)) < _ROUNDING:
@@ -68,13 +68,13 @@ def worse_title(comparison: Comparison) -> str:
 
 
 def trend_title(trend: Trend) -> str:
-    """What the points are."""
+    """The title of the trend: what its points are."""
     older = f", {trend.left_out} older left out" if trend.left_out else ""
     return f"Trend over {counted(len(trend.points), 'batch').replace('batchs', 'batches')}{older}" if trend.by == "batch" else f"Trend, every {trend.by}"
 
 
 def trend_table(trend: Trend, *, spans: bool = True) -> Table:
-    """A row for each point. `spans`: with the intervals of the means."""
+    """A row for each point. `spans`: show the intervals of the means."""
     has_changes = any(point.changed for point in trend.points)
     header = ["Batch" if trend.by == "batch" else "From", *(["Begun"] if trend.by == "batch" else []), "Cases", "Pass rate", "95% interval"]
     first = len(header) - 3

@@ -8,7 +8,7 @@ from touchstone.ops.reports.html_words import plural, shown
 from touchstone.scorers.reporting.view import Distribution
 
 _TONES: Final = {"Pass": "pass", "Review": "review", "Warn": "review", "Fail": "fail", "unscored": "unscored"}
-#: Of a histogram, in its own units: the page scales it.
+#: Size of a histogram, in its own units: the page scales it.
 _WIDTH, _HEIGHT, _LEFT, _RIGHT, _TOP, _BOTTOM = 320, 150, 34, 8, 10, 32
 _BAR_GAP: Final = 1.0
 #: Least height of a bin with a case, so that it can be seen.
@@ -36,7 +36,7 @@ def label_bar(labels: Mapping[str, int]) -> str:
 
 
 def histogram(distribution: Distribution, noun: str) -> str:
-    """One value over the cases; empty where no case has it."""
+    """One value over the cases; empty if no case has it."""
     counts, total = distribution.counts, sum(distribution.counts)
     if not total:
         return ""
@@ -75,7 +75,7 @@ def _bars(counts: Sequence[int], spans: Sequence[str], width: float, scale: floa
 
 
 def _ticks(most: int) -> tuple[int, int]:
-    """Step and end of an axis of counts: 1, 2 or 5 of a power of ten, a few steps."""
+    """Step and end of an axis of counts: a few steps of 1, 2 or 5 times a power of ten."""
     power = 10 ** max(0, math.floor(math.log10(most / _TICKS_MAX)))
     step = next(times * power for times in (1, 2, 5, 10) if most <= times * power * _TICKS_MAX)
     return step, math.ceil(most / step) * step

@@ -1,7 +1,7 @@
 """Compares a batch with an earlier one of the same suite, from the cases of both as their reports show them.
 
-The cases are written to SQLite's own temporary file, which holds a few megabytes in memory however many there are; of each listed value eight bytes a
-case are held.
+The cases are written to SQLite's own temporary file, which holds a few megabytes in memory for any number of cases. Each listed value costs eight bytes a
+case.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ from touchstone.scorers.reporting.intervals import Pairs, Rate, mean_difference,
 from touchstone.scorers.reporting.view import CaseView, Column
 from touchstone.scorers.suite import Suite
 
-#: What a comparison lists: cases that became worse, and codes.
+#: How many worsened cases and how many codes a comparison lists.
 WORSE_MAX: Final = 20
 CODES_MAX: Final = 10
 #: The better a label, the higher. An unscored case has none.
 _RANKS: Final = {"Pass": 2, "Review": 1, "Warn": 1, "Fail": 0}
 _BEFORE, _NOW = 0, 1
-#: Kinds of ids that a case may have: one that lasts, and that of its event.
+#: Kinds of ids that a case may have: a lasting one, and the id of its event.
 _IDS: Final = 2
-#: Differences below this are rounding.
+#: Smaller differences are rounding errors.
 _NOTHING: Final = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
 class Reported:
-    """One side: its name, what scored it (empty where that is not known), and its cases, which are read once."""
+    """One side: its name, the version and configuration that scored it (empty if unknown), and its cases, which are read once."""
 
     name: str
     cases: Iterable[CaseView]
@@ -45,7 +45,7 @@ class Reported:
 
 @dataclass(slots=True)
 class _Tally:
-    """What is counted of a side as its cases go by."""
+    """The counts of one side."""
 
     cases: int = 0
     scored: int = 0
@@ -79,7 +79,7 @@ def compare(suite: Suite, before: Reported, now: Reported) -> Comparison:
 
 
 def _unnamed(suite: Suite, now: Reported) -> Sequence[Column]:
-    """The columns of a suite that names none, as its report lists them."""
+    """The columns of a suite that declares none, as its report lists them."""
     found = {name for case in now.cases for name in case.values}
     ordered = [name for name in suite.metrics if name in found] + sorted(found - set(suite.metrics))
     return suite.shown_columns(dict.fromkeys(ordered, 0.0))
@@ -113,12 +113,12 @@ def _rows(side: int, cases: Iterable[CaseView], columns: Sequence[Column], tally
 
 
 def _storable(text: str | None) -> str | None:
-    """Text that SQLite takes: half a surrogate pair as an escape."""
+    """Text that SQLite accepts: a lone surrogate becomes an escape."""
     return None if text is None else text.encode("utf-8", "backslashreplace").decode()
 
 
 def _joined(table: sqlite3.Connection) -> str:
-    """How the cases of both sides are joined: by the kind of id that is unique on either side, and of these the one that finds more."""
+    """The SQL that joins both sides: by the kind of id that is unique on each side; of two such kinds, by the one that finds more pairs."""
     best, most = "", 0
     for place in range(_IDS):
         joined = f" FROM cases AS old JOIN cases AS now ON old.id{place} = now.id{place} AND old.side = {_BEFORE} AND now.side = {_NOW}"
@@ -141,11 +141,11 @@ def _side(reported: Reported, tally: _Tally) -> Side:
 
 
 def _alike(before: Reported, now: Reported) -> bool | None:
-    """Whether both were scored alike; None where that is not known."""
-    known = [(one, other) for one, other in ((before.suite_version, now.suite_version), (before.config_digest, now.config_digest)) if one and other]
-    if any(one != other for one, other in known):
+    """True if the same version and configuration scored both; None if unknown."""
+    pairs = [(one, other) for one, other in ((before.suite_version, now.suite_version), (before.config_digest, now.config_digest)) if one and other]
+    if any(one != other for one, other in pairs):
         return False
-    return True if len(known) == 2 else None
+    return True if len(pairs) == 2 else None
 
 
 def _of_rates(table: sqlite3.Connection, joined: str, tallies: Sequence[_Tally]) -> Difference:
@@ -195,7 +195,7 @@ def _of_values(table: sqlite3.Connection, joined: str, place: int, column: Colum
 
 
 def _direction(difference: float | None, interval: Interval | None, better: str | None) -> Direction:
-    """Which way it went, as far as the interval tells."""
+    """The direction of a change; `unclear` if the interval contains 0."""
     if difference is None or interval is None or (interval.low <= _NOTHING and interval.high >= -_NOTHING):
         return "unclear"
     if better is None:
@@ -204,16 +204,16 @@ def _direction(difference: float | None, interval: Interval | None, better: str 
 
 
 def _codes(tallies: Sequence[_Tally]) -> tuple[CodeDifference, ...]:
-    """The codes whose cases changed most, as shares of the cases of their side: the two may be of different sizes."""
+    """The codes that changed most, measured as shares of each side's cases, because the sides may differ in size."""
     before, now = tallies
     sizes = max(1, before.cases), max(1, now.cases)
     changes = {code: now.codes[code] / sizes[1] - before.codes[code] / sizes[0] for code in before.codes.keys() | now.codes.keys()}
-    striking = sorted((code for code in changes if abs(changes[code]) > _NOTHING), key=lambda code: (-abs(changes[code]), code))[:CODES_MAX]
-    return tuple(CodeDifference(code=code, before=before.codes[code], now=now.codes[code]) for code in striking)
+    most_changed = sorted((code for code in changes if abs(changes[code]) > _NOTHING), key=lambda code: (-abs(changes[code]), code))[:CODES_MAX]
+    return tuple(CodeDifference(code=code, before=before.codes[code], now=now.codes[code]) for code in most_changed)
 
 
 def _worse(table: sqlite3.Connection, joined: str) -> tuple[CaseChange, ...]:
-    """The cases that became worse, those that fell furthest first; then those that are no longer scored."""
+    """The cases that became worse, the largest falls first; then those that are no longer scored."""
     found = table.execute(
         "SELECT now.name, old.label, now.label" + joined + " WHERE old.rank > now.rank OR (old.rank IS NOT NULL AND now.rank IS NULL)"
         " ORDER BY now.rank IS NULL, now.rank - old.rank, now.name LIMIT ?",

@@ -15,14 +15,14 @@ from touchstone.ops.reports.listing import cells_of, choose, columns_of, finding
 from touchstone.scorers.reporting.view import CaseView, LayoutOptions, View
 from touchstone.scorers.reporting.words import counted, visible
 
-#: Cases that are listed; more where the caller says which ones.
+#: Cases that are listed; more if the caller selects them.
 CASES_MAX: Final = 50
 CASES_ASKED_MAX: Final = 1_000
 #: Findings of one case.
 FINDINGS_MAX: Final = 50
 PASSED_OVER_MAX: Final = 20
 PROBLEMS_MAX: Final = 100
-#: Where lines are not to be broken, wider than any.
+#: Width if lines are not to be broken: wider than any line.
 _UNBROKEN_CELLS: Final = 100_000
 _STATES: Final = {"good": "green", "middling": "yellow", "bad": "red"}
 _STATUSES: Final = {"pass": "green", "review": "yellow", "fail": "red", "unscored": "magenta", "error": "red", "passed_over": "dim"}
@@ -44,10 +44,10 @@ def change_pieces(options: LayoutOptions) -> Iterator[str]:
 
 
 def _changes(options: LayoutOptions) -> Iterator[RenderableType]:
-    """The comparison and the trend, where there are any."""
+    """The comparison and the trend, if there are any."""
     if (comparison := options.comparison) is not None:
-        said = headline(comparison)
-        yield from _titled(said[:1].upper() + said[1:], *(_text(f"  {remark}", "dim") for remark in remarks(comparison)))
+        title = headline(comparison)
+        yield from _titled(title[:1].upper() + title[1:], *(_text(f"  {remark}", "dim") for remark in remarks(comparison)))
         for table in comparison_tables(comparison):
             rows = [[_text(cell, _CHANGES.get(cell, "")) for cell in row] for row in table.rows]
             yield from _titled(table.title, _grid(table.header, rows, table.numeric))
@@ -78,7 +78,7 @@ def _blocks(view: View, options: LayoutOptions) -> Iterator[RenderableType]:
     if problems := not_read(view):
         yield from _titled(f"Not read: {len(problems)}", _lines(problems, PROBLEMS_MAX, "red"))
     if options.width is None:
-        # On a terminal the command's own last line says it, right below.
+        # On a terminal the command's own last line repeats it, right below.
         yield Text()
         yield Text(": ").join((_text(options.verdict.word, _VERDICTS.get(options.verdict.exit_code, "bold red")), _text(options.verdict.reason)))
 
@@ -118,7 +118,7 @@ def _figures(view: View) -> RenderableType:
     grid.add_column()
     grid.add_column(justify="right")
     rest = [(span_of(figure), figure.note) for figure in view.figures]
-    # rich takes the cells of an empty last column from the one before
+    # rich would take the width of an empty last column from the one before
     kept = [place for place in range(2) if any(cells[place] for cells in rest)]
     for figure, cells in zip(view.figures, rest, strict=True):
         head = [_text(figure.name), _text(figure.text, _STATES.get(figure.state or "", ""))]
@@ -137,7 +137,7 @@ def _grid(header: Sequence[str], rows: Iterable[Sequence[Text]], numeric: frozen
 
 
 def _lines(pairs: Sequence[tuple[str, str]], most: int, style: str, total: int = 0) -> RenderableType:
-    """A line for each of the first ones, and how many more there are."""
+    """A line for each of the first items, and how many more there are."""
     lines = [_text(f"{where}: {what}" if what else where, style) for where, what in pairs[:most]]
     if rest := max(total, len(pairs)) - len(lines):
         lines.append(Text(f"and {rest} more; all are in the JSON report"))
@@ -152,7 +152,7 @@ def _titled(title: str, *blocks: RenderableType) -> Iterator[RenderableType]:
 
 
 def _text(text: str, style: str = "") -> Text:
-    """Text as it is: no markup and no control characters."""
+    """Literal text: no markup and no control characters."""
     return Text(visible(text), style=style)
 
 
@@ -162,7 +162,7 @@ def _drawn(block: RenderableType, options: LayoutOptions) -> str:
     console = Console(
         file=stream,
         width=options.width or _UNBROKEN_CELLS,
-        height=100,  # with a width and a height rich does not ask the terminal
+        height=100,  # given a width and a height, rich does not query the terminal
         color_system="standard" if options.colour else None,
         force_terminal=options.colour,
         no_color=not options.colour,

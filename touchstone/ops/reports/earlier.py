@@ -1,4 +1,4 @@
-"""Reads an earlier JSON report of a suite back, to compare with."""
+"""Reads an earlier JSON report of a suite, to compare with it."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -14,12 +14,12 @@ from touchstone.scorers.reporting.report import case_view
 from touchstone.scorers.reporting.view import CaseView
 from touchstone.scorers.suite import Suite
 
-#: A report is read as a whole.
+#: A report is read into memory.
 REPORT_BYTES_MAX: Final = 512 * 1024 * 1024
 
 
 def read_report(path: Path, suite: Suite) -> Reported:
-    """The report's cases, and what scored them. Raises `ConfigError` where it is no JSON report of this suite."""
+    """The report's cases, and what scored them. Raises `ConfigError` if it is no JSON report of this suite."""
     from touchstone.ops.contracts.documents import report_type
 
     form = report_type(suite)
@@ -43,13 +43,13 @@ def read_report(path: Path, suite: Suite) -> Reported:
 
 
 def reported(report: Any, suite: Suite) -> Reported:
-    """A report of the suite itself as a side of a comparison."""
+    """A report as one side of a comparison."""
     view = suite.view(report)
     return Reported(view.title, view.cases, view.suite_version, view.config_digest)
 
 
 def _cases(document: Any, suite: Suite) -> Iterable[CaseView]:
-    """The cases of a JSON report. Where a suite's own report is a model, its JSON is that model."""
+    """The cases of a JSON report. If a suite's own report is a model, its JSON is that model."""
     if suite.reported_cases is not None:
         return suite.reported_cases(document)
     if isinstance(document, SuiteReportDocument):

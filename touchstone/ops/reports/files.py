@@ -42,7 +42,7 @@ def check_directory(directory: Path, option: str) -> None:
 
 
 def write_whole(path: Path, report: str | IO[bytes]) -> None:
-    """Write a report so that a reader sees the old file or the whole new one. Raises `ConfigError` where it cannot be written.
+    """Write a report so that a reader sees the old file or the whole new one. Raises `ConfigError` if it cannot be written.
 
     `report`: its text, or a stream of its bytes, which is never held as a whole.
     """
@@ -52,13 +52,13 @@ def write_whole(path: Path, report: str | IO[bytes]) -> None:
             # A pipe or a device cannot be replaced by a file.
             _copy(source, path)
             return
-        # Through a link the file behind it is replaced, not the link.
+        # If the path is a link, the file behind it is replaced, not the link.
         path = path.resolve()
         beside = path.with_name(f".{path.name[:_NAME_CHARS_MAX]}-{secrets.token_hex(6)}")
         try:
             _copy(source, beside)
             beside.replace(path)
-        except BaseException:  # a signal that ends the command, too
+        except BaseException:  # also a signal that ends the command
             with contextlib.suppress(OSError):
                 beside.unlink()
             raise

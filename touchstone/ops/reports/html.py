@@ -20,7 +20,7 @@ PASSED_OVER_MAX: Final = 200
 _PAGE: Final = Path(__file__).with_name("page")
 _VERDICT_TONES: Final = {0: "pass", 1: "fail", 2: "review"}
 _STATE_TONES: Final = {"good": "pass", "middling": "review", "bad": "fail"}
-#: Marks beside the colours, which not everyone can distinguish.
+#: Marks beside the colours, for readers who cannot distinguish them.
 _STATE_MARKS: Final = {"good": "✓", "middling": "!", "bad": "✗"}
 
 
@@ -48,7 +48,7 @@ def html_pieces(view: View, options: LayoutOptions) -> Iterator[str]:
 
 
 def _head(view: View, options: LayoutOptions) -> Iterator[str]:
-    """The part before the body. The policy allows the page's own style and script and nothing else, not even text that looks like one."""
+    """The head of the page. The policy allows the page's own style and script by their hashes, and nothing else."""
     style, script = ((_PAGE / name).read_text(encoding="utf-8") for name in ("page.css", "page.js"))
     policy = f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; base-uri 'none'; form-action 'none'"
     yield f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
@@ -59,7 +59,7 @@ def _head(view: View, options: LayoutOptions) -> Iterator[str]:
 
 
 def _hash(text: str) -> str:
-    """How a content security policy names an inline style or script."""
+    """The name of an inline style or script in a content security policy."""
     return f"sha256-{base64.b64encode(hashlib.sha256(text.encode('utf-8')).digest()).decode()}"
 
 
@@ -157,12 +157,12 @@ def header_row(header: Sequence[str], numeric: frozenset[int]) -> str:
 
 
 def _numeric(column: int, numeric: frozenset[int]) -> str:
-    """The class of a column that is set at the right."""
+    """The class of a right-aligned column."""
     return ' class="num"' if column in numeric else ""
 
 
 def _cases(view: View, options: LayoutOptions, found: Survey) -> Iterator[str]:
-    """The table of cases, bounded; a line above it says what is left out."""
+    """The table of cases, bounded; a line above it says how many are left out."""
     if not found.wanted:
         return
     name, listed = plural(view.noun), min(found.wanted, CASES_MAX)

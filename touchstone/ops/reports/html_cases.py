@@ -14,10 +14,10 @@ from touchstone.scorers.reporting.words import counted
 
 #: Rows that a browser sorts and searches without a pause, in a file of a few megabytes.
 CASES_MAX: Final = 5_000
-#: Findings that unfold under the rows: of one case, and of all.
+#: Most findings that unfold under the rows: of one case, and of all cases.
 FINDINGS_MAX: Final = 20
 FINDINGS_ALL_MAX: Final = 10_000
-#: Codes that are listed, shown before the rest unfolds, and counted; cases named under each, and under all.
+#: Codes that are listed, shown before the rest unfolds, and counted; cases named under each code, and under all.
 CODES_MAX: Final = 100
 CODES_OPEN_MAX: Final = 12
 _CODES_COUNTED_MAX: Final = 5_000
@@ -33,9 +33,9 @@ _SEVERITY_TONES: Final = {"critical": "fail", "major": "review", "minor": "other
 
 @dataclass(slots=True)
 class Code:
-    """A code: how many cases have it and how often, its gravest severity, and the first places.
+    """A code: how many cases have it and how often, its highest severity, and the first places.
 
-    A place: the case's number among all and among those that did not pass (None where it did), its name, and the finding's path and message.
+    A place: the case's number among all and among those that did not pass (None if it did), its name, and the finding's path and message.
     """
 
     cases: int = 0
@@ -46,10 +46,10 @@ class Code:
 
 @dataclass(slots=True)
 class Survey:
-    """The result of one reading of the cases. `wanted`: cases that are to be listed; `striking`: those of them that did not pass."""
+    """The result of one reading of the cases. `wanted`: cases to list; `not_passed`: those of them that did not pass."""
 
     wanted: int = 0
-    striking: int = 0
+    not_passed: int = 0
     codes: dict[str, Code] = field(default_factory=dict)
     other_codes: bool = False
     passed_over: list[tuple[str, str]] = field(default_factory=list)
@@ -68,9 +68,9 @@ def survey(view: View, only: frozenset[str]) -> Survey:
             if len(found.passed_over) < PASSED_OVER_MAX:
                 found.passed_over.append((case.name, case.why))
             continue
-        number, among_striking = found.wanted, found.striking if needs_attention(case) else None
+        number, among_not_passed = found.wanted, found.not_passed if needs_attention(case) else None
         found.wanted += 1
-        found.striking += needs_attention(case)
+        found.not_passed += needs_attention(case)
         met: set[str] = set()
         counts = counts_of(case)
         for finding in grave(case):
@@ -84,13 +84,13 @@ def survey(view: View, only: frozenset[str]) -> Survey:
                 code.cases += 1
                 code.findings += sum(times for severity, times in counts[finding.code].items() if severity != "info")
             if len(code.places) < PLACES_MAX and places < _PLACES_ALL_MAX:
-                code.places.append((number, among_striking, case.name, finding.path, finding.message))
+                code.places.append((number, among_not_passed, case.name, finding.path, finding.message))
                 places += 1
     return found
 
 
 def code_groups(view: View, found: Survey) -> Iterator[str]:
-    """Every code with its cases, the most frequent first; long lists are collapsed, so that they do not hide the cases."""
+    """Every code with its cases, the most frequent first; long lists are collapsed, so that the cases stay in sight."""
     ordered = sorted(found.codes.items(), key=lambda item: (-item[1].cases, item[1].rank, item[0]))
     listed = ordered[:CODES_MAX]
     yield '<div class="codes">\n'
@@ -112,8 +112,8 @@ def _code(view: View, found: Survey, name: str, code: Code) -> Iterator[str]:
     often = f", {code.findings:,} times" if code.findings > code.cases else ""
     chip = f'<span class="chip tone-{_SEVERITY_TONES[severity]}">{severity}</span>'
     yield f'<details><summary><span class="code">{shown(name)}</span>{chip}<b>{counted(code.cases, shown(view.noun))}{often}</b></summary>\n<ul class="list">\n'
-    for number, among_striking, case, path, message in code.places:
-        row = number if found.wanted <= CASES_MAX else among_striking
+    for number, among_not_passed, case, path, message in code.places:
+        row = number if found.wanted <= CASES_MAX else among_not_passed
         link = f'<a href="#case-{row}">{shown(case)}</a>' if row is not None and row < CASES_MAX else shown(case)
         place = f' <span class="code">{shown(path)}</span>' if path else ""
         yield f"<li>{link}{place} <em>{shown(message)}</em></li>\n"
@@ -124,7 +124,7 @@ def _code(view: View, found: Survey, name: str, code: Code) -> Iterator[str]:
 
 
 def case_rows(view: View, only: frozenset[str], found: Survey) -> Iterator[str]:
-    """A body of the table for each case: its row, and the details that unfold under it. In order; of too many, those that did not pass first."""
+    """A table body for each case: its row, and the details that unfold under it. If there are too many, those that did not pass come first."""
     listed: Iterable[CaseView] = _listed(view, only)
     if found.wanted > CASES_MAX:
         listed = chain((case for case in listed if needs_attention(case)), (case for case in _listed(view, only) if not needs_attention(case)))
@@ -136,7 +136,7 @@ def case_rows(view: View, only: frozenset[str], found: Survey) -> Iterator[str]:
 
 
 def _listed(view: View, only: frozenset[str]) -> Iterator[CaseView]:
-    """The cases that are to be listed."""
+    """The cases to list."""
     return (case for case in view.cases if (case.status in only if only else case.status != "passed_over"))
 
 
@@ -162,7 +162,7 @@ def _case(view: View, case: CaseView, number: int, findings: list[Folded], rest:
 
 
 def _more(view: View, case: CaseView, findings: list[Folded], rest: int) -> str:
-    """The details that unfold under a row; empty where there are none. `rest`: findings that are not shown."""
+    """The details that unfold under a row; empty if there are none. `rest`: findings that are not shown."""
     lines = [f"<li>{shown(line)}</li>" for line in case.details[:FINDINGS_MAX]]
     for one in findings:
         finding = one.finding

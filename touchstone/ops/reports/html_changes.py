@@ -13,9 +13,9 @@ from touchstone.scorers.reporting.view import Table
 from touchstone.scorers.reporting.words import number, number_span, percent, percent_span
 
 _TONES: Final = {"better": "pass", "worse": "fail", "changed": "review", "unclear": "other"}
-#: Of a line chart, in its own units: the page scales it.
+#: Size of a line chart, in its own units: the page scales it.
 _WIDTH, _HEIGHT, _LEFT, _RIGHT, _TOP, _BOTTOM = 320, 150, 38, 12, 10, 22
-#: Of the plot of one difference.
+#: Size of the plot of one difference.
 _PLOT_WIDTH, _PLOT_HEIGHT = 120, 16
 _TICKS_MAX: Final = 4
 _DAY_S: Final = 86_400
@@ -38,9 +38,9 @@ class _Line:
 
 def comparison_section(comparison: Comparison) -> Iterator[str]:
     """The figures before and now with a plot of each difference, then the codes and the cases that became worse."""
-    said = headline(comparison)
+    line = headline(comparison)
     yield '<section aria-labelledby="against"><h2 id="against">Before and now</h2>\n'
-    yield f'<p class="said">{shown(said[:1].upper() + said[1:])}</p>\n'
+    yield f'<p class="said">{shown(line[:1].upper() + line[1:])}</p>\n'
     yield from (f'<p class="rest">{shown(remark)}</p>\n' for remark in remarks(comparison))
     figures, *others = comparison_tables(comparison)
     rows = [comparison.pass_rate, *(one for one in comparison.values if one.before is not None or one.now is not None)]
@@ -63,7 +63,7 @@ def comparison_section(comparison: Comparison) -> Iterator[str]:
 
 
 def _plot(difference: Difference) -> str:
-    """The interval of a difference as a bar around 0. The cells beside it say the same in words."""
+    """The interval of a difference as a bar around 0. The cells beside it have the same in words."""
     interval = difference.interval
     if difference.difference is None or interval is None:
         return ""
@@ -98,7 +98,7 @@ def _lines(trend: Trend) -> Iterator[_Line]:
 
 
 def _line(value: TrendValue, values: Sequence[float | None], intervals: Sequence[Interval | None]) -> _Line:
-    """The means of one value, on an axis that holds all their intervals."""
+    """The means of one value, on an axis that fits all their intervals."""
     ends = [one for one in values if one is not None] + [end for interval in intervals if interval is not None for end in (interval.low, interval.high)]
     low, high, step = _axis(min(ends), max(ends))
     note = f"{value.better} is better" if value.better else ""
@@ -106,7 +106,7 @@ def _line(value: TrendValue, values: Sequence[float | None], intervals: Sequence
 
 
 def _axis(least: float, most: float) -> tuple[float, float, float]:
-    """Ends and step of an axis: 1, 2, 2.5 or 5 of a power of ten, a few steps."""
+    """Ends and step of an axis: a few steps of 1, 2, 2.5 or 5 times a power of ten."""
     # Divided before they are subtracted: the range of two finite values may be infinite.
     rough = most / _TICKS_MAX - least / _TICKS_MAX
     if not rough > abs(most) * 1e-9:
@@ -144,16 +144,16 @@ def _chart(trend: Trend, line: _Line) -> str:
     half = width / max(1, len(xs) - 1) / 2
     for at, (x, point) in enumerate(zip(xs, trend.points, strict=True)):
         if (value := line.values[at]) is not None:
-            said = shown(_said(trend, point, line, at))
+            label = shown(_point_words(trend, point, line, at))
             touch = f'<rect class="touch" x="{x - half:.1f}" width="{2 * half:.1f}" y="{_TOP}" height="{floor - _TOP}"/>'
-            drawn.append(f'<g class="dot"><title>{said}</title>{touch}<circle cx="{x:.1f}" cy="{y_of(value):.1f}" r="2.6"/></g>')
+            drawn.append(f'<g class="dot"><title>{label}</title>{touch}<circle cx="{x:.1f}" cy="{y_of(value):.1f}" r="2.6"/></g>')
     caption = f"{shown(line.heading)}<small>{shown(_last(line))}</small>"
     svg = f'<svg class="trend" viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" aria-label="{shown(_words(line))}">{"".join(drawn)}</svg>'
     return f"<figure><figcaption>{caption}</figcaption>{svg}</figure>\n"
 
 
 def _shares(trend: Trend) -> list[float]:
-    """Where each point lies between the first and the last: batches evenly, spans by their time."""
+    """The position of each point from 0 to 1: batches are spaced evenly, time spans by their time."""
     points = trend.points
     if trend.by == "batch":
         return [place / max(1, len(points) - 1) for place in range(len(points))]
@@ -162,7 +162,7 @@ def _shares(trend: Trend) -> list[float]:
 
 
 def _unbroken(values: Sequence[float | None]) -> Iterator[list[int]]:
-    """Places of values in a row, without those of none between them."""
+    """Runs of consecutive values: the positions between two gaps."""
     part: list[int] = []
     for place, value in enumerate(values):
         if value is not None:
@@ -175,12 +175,12 @@ def _unbroken(values: Sequence[float | None]) -> Iterator[list[int]]:
 
 
 def _band(ends: Sequence[tuple[float, Interval | None]], y_of: Callable[[float], float]) -> str:
-    """The area between both ends of the intervals."""
-    known = [(x, interval) for x, interval in ends if interval is not None]
-    if len(known) == 1:
-        ((x, interval),) = known
+    """The band between both ends of the intervals."""
+    present = [(x, interval) for x, interval in ends if interval is not None]
+    if len(present) == 1:
+        ((x, interval),) = present
         return f'<line class="whisker" x1="{x:.1f}" x2="{x:.1f}" y1="{y_of(interval.high):.1f}" y2="{y_of(interval.low):.1f}"/>'
-    corners = [(x, interval.high) for x, interval in known] + [(x, interval.low) for x, interval in reversed(known)]
+    corners = [(x, interval.high) for x, interval in present] + [(x, interval.low) for x, interval in reversed(present)]
     return f'<polygon class="band" points="{" ".join(f"{x:.1f},{y_of(value):.1f}" for x, value in corners)}"/>' if corners else ""
 
 
@@ -196,7 +196,7 @@ def _ends(trend: Trend) -> tuple[str, str]:
     return first.strftime(form), last.strftime(form)
 
 
-def _said(trend: Trend, point: TrendPoint, line: _Line, at: int) -> str:
+def _point_words(trend: Trend, point: TrendPoint, line: _Line, at: int) -> str:
     """One point in words."""
     value, interval = line.values[at], line.intervals[at]
     span = f" ({line.span(interval)})" if interval is not None else ""
@@ -206,21 +206,21 @@ def _said(trend: Trend, point: TrendPoint, line: _Line, at: int) -> str:
 
 def _last(line: _Line) -> str:
     """The last value, its interval, and which way is good."""
-    known = [(value, interval) for value, interval in zip(line.values, line.intervals, strict=True) if value is not None]
-    if not known:
+    present = [(value, interval) for value, interval in zip(line.values, line.intervals, strict=True) if value is not None]
+    if not present:
         return "no case was scored"
-    value, interval = known[-1]
+    value, interval = present[-1]
     span = f" ({line.span(interval)})" if interval is not None else ""
     return "; ".join(filter(None, (f"last {line.text(value)}{span}", line.note)))
 
 
 def _words(line: _Line) -> str:
-    """What a chart shows, for those who do not see it."""
-    known = [value for value in line.values if value is not None]
-    if not known:
+    """The chart in words, for screen readers."""
+    present = [value for value in line.values if value is not None]
+    if not present:
         return f"{line.heading}: no point has it"
-    told = f"from {line.text(known[0])} to {line.text(known[-1])}, least {line.text(min(known))}, greatest {line.text(max(known))}"
-    return f"{line.heading} over {len(known)} points, {told}; the table below has every one"
+    extent = f"from {line.text(present[0])} to {line.text(present[-1])}, least {line.text(min(present))}, greatest {line.text(max(present))}"
+    return f"{line.heading} over {len(present)} points, {extent}; the table below has every one"
 
 
 def _table(table: Table, anchor: str) -> Iterator[str]:
@@ -231,7 +231,7 @@ def _table(table: Table, anchor: str) -> Iterator[str]:
 
 
 def _scrolled(table: Table, anchor: str) -> Iterator[str]:
-    """A table that scrolls for itself where it is too wide."""
+    """A table that scrolls on its own if it is too wide."""
     yield f'<div class="scroll" tabindex="0" role="region" aria-labelledby="{anchor}"><table>\n'
     yield f"<thead><tr>{_headings(table.header, table.numeric)}</tr></thead><tbody>\n"
     for row in table.rows:

@@ -6,7 +6,7 @@ from touchstone.scorers.reporting.words import counted, visible
 
 
 def shown(text: str) -> str:
-    """Text that a page shows as it is, in elements and in attributes: no markup and no direction marks."""
+    """Text that is safe in elements and attributes: no markup and no direction marks."""
     return escape(visible(text), quote=True)
 
 

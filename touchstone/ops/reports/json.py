@@ -32,7 +32,7 @@ def json_pieces(suite: Suite, report: Any, options: LayoutOptions) -> Iterator[s
 
 
 def _head(report: SuiteReport, verdict: Verdict) -> dict[str, Any]:
-    """The report without its results, in its own field names. Everything that differs between two runs over the same results is left out, except the time."""
+    """The report without its results, in its own field names. It leaves out whatever differs between two runs over the same results, except the time."""
     facts, labels = report.facts, report.labels
     return {
         "suite": facts.suite.name,
@@ -41,7 +41,7 @@ def _head(report: SuiteReport, verdict: Verdict) -> dict[str, Any]:
         "generated_at": utc_text(facts.generated_at),
         "concern_id": report.concern_id,
         "batch_id": report.batch_id,
-        "verdict": _told(verdict),
+        "verdict": _verdict(verdict),
         "total": labels.scored + labels.unscored,
         "scored": labels.scored,
         "pass_rate": labels.pass_rate,
@@ -60,7 +60,7 @@ def _head(report: SuiteReport, verdict: Verdict) -> dict[str, Any]:
 
 
 def _changes(options: LayoutOptions) -> dict[str, Any]:
-    """The comparison and the trend; null where there is none."""
+    """The comparison and the trend; null if there is none."""
     return {name: None if part is None else part.model_dump(mode="json") for name, part in (("comparison", options.comparison), ("trend", options.trend))}
 
 
@@ -75,10 +75,10 @@ def _document(head: Mapping[str, Any], name: str, items: Iterable[Any]) -> Itera
 
 
 def _indented(value: Any, indent: str) -> str:
-    """JSON text set under an indent. Line ends inside strings are escaped, so each one here is the layout's."""
+    """Indented JSON text. Line ends inside strings are escaped, so every line end here belongs to the layout."""
     return orjson.dumps(value, option=orjson.OPT_INDENT_2).decode().replace("\n", f"\n{indent}")
 
 
-def _told(verdict: Verdict) -> dict[str, str | int]:
-    """What people and programs act on; that a part failed stands in the reason."""
+def _verdict(verdict: Verdict) -> dict[str, str | int]:
+    """The verdict. A part that failed is named in the reason."""
     return {"word": verdict.word, "reason": verdict.reason, "exit_code": verdict.exit_code}

@@ -31,8 +31,8 @@ _RATE: Final = "SUM(judged AND element = ''), SUM(judged)"
 def junit_pieces(view: View, options: LayoutOptions | None = None) -> Iterator[str]:
     """The XML text. Characters that XML cannot carry are written as escapes. The first suite has the comparison and the trend as properties.
 
-    Totals stand before the tests, and the tests by their group. So the tests are written to SQLite's own temporary file first, which holds a
-    few megabytes in memory however many there are; a library for JUnit holds them all.
+    JUnit has the totals before the tests, and the tests by group. So the tests go to SQLite's own temporary file first, which holds a
+    few megabytes in memory for any number of tests; a library for JUnit would hold all of them.
     """
     with closing(sqlite3.connect("")) as tests:
         tests.execute("CREATE TABLE tests (suite TEXT, element TEXT, judged INTEGER, seconds REAL, xml TEXT)")
@@ -54,7 +54,7 @@ def junit_pieces(view: View, options: LayoutOptions | None = None) -> Iterator[s
 
 
 def _counts(tests: int, errors: int | None, failures: int | None, skipped: int | None, seconds: float | None) -> str:
-    """The attributes that count. Sums of nothing are None."""
+    """The attributes with counts. SQLite's sum of no rows is None."""
     return f' tests="{tests}" failures="{failures or 0}" errors="{errors or 0}" skipped="{skipped or 0}" time="{round(seconds or 0.0, 3)}"'
 
 
@@ -91,7 +91,7 @@ def _changes(options: LayoutOptions) -> Iterator[tuple[str, str]]:
 
 
 def _tests(view: View) -> Iterator[tuple[str, str, bool, float, str]]:
-    """Suite, element, whether it counts for the pass rate, seconds, and XML of every case and problem."""
+    """A row for every case and problem: suite, element, whether it counts for the pass rate, seconds, XML."""
     for case in view.cases:
         element = _ELEMENTS.get(case.status, "")
         kind = case.label if case.status in {"fail", "review"} else case.status
@@ -111,12 +111,12 @@ def _tests(view: View) -> Iterator[tuple[str, str, bool, float, str]]:
 
 def _message(case: CaseView) -> str:
     """The text that a CI system shows first: the scores, and why the case does not pass."""
-    said = "; ".join(filter(None, (case.summary, case.why)))
-    return f"{case.label}: {said}" if case.status == "review" else said
+    message = "; ".join(filter(None, (case.summary, case.why)))
+    return f"{case.label}: {message}" if case.status == "review" else message
 
 
 def _lines(case: CaseView) -> Iterator[str]:
-    """Details and the gravest findings, a line each."""
+    """Details and the most severe findings, a line each."""
     yield from (visible(line) for line in case.details[:FINDINGS_MAX])
     yield from finding_lines(case, FINDINGS_MAX)
 

@@ -1,4 +1,4 @@
-"""Every report in every format: the layout that a suite's specification fixes where there is one, else the generic one."""
+"""Every report in every format: in the layout that a suite's specification fixes, otherwise in the generic one."""
 
 from collections.abc import Iterator
 from itertools import chain
@@ -26,14 +26,14 @@ def lay_out(suite: Suite, report: Any, format: str, options: LayoutOptions) -> I
 
 
 def shows_changes(suite: Suite, format: str) -> bool:
-    """Whether the format has a place for a comparison; a layout of the suite's own may have none."""
+    """True if the format has a place for a comparison; a layout of the suite's own may have none."""
     if format not in suite.layouts or format in {"console", "markdown"}:
         return True
     return format == "json" and "comparison" in getattr(suite.report_model, "model_fields", {})
 
 
 def _changes(format: str, options: LayoutOptions) -> Iterator[str]:
-    """The comparison and the trend for a layout that knows nothing of them. JSON, JUnit and HTML take nothing after their end."""
+    """The comparison and the trend below a layout of the suite's own. Nothing can follow the end of JSON, JUnit or HTML."""
     if options.comparison is None and options.trend is None:
         return
     if format == "console":
@@ -47,7 +47,7 @@ def _changes(format: str, options: LayoutOptions) -> Iterator[str]:
 
 
 def _generic(suite: Suite, report: Any, format: str, options: LayoutOptions) -> Iterator[str]:
-    """The generic layout. Each format is imported where it is asked for: rich alone takes longer than most reports."""
+    """The generic layout. A format's module is imported only when needed: importing rich alone takes longer than most reports."""
     match format:
         case "console":
             from touchstone.ops.reports.console import console_pieces

@@ -28,17 +28,17 @@ def cells_of(view: View, case: CaseView) -> tuple[str, ...]:
 
 
 def needs_attention(case: CaseView) -> bool:
-    """Whether a case counts and did not pass."""
+    """True if a case counts and did not pass."""
     return case.status not in _QUIET
 
 
 def grave(case: CaseView) -> list[Finding]:
-    """Its findings above info, the gravest first."""
+    """The findings of a case above info, the most severe first."""
     return gravest_first(case.findings)
 
 
 def finding_lines(case: CaseView, most: int, *, with_info: bool = False) -> Iterator[str]:
-    """A line for each of the gravest findings, equal ones as one, and one for the rest."""
+    """A line for each of the most severe findings, equal ones as one, and one for the rest."""
     lines, rest = folded_case(case, most, with_info=with_info)
     for one in lines:
         hint = f" ({visible(one.finding.suggestion)})" if one.finding.suggestion else ""
@@ -49,7 +49,7 @@ def finding_lines(case: CaseView, most: int, *, with_info: bool = False) -> Iter
 
 @dataclass(slots=True)
 class Listed(Generic[Row]):
-    """Rows for a table of cases, bounded. `wanted`: cases that might have been listed. `passed_over`: (name, why), the first ones."""
+    """Rows for a table of cases, bounded. `wanted`: how many cases could have been listed. `passed_over`: (name, why), the first ones."""
 
     rows: list[Row] = field(default_factory=list)
     wanted: int = 0
@@ -58,7 +58,7 @@ class Listed(Generic[Row]):
     passed_over_count: int = 0
 
     def title(self, noun: str) -> str:
-        """The title of the table, which says where it is not complete."""
+        """The title of the table; it says so if the table is not complete."""
         plural = counted(2, noun).partition(" ")[2].capitalize()
         if len(self.rows) == self.wanted:
             return f"{plural} that did not pass" if self.only_not_passed else plural
@@ -67,12 +67,12 @@ class Listed(Generic[Row]):
 
 
 def choose(view: View, most: int, only: frozenset[str], row: Callable[[CaseView], Row], *, passed_over_most: int) -> Listed[Row]:
-    """Rows of all cases where these are few, else of those that did not pass; `most` of either. Reads the cases once.
+    """Rows of all cases if they are few, otherwise of those that did not pass; at most `most`. Reads the cases once.
 
-    `only`: statuses that are listed; empty: every one. Cases that were passed over are listed apart, unless they are asked for.
+    `only`: statuses to list; empty lists all. Cases that were passed over are listed separately, unless `only` names them.
     """
     every: Listed[Row] = Listed()
-    striking: Listed[Row] = Listed(only_not_passed=True, passed_over=every.passed_over)
+    not_passed: Listed[Row] = Listed(only_not_passed=True, passed_over=every.passed_over)
     for case in _of_status(view.cases, only):
         if case.status == "passed_over" and not only:
             every.passed_over_count += 1
@@ -80,28 +80,28 @@ def choose(view: View, most: int, only: frozenset[str], row: Callable[[CaseView]
                 every.passed_over.append((case.name, case.why))
             continue
         made: Row | None = None
-        for listed in (every, striking) if needs_attention(case) else (every,):
+        for listed in (every, not_passed) if needs_attention(case) else (every,):
             listed.wanted += 1
             if len(listed.rows) < most:
                 made = row(case) if made is None else made
                 listed.rows.append(made)
-    striking.passed_over_count = every.passed_over_count
-    # With some statuses asked for, the first cases of these are listed and no others.
-    return every if only or every.wanted <= most else striking
+    not_passed.passed_over_count = every.passed_over_count
+    # If `only` names statuses, their first cases are listed and no others.
+    return every if only or every.wanted <= most else not_passed
 
 
 def _of_status(cases: Iterable[CaseView], only: frozenset[str]) -> Iterator[CaseView]:
-    """The cases of the statuses that are asked for."""
+    """The cases with one of these statuses; all if none is named."""
     return (case for case in cases if not only or case.status in only)
 
 
 def not_read(view: View) -> list[tuple[str, str]]:
-    """Where and what, of everything in the input that counts and got no score."""
+    """Place and reason of every input that counts and got no score."""
     return [(problem.where, problem.what) for problem in view.problems if problem.kind != "passed_over"]
 
 
 def passed_over(view: View) -> list[tuple[str, str]]:
-    """Where and why, of what was passed over before it became a case."""
+    """Place and reason of every input that was passed over before it became a case."""
     return [(problem.where, problem.what) for problem in view.problems if problem.kind == "passed_over"]
 
 
@@ -112,7 +112,7 @@ def rate_of(view: View) -> str:
 
 
 def span_of(figure: Figure) -> str:
-    """The interval of a figure; empty where it has none."""
+    """The interval of a figure; empty if it has none."""
     return "" if figure.interval is None else number_span(figure.interval, figure.places)
 
 

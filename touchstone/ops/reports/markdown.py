@@ -16,7 +16,7 @@ CASES_DETAILED_MAX: Final = 50
 FINDINGS_MAX: Final = 20
 PASSED_OVER_MAX: Final = 100
 
-#: What markdown, or a page that shows it, makes something of; the rest stays as it was written, for those who read the text itself.
+#: Characters that Markdown, or a page that shows it, interprets. All others stay as written, for people who read the source.
 _SPECIAL: Final = re.compile(
     r"[\\`*\[\]<|~$@]"  # code, emphasis, links, HTML, cells, strikes, formulas, mentions
     r"|(?<!\w)_+|_+(?!\w)"  # emphasis; inside a word an underscore is none
@@ -32,16 +32,16 @@ _OPENING: Final = re.compile(r"[-+=>#]|\d+[.)](?=\s|$)")
 
 
 def escaped(text: str) -> str:
-    """Text that markdown shows as it is inside a line: it produces no markup, link, mention, HTML or cell border."""
-    told = _SPECIAL.sub(lambda found: "".join(f"\\{mark}" for mark in found.group()), visible(text))
-    return _BARE_LINK.sub(r"\1\\.", told)
+    """Text escaped for the middle of a line: it produces no markup, link, mention, HTML or cell border."""
+    plain = _SPECIAL.sub(lambda found: "".join(f"\\{mark}" for mark in found.group()), visible(text))
+    return _BARE_LINK.sub(r"\1\\.", plain)
 
 
 def begun(text: str) -> str:
-    """The same for text that begins a line."""
-    told = escaped(text).lstrip()
-    opening = _OPENING.match(told)
-    return f"{told[: opening.end() - 1]}\\{told[opening.end() - 1 :]}" if opening else told
+    """Text escaped for the beginning of a line."""
+    line = escaped(text).lstrip()
+    opening = _OPENING.match(line)
+    return f"{line[: opening.end() - 1]}\\{line[opening.end() - 1 :]}" if opening else line
 
 
 def markdown_pieces(view: View, options: LayoutOptions) -> Iterator[str]:
@@ -75,7 +75,7 @@ def changes(options: LayoutOptions) -> Iterator[str]:
 
 
 def _figures(view: View) -> Iterator[str]:
-    """The table of figures, without a column that none of them fills."""
+    """The table of figures, without columns that would be empty."""
     rows = [(figure.name, figure.text, span_of(figure), figure.note) for figure in view.figures]
     kept = [place for place in range(4) if place < 2 or any(row[place] for row in rows)]
     header = ("Figure", "Value", "95% interval", "Note")
@@ -84,12 +84,12 @@ def _figures(view: View) -> Iterator[str]:
 
 
 def _sentence(text: str) -> str:
-    """With a capital in front and one full stop at the end."""
+    """The text as a sentence: a capital in front and one full stop at the end."""
     return f"{text[:1].upper()}{text[1:].rstrip('.')}."
 
 
 def _cases(view: View, options: LayoutOptions) -> Iterator[str]:
-    """The table of cases, the findings of some, and the cases that were passed over."""
+    """The table of cases, findings of the first ones, and the cases that were passed over."""
     details: list[str] = []
     more = 0
 
@@ -115,10 +115,10 @@ def _cases(view: View, options: LayoutOptions) -> Iterator[str]:
 
 
 def _details(case: CaseView) -> str:
-    """The findings of one case, the gravest first, equal ones as one."""
+    """The findings of one case, the most severe first, equal ones as one."""
     lines = ["", f"### {escaped(case.name)}", ""]
-    told, rest = folded_case(case, FINDINGS_MAX)
-    for one in told:
+    findings, rest = folded_case(case, FINDINGS_MAX)
+    for one in findings:
         place = f" {escaped(one.where)}:" if one.places else ""
         hint = f" *{escaped(one.finding.suggestion)}*" if one.finding.suggestion else ""
         lines.append(f"- **{one.finding.severity}**{place} {escaped(one.what)}{hint}")
@@ -128,7 +128,7 @@ def _details(case: CaseView) -> str:
 
 
 def _section(title: str, header: Sequence[str], rows: Iterable[Sequence[str]], numeric: frozenset[int] = frozenset()) -> Iterator[str]:
-    """A titled table; nothing where it has no rows."""
+    """A titled table; nothing if it has no rows."""
     begun = False
     for row in rows:
         if not begun:

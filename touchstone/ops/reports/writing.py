@@ -1,4 +1,4 @@
-"""Writes reports whole or not at all, to a file or to standard output, even when a signal comes or the reader stops."""
+"""Writes reports whole or not at all, to a file or to standard output, even if a signal arrives or the reader stops."""
 
 import signal
 import sys
@@ -13,15 +13,15 @@ from touchstone.ops.reports.files import check_directory, write_whole
 from touchstone.scorers.base import ConfigError
 
 STANDARD_OUTPUT: Final = Path("-")
-EXIT_STOPPED: Final = 130  # what shells expect of a program that Ctrl-C ended
-EXIT_TERMINATED: Final = 143  # and of one that SIGTERM ended
-#: Bytes of a report that are held in memory; beyond them it is in a temporary file without a name.
+EXIT_STOPPED: Final = 130  # the exit code that shells expect after Ctrl-C
+EXIT_TERMINATED: Final = 143  # and after SIGTERM
+#: Bytes of a report that are held in memory; a larger one goes to an unnamed temporary file.
 _SPOOL_BYTES: Final = 8 * 1024 * 1024
 _CHUNK_BYTES: Final = 1024 * 1024
 
 
 class Stopped(BaseException):
-    """Ctrl-C or SIGTERM came before the report was written. `exit_code`: what the command ends with."""
+    """Ctrl-C or SIGTERM arrived before the report was written. `exit_code`: the command's."""
 
     def __init__(self, exit_code: int) -> None:
         super().__init__("stopped before the end; no report was written")
@@ -32,7 +32,7 @@ class Stopped(BaseException):
 def stoppable() -> Iterator[None]:
     """Raise `Stopped` on Ctrl-C and SIGTERM, so that processes and temporary files are tidied away before a command ends.
 
-    Put around the whole of a run: scoring, report and writing. Outside the main thread, where no signal arrives, it does nothing.
+    It wraps a whole run: scoring, report and writing. Outside the main thread, where no signal arrives, it does nothing.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -41,7 +41,7 @@ def stoppable() -> Iterator[None]:
     def end(number: int, _: object) -> NoReturn:
         raise Stopped(EXIT_TERMINATED if number == signal.SIGTERM else EXIT_STOPPED)
 
-    # SIGINT too: asyncio replaces Python's own handler by a cancellation, which a run that never waits does not receive.
+    # SIGINT too: asyncio replaces Python's handler by a cancellation, which a run that never awaits does not receive.
     before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
     taken = [number for number, handler in before.items() if number == signal.SIGTERM or handler is signal.default_int_handler]
     for number in taken:
@@ -56,7 +56,7 @@ def stoppable() -> Iterator[None]:
 
 
 def check_output(output: Path | None) -> None:
-    """Refuse a place where no report can be written, before anything is read. Raises `ConfigError`."""
+    """Check that a report can be written there, before anything is read. Raises `ConfigError`."""
     if output is None or output == STANDARD_OUTPUT:
         return
     if output.is_dir():
@@ -68,12 +68,12 @@ def check_output(output: Path | None) -> None:
 def write_report(pieces: Iterable[str], output: Path | None) -> bool:
     """Write a report once it is complete; a failure leaves no partial one. None and `-` are standard output.
 
-    False where the reader stopped early (`head`, a closed pager): the verdict, and so the exit code, are the same. Raises
+    False if the reader stopped early (`head`, a closed pager): the verdict, and so the exit code, are the same. Raises
     `ConfigError` where it cannot be written.
     """
     with SpooledTemporaryFile(_SPOOL_BYTES) as spool:
         for piece in pieces:
-            # A large piece is never there as bytes too, and never in the memory of the spool.
+            # In chunks, so that a large piece is neither copied as bytes nor held in the spool's memory.
             for start in range(0, len(piece), _CHUNK_BYTES):
                 spool.write(piece[start : start + _CHUNK_BYTES].encode("utf-8"))
         spool.seek(0)
@@ -84,7 +84,7 @@ def write_report(pieces: Iterable[str], output: Path | None) -> bool:
 
 
 def _to_standard_output(report: IO[bytes]) -> bool:
-    """Bytes, so that the encoding of the terminal or pipe cannot break a report."""
+    """Write bytes, so that the encoding of a terminal or pipe cannot break a report."""
     if sys.stdout is None:  # it was closed before the program began
         return False
     try:
@@ -93,7 +93,7 @@ def _to_standard_output(report: IO[bytes]) -> bool:
             sys.stdout.buffer.write(chunk)
         sys.stdout.buffer.flush()
     except BrokenPipeError:
-        # Otherwise later output fails as the interpreter ends, which changes the exit code.
+        # Otherwise the interpreter's last flush fails, which changes the exit code.
         sys.stdout = None
         return False
     except OSError as error:

@@ -110,7 +110,7 @@ def _read(text: str, name: str) -> tuple[Any, dict[Path_, int]]:
 
 
 def _line(mark: Any) -> str:
-    """Where the parser is; empty where it does not know."""
+    """Where the parser is; empty if it does not know."""
     return f", line {mark.line + 1}" if mark is not None else ""
 
 

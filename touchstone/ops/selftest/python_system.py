@@ -40,7 +40,7 @@ class PythonFunction:
         return await self._call(task, task.document(task_id=before.task_id, reply=text), timeout_s)
 
     async def close(self) -> None:
-        """End the thread of coroutines, where there is one; a call that hangs is left behind."""
+        """End the thread of coroutines, if there is one; a call that hangs is left behind."""
         if self._loop is not None:
             self._loop.stop()
 

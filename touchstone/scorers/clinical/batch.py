@@ -174,8 +174,8 @@ class FileCounts:
         if judged.outcome == "passed_over":
             return
         if len(self.not_validated) < NOT_VALIDATED_MAX:
-            said = "not validated: " if judged.outcome == "unvalidated" else ""
-            self.not_validated.append(f"{judged.entry.file}: {said}{reason_text(judged.entry)}")
+            prefix = "not validated: " if judged.outcome == "unvalidated" else ""
+            self.not_validated.append(f"{judged.entry.file}: {prefix}{reason_text(judged.entry)}")
         else:
             self.not_validated_more += 1
 

@@ -105,8 +105,8 @@ class _Console:
 
     def _head(self, judged: JudgedFile) -> str:
         entry = judged.entry
-        told: dict[str, str] = {"problem": "NOT READ", "passed_over": "passed over", "unvalidated": "NOT VALIDATED"}
-        word = told.get(judged.outcome, entry.label.upper())
+        words: dict[str, str] = {"problem": "NOT READ", "passed_over": "passed over", "unvalidated": "NOT VALIDATED"}
+        word = words.get(judged.outcome, entry.label.upper())
         kind = f" ({format_text(entry)})" if entry.format is not None or judged.outcome != "problem" else ""
         mark = self._paint(f"{_MARKS[entry.label]} {word}", _LABEL_COLOURS[entry.label])
         return f"{mark}  {self._paint(visible(entry.file), BOLD)}{kind}"
@@ -145,14 +145,14 @@ class _Console:
         """Every check with its findings, then the rules that fired and what was not checked."""
         from touchstone.scorers.clinical.checks.scores import WARN_MIN
 
-        told: set[int] = set()
+        listed: set[int] = set()
         for name, score in entry.checks.items():
             found = [finding for finding in entry.findings if _belongs(finding, name)]
-            told |= {id(finding) for finding in found}
+            listed |= {id(finding) for finding in found}
             yield ""
             yield f"{visible(name)}: {'PASSED' if score >= WARN_MIN and _was_read(entry, name) else 'FAILED'} (score: {score_text(score)})"
             yield from self._listed(found)
-        others = [finding for finding in entry.findings if id(finding) not in told]
+        others = [finding for finding in entry.findings if id(finding) not in listed]
         if others:
             yield ""
         yield from self._listed(others)
@@ -177,7 +177,7 @@ class _Console:
 
 
 def _belongs(finding: Finding, check: str) -> bool:
-    """Whether a finding is of this check; in a trace, of this document too."""
+    """True if a finding is of this check; in a trace, of this document too."""
     from touchstone.scorers.clinical.checks.scores import check_of
 
     place, _, name = check.rpartition("/")
@@ -187,7 +187,7 @@ def _belongs(finding: Finding, check: str) -> bool:
 
 
 def _was_read(entry: ClinicalEntry, check: str) -> bool:
-    """Whether any rule was applied to the document of a check; where none was, a check that found few faults has not passed."""
+    """True if any rule was applied to the document of a check; where none was, a check that found few faults has not passed."""
     place = check.rpartition("/")[0]
     return any(name.rpartition("/")[0] == place for name in entry.rules_fired)
 

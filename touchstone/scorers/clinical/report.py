@@ -48,7 +48,7 @@ class Report:
     findings_max: int = FINDINGS_MAX
     _codes: Counter[str] | None = field(default=None, compare=False, repr=False)
     _settled: bool = field(default=False, compare=False, repr=False)
-    _told: set[tuple[str, str, str, str]] = field(default_factory=set, compare=False, repr=False)
+    _seen: set[tuple[str, str, str, str]] = field(default_factory=set, compare=False, repr=False)
 
     @property
     def dropped(self) -> int:
@@ -75,16 +75,16 @@ class Report:
         hides a check that failed.
         """
         for finding in found:
-            told = (finding.severity, finding.code, finding.path, finding.message)
+            key = (finding.severity, finding.code, finding.path, finding.message)
             # A name that cannot be shown is ? in a path, so two equal paths may be of two places.
-            if told in self._told and "?" not in finding.path:
+            if key in self._seen and "?" not in finding.path:
                 continue
             if len(self.findings) < self.findings_max:
                 self.findings.append(finding)
-                self._told.add(told)
+                self._seen.add(key)
             elif self.may_keep(finding.code, finding.severity) and (place := self._place_for(finding)) is not None:
                 self._replace(place, finding)
-                self._told.add(told)
+                self._seen.add(key)
             else:
                 self.drop(finding.code, finding.severity)
 
@@ -93,7 +93,7 @@ class Report:
         self.beyond[code, severity] += 1
 
     def may_keep(self, code: str, severity: Severity) -> bool:
-        """Whether a finding could still be kept; where not, it need not be made."""
+        """True if a finding could still be kept; where not, it need not be made."""
         if len(self.findings) < self.findings_max:
             return True
         return code not in self._kept_codes() or (severity in GRAVE and not self._settled)

@@ -1,4 +1,4 @@
-"""Compares two ways of scoring the same cases (promise 6: the same answer everywhere). Pure; for any suite."""
+"""Compares two ways of scoring the same cases (promise 6: the same answer everywhere)."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import zip_longest
@@ -8,7 +8,7 @@ from touchstone.schemas.result import ScoreResult
 
 #: Fields that depend only on where and when a case was scored.
 OF_THE_RUN: Final = frozenset({"source", "scored_at", "duration_ms"})
-#: Producers declare a batch's size when they send it; a file has none to declare.
+#: Only producers declare a batch's size.
 OF_THE_PRODUCER: Final = frozenset({"batch_size"})
 #: Differences of one case that are listed.
 PER_CASE_MAX: Final = 3
@@ -16,10 +16,10 @@ _NOTHING: Final = object()
 
 
 def differences(live: Iterable[ScoreResult], files: Iterable[ScoreResult], tolerance: float = 0.0) -> list[str]:
-    """The differences, a line each, by event id; empty where both results agree on the same events.
+    """The differences, a line each, by event id; empty if both results agree on the same events.
 
-    `tolerance`: how far two numbers may lie apart. The order of the results does not matter; a case that only one of them has is a difference.
-    No text of a case is quoted: a line holds the event id, the path of a field, and numbers or labels.
+    `tolerance`: how far two numbers may differ. The order of the results does not matter; a case that only one side has is a difference.
+    A line quotes no text of a case: it has the event id, the path of a field, and numbers or labels.
     """
     lines: list[str] = []
     one, other = _by_event(live, "live", lines), _by_event(files, "files", lines)
@@ -47,7 +47,7 @@ def _by_event(results: Iterable[ScoreResult], side: str, lines: list[str]) -> di
 
 
 def _kept(result: ScoreResult) -> Mapping[str, Any]:
-    """A result as JSON types, without what depends on the run."""
+    """A result as JSON types, without the fields that depend on the run."""
     document = result.model_dump(mode="json", exclude=set(OF_THE_RUN))
     for part in ("attributes", "correlation"):
         document[part] = {name: value for name, value in document[part].items() if name not in OF_THE_PRODUCER}
@@ -55,7 +55,7 @@ def _kept(result: ScoreResult) -> Mapping[str, Any]:
 
 
 def _differing(path: str, one: Any, other: Any, tolerance: float) -> Iterable[tuple[str, Any, Any]]:
-    """Every place in which two documents differ, with both values."""
+    """Path and both values of every difference between two documents."""
     if isinstance(one, Mapping) and isinstance(other, Mapping):
         for name in [*one, *(name for name in other if name not in one)]:
             yield from _differing(f"{path}.{name}" if path else str(name), one.get(name, _NOTHING), other.get(name, _NOTHING), tolerance)
@@ -78,7 +78,7 @@ def _is_list(value: Any) -> bool:
 
 
 def _words(path: str, one: Any, other: Any) -> str:
-    """A difference as text: numbers and labels as they are, anything else by its place alone."""
+    """A difference as text: numbers and labels with their values, anything else by its path alone."""
     if path == "label" or (_is_number(one) and _is_number(other)):
         return f"{path} ({_shown(one)} live, {_shown(other)} from files)"
     return f"{path} (in one of them only)" if _NOTHING in (one, other) else path

@@ -1,4 +1,4 @@
-"""Findings as consoles list them: by severity, each with where it is, what it is, and what to do."""
+"""Findings as consoles list them: by severity, with place, message and suggestion."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final, TypeVar
@@ -7,30 +7,30 @@ from touchstone.schemas.result import Finding, Severity
 from touchstone.scorers.reporting.words import visible
 
 Item = TypeVar("Item")
-#: The gravest first.
+#: The most severe first.
 SEVERITIES: Final[tuple[Severity, ...]] = ("critical", "major", "minor", "info")
 RED, YELLOW, GREEN, DIM, BOLD = "31", "33", "32", "2", "1"
 SEVERITY_COLOURS: Final[dict[Severity, str]] = {"critical": RED, "major": YELLOW, "minor": DIM, "info": DIM}
 
 
 def painted(text: str, colour: str) -> str:
-    """The text in a colour of the terminal; as it is where the colour is empty."""
+    """The text in a colour of the terminal; unchanged if the colour is empty."""
     return f"\x1b[{colour}m{text}\x1b[0m" if colour else text
 
 
 def gravest_first(findings: Iterable[Finding], *, with_info: bool = False) -> list[Finding]:
-    """The findings in the order of their severity; those of severity info only where they are asked for."""
-    told = (finding for finding in findings if with_info or finding.severity != "info")
-    return sorted(told, key=lambda finding: SEVERITIES.index(finding.severity))
+    """The findings in the order of their severity; those of severity info only if asked for."""
+    kept = (finding for finding in findings if with_info or finding.severity != "info")
+    return sorted(kept, key=lambda finding: SEVERITIES.index(finding.severity))
 
 
 def place_and_message(finding: Finding) -> str:
-    """Where and what; a finding about the document as a whole has no path."""
+    """Path and message of a finding; one about the whole document has no path."""
     return f"{visible(finding.path)}: {visible(finding.message)}" if finding.path else visible(finding.message)
 
 
 def bounded(items: Sequence[Item], most: int, finding_of: Callable[[Item], Finding]) -> list[Item]:
-    """The gravest `most` of some items in their order, at least one of each code where that many codes fit."""
+    """The `most` most severe items, in their original order, with at least one of each code if there is room."""
     if len(items) <= most:
         return list(items)
     findings = [finding_of(item) for item in items]

@@ -1,4 +1,4 @@
-"""Equal findings as one line with a count, and how many there are of each code in many cases."""
+"""Folds equal findings into one line with a count, and counts findings by code over many cases."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -10,80 +10,80 @@ from touchstone.scorers.reporting.findings import SEVERITIES, SEVERITY_COLOURS, 
 from touchstone.scorers.reporting.view import CaseView, Table
 from touchstone.scorers.reporting.words import counted, visible
 
-#: Places that one line names; the rest is counted.
+#: Places that one line names; further ones are counted.
 PLACES_MAX: Final = 3
-#: Codes that are counted of one run; a suite has some hundreds at most.
+#: Most codes that one run counts; a suite has some hundreds.
 CODES_MAX: Final = 5_000
 Counts = Mapping[str, Mapping[Severity, int]]
 
 
 @dataclass(slots=True)
 class Folded:
-    """Findings that say the same. `times`: how many there are. `places`: of the first ones. `untold`: how many more of the code are not told one by one."""
+    """Equal findings: how many, and the paths of the first ones. `unlisted`: how many more findings of the code there are."""
 
     finding: Finding
     times: int = 0
     places: list[str] = field(default_factory=list)
-    untold: int = 0
+    unlisted: int = 0
 
     @property
     def where(self) -> str:
-        """The first places, and how many more there are; empty for what is about the whole."""
+        """The first places, and how many more there are; empty for a finding about the whole document."""
         more = f" and {self.times - len(self.places)} more" if self.places and self.times > len(self.places) else ""
         return f"{', '.join(visible(place) for place in self.places)}{more}"
 
     @property
     def what(self) -> str:
-        """What was found, and how often where the places do not say it."""
-        told = visible(self.finding.message) or visible(self.finding.code)
+        """The message, and how often it occurs if the places do not show it."""
+        message = visible(self.finding.message) or visible(self.finding.code)
         times = f" ({self.times} times)" if self.times > max(1, len(self.places)) else ""
-        return f"{told}{times}{f' (and {self.untold} more of this code)' if self.untold else ''}"
+        return f"{message}{times}{f' (and {self.unlisted} more of this code)' if self.unlisted else ''}"
 
     @property
     def line(self) -> str:
-        """Where and what, in one line without control characters."""
+        """Places and message in one line, without control characters."""
         return f"{self.where}: {self.what}" if self.places else self.what
 
 
 def folded(findings: Iterable[Finding], counts: Counts | None = None, *, with_info: bool = False) -> list[Folded]:
-    """The findings, the gravest first; those of one code that say the same as one. `counts`: how many there are of each code, told or not."""
-    told: dict[tuple[str, str, str, str | None], Folded] = {}
+    """The findings, the most severe first, equal ones folded into one. `counts`: how many there are of each code, listed or not."""
+    by_text: dict[tuple[str, str, str, str | None], Folded] = {}
     of_code: Counter[tuple[str, Severity]] = Counter()
     for finding in findings:
         if finding.severity == "info" and not with_info:
             continue
         of_code[finding.code, finding.severity] += 1
-        one = told.setdefault((finding.severity, finding.code, finding.message, finding.suggestion), Folded(finding))
+        one = by_text.setdefault((finding.severity, finding.code, finding.message, finding.suggestion), Folded(finding))
         one.times += 1
         if len(one.places) < PLACES_MAX and finding.path:
             one.places.append(finding.path)
-    lines = sorted(told.values(), key=lambda one: SEVERITIES.index(one.finding.severity))
-    # What is not told stands at the last line of its code, else in a line of its own.
+    lines = sorted(by_text.values(), key=lambda one: SEVERITIES.index(one.finding.severity))
+    # The number of unlisted findings goes to the last line of their code; without such a line it gets its own.
     every = ((code, severity, times) for code, totals in (counts or {}).items() for severity, times in totals.items())
     left = {(code, severity): times for code, severity, times in every if times > 0 and (with_info or severity != "info")}
     for one in reversed(lines):
         key = (one.finding.code, one.finding.severity)
-        if (known := of_code.pop(key, None)) is not None:
-            one.untold = max(0, left.pop(key, 0) - known)
-    lines += [Folded(Finding(severity=severity, code=code, path="", message=code), untold=times) for (code, severity), times in left.items()]
+        if (listed := of_code.pop(key, None)) is not None:
+            one.unlisted = max(0, left.pop(key, 0) - listed)
+    lines += [Folded(Finding(severity=severity, code=code, path="", message=code), unlisted=times) for (code, severity), times in left.items()]
     return sorted(lines, key=lambda one: SEVERITIES.index(one.finding.severity)) if left else lines
 
 
 def folded_case(case: CaseView, most: int, *, with_info: bool = False) -> tuple[list[Folded], int]:
-    """The findings of a case in at most so many lines, of each code at least one, and how many findings these do not stand for."""
+    """The findings of a case in at most `most` lines, at least one of each code, and how many findings these lines leave out."""
     lines = folded(case.findings, case.finding_counts, with_info=with_info)
     shown = chosen(lines, most)
-    untold = 0 if case.finding_counts else case.findings_dropped
-    return shown, count_of(lines) - count_of(shown) + untold
+    unlisted = 0 if case.finding_counts else case.findings_dropped
+    return shown, count_of(lines) - count_of(shown) + unlisted
 
 
 def chosen(lines: Sequence[Folded], most: int) -> list[Folded]:
-    """The gravest of some lines, of each code at least one."""
+    """The most severe lines, at least one of each code."""
     return bounded(lines, most, lambda one: one.finding)
 
 
 def lines_by_severity(lines: Sequence[Folded], paint: Callable[[str, str], str]) -> Iterator[str]:
-    """A heading for each severity that there is, and below it its findings with their suggestions. `paint(text, colour)` colours a heading."""
+    """A heading for each severity that occurs, and below it the findings with their suggestions. `paint(text, colour)` colours a heading."""
     for severity in SEVERITIES:
         of_severity = [one for one in lines if one.finding.severity == severity]
         if of_severity:
@@ -95,8 +95,8 @@ def lines_by_severity(lines: Sequence[Folded], paint: Callable[[str, str], str])
 
 
 def count_of(lines: Sequence[Folded]) -> int:
-    """How many findings some lines stand for."""
-    return sum(one.times + one.untold for one in lines)
+    """How many findings the lines represent."""
+    return sum(one.times + one.unlisted for one in lines)
 
 
 def counts_of(case: CaseView) -> Counts:
@@ -105,7 +105,7 @@ def counts_of(case: CaseView) -> Counts:
 
 
 def counts_by_code(findings: Iterable[Finding]) -> dict[str, dict[Severity, int]]:
-    """Code → severity → how many of these findings."""
+    """Code → severity → number of findings."""
     counts: dict[str, dict[Severity, int]] = {}
     for finding in findings:
         of_code = counts.setdefault(finding.code, {})
@@ -114,10 +114,10 @@ def counts_by_code(findings: Iterable[Finding]) -> dict[str, dict[Severity, int]
 
 
 def severities_text(counts: Counts, *, with_info: bool = False) -> str:
-    """`1 critical, 2 major`; empty where there is none."""
+    """`1 critical, 2 major`; empty if there is none."""
     totals: Counter[Severity] = Counter()
-    for told in counts.values():
-        totals.update(told)
+    for severities in counts.values():
+        totals.update(severities)
     return ", ".join(f"{totals[severity]} {severity}" for severity in SEVERITIES if totals[severity] and (with_info or severity != "info"))
 
 
@@ -130,14 +130,14 @@ class CodeCounts:
 
     def add(self, counts: Counts) -> None:
         """Count one case."""
-        for code, told in counts.items():
-            for severity, times in told.items():
+        for code, severities in counts.items():
+            for severity, times in severities.items():
                 if severity != "info" and times and ((code, severity) in self._cases or len(self._cases) < CODES_MAX):
                     self._findings[code, severity] += times
                     self._cases[code, severity] += 1
 
     def table(self, most: int) -> Table | None:
-        """The codes, the gravest and then the most frequent first; None without a finding. It is the same for files and for what came live."""
+        """The codes, the most severe and then the most frequent first; None without a finding. It is the same for files and for live results."""
         if not self._cases:
             return None
         ordered = sorted(self._cases, key=lambda key: (SEVERITIES.index(key[1]), -self._cases[key], -self._findings[key], key[0]))

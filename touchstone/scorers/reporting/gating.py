@@ -1,4 +1,4 @@
-"""A gate on what was found: `--fail-on`, the same for every suite, read from the view of its report."""
+"""The gate `--fail-on`, the same for every suite: it reads the findings and labels from the view of a report."""
 
 from collections.abc import Iterable, Mapping
 from typing import Final
@@ -19,24 +19,24 @@ _WHAT: Final[Mapping[FailOn, str]] = {
 
 
 def with_fail_on(verdict: Verdict, gate: Gate, view: View) -> Verdict:
-    """The verdict where `gate.fail_on` says what fails beside the label Fail; whatever is milder passes.
+    """The verdict under `gate.fail_on`, which names what fails besides the label Fail; anything milder passes.
 
-    An error stays one, a gate that was not reached too. A case without a score keeps the whole from passing, and so does one without a part that failed: a
-    judge that did not answer has found nothing.
+    Errors stay errors, and a gate that was not reached stays failed. A case without a score keeps the batch from passing, and so does a part that failed: a
+    judge that did not answer may have missed something.
     """
     fail_on = gate.fail_on
     missed = verdict.exit_code == EXIT_FAIL and (gate.min_pass_rate is not None or bool(gate.max_mean))
     if fail_on is None or missed or verdict.exit_code == EXIT_ERROR:
         return verdict
-    failed = found = unscored = total = known = 0
+    failed = found = unscored = total = with_validity = 0
     for case in _counting(view.cases):
         total += 1
-        known += case.valid is not None
+        with_validity += case.valid is not None
         unscored += case.label == "unscored"
         failed += case.status == "fail"
         found += is_hit(case, fail_on)
     cases = counted(total, view.noun)
-    if fail_on == "invalid" and total > unscored and not known:
+    if fail_on == "invalid" and total > unscored and not with_validity:
         return Verdict("ERROR", f"no {view.noun} says whether it is valid; give --fail-on critical, major or warn", EXIT_ERROR)
     if failed or found:
         parts = [f"{found} {_WHAT[fail_on]}"] if found else []
@@ -50,12 +50,12 @@ def with_fail_on(verdict: Verdict, gate: Gate, view: View) -> Verdict:
 
 
 def is_hit(case: CaseView, fail_on: FailOn) -> bool:
-    """Whether a case is what fails, whatever its label."""
+    """True if a case fails under this gate, whatever its label."""
     if fail_on == "invalid":
         return case.valid is False
     if fail_on == "warn":
         return case.status in {"fail", "review", "unscored", "error"}
-    return any(told.get(severity) for told in counts_of(case).values() for severity in _SEVERITIES[fail_on])
+    return any(severities.get(severity) for severities in counts_of(case).values() for severity in _SEVERITIES[fail_on])
 
 
 def _counting(cases: Iterable[CaseView]) -> Iterable[CaseView]:

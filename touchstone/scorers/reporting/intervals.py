@@ -113,7 +113,7 @@ class Pairs:
 
 
 def rate_difference(before: Rate, now: Rate, pairs: Pairs | None = None) -> Interval | None:
-    """The interval of the difference of two rates, now less before; None where one is of nothing.
+    """The interval of the difference of two rates, now less before; None if one is of nothing.
 
     `pairs`: cases that are on both sides. Where only some are, their correlation weighs as much as their share.
     """
@@ -126,7 +126,7 @@ def rate_difference(before: Rate, now: Rate, pairs: Pairs | None = None) -> Inte
 
 
 def mean_difference(before: Sequence[float], now: Sequence[float], pairs: Sequence[tuple[float, float]] = ()) -> Interval | None:
-    """The interval of the difference of two means, now less before; None where one is of fewer than two values.
+    """The interval of the difference of two means, now less before; None if one is of fewer than two values.
 
     `pairs`: both values of the cases that are on both sides. Where that is every case, it is the interval of the mean of their differences.
     """

@@ -56,10 +56,10 @@ class ReportedSuite(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class RunFacts:
-    """What a report needs besides the results: what scored them, when, and what was asked for.
+    """Facts that a report needs besides the results: what scored them, when, and what was requested.
 
-    `settings`: of the suite, as far as they are known where the report is made. `configuration`: what `config_digest` names, where it is known.
-    `asked`: what the caller chose by name (`concern_id`, `batch_id` or a pattern of it, `worst`). `repeated`: repeated events that were
+    `settings`: the suite's, as far as they are known here. `configuration`: the settings behind `config_digest`, if known.
+    `asked`: the caller's choices by name (`concern_id`, `batch_id` or a pattern of it, `worst`). `repeated`: repeated events that were
     counted once. `duration_s`: of the run.
     """
 
@@ -130,7 +130,7 @@ class LabelCounts:
 class SuiteReport:
     """A batch of any suite. `means`: value → mean over the cases that have it. `codes`: finding's or failure's code → cases.
 
-    `mean_intervals`: value → the 95 % interval of its mean, where there is one. `incomplete`: code of a part's failure → cases scored without that part.
+    `mean_intervals`: value → the 95 % interval of its mean, if there is one. `incomplete`: code of a part's failure → cases scored without that part.
     `entries` can be read again and again; it is never held as a whole.
     """
 
@@ -219,7 +219,7 @@ def _by_count(codes: Counter[str]) -> dict[str, int]:
 
 
 def _one(names: set[str], asked: Any) -> str:
-    """The name that all cases share, else what was asked for."""
+    """The name that all cases share; otherwise the requested one."""
     return next(iter(names)) if len(names) == 1 else str(asked or "")
 
 

@@ -1,4 +1,4 @@
-"""The verdict on many results: the printed word and the exit code are one object (SAFE v0 §7.3 gives the codes)."""
+"""The verdict on many results: printed word and exit code in one object (the codes are those of SAFE v0 §7.3)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -8,9 +8,9 @@ from touchstone.schemas.reports.changes import Comparison
 from touchstone.scorers.reporting.intervals import Rate
 from touchstone.scorers.reporting.words import counted, percent
 
-#: A difference of shares is rounded: below this it still meets the gate.
+#: Rounding error of a difference of shares; a smaller excess still meets the gate.
 _ROUNDING = 1e-9
-#: What may fail a batch beside the label Fail, the gravest first; each includes the ones of severity before it.
+#: What may fail a batch besides the label Fail; each of the severities includes the higher ones.
 FailOn = Literal["invalid", "critical", "major", "warn"]
 EXIT_PASS, EXIT_FAIL, EXIT_REVIEW, EXIT_ERROR = 0, 1, 2, 3
 
@@ -20,7 +20,7 @@ class Gate:
     """Requirements on a batch beyond its labels.
 
     `min_pass_rate`: least share of Pass labels, a ratio. `max_mean`: value → greatest mean that passes.
-    `allow_unscored`: a case that could not be scored is reported and is not an error. `fail_on`: what fails beside the label Fail; what is milder passes.
+    `allow_unscored`: a case that could not be scored is reported and is not an error. `fail_on`: what fails besides the label Fail; anything milder passes.
     """
 
     min_pass_rate: float | None = None
@@ -30,13 +30,13 @@ class Gate:
 
     @property
     def is_set(self) -> bool:
-        """Whether it asks for anything that a verdict by labels does not."""
+        """True if the gate requires anything that a verdict by labels does not."""
         return self.min_pass_rate is not None or bool(self.max_mean) or self.fail_on is not None
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """A word, why, and the exit code that says the same. `incomplete`: some cases were scored without a part that failed, such as a judge."""
+    """Word, reason and exit code. `incomplete`: some cases were scored without a part that failed, such as a judge."""
 
     word: str
     reason: str
@@ -62,12 +62,12 @@ def verdict_by_labels(
 ) -> Verdict:
     """Judge a batch by its labels.
 
-    3: something could not be read, a case could not be scored (unless the gate allows it), or there is none. Else, with
-    `gate.min_pass_rate`: 0 where the share of Pass labels among the scored cases reaches it, 1 where not. Else by labels: 1 with a
-    Fail, 2 with a Review or Warn, or where a part of a case failed, 0 where all pass. `incomplete`: code of such a failure → cases scored without the part.
+    Exit code 3: something could not be read, a case could not be scored (unless the gate allows it), or there is none. With
+    `gate.min_pass_rate`: 0 if the share of Pass labels among the scored cases reaches it, 1 if not. Otherwise by labels: 1 with a
+    Fail, 2 with a Review or Warn, or if a part of a case failed, 0 if all pass. `incomplete`: code of such a failure → cases scored without the part.
     """
-    told = _by_labels(passed, review, failed, unscored, problems, noun, gate or Gate(), unscored_why, incomplete or {})
-    return replace(told, incomplete=bool(incomplete))
+    verdict = _by_labels(passed, review, failed, unscored, problems, noun, gate or Gate(), unscored_why, incomplete or {})
+    return replace(verdict, incomplete=bool(incomplete))
 
 
 def verdict_by_rate(rate: Rate, least: float, noun: str) -> Verdict:
@@ -100,14 +100,14 @@ def _by_labels(
 
 
 def with_drop(verdict: Verdict, gate: Gate | None, comparison: Comparison, max_drop: float) -> Verdict:
-    """The verdict where the pass rate may fall by at most `max_drop`, a ratio. An error stays one, and so does a gate that was not reached."""
+    """The verdict if the pass rate may fall by at most `max_drop`, a ratio. Errors stay errors, and a gate that was not reached stays failed."""
     if verdict.exit_code == EXIT_ERROR:
         return verdict
     rate = comparison.pass_rate
     if rate.difference is None:
         return Verdict("ERROR", "no pass rate to compare with: the earlier report has no scored case", EXIT_ERROR)
     change = f"{100 * rate.difference:+.1f} points since" if abs(rate.difference) > _ROUNDING else "as in"
-    told = f"pass rate {change} the earlier batch, a drop of at most {100 * max_drop:g} asked"
+    reason = f"pass rate {change} the earlier batch, a drop of at most {100 * max_drop:g} asked"
     if comparison.drop > max_drop + _ROUNDING:
-        return Verdict("FAIL", told, EXIT_FAIL)
-    return Verdict(verdict.word, f"{verdict.reason}; {told}", verdict.exit_code) if gate is not None and gate.is_set else Verdict("PASS", told, EXIT_PASS)
+        return Verdict("FAIL", reason, EXIT_FAIL)
+    return Verdict(verdict.word, f"{verdict.reason}; {reason}", verdict.exit_code) if gate is not None and gate.is_set else Verdict("PASS", reason, EXIT_PASS)

@@ -1,7 +1,7 @@
-"""A view: the contents of a report, independent of their layout. Every format (console, Markdown, JUnit, HTML) is written from it.
+"""A view: the contents of a report without a layout. Every format (console, Markdown, JUnit, HTML) is written from it.
 
-A view holds some figures, some tables, and the cases, which may be many and are therefore read as they are
-written (`cases` can be iterated more than once, and is never held as a whole).
+It has figures, tables and cases. There may be many cases, so they are made as they are
+read: `cases` can be iterated more than once, and is never held as a whole.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -35,7 +35,7 @@ class Reiterable(Generic[ItemT]):
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """The key by which results are reported together: a concern (or the suite's word for it) and a batch of it."""
+    """The results of one report: a concern (or the suite's word for it) and a batch of it."""
 
     concern_id: str
     batch_id: str
@@ -53,9 +53,9 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class LayoutOptions:
-    """Options of a layout beyond its view. `colour`, `width` (cells of a line; None breaks none): of a terminal.
+    """Options of a layout beyond its view. `colour`, `width` (cells of a line; None breaks no line): of a terminal.
 
-    `verdict`: how the report ends. `only`: statuses of the cases that are listed; empty: all of them. `comparison`: with an earlier batch.
+    `verdict`: the last line of the report. `only`: statuses of the cases to list; empty lists all. `comparison`: with an earlier batch.
     `trend`: over time.
     """
 
@@ -80,7 +80,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One headline number. `text`: as it is shown. `state`: how it compares with its thresholds, where it has any.
+    """One headline number. `text`: as it is shown. `state`: how it compares with its thresholds, if it has any.
 
     `interval`: the 95 % interval of a mean, shown with so many `places`.
     """
@@ -95,7 +95,7 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A small table; every cell is a text. `numeric`: places of columns that are set at the right."""
+    """A small table; every cell is a text. `numeric`: indices of right-aligned columns."""
 
     title: str
     header: Sequence[str]
@@ -120,9 +120,9 @@ class CaseView:
     `name`: its name for people, unique in the report where possible. `group`: under which heading JUnit and HTML list it.
     `cells`: texts of the view's `case_columns`. `summary`: its scores in one line. `why`: why it does not pass, in short.
     `status`: how it counts; `passed_over` is listed and not counted.
-    `ids`: what it is recognised by in another report, the most lasting first. `values`: component → number. `codes`: of what was found in it; where
-    they are not given, those of its findings. `valid`: whether it keeps every rule of its standard; None where there is none. `finding_counts`: code →
-    severity → findings, those that are not told too; where it is not given, `findings` are all but `findings_dropped`.
+    `ids`: identify the case in another report, the most lasting id first. `values`: component → number. `codes`: of its findings, if they are not in
+    `findings`. `valid`: true if it keeps every rule of its standard; None without a standard. `finding_counts`: code →
+    severity → findings, unlisted ones too; without it, `findings` are all but `findings_dropped`.
     """
 
     name: str
@@ -148,7 +148,7 @@ class CaseView:
 class View:
     """A report, ready to be laid out. `facts`: short lines of origin (suite, configuration, models). `noun`: the word for a case.
 
-    `rate`: cases that pass, and cases that count for it; where it is not given, the Pass labels among all but the unscored.
+    `rate`: cases that pass, and cases that count; by default the Pass labels among the scored cases.
     """
 
     title: str

@@ -12,7 +12,7 @@ def counted(count: int, noun: str) -> str:
 
 
 def percent(ratio: float) -> str:
-    """A whole percentage; 0 % and 100 % are only printed where they are exact."""
+    """A whole percentage; 0 % and 100 % are only printed if they are exact."""
     if 0 < ratio < 1:
         return f"{min(99, max(1, round(ratio * 100)))}%"
     return f"{ratio:.0%}"
@@ -42,7 +42,7 @@ def score_text(score: float | None) -> str:
 
 
 def of_scored(scored: int | None, total: int) -> str:
-    """Of how many a mean is, where it is not of all. `scored`: None where nobody knows."""
+    """`(3 of 5 scored)`; empty if all are scored or `scored` is unknown."""
     return f" ({scored} of {total} scored)" if scored is not None and scored != total else ""
 
 

@@ -32,7 +32,7 @@ def notes(settings: SafeSettings) -> Iterator[str]:
 
 
 def complete(record: dict[str, Any], place: Place) -> dict[str, Any]:
-    """A case with the concern and batch of its place, where it names none. Raises `ValueError` where it contradicts its folder."""
+    """A case with the concern and batch of its place, where it names none. Raises `ValueError` if it contradicts its folder."""
     for key, default in (("concern_id", place.folder), ("batch_id", place.name)):
         if record.get(key) is None and default is not None:
             record[key] = default

@@ -177,8 +177,8 @@ class JudgedBatch:
             if one.code in CODES:
                 self._findings.append(SafeV0JudgeFinding(test_id=test_id, severity=one.severity, code=one.code, path=one.path, message=one.message))
 
-    def told(self) -> SafeV0Judged | None:
-        """What the reports say; None where no judge was to be asked."""
+    def summary(self) -> SafeV0Judged | None:
+        """What the reports say; None if no judge was to be asked."""
         tally = self._tally
         if not tally.states:
             return None

@@ -45,7 +45,7 @@ def render_console(report: SafeV0BatchReport, *, verbose: bool = False) -> str:
 
 
 def _not_scored(report: SafeV0BatchReport) -> list[str]:
-    """What could not be scored, and why; nothing where all was."""
+    """What could not be scored, and why; nothing if all was."""
     return ["", "Not Scored:", *(f"  {visible(error.where)}: {visible(error.what)}" for error in report.errors)] if report.errors else []
 
 

@@ -1,4 +1,4 @@
-"""Scores one case by SAFE v0: CR over signals and summary, AH over follow-up questions, AC over the summary. A judge, where one is asked, adds findings."""
+"""Scores one case by SAFE v0: CR over signals and summary, AH over follow-up questions, AC over the summary. A judge, if one is asked, adds findings."""
 
 from __future__ import annotations
 

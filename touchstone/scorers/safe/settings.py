@@ -140,9 +140,9 @@ def fingerprint(settings: SafeSettings) -> dict[str, Any]:
     own = settings.model_dump(mode="json", by_alias=True, include={"thresholds", "weights", "strict_ah", "archetypes"})
     if not settings.ah_judge:
         return own
-    asked = {
+    judge = {
         "sampleRate": settings.ah_judge_sample_rate,
         "charsMax": settings.ah_judge_chars_max,
         "judge": judge_fingerprint(settings.judge, [prompt()]) if settings.judge.is_usable else None,
     }
-    return {**own, "ahJudge": asked}
+    return {**own, "ahJudge": judge}

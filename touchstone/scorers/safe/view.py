@@ -59,8 +59,8 @@ class SafeReport:
 def report(entries: Iterable[ScoreResult | Problem], facts: RunFacts) -> SafeReport:
     """Aggregate one concern's cases. A case that could not be scored is listed in `errors`, and is in no count and no mean.
 
-    The batch's name is the cases' own where they share one, else what was asked for. Raises `ConfigError` where the entries mix concerns,
-    where there are none, and where results lack what a SAFE report needs.
+    The batch's name is the cases' own where they share one, else what was asked for. Raises `ConfigError` if the entries mix concerns,
+    if there are none, and where results lack what a SAFE report needs.
     """
     results: list[SafeV0Result] = []
     errors: list[SafeV0CaseError] = []
@@ -97,15 +97,15 @@ def report(entries: Iterable[ScoreResult | Problem], facts: RunFacts) -> SafeRep
     settings = facts.settings if isinstance(facts.settings, SafeSettings) else SafeSettings()
     batch_id = next(iter(batches)) if len(batches) == 1 else str(asked.get("batch_id", "*"))
     named = concern or asked.get("concern_id") or ""
-    batch = build_report(results, concern_id=named, batch_id=batch_id, settings=settings, errors=errors, judge=judged.told())
+    batch = build_report(results, concern_id=named, batch_id=batch_id, settings=settings, errors=errors, judge=judged.summary())
     return SafeReport(batch, facts, judged)
 
 
 def verdict(report: SafeReport, gate: Gate | None = None) -> Verdict:
     """Judge a batch (§7.3). A judge that failed changes no verdict by labels, but a gate on findings must know of it."""
     labels, judge = report.batch.label_distribution, report.batch.judge
-    told = verdict_by_labels(passed=labels.Pass, review=labels.Review, failed=labels.Fail, problems=len(report.batch.errors), gate=gate)
-    return replace(told, incomplete=judge is not None and any(judge.states.get(state) for state in FAILED))
+    verdict = verdict_by_labels(passed=labels.Pass, review=labels.Review, failed=labels.Fail, problems=len(report.batch.errors), gate=gate)
+    return replace(verdict, incomplete=judge is not None and any(judge.states.get(state) for state in FAILED))
 
 
 def json_pieces(report: SafeReport, options: LayoutOptions) -> Iterator[str]:

@@ -63,7 +63,7 @@ def report_of(
 
 
 def is_unjudged(case: SelftestCase) -> bool:
-    """Whether a case has no verdict on the system because a model gave none. An unsafe request is the scenario's own failure."""
+    """True if a case has no verdict on the system because a model gave none. An unsafe request is the scenario's own failure."""
     return case.failure is not None and case.failure.kind != "system" and case.failure.code != "generator_unsafe"
 
 

@@ -133,7 +133,7 @@ class Generator:
 
 
 def parsed(said: str) -> Request | None:
-    """The last request of an answer that has both parts; None where there is none. Markdown around the labels and quotes around a part are dropped."""
+    """The last request of an answer that has both parts; None if there is none. Markdown around the labels and quotes around a part are dropped."""
     text = writable(said)
     if (request := _of_json(text)) is not None:
         return request

@@ -63,5 +63,5 @@ class Rating:
         return round(total, 9)
 
     def reaches(self, threshold: float) -> bool:
-        """Whether the overall score passes."""
+        """True if the overall score passes."""
         return self.overall >= threshold

@@ -156,7 +156,7 @@ _INVISIBLE: Final = dict.fromkeys((0x200B, 0x200C, 0x200D, 0x2060, 0xFEFF, 0x00A
 
 
 def danger(text: str) -> Rule | None:
-    """The rule that a request breaks, or None where it only asks for information."""
+    """The rule that a request breaks, or None if it only asks for information."""
     folded = unicodedata.normalize("NFKC", text).translate(_INVISIBLE).casefold().replace("’", "'")
     plain = " ".join(part for part in re.split(r"[^\S\n]+", folded) if part)
     for found, pattern in _ANYWHERE:
@@ -181,7 +181,7 @@ def danger(text: str) -> Rule | None:
 
 
 def _disguised(text: str) -> bool:
-    """Whether letters are spread out (`d e l e t e`), or words mix alphabets so that they look like other words."""
+    """True if letters are spread out (`d e l e t e`), or words mix alphabets so that they look like other words."""
     if re.search(r"\b(?:[a-z] ){3,}[a-z]\b", text):
         return True
     for word in re.findall(r"[^\W\d_]{2,}", text):

@@ -58,7 +58,7 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How a task stands. `task_id`: the system's own name of it; the session's where it has none."""
+    """How a task stands. `task_id`: the system's own name of it; the session's if it has none."""
 
     task_id: str
     status: Status
@@ -70,7 +70,7 @@ class Outcome:
 
     @property
     def is_final(self) -> bool:
-        """Whether the system has ended, or waits for a reply."""
+        """True if the system has ended, or waits for a reply."""
         return self.status not in PENDING
 
 
@@ -133,7 +133,7 @@ def outcome_of(document: Any, task_id: str) -> Outcome:
 
 
 def task_id_of(document: Any) -> str | None:
-    """The system's name of a task; None where it gives none. Raises `SystemFault` for one that cannot be used."""
+    """The system's name of a task; None if it gives none. Raises `SystemFault` for one that cannot be used."""
     found = next((document[name] for name in ("task_id", "taskId", "id") if document.get(name) is not None), None) if isinstance(document, Mapping) else None
     if found is None:
         return None

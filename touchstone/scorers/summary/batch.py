@@ -172,8 +172,8 @@ def verdict(report: LossReport, gate: Gate | None = None) -> Verdict:
     limit = dict(gate.max_mean).get(LOSS) if gate is not None else None
     if limit is None or judged.word == "ERROR" or report.loss is None:
         return judged
-    told = f"mean loss {report.loss.mean:.4f} of {counted(scored, 'case')}, at most {limit:.4g} asked"
-    return Verdict("PASS", told, EXIT_PASS) if report.loss.mean <= limit + ROUNDING else Verdict("FAIL", told, EXIT_FAIL)
+    reason = f"mean loss {report.loss.mean:.4f} of {counted(scored, 'case')}, at most {limit:.4g} asked"
+    return Verdict("PASS", reason, EXIT_PASS) if report.loss.mean <= limit + ROUNDING else Verdict("FAIL", reason, EXIT_FAIL)
 
 
 def json_pieces(report: LossReport, options: LayoutOptions) -> Iterable[str]:
@@ -235,15 +235,15 @@ _STATES = {**STATES, "certain": "with nothing uncertain", "hard_fail": "that fai
 def _judge(report: LossReport) -> tuple[Table, ...]:
     """What a judge was asked and what that cost; nothing without `support: judge`."""
     tally = JudgeTally()
-    said: Counter[str] = Counter()
+    statements: Counter[str] = Counter()
     for result in report.results:
         tally.add(result.details)
-        if isinstance(told := result.details.get("judge"), dict):
-            said.update({f"{name} {kind}": count for kind in _COUNTED for name, count in told.get(kind, {}).items()})
+        if isinstance(judge := result.details.get("judge"), dict):
+            statements.update({f"{name} {kind}": count for kind in _COUNTED for name, count in judge.get(kind, {}).items()})
     if not tally.states:
         return ()
     table = tally.table("summaries", _STATES)
-    rows = [(words.format(name), str(said[f"{name} {kind}"])) for kind, words in _COUNTED.items() for name in ("facts", "sentences")]
+    rows = [(words.format(name), str(statements[f"{name} {kind}"])) for kind, words in _COUNTED.items() for name in ("facts", "sentences")]
     return (replace(table, rows=[*table.rows, *rows]),)
 
 
@@ -281,7 +281,7 @@ def _row(case: LossCase) -> tuple[str, ...]:
 
 def _case(result: LossResult) -> CaseView:
     """One case. The whole event id is in its name: a gold has many generated summaries."""
-    told = ", ".join(f"{column.heading.lower()} {number(result.values[column.value])}" for column in COLUMNS if column.value in result.values)
+    losses = ", ".join(f"{column.heading.lower()} {number(result.values[column.value])}" for column in COLUMNS if column.value in result.values)
     return CaseView(
         name=f"{result.case_id} [{result.event_id}]" if result.case_id else result.event_id,
         label=result.label,
@@ -289,7 +289,7 @@ def _case(result: LossResult) -> CaseView:
         group=result.category or NO_CATEGORY,
         class_name=".".join(filter(None, ("summary_loss", result.category, result.model))),
         cells=_row(result),
-        summary=told,
+        summary=losses,
         why=_why(result),
         ids=tuple(filter(None, (result.case_id, result.event_id))),
         values=result.values,
