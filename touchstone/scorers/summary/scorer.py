@@ -17,8 +17,8 @@ from touchstone.scorers.summary.components.questions import Asked, Questions, as
 from touchstone.scorers.summary.components.weighing import Components, weigh
 from touchstone.scorers.summary.details import conflict_findings, details_of, findings_of, hard_fail_details
 from touchstone.scorers.summary.judge_prompt import prompt
-from touchstone.scorers.summary.judging.outcome import CERTAIN, COMPONENT, HARD_FAIL, Hearing
-from touchstone.scorers.summary.judging.statement_ids import fields_of, source_shown, verdicts_of
+from touchstone.scorers.summary.judging.judgement import CERTAIN, COMPONENT, HARD_FAIL, Judgement
+from touchstone.scorers.summary.judging.statement_ids import fields_of, rulings_of, source_shown
 from touchstone.scorers.summary.judging.uncertain import uncertain
 from touchstone.scorers.summary.judging.verdicts import StatementVerdicts
 from touchstone.scorers.summary.preparing import GOLD_NOT_FOUND, NO_GOLD, STATEMENT_TOO_LONG, Prepared, Unscored, prepare
@@ -120,38 +120,38 @@ class SummaryLossScorer:
         components = await asyncio.to_thread(weighed)
         if not settings.asks_judge:
             return self._card(case, prepared, asked, components, None)
-        hearing = await self._heard(prepared, asked, components)
-        if hearing.verdicts:
-            components = await asyncio.to_thread(weighed, verdicts=hearing.verdicts)
-        return settled(hearing.outcome, self._card(case, prepared, asked, components, hearing))
+        judgement = await self._judged(prepared, asked, components)
+        if judgement.rulings:
+            components = await asyncio.to_thread(weighed, rulings=judgement.rulings)
+        return settled(judgement.outcome, self._card(case, prepared, asked, components, judgement))
 
-    async def _heard(self, prepared: Prepared, asked: Asked, components: Components) -> Hearing:
-        """What the judge says of what is uncertain, in one call; nothing is asked where nothing is."""
+    async def _judged(self, prepared: Prepared, asked: Asked, components: Components) -> Judgement:
+        """Ask the judge about everything that is uncertain, in one call. Nothing uncertain: no call."""
         parts, shown = uncertain(components, asked, self._settings), self._settings.judge_source_chars_max
         if not parts:
-            return Hearing(CERTAIN, parts)
+            return Judgement(CERTAIN, parts)
         fields = {} if self._judge is None else await asyncio.to_thread(fields_of, parts, prepared, asked, shown)
         outcome = await consult(self._judge, prompt(), fields, StatementVerdicts, component=COMPONENT, on_budget=self._settings.on_budget)
         if not isinstance(outcome, Answer):
-            return Hearing(outcome, parts)
-        return Hearing(outcome, parts, verdicts_of(outcome.verdict, parts, prepared), not source_shown(prepared, shown))
+            return Judgement(outcome, parts)
+        return Judgement(outcome, parts, rulings_of(outcome.verdict, parts, prepared), not source_shown(prepared, shown))
 
-    def _card(self, case: SummaryCase, prepared: Prepared, asked: Asked, components: Components, hearing: Hearing | None) -> Scorecard:
+    def _card(self, case: SummaryCase, prepared: Prepared, asked: Asked, components: Components, judgement: Judgement | None) -> Scorecard:
         """The scorecard of a case that was weighed."""
         settings = self._settings
         details = details_of(prepared, asked, components, settings)
-        if hearing is not None:
-            details |= {"parts": hearing.origins(components), "judge": hearing.details(components)}
+        if judgement is not None:
+            details |= {"parts": judgement.origins(components), "judge": judgement.details(components)}
         return Scorecard(
             label=capped(label_of(components.values["loss"], settings.labels), components.conflicts, settings.conflicts),
             values=components.values,
             findings=conflict_findings(components.conflicts, prepared, quote=settings.quote),
-            failures=() if hearing is None else hearing.failures,
+            failures=() if judgement is None else judgement.failures,
             components_missing=missing(components.losses),
-            not_checked=self._not_checked(prepared) + (() if hearing is None else hearing.not_checked()),
+            not_checked=self._not_checked(prepared) + (() if judgement is None else judgement.not_checked()),
             details=details,
             attributes=_attributes(case, prepared.datum),
-            models=self._models() | ({} if hearing is None else hearing.models),
+            models=self._models() | ({} if judgement is None else judgement.models),
         )
 
     def _not_checked(self, prepared: Prepared) -> tuple[NotChecked, ...]:

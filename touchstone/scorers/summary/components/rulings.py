@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 Word = Literal["supported", "contradicted", "absent"]
 
 
-class Said(NamedTuple):
+class Ruling(NamedTuple):
     """A verdict. `evidence`: (place, index) of the statement that decides; a fact's place is `sentence`. None where the judge named none that there is."""
 
     word: Word
     evidence: tuple[str, int] | None = None
 
 
-class Revised(NamedTuple):
+class RevisedConflicts(NamedTuple):
     """Conflicts after the judge, by sentence, and those that it did not let stand."""
 
     conflicts: list[Conflict]
@@ -32,11 +32,11 @@ class Revised(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Verdicts:
+class Rulings:
     """The judge's word on facts and sentences, by index; without any, everything stays as the models have it."""
 
-    facts: Mapping[int, Said] = field(default_factory=dict)
-    sentences: Mapping[int, Said] = field(default_factory=dict)
+    facts: Mapping[int, Ruling] = field(default_factory=dict)
+    sentences: Mapping[int, Ruling] = field(default_factory=dict)
 
     def __bool__(self) -> bool:
         return bool(self.facts or self.sentences)
@@ -54,7 +54,7 @@ class Verdicts:
         """The support of sentences, in the same way."""
         return _over(support, self.sentences)
 
-    def revise(self, found: Sequence[Conflict], units: Sequence[Unit], to_facts: Matrix) -> Revised:
+    def revise(self, found: Sequence[Conflict], units: Sequence[Unit], to_facts: Matrix) -> RevisedConflicts:
         """The conflicts after the judge. `to_facts`: cosines, one row per sentence, one column per fact, for a fact without a sentence as evidence.
 
         A conflict that the judge does not see is withdrawn. Where it is clinical (a dose, an allergy, a side of the body), a rule that read a value stands
@@ -72,7 +72,7 @@ class Verdicts:
                 kept.append(replace(conflict, rule=DISPUTED, clinical=False))
         kept += self._of_sentences(kept, units)
         kept += self._of_facts(kept, units, to_facts)
-        return Revised(sorted(kept, key=lambda one: one.sentence), withdrawn)
+        return RevisedConflicts(sorted(kept, key=lambda one: one.sentence), withdrawn)
 
     def _of_sentences(self, kept: Sequence[Conflict], units: Sequence[Unit]) -> list[Conflict]:
         """Sentences that the judge finds contradicted or absent, and nobody else did."""
@@ -100,10 +100,10 @@ class Verdicts:
 
 
 #: What there is without a judge.
-NOTHING_SAID = Verdicts()
+NO_RULINGS = Rulings()
 
 
-def _over(support: Vector, said: Mapping[int, Said]) -> Vector:
+def _over(support: Vector, said: Mapping[int, Ruling]) -> Vector:
     if not said:
         return support
     ruled = support.copy()

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from touchstone.scorers.summary.components import entities, facts, flow, length, semantic
 from touchstone.scorers.summary.components.nli_round import Block
-from touchstone.scorers.summary.components.rulings import NOTHING_SAID, Verdicts
+from touchstone.scorers.summary.components.rulings import NO_RULINGS, Rulings
 from touchstone.scorers.summary.components.support import MEAN_WITH_WORDS
 from touchstone.scorers.summary.conflicts import finding as conflicts
 from touchstone.scorers.summary.conflicts.conflict import Conflict
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from touchstone.scorers.summary.preparing import Prepared
     from touchstone.scorers.summary.sentences import Window
     from touchstone.scorers.summary.settings import SummarySettings
-    from touchstone.scorers.summary.vectors import Matrix, Vectors
+    from touchstone.scorers.summary.vectors import Matrix, Vector, Vectors
 
 
 def support_of(block: Block, probabilities: Floats, vectors: Vectors, calibration: Calibration | None) -> Matrix:
@@ -104,29 +104,22 @@ def weigh(
     tokens: Sequence[int],
     settings: SummarySettings,
     calibration: Calibration | None,
-    verdicts: Verdicts = NOTHING_SAID,
+    rulings: Rulings = NO_RULINGS,
 ) -> Components:
-    """Aggregate (§5, phase 4). `tokens`: of the whole text, then of each sentence. `verdicts`: the judge's word, where it was asked.
+    """Compute every component (§5, phase 4). `tokens`: of the whole text, then of each sentence. `rulings`: the judge's, if one was asked.
 
-    Components without anything to ask for (no entities, no outline) are left out of `losses`.
+    Components without anything to compare (no entities, no outline) are left out of `losses`.
     """
-    fact_support = support_of(asked.facts, probabilities, vectors, calibration)
-    if calibration is not None:
-        fact_support = without_wrong(fact_support, prepared.generated.windows, verdicts.still_wrong(asked.wrong_facts))
-    entailment, contradiction = asked.sentences.entailment(probabilities), asked.sentences.contradiction(probabilities)
     # A mean with words is for recall alone: shared words hide what a sentence says wrongly, and half of the mean could be words alone.
     calibrated = calibration if calibration is not MEAN_WITH_WORDS else None
-    sentence_support = support_of(asked.sentences, probabilities, vectors, calibrated) if settings.looks_near else entailment
-    faithful = verdicts.over_sentences(facts.faithfulness(sentence_support, entailment, contradiction, settings.precision))
-    found_by_models = _all_conflicts(asked, sentence_support, entailment, contradiction, settings)
-    to_facts = vectors.cosines(asked.facts.hypotheses, prepared.generated.sentences) if verdicts.facts else np.zeros((0, 0))
-    clashes, withdrawn = verdicts.revise(found_by_models, asked.statements, to_facts)
-    recalled = verdicts.over_facts(facts.best(fact_support))
-    recall = facts.mean(recalled)
-    in_conflict = conflicts.sentences_of(clashes)
-    precision = facts.precision(faithful, in_conflict, settings.conflicts.weight)
-    parts = {"recall": recall, "precision": precision}
+    sentences = _sentences(prepared, asked, probabilities, vectors, settings, calibrated, rulings)
+    fact_support = support_of(asked.facts, probabilities, vectors, calibration)
+    if calibration is not None:
+        fact_support = without_wrong(fact_support, prepared.generated.windows, rulings.still_wrong(asked.wrong_facts))
+    recalled = rulings.over_facts(facts.best(fact_support))
+    recall, precision = facts.mean(recalled), facts.precision(sentences.faithful, sentences.in_conflict, settings.conflicts.weight)
     losses = {"facts": facts.facts_loss(precision, recall, settings.beta)}
+    parts = {"recall": recall, "precision": precision}
 
     found = match_entities(prepared, vectors, settings)
     if found:
@@ -141,14 +134,13 @@ def weigh(
         parts |= {"coverage": coverage, "order": in_order}
         losses["flow"] = flow.flow_loss(coverage, in_order, settings.order_weight)
 
-    here, there = vectors.of([prepared.generated.text, prepared.gold.text])
-    similarity = semantic.cosine(here, there)
+    similarity = semantic.cosine(*vectors.of([prepared.generated.text, prepared.gold.text]))
     losses["semantic"] = semantic.semantic_loss(similarity)
     target = length.get_target_summary_length(prepared.datum.entry.token_count, settings.compression)
     # Only where any unit may bear a sentence: the forms that look at the narrative alone would call what is true to the source invented.
-    borne = [0.0 if index in in_conflict else support for index, support in enumerate(verdicts.over_sentences(facts.best(sentence_support)).tolist())]
-    unborne = length.unborne_tokens(tokens[1:], borne) if settings.looks_near else 0.0
+    unborne = length.unborne_tokens(tokens[1:], sentences.borne) if settings.looks_near else 0.0
     losses["length"] = length.length_loss(tokens[0], target, unborne)
+
     values = {"loss": total(losses, settings.weights)}
     values |= {f"{name}_loss": loss for name, loss in losses.items()} | parts | {"cosine": max(0.0, similarity)}
     return Components(
@@ -158,16 +150,51 @@ def weigh(
         tokens=tokens[0],
         fact_support=fact_support,
         outline_support=outline_support,
-        sentence_support=sentence_support,
-        sentence_contradiction=contradiction,
-        faithful=[float(value) for value in faithful],
+        sentence_support=sentences.support,
+        sentence_contradiction=sentences.contradiction,
+        faithful=[float(value) for value in sentences.faithful],
         recalled=[float(value) for value in recalled],
-        conflicts=clashes,
-        withdrawn=withdrawn,
+        conflicts=sentences.conflicts,
+        withdrawn=sentences.withdrawn,
         entities=found,
         covered=covered,
         places=places,
     )
+
+
+class _Sentences(NamedTuple):
+    """The sentences of a summary against their units. `faithful`, `borne`: of each sentence, for precision and for length."""
+
+    support: Matrix
+    contradiction: Matrix
+    faithful: Vector
+    borne: list[float]
+    conflicts: list[Conflict]
+    withdrawn: list[Conflict]
+
+    @property
+    def in_conflict(self) -> set[int]:
+        return conflicts.sentences_of(self.conflicts)
+
+
+def _sentences(
+    prepared: Prepared,
+    asked: Asked,
+    probabilities: Floats,
+    vectors: Vectors,
+    settings: SummarySettings,
+    calibration: Calibration | None,
+    rulings: Rulings,
+) -> _Sentences:
+    """How far the units bear each sentence, and what the sentences get wrong; the judge's rulings decide where there are some."""
+    entailment, contradiction = asked.sentences.entailment(probabilities), asked.sentences.contradiction(probabilities)
+    support = support_of(asked.sentences, probabilities, vectors, calibration) if settings.looks_near else entailment
+    faithful = rulings.over_sentences(facts.faithfulness(support, entailment, contradiction, settings.precision))
+    to_facts = vectors.cosines(asked.facts.hypotheses, prepared.generated.sentences) if rulings.facts else np.zeros((0, 0))
+    revised = rulings.revise(_all_conflicts(asked, support, entailment, contradiction, settings), asked.statements, to_facts)
+    in_conflict = conflicts.sentences_of(revised.conflicts)
+    borne = [0.0 if index in in_conflict else value for index, value in enumerate(rulings.over_sentences(facts.best(support)).tolist())]
+    return _Sentences(support, contradiction, faithful, borne, revised.conflicts, revised.withdrawn)
 
 
 def _places(support: Matrix, windows: Sequence[Window], outline: Block, covered: Sequence[int]) -> list[int]:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from touchstone.scorers.summary.components.rulings import Said, Verdicts
+from touchstone.scorers.summary.components.rulings import Ruling, Rulings
 
 if TYPE_CHECKING:
     from touchstone.scorers.summary.components.questions import Asked
@@ -61,10 +61,10 @@ def _lines(letter: str, statements: Iterable[tuple[int, str]]) -> str:
     return "\n".join(f"{letter}{index + 1}: {' '.join(text.split())}" for index, text in statements)
 
 
-def verdicts_of(answer: StatementVerdicts, parts: Uncertain, prepared: Prepared) -> Verdicts:
+def rulings_of(answer: StatementVerdicts, parts: Uncertain, prepared: Prepared) -> Rulings:
     """The answer by index. What was not asked is passed over; of a statement that is answered twice the last verdict counts."""
     asked = {"F": frozenset(parts.facts), "S": frozenset(parts.sentences)}
-    found: dict[str, dict[int, Said]] = {"F": {}, "S": {}}
+    found: dict[str, dict[int, Ruling]] = {"F": {}, "S": {}}
     counts = {
         "F": len(prepared.datum.summary.key_facts),
         "N": len(prepared.gold.sentences),
@@ -76,8 +76,8 @@ def verdicts_of(answer: StatementVerdicts, parts: Uncertain, prepared: Prepared)
         if named is None or (index := int(named[2]) - 1) not in asked.get(named[1], ()):
             continue
         letters = "S" if named[1] == "F" else "FNT"
-        found[named[1]][index] = Said(one.verdict, _evidence(one.evidence, letters, counts))
-    return Verdicts({index: found["F"][index] for index in sorted(found["F"])}, {index: found["S"][index] for index in sorted(found["S"])})
+        found[named[1]][index] = Ruling(one.verdict, _evidence(one.evidence, letters, counts))
+    return Rulings({index: found["F"][index] for index in sorted(found["F"])}, {index: found["S"][index] for index in sorted(found["S"])})
 
 
 def _evidence(text: str, letters: str, counts: Mapping[str, int]) -> tuple[Any, int] | None:

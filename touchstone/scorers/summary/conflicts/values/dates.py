@@ -193,7 +193,7 @@ def _day_first(tokens: Tokens, place: int) -> Dated | None:
         if second:
             days, after = [*days, (second[0], after + 1)], second[1]
     after += tokens.text(after) == "of"
-    after += tokens.text(after) == "-" and tokens[after].close
+    after = tokens.past_hyphen(after)
     found = month(tokens, after, beside_number=True)
     if found is None or (tokens.text(after) in _DOUBTFUL and not tokens[after].capital):
         return None

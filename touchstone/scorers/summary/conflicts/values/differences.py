@@ -113,12 +113,21 @@ def _weights(read: Sequence[Reading]) -> dict[str, float]:
 
 def _against(here: int, placed: Placed, stated: Reading, read: Sequence[Reading], near: int, alike: _Alike, weights: dict[str, float]) -> list[_Pair]:
     """The pairs of one value of the sentence with values of units that it contradicts, if it does."""
-    value = placed.value
-    if value.weak:
+    if placed.value.weak:
         return []
+    pairs = _candidates(here, placed, stated, read[:near], alike, weights)
     borne, loosely = _borne(here, placed, read, alike, weights)
-    pairs = []
-    for index, unit in enumerate(read[:near]):
+    if borne is None:
+        kept = _sure(pairs, placed.value, loosely, read)
+        return _underived(kept, placed, stated, read[:near])
+    kept = _in_spite_of_bearers(here, placed, pairs, borne, stated, read, alike)
+    return _underived(kept, placed, stated, read[:near])
+
+
+def _candidates(here: int, placed: Placed, stated: Reading, near: Sequence[Reading], alike: _Alike, weights: dict[str, float]) -> list[_Pair]:
+    """Pairs with comparable values of the near units that differ, and that the sentence does not state elsewhere."""
+    value, pairs = placed.value, []
+    for index, unit in enumerate(near):
         for there, its in enumerate(unit.values):
             framed = placed.framed_as(its)
             if its.value.weak or alike[index][there][here] or not comparable(value, its.value) or _unlike(value, its.value):
@@ -128,21 +137,30 @@ def _against(here: int, placed: Placed, stated: Reading, read: Sequence[Reading]
                 if _mated(here, there, stated, unit, alike[index]):
                     sureness += MATED - UNITLESS * (value.kind != its.value.kind)
                 pairs.append(_Pair(sureness, here, index, there, framed))
-    if borne is None:
-        least = SURE[value.kind] + VAGUER * (value.kind == "percentage" and value.words)
-        least = least if loosely is None else max(least, loosely + SURER)
-        alone = ALONE if value.kind not in {"number", "ordinal"} and _one_only(pairs, read) else 0.0
-        pairs = [pair for pair in _repeated(pairs, read) if pair.sureness + (alone if pair.unit < CLOSE else 0.0) >= least]
-        return _underived(pairs, placed, stated, read[:near])
+    return pairs
+
+
+def _sure(pairs: Sequence[_Pair], value: Value, loosely: float | None, read: Sequence[Reading]) -> list[_Pair]:
+    """The pairs that are surely about the same thing. `loosely`: how surely a unit leaves room for the value."""
+    least = SURE[value.kind] + VAGUER * (value.kind == "percentage" and value.words)
+    least = least if loosely is None else max(least, loosely + SURER)
+    alone = ALONE if value.kind not in {"number", "ordinal"} and _one_only(pairs, read) else 0.0
+    return [pair for pair in _repeated(pairs, read) if pair.sureness + (alone if pair.unit < CLOSE else 0.0) >= least]
+
+
+def _in_spite_of_bearers(
+    here: int, placed: Placed, pairs: Sequence[_Pair], borne: float, stated: Reading, read: Sequence[Reading], alike: _Alike
+) -> list[_Pair]:
+    """The pairs that count though some unit bears the value: the sentence is a copy of another unit there, or gives the value to another owner."""
     copied = not any(alike[index][there][here] and placed.framed_as(its) for index, unit in enumerate(read) for there, its in enumerate(unit.values))
     bearers = _bearers_of_all(stated, read, alike) if copied else set()
-    pairs = [
+    swapped = not placed.value.is_telling and borne < 1.0
+    return [
         pair
         for pair in pairs
         if (pair.framed and copied and (not bearers or pair.unit in bearers))
-        or (not value.is_telling and pair.sureness >= SWAPPED + max(borne, 0.0) and borne < 1.0 and _attached(placed, read[pair.unit].values[pair.there]))
+        or (swapped and pair.sureness >= SWAPPED + max(borne, 0.0) and _attached(placed, read[pair.unit].values[pair.there]))
     ]
-    return _underived(pairs, placed, stated, read[:near])
 
 
 def _bearers_of_all(stated: Reading, read: Sequence[Reading], alike: _Alike) -> set[int]:

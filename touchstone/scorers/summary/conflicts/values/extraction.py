@@ -178,7 +178,7 @@ def _count(tokens: Tokens, place: int, found: Numeral, hedge: Hedge) -> list[Val
 def heads(tokens: Tokens, value: Value, *, following_only: bool = False) -> frozenset[str]:
     """Stems of what a number counts: the words behind it, or else the word before it, as in "room 310"."""
     place = value.after
-    place += tokens.text(place) == "-" and tokens[place].close
+    place = tokens.past_hyphen(place)
     if tokens.text(place) == "of":
         place += 1
         while tokens.text(place) in {"the", "these", "those", "its", "their", "all", "our", "his", "her"}:
@@ -192,7 +192,7 @@ def heads(tokens: Tokens, value: Value, *, following_only: bool = False) -> froz
         if len(tokens.text(place)) > 1:
             found.append(stem(tokens.text(place)))
         place += 1
-        place += tokens.text(place) == "-" and tokens[place].close
+        place = tokens.past_hyphen(place)
     if found or following_only:
         return frozenset(found)
     before = tokens[value.first - 1]

@@ -74,13 +74,13 @@ def _times(tokens: Tokens, place: int) -> Value | None:
         if not found or found.form != "cardinal" or found.readings[0] > 60:
             return None
         times, after, sure = found.readings[0], found.after, True
-        after += tokens.text(after) == "-" and tokens[after].close
+        after = tokens.past_hyphen(after)
         if tokens.text(after) == "hourly":
             return _found(tokens, place, after + 1, 24 / times) if times else None
         if tokens.text(after) not in {"times", "time", "x", "×"}:
             return None
         after += 1
-    after += tokens.text(after) == "-" and tokens[after].close
+    after = tokens.past_hyphen(after)
     period_s, end = _period(tokens, after)
     if period_s:
         often = _found(tokens, place, end, times * DAY_S / period_s, times=times)
@@ -133,7 +133,7 @@ def _every(tokens: Tokens, place: int) -> Value | None:
         end = found.after
         upper = numeral(tokens, end + 1) if tokens.text(end) in {"to", "-", "or"} else None
         joint = upper.after if upper else end
-        joint += tokens.text(joint) == "-" and tokens[joint].close
+        joint = tokens.past_hyphen(joint)
         if tokens.text(joint) in SPANS_S and SPANS_S[tokens.text(joint)] >= 60:
             a_day = DAY_S / (found.readings[0] * SPANS_S[tokens.text(joint)])
             value = _found(tokens, place, joint + 1, a_day)

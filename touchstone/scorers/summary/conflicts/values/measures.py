@@ -39,7 +39,7 @@ def money(tokens: Tokens, place: int, found: Numeral) -> Value | None:
             readings, after = tuple(value * SHORT_SCALES[tokens.text(after)] for value in readings), after + 1
         amounts = tuple((f"money:{currency}", value) for value in readings)
         return _value("money", tokens, place, after, amounts, readings)
-    after += tokens.text(after) == "-" and tokens[after].close
+    after = tokens.past_hyphen(after)
     if tokens[after].close and tokens.text(after) in {"m", "b"} and tokens.text(after + 1) in CURRENCIES:
         readings, after = tuple(value * SHORT_SCALES[tokens.text(after)] for value in readings), after + 1
     if tokens.text(after) in CURRENCY_SIGNS:
@@ -59,7 +59,7 @@ def money(tokens: Tokens, place: int, found: Numeral) -> Value | None:
 def share(tokens: Tokens, place: int, found: Numeral) -> Value | None:
     """35 %, 35 percentage points, half, two-thirds, 3/4, one in five, nine out of ten."""
     value, after = found.readings[0], found.after
-    joint = after + (tokens.text(after) == "-" and tokens[after].close)
+    joint = tokens.past_hyphen(after)
     name = tokens.text(joint)
     if name in {"%", "percent", "pct", "percentage"} or (name == "per" and tokens.text(joint + 1) == "cent"):
         end = joint + 1 + (name == "per") + (name == "percentage" and tokens.text(joint + 1) in {"point", "points"})
@@ -118,36 +118,52 @@ def _hundred(tokens: Tokens, place: int) -> Numeral | None:
 
 def age(tokens: Tokens, place: int, found: Numeral) -> Value | None:
     """71-year-old, seventy-one years old, aged 71, 71 y/o, "Mrs Okafor, 71, …"."""
-    value, after = found.readings[0], found.after
+    value = found.readings[0]
     if found.form != "cardinal" or value > 125:
         return None
-    joint = after + (tokens.text(after) == "-" and tokens[after].close)
+    joint = tokens.past_hyphen(found.after)
     span_s = SPANS_S.get(tokens.text(joint))
     if span_s and span_s >= DAY_S:
-        behind = joint + 1 + (tokens.text(joint + 1) == "-")
-        if tokens.text(behind) in _OLD:
-            return _aged(tokens, place, behind + 1, value, span_s)
-        if tokens.starts(behind, "of", "age"):
-            return _aged(tokens, place, behind + 2, value, span_s)
-        if tokens.text(place - 1) == "aged" or (span_s == _YEAR_S and _of_age(tokens, place)):
-            return _aged(tokens, place, joint + 1, value, span_s)
-        return None
-    if tokens.starts(joint, "y", "/", "o") or tokens.starts(joint, "y", "o"):
-        return _aged(tokens, place, joint + 2 + (tokens.text(joint + 1) == "/"), value, _YEAR_S)
-    if tokens.text(joint) in {"yo", "yrs"}:
-        return _aged(tokens, place, joint + 1, value, _YEAR_S)
-    before = tokens.text(place - 1)
-    if before in {"aged", "age", "ages"} or (before in {"of", "at", "to", "was", "is"} and tokens.text(place - 2) in {"age", "aged"}):
-        return _aged(tokens, place, after, value, _YEAR_S)
-    if tokens.text(after) in {"or", "and"} and tokens.text(after + 1) in {"older", "younger"}:
-        return _aged(tokens, place, after, value, _YEAR_S)
-    if before == "of" and tokens.text(place - 2) in _PERSONS and tokens[after].kind != "number":
-        return _aged(tokens, place, after, value, _YEAR_S)
-    between = before == "," and tokens.text(after) == "," and tokens[place - 2].capital and not tokens[place - 2].opens_line and value >= 1
-    bracketed = before == "(" and tokens.text(after) == ")" and tokens[place - 2].capital and not tokens[place - 2].opens_line and 15 < value < 111
-    between = between or bracketed
-    alone = before == "at" and tokens[place - 1].capital and tokens.text(after) == ","
-    return _aged(tokens, place, after, value, _YEAR_S) if (between and value < 111) or alone else None
+        after = _behind_span(tokens, place, joint, span_s)
+        return None if after is None else _aged(tokens, place, after, value, span_s)
+    after = _behind_shorthand(tokens, joint)
+    if after is None and _is_bare_age(tokens, place, found.after, value):
+        after = found.after
+    return None if after is None else _aged(tokens, place, after, value, _YEAR_S)
+
+
+def _behind_span(tokens: Tokens, place: int, joint: int, span_s: float) -> int | None:
+    """The place behind "years old", "years of age", or "years" where the words before the number speak of an age; None for a mere span."""
+    behind = joint + 1 + (tokens.text(joint + 1) == "-")
+    if tokens.text(behind) in _OLD:
+        return behind + 1
+    if tokens.starts(behind, "of", "age"):
+        return behind + 2
+    return joint + 1 if tokens.text(place - 1) == "aged" or (span_s == _YEAR_S and _of_age(tokens, place)) else None
+
+
+def _behind_shorthand(tokens: Tokens, joint: int) -> int | None:
+    """The place behind "y/o", "yo" or "yrs"."""
+    if tokens.starts(joint, "y", "/", "o"):
+        return joint + 3
+    if tokens.starts(joint, "y", "o"):
+        return joint + 2
+    return joint + 1 if tokens.text(joint) in {"yo", "yrs"} else None
+
+
+def _is_bare_age(tokens: Tokens, place: int, after: int, value: float) -> bool:
+    """True if a number without a unit is an age: "aged 71", "18 or older", "a woman of 72", "Mrs Okafor, 71, …", "Okafor (71)"."""
+    before, further, following = tokens.text(place - 1), tokens[place - 2], tokens.text(after)
+    if before in {"aged", "age", "ages"} or (before in {"of", "at", "to", "was", "is"} and further.text in {"age", "aged"}):
+        return True
+    if following in {"or", "and"} and tokens.text(after + 1) in {"older", "younger"}:
+        return True
+    if before == "of" and further.text in _PERSONS and tokens[after].kind != "number":
+        return True
+    if before == "at" and tokens[place - 1].capital and following == ",":
+        return True
+    behind_name = further.capital and not further.opens_line and value < 111
+    return behind_name and (((before, following) == (",", ",") and value >= 1) or ((before, following) == ("(", ")") and value > 15))
 
 
 def _of_age(tokens: Tokens, place: int) -> bool:
@@ -166,7 +182,7 @@ def span(tokens: Tokens, place: int, found: Numeral) -> Value | None:
     value, after = found.readings[0], found.after
     if found.form == "fraction":
         after = _of_a(tokens, after)
-    joint = after + (tokens.text(after) == "-" and tokens[after].close)
+    joint = tokens.past_hyphen(after)
     joint += tokens.text(joint) in _FULL
     name = tokens.text(joint)
     if name not in SPANS_S or (len(name) == 1 and tokens[joint - 1].kind != "number"):
@@ -216,7 +232,7 @@ def quantity(tokens: Tokens, place: int, found: Numeral) -> Value | None:
     after = found.after
     if found.form == "fraction":
         after = _of_a(tokens, after)
-    joint = after + (tokens.text(after) == "-" and tokens[after].close)
+    joint = tokens.past_hyphen(after)
     named = unit(tokens, joint)
     if not named:
         return None

@@ -246,7 +246,7 @@ def _fits(value: float, current: float, last: float) -> bool:
 def _ending(tokens: Tokens, number: Numeral, last: float) -> Numeral:
     """What may close a number in words: an ordinal, the parts of a fraction, decimals, a half."""
     after, value = number.after, number.readings[0]
-    step = after + (tokens.text(after) == "-" and tokens[after].close)
+    step = tokens.past_hyphen(after)
     word = tokens.text(step)
     if word in _PARTS and (word.endswith(("s", "halves")) or value == 1) and value < _PARTS[word] <= 10 and number.form == "cardinal":
         if tokens.text(step + 1) == "of" and tokens.text(step + 2) in {"a", "one"} and tokens.text(step + 3) in _SCALES:

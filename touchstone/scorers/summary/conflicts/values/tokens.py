@@ -67,6 +67,10 @@ class Tokens:
         """The text of one token, "" beyond the ends."""
         return self[place].text
 
+    def past_hyphen(self, place: int) -> int:
+        """The place behind a hyphen that is joined to the word before it, else the same place."""
+        return place + (self.text(place) == "-" and self[place].close)
+
     def starts(self, place: int, *words: str) -> bool:
         """Whether these words stand from this place on."""
         return all(self[place + index].text == word for index, word in enumerate(words))

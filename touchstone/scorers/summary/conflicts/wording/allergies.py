@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from touchstone.scorers.summary.conflicts.difference import Difference
@@ -100,35 +100,63 @@ def _same(one: str, other: str) -> bool:
     return one == other or one.rstrip("s") == other.rstrip("s") or one[:6] == other[:6] or any(one in group and other in group for group in _GROUPS)
 
 
+class _Stated(NamedTuple):
+    """What the units say of allergies, each substance with its place and its unit's number. `none`: where one says that there are none."""
+
+    to: list[tuple[str, tuple[int, int], int]]
+    not_to: list[tuple[str, tuple[int, int], int]]
+    none: tuple[tuple[int, int], int] | None
+
+
 def find(sentence: Reading, units: Sequence[Reading]) -> Iterator[Difference]:
     """An allergy that the units do not know, or deny; none where they know one."""
     mine, tolerated = _allergies(sentence), _tolerated(sentence)
     if not mine.to and not mine.not_to and mine.none is None and not tolerated:
         return
     theirs = [_allergies(unit) for unit in units]
-    all_to = [(substance, place, number) for number, said in enumerate(theirs) for substance, place in said.to.items()]
-    denied = [(substance, place, number) for number, said in enumerate(theirs) for substance, place in said.not_to.items()]
-    none = next(((said.none, number) for number, said in enumerate(theirs) if said.none is not None), None)
-    for substance, here in mine.to.items():
-        if any(_same(substance, one) for one, _, _ in all_to):
+    stated = _Stated(
+        [(substance, place, number) for number, one in enumerate(theirs) for substance, place in one.to.items()],
+        [(substance, place, number) for number, one in enumerate(theirs) for substance, place in one.not_to.items()],
+        next(((one.none, number) for number, one in enumerate(theirs) if one.none is not None), None),
+    )
+    yield from _unknown(mine.to, stated, units)
+    yield from _tolerated_in_spite(tolerated, mine, stated, units)
+    yield from _denied(mine.not_to, stated)
+    if mine.none is not None and stated.to and stated.none is None:
+        yield _difference(mine.none, stated.to[0][1:])
+
+
+def _difference(here: tuple[int, int], there: tuple[tuple[int, int], int]) -> Difference:
+    """`there`: a place and the number of its unit."""
+    return Difference("allergy", here, *there, clinical=True)
+
+
+def _unknown(to: Mapping[str, tuple[int, int]], stated: _Stated, units: Sequence[Reading]) -> Iterator[Difference]:
+    """Allergies of the sentence that the units deny, or do not name among theirs."""
+    for substance, here in to.items():
+        if any(_same(substance, one) for one, _, _ in stated.to):
             continue
-        refuted = [(place, number) for one, place, number in denied if _same(substance, one)]
+        refuted = [(place, number) for one, place, number in stated.not_to if _same(substance, one)]
         if not refuted and any(word.fold[:6] == substance[:6] for unit in units for word in unit.words):
             continue  # a unit speaks of it in words that are not read here
-        against = refuted or ([none] if none else []) or [(place, number) for _, place, number in all_to]
+        against = refuted or ([stated.none] if stated.none else []) or [(place, number) for _, place, number in stated.to]
         if against:
-            yield Difference("allergy", here, against[0][0], against[0][1], clinical=True)
-    # What is tolerated must be the very substance: of a group, some may be.
+            yield _difference(here, against[0])
+
+
+def _tolerated_in_spite(tolerated: Mapping[str, tuple[int, int]], mine: Allergies, stated: _Stated, units: Sequence[Reading]) -> Iterator[Difference]:
+    """Substances that the sentence calls tolerated though a unit states an allergy to that very substance: of a group, some may be tolerated."""
     borne = {one for unit in units for one in _tolerated(unit)} if tolerated else set()
     for substance, here in tolerated.items():
-        for one, place, number in all_to:
-            if one == substance and one not in borne and substance not in mine.to:
-                yield Difference("allergy", here, place, number, clinical=True)
+        allergy = next(((place, number) for one, place, number in stated.to if one == substance), None)
+        if allergy is not None and substance not in borne and substance not in mine.to:
+            yield _difference(here, allergy)
+
+
+def _denied(not_to: Mapping[str, tuple[int, int]], stated: _Stated) -> Iterator[Difference]:
+    """Allergies that the sentence denies, a unit states, and none denies."""
+    for substance, here in not_to.items():
+        for one, place, number in stated.to:
+            if _same(substance, one) and not any(_same(substance, other) for other, _, _ in stated.not_to):
+                yield _difference(here, (place, number))
                 break
-    for substance, here in mine.not_to.items():
-        for one, place, number in all_to:
-            if _same(substance, one) and not any(_same(substance, other) for other, _, _ in denied):
-                yield Difference("allergy", here, place, number, clinical=True)
-                break
-    if mine.none is not None and all_to and none is None:
-        yield Difference("allergy", mine.none, all_to[0][1], all_to[0][2], clinical=True)

@@ -36,7 +36,7 @@ def past_source(words: Sequence[str], at: int) -> int:
 
 
 def is_place(words: Sequence[str], noun: Noun) -> bool:
-    """As in "In this article, …", "according to the text", "as described in the passage"."""
+    """True for "In this article, …", "according to the text", "as described in the passage"."""
     before = words[noun.start - 1] if noun.start else ""
     earlier = list(words[max(0, noun.start - 9) : max(0, noun.start - 1)])
     following = list(words[noun.after : noun.after + 3])
@@ -44,30 +44,50 @@ def is_place(words: Sequence[str], noun: Noun) -> bool:
         return noun.kind in {AUTHOR, AUTHORS} and earlier[-1:] == ["according"] and past_source(words, noun.after + 1) > 0
     if before in {"in", "by", "within", "from"} and _is_said_in(noun, earlier, following[:1]):
         return noun.kind in {ARTICLE, TEXT, DOCUMENT, PIECE} or (noun.pointed and noun.determiner != "this")
-    if not noun.pointed and ((following[:1] and following[0] in OF_ITS_OWN) or (following[:1] == [","] and following[1:2] and following[1] in OF_ITS_OWN)):
+    if not noun.pointed and _is_of_its_own(following):
         return False
-    if (before == "to" and earlier[-1:] in (["according"], ["refer"])) or before == "per":
-        named = bool(following) and following[0][0].isupper()
-        return not named and (noun.kind in {ARTICLE, TEXT, AUTHOR, AUTHORS, PIECE} or noun.pointed or (earlier[-1:] == ["as"] and noun.kind == DOCUMENT))
+    if before == "per" or (before == "to" and earlier[-1:] in (["according"], ["refer"])):
+        return _is_authority(noun, earlier, following)
     if before == "on" and earlier[-1:] == ["based"]:
         return noun.kind in {ARTICLE, TEXT, PIECE} or noun.pointed
-    if before == "from" and noun.kind not in {AUTHOR, AUTHORS, READER}:
-        told = noun.start == 1 or not SAID_IN.isdisjoint(earlier) or not words[noun.start - 2][0].isalnum()
-        return (
-            (noun.pointed and (told or "given" not in words[noun.start : noun.at]))
-            or (earlier[-2:] == ["we", "learn"] and noun.kind in {TEXT, ARTICLE})
-            or "unclear" in earlier
-            or "clear" in earlier
-            or earlier[:3] == ["as", "we", "learn"]
-            or (following[:1] == [","] and following[1:2] == ["we"])
-        )
-    if before not in PREPOSITIONS or noun.kind in {AUTHOR, AUTHORS, READER}:
+    if noun.kind in {AUTHOR, AUTHORS, READER}:
         return False
+    if before == "from":
+        return _is_taken_from(words, noun, earlier, following)
+    return before in PREPOSITIONS and _opens_with_place(words, noun, following)
+
+
+def _is_of_its_own(following: Sequence[str]) -> bool:
+    """True if what follows makes it a text of its own: "the document, which was leaked"."""
+    qualifier = following[1:2] if following[:1] == [","] else following[:1]
+    return bool(qualifier) and qualifier[0] in OF_ITS_OWN
+
+
+def _is_authority(noun: Noun, earlier: Sequence[str], following: Sequence[str]) -> bool:
+    """True for "according to the text", "per the article", "as per the document"; False for "according to the author Jane Smith"."""
+    if following and following[0][0].isupper():
+        return False
+    return noun.kind in {ARTICLE, TEXT, AUTHOR, AUTHORS, PIECE} or noun.pointed or (earlier[-1:] == ["as"] and noun.kind == DOCUMENT)
+
+
+def _is_taken_from(words: Sequence[str], noun: Noun, earlier: Sequence[str], following: Sequence[str]) -> bool:
+    """True for "from the provided text, …", "it is unclear from the article", "as we learn from the passage"."""
+    if noun.pointed:
+        opens = noun.start == 1 or not words[noun.start - 2][0].isalnum()
+        if opens or not SAID_IN.isdisjoint(earlier) or "given" not in words[noun.start : noun.at]:
+            return True
+    if list(earlier[-2:]) == ["we", "learn"] and noun.kind in {TEXT, ARTICLE}:
+        return True
+    return "unclear" in earlier or "clear" in earlier or list(earlier[:3]) == ["as", "we", "learn"] or list(following[:2]) == [",", "we"]
+
+
+def _opens_with_place(words: Sequence[str], noun: Noun, following: Sequence[str]) -> bool:
+    """True if a clause opens with the text as its place: "In the article, …", "Overall, in this document we …"."""
     if not (noun.start == 1 or not words[noun.start - 2][0].isalnum() or words[0] == "overall"):
         return False
     if following[:1] == [","]:
         return noun.kind in {ARTICLE, TEXT, PIECE} or noun.pointed or _passive_saying(words[noun.after + 1 : noun.after + 9])
-    return bool(following) and (following[0] in {"we", "you", "readers"} or following[:2] in WRITERS)
+    return bool(following) and (following[0] in {"we", "you", "readers"} or list(following[:2]) in WRITERS)
 
 
 def _is_said_in(noun: Noun, earlier: Sequence[str], following: Sequence[str]) -> bool:

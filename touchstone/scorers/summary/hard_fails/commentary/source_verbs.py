@@ -33,48 +33,50 @@ from touchstone.scorers.summary.hard_fails.commentary.vocabulary import (
 )
 
 _TO_SAY = frozenset(("say", "show", "tell", "convey", "explain"))
+_CALLS = frozenset(("calls", "sees", "names", "terms", "dubs", "puts", "attributes", "considers"))
 
 
 def speaks(words: Sequence[str], noun: Noun) -> bool:
-    """Whether the noun is what a verb of saying is about: "The article discusses", "the text does not say"."""
+    """True if the noun is the subject of a verb of saying: "The article discusses", "the text does not say"."""
     at = _verb_place(words, noun)
     if at < 0:
         return False
-    if words[at + 1 : at + 2] == ["no"] and words[at] in OF_FACT:
-        return noun.kind in {DOCUMENT, ARTICLE, TEXT} or noun.pointed
     verb, following = words[at] if at < len(words) else "", words[at + 1 : at + 6]
+    if verb in OF_FACT and list(following[:1]) == ["no"]:
+        return noun.kind in {DOCUMENT, ARTICLE, TEXT} or noun.pointed
     if verb in {"does", "do", "doesn't", "don't", "did", "didn't"}:
         return is_silent(words, at) and noun.kind not in {SUMMARY, AUTHORS} and (verb not in {"did", "didn't"} or noun.pointed)
-    if words[noun.start - 1 : noun.start] in (["which"], ["whom"], ["what"], ["as"]) and verb in {
-        "calls",
-        "sees",
-        "names",
-        "terms",
-        "dubs",
-        "puts",
-        "attributes",
-        "considers",
-    }:
+    if verb in _CALLS and words[noun.start - 1 : noun.start] in (["which"], ["whom"], ["what"], ["as"]):
         return noun.kind in {ARTICLE, TEXT, AUTHOR, PIECE} or noun.pointed
     if verb in {"is", "was", "are", "were", "has", "will", "can"}:
         return _is_said_to_be(words, noun, at)
-    third = BASES.get(verb) if noun.kind == AUTHORS or (noun.kind == READER and words[noun.at].endswith("s")) else THIRD.get(verb)
-    base = third or (PAST.get(verb) if noun.pointed else None)
+    base = _base(words, noun, verb)
     if base is None:
-        if noun.pointed and verb in {"contains", "includes", "provides", "offers", "gives", "shows", "concerns", "covers", "consists"}:
-            return True
-        # Any other verb: a plural noun in its place ("the text files of …") is hardly ever followed by an object.
-        verbal = len(verb) > 3 and verb.endswith("s") and not verb.endswith(("ss", "us")) and verb.islower() and verb not in DEEDS
-        if verb == "wants" and noun.kind in {AUTHOR, TEXT, SPEAKER}:
-            return list(following[:1]) in (["us"], ["readers"]) or (list(following[:1]) == ["to"] and not _TO_SAY.isdisjoint(following[1:2]))
-        if verb in {"learns", "discovers"} or (verb == "finds" and following[:1] == ["out"]):
-            return noun.kind == READER and not {"that", "how", "why", "who", "about", "of"}.isdisjoint(following[:2])
-        open_kind = noun.kind == TEXT or (noun.pointed and noun.kind in {ARTICLE, DOCUMENT, PIECE})
-        return verbal and open_kind and bool(following) and (following[0] in OBJECTS or following[0][0].isdigit())
+        return _does_otherwise(noun, verb, following)
     no_object = {"was", "were", "are", "have", "had", "and", "from"} | ({"of"} if base not in {"tell", "warn", "complain", "speak"} else set())
     if following[:1] and following[0] in no_object:
         return False  # a noun, not a verb: "the text notes of the organist"
     return _says(noun, base, following)
+
+
+def _base(words: Sequence[str], noun: Noun, verb: str) -> str | None:
+    """The base form of a verb of saying in the form that fits the noun; None for other verbs."""
+    plural = noun.kind == AUTHORS or (noun.kind == READER and words[noun.at].endswith("s"))
+    return (BASES if plural else THIRD).get(verb) or (PAST.get(verb) if noun.pointed else None)
+
+
+def _does_otherwise(noun: Noun, verb: str, following: Sequence[str]) -> bool:
+    """True for verbs that speak of a text only with this noun or these words: "the provided text contains", "the author wants to show"."""
+    if noun.pointed and verb in {"contains", "includes", "provides", "offers", "gives", "shows", "concerns", "covers", "consists"}:
+        return True
+    if verb == "wants" and noun.kind in {AUTHOR, TEXT, SPEAKER}:
+        return list(following[:1]) in (["us"], ["readers"]) or (list(following[:1]) == ["to"] and not _TO_SAY.isdisjoint(following[1:2]))
+    if verb in {"learns", "discovers"} or (verb == "finds" and list(following[:1]) == ["out"]):
+        return noun.kind == READER and not {"that", "how", "why", "who", "about", "of"}.isdisjoint(following[:2])
+    # Any other verb: a plural noun in its place ("the text files of …") is hardly ever followed by an object.
+    verbal = len(verb) > 3 and verb.endswith("s") and not verb.endswith(("ss", "us")) and verb.islower() and verb not in DEEDS
+    speaks_alone = noun.kind == TEXT or (noun.pointed and noun.kind in {ARTICLE, DOCUMENT, PIECE})
+    return verbal and speaks_alone and bool(following) and (following[0] in OBJECTS or following[0][0].isdigit())
 
 
 def _verb_place(words: Sequence[str], noun: Noun) -> int:

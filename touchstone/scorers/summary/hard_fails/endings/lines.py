@@ -62,30 +62,47 @@ def last_lines(text: str) -> Lines:
 
 
 def is_whole_row(lines: Lines) -> bool | None:
-    """Whether the last line is a row with every column; None where it is no row of a table."""
+    """True if the last line is a table's row with every column, False if columns are missing; None if it is no row."""
     last = lines.last.strip()
     above = [line.strip() for line in lines.before[-3:]]
     if last.startswith("|"):
+        return _is_whole_piped_row(last, above, underlined=lines.underlined)
+    if (row := _is_whole_separated_row(last, above, apart=lines.apart)) is not None:
+        return row
+    return _is_row_of_cells(last, above)
+
+
+def _is_whole_piped_row(last: str, above: Sequence[str], *, underlined: bool) -> bool | None:
+    """A Markdown row, "| a | b |", with as many columns as the rows above."""
+    if last.endswith("|"):
         columns = max((line.count("|") for line in above if line.startswith("|")), default=0)
-        if last.endswith("|") and (last.count("|") < columns or lines.underlined):
-            return False  # a row that lacks columns, or a head without rows
-        return last.endswith("|") and len(last) > 1 if (last.endswith("|") or any(line.endswith("|") for line in above)) else None
+        # An underlined row is a head without rows.
+        return last.count("|") >= columns and not underlined and len(last) > 1
+    return False if any(line.endswith("|") for line in above) else None
+
+
+def _is_whole_separated_row(last: str, above: Sequence[str], *, apart: bool) -> bool | None:
+    """A row with tabs, or with pipes between its cells alone."""
     for separator in ("\t", "|"):
         counts = [line.count(separator) for line in above]
         if not counts or not counts[-1] or (separator == "|" and above[-1].startswith("|")):
             continue
         if last.count(separator) >= counts[-1]:
             return STOPS_SHORT.search(last) is None
-        if len(counts) > 1 and counts[-2] == counts[-1] and (not lines.apart or last.count(separator)):
-            return False  # a table whose last row lacks columns
-    if len(above) > 1 and ("," in last or ";" in last or "  " in last):
-        rows = [*above[-2:], last]
-        if any(line[-1:] in TERMINAL for line in rows):
-            return None
-        for cells in ([re.split(r"[,;]", line) for line in rows], [re.split(r"\s{2,}", line) for line in rows]):
-            same = len({len(row) for row in cells}) == 1 and len(cells[0]) > 1
-            if same and all(0 < len(cell.split()) <= 4 for row in cells for cell in row):
-                return STOPS_SHORT.search(last) is None
+        if len(counts) > 1 and counts[-2] == counts[-1] and (not apart or last.count(separator)):
+            return False
+    return None
+
+
+def _is_row_of_cells(last: str, above: Sequence[str]) -> bool | None:
+    """A row of short cells with commas or wide gaps between them, like the two rows above; such a row is never found to be cut."""
+    rows = [*above[-2:], last]
+    if len(rows) < 3 or not ("," in last or ";" in last or "  " in last) or any(line[-1:] in TERMINAL for line in rows):
+        return None
+    for cells in ([re.split(r"[,;]", line) for line in rows], [re.split(r"\s{2,}", line) for line in rows]):
+        same = len({len(row) for row in cells}) == 1 and len(cells[0]) > 1
+        if same and all(0 < len(cell.split()) <= 4 for row in cells for cell in row):
+            return STOPS_SHORT.search(last) is None
     return None
 
 

@@ -6,10 +6,12 @@ whatever word they end with, as long as nothing shows a cut: an article or "and"
 """
 
 import re
+from typing import NamedTuple
 
 from touchstone.scorers.summary.hard_fails.endings.lines import (
     HEADING,
     TAIL_CHARS,
+    Lines,
     is_address,
     is_apart,
     is_dashed,
@@ -46,52 +48,84 @@ _QUOTES = frozenset("\"'”’»›」』")
 _TRAILING_OFF = re.compile(r"\b(?:etc|so on|so forth|and more)\W{1,8}$")
 
 
+class _End(NamedTuple):
+    """The end of a text: its last lines, the last one without line-break tags (`stripped`), and that without closing marks (`bare`)."""
+
+    text: str
+    lines: Lines
+    stripped: str
+    bare: str
+
+
 def ends_whole(text: str) -> bool:
-    """Whether a text is whole at its end. Takes time in proportion to the text."""
+    """True if a text is whole at its end. Linear time."""
     if (block := _ends_in_block(text)) is not None:
         return block
     lines = last_lines(text)
     stripped = _without_voids(lines.last.rstrip()[-TAIL_CHARS:])
-    if _ends_in_tag(text, stripped):
+    end = _End(text, lines, stripped, without_closing(stripped))
+    for rule in (_by_tag, _by_last_mark, _by_row, _by_full_stop, _by_item, _by_heading, _by_line):
+        if (whole := rule(end)) is not None:
+            return whole
+    return _needs_no_full_stop(end)
+
+
+# Rules in their order. Each returns True (whole), False (cut off), or None where it does not apply.
+
+
+def _by_tag(end: _End) -> bool | None:
+    """False inside an open tag, True behind a closed element that is no inline markup."""
+    if _ends_in_tag(end.text, end.stripped):
         return False
-    if (closed := TAG_CLOSED.search(stripped)) and ((closed[1] or "").lower() not in _INLINE or _is_element_apart(stripped, closed[1])):
+    closed = TAG_CLOSED.search(end.stripped)
+    if closed and ((closed[1] or "").lower() not in _INLINE or _is_element_apart(end.stripped, closed[1])):
         return True
-    bare = without_closing(stripped)
-    if bare.endswith(("...", "…", "‥", ". . .")):
-        return stripped[len(bare) :].strip()[:1] in _QUOTES or _TRAILING_OFF.search(bare) is not None
-    if BEFORE_NAME.search(bare):
-        return False
-    if (row := is_whole_row(lines)) is not None:
-        return row
-    if bare and bare[-1] in TERMINAL:
+    return None
+
+
+def _by_last_mark(end: _End) -> bool | None:
+    """An ellipsis cuts a text off unless a quotation mark closes it, or "and so on" is before it; so does "Dr." at the end."""
+    if end.bare.endswith(("...", "…", "‥", ". . .")):
+        return end.stripped[len(end.bare) :].strip()[:1] in _QUOTES or _TRAILING_OFF.search(end.bare) is not None
+    return False if BEFORE_NAME.search(end.bare) else None
+
+
+def _by_row(end: _End) -> bool | None:
+    return is_whole_row(end.lines)
+
+
+def _by_full_stop(end: _End) -> bool | None:
+    return True if end.bare and end.bare[-1] in TERMINAL else None
+
+
+def _by_item(end: _End) -> bool | None:
+    return is_whole_item(end.lines, end.bare)
+
+
+def _by_heading(end: _End) -> bool | None:
+    is_heading = end.lines.underlined or HEADING.match(end.lines.last)
+    return STOPS_SHORT.search(end.bare) is None if is_heading else None
+
+
+def _by_line(end: _End) -> bool | None:
+    """True for "Label: value", emoticons and verse; otherwise "and", "the" or a comma at the end shows a cut."""
+    if is_labelled_value(end.lines, end.bare) or EMOTICON.search(end.stripped) or is_verse(end.lines):
         return True
-    if (item := is_whole_item(lines, bare)) is not None:
-        return item
-    if lines.underlined or HEADING.match(lines.last):
-        return STOPS_SHORT.search(bare) is None
-    if is_labelled_value(lines, bare):
-        return True
-    if EMOTICON.search(stripped):
-        return True
-    if is_verse(lines):
-        return True
-    if UNFINISHED.search(bare):
-        return is_dashed(lines)
+    return is_dashed(end.lines) if UNFINISHED.search(end.bare) else None
+
+
+def _needs_no_full_stop(end: _End) -> bool:
+    """True for what ends without a full stop: addresses, quantities, headlines, citations, symbols, signatures, lines that are no sentences."""
+    lines, stripped = end.lines, end.stripped
     return (
         ends_with_address(stripped)
         or ends_with_value(stripped)
-        or is_dashed(lines)
-        or is_headline(lines)
-        or is_apart(lines)
-        or any(pattern.search(stripped) for pattern in (CITATION, TELEPHONE, POSTCODE))
+        or any(pattern.search(stripped) for pattern in (CITATION, TELEPHONE, POSTCODE, INLINE_CODE))
         or NOTE.match(lines.last) is not None
-        or INLINE_CODE.search(stripped) is not None
-        or WITHOUT_STOP.search(bare) is not None
-        or is_symbol(bare)
-        or remark_after_stop(text)
-        or is_signature(lines)
-        or is_address(lines)
-        or is_of_lines(lines)
+        or WITHOUT_STOP.search(end.bare) is not None
+        or is_symbol(end.bare)
+        or remark_after_stop(end.text)
+        or any(shape(lines) for shape in (is_dashed, is_headline, is_apart, is_signature, is_address, is_of_lines))
     )
 
 

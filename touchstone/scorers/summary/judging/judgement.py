@@ -1,4 +1,4 @@
-"""One case before the judge: what was asked, what came of it, and how the result tells it."""
+"""The judge's part in one case: what was asked, what it answered, and how the result shows that."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from touchstone.schemas.result import Failure, NotChecked
 from touchstone.scorers.judges.ask.consult import Unjudged, judge_details
 from touchstone.scorers.judges.ask.judge import Answer
-from touchstone.scorers.summary.components.rulings import NOTHING_SAID, Said, Verdicts, Word
+from touchstone.scorers.summary.components.rulings import NO_RULINGS, Ruling, Rulings, Word
 from touchstone.scorers.summary.judging.uncertain import Uncertain
 
 if TYPE_CHECKING:
@@ -23,12 +23,12 @@ CERTAIN = Unjudged("certain", "nothing is uncertain")
 
 
 @dataclass(frozen=True, slots=True)
-class Hearing:
+class Judgement:
     """The judge's part in a case. `outcome`: its answer, or why there is none."""
 
     outcome: Answer[StatementVerdicts] | Unjudged
     parts: Uncertain = field(default_factory=Uncertain)
-    verdicts: Verdicts = NOTHING_SAID
+    rulings: Rulings = NO_RULINGS
     source_cut: bool = False
 
     @property
@@ -43,7 +43,7 @@ class Hearing:
         return {} if isinstance(self.outcome, Unjudged) else {"judge": self.outcome.model}
 
     def not_checked(self) -> tuple[NotChecked, ...]:
-        """What the judge was to settle, and did not."""
+        """What the judge was to decide and did not."""
         if isinstance(self.outcome, Unjudged):
             asked = len(self.parts.facts) + len(self.parts.sentences)
             return (NotChecked(check="judge", reason=f"{self.outcome.why}; the models' word stands"),) if asked else ()
@@ -58,25 +58,25 @@ class Hearing:
 
     def details(self, components: Components) -> dict[str, Any]:
         """For programs: what was asked and answered, by index from 0, what differs from the models' word, and what it has cost."""
-        parts, verdicts = self.parts, self.verdicts
+        parts, rulings = self.parts, self.rulings
         return judge_details(self.outcome) | {
             "asked": {"facts": len(parts.facts), "sentences": len(parts.sentences)},
             "not_asked": {"facts": parts.facts_left_out, "sentences": parts.sentences_left_out},
             "not_answered": self._unanswered(),
             "differ": {
-                "facts": _differing(verdicts.facts, parts.cheap_facts or {}),
-                "sentences": _differing(verdicts.sentences, parts.cheap_sentences or {}),
+                "facts": _differing(rulings.facts, parts.cheap_facts or {}),
+                "sentences": _differing(rulings.sentences, parts.cheap_sentences or {}),
             },
-            "facts": _told("fact", verdicts.facts, parts.cheap_facts or {}),
-            "sentences": _told("sentence", verdicts.sentences, parts.cheap_sentences or {}),
+            "facts": _listed("fact", rulings.facts, parts.cheap_facts or {}),
+            "sentences": _listed("sentence", rulings.sentences, parts.cheap_sentences or {}),
             "withdrawn": [{"rule": one.rule, "sentence": one.sentence, "clinical": one.clinical} for one in components.withdrawn],
         }
 
     def origins(self, components: Components) -> dict[str, dict[str, int]]:
         """Of recall and precision, how many facts and sentences have the judge's word, and how many the models'."""
         counts = {
-            "recall": (len(self.verdicts.facts), len(components.recalled)),
-            "precision": (len(self.verdicts.sentences), len(components.faithful)),
+            "recall": (len(self.rulings.facts), len(components.recalled)),
+            "precision": (len(self.rulings.sentences), len(components.faithful)),
         }
         return {name: {"judge": judged, "models": whole - judged} for name, (judged, whole) in counts.items()}
 
@@ -84,17 +84,17 @@ class Hearing:
         if isinstance(self.outcome, Unjudged):
             return {"facts": len(self.parts.facts), "sentences": len(self.parts.sentences)}
         return {
-            "facts": len(self.parts.facts) - len(self.verdicts.facts),
-            "sentences": len(self.parts.sentences) - len(self.verdicts.sentences),
+            "facts": len(self.parts.facts) - len(self.rulings.facts),
+            "sentences": len(self.parts.sentences) - len(self.rulings.sentences),
         }
 
 
-def _differing(said: Mapping[int, Said], cheap: Mapping[int, Word]) -> int:
-    return sum(one.word != cheap.get(index) for index, one in said.items())
+def _differing(rulings: Mapping[int, Ruling], cheap: Mapping[int, Word]) -> int:
+    return sum(one.word != cheap.get(index) for index, one in rulings.items())
 
 
-def _told(name: str, said: Mapping[int, Said], cheap: Mapping[int, Word]) -> Sequence[dict[str, Any]]:
+def _listed(name: str, rulings: Mapping[int, Ruling], cheap: Mapping[int, Word]) -> Sequence[dict[str, Any]]:
     return [
         {name: index, "verdict": one.word, "models": cheap.get(index)} | ({} if one.evidence is None else {"evidence": {one.evidence[0]: one.evidence[1]}})
-        for index, one in said.items()
+        for index, one in rulings.items()
     ]
