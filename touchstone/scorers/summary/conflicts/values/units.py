@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from touchstone.scorers.summary.conflicts.values.tokens import Tokens
+from touchstone.scorers.summary.word_lists import rows
 
 DAY_S = 86_400.0
 MONTH_DAYS, YEAR_DAYS = 30.4375, 365.25
@@ -19,94 +21,18 @@ class Unit(NamedTuple):
     offset: float = 0.0
 
 
-def _table(rows: str) -> dict[str, tuple[Unit, ...]]:
+def _table(lines: Iterable[str]) -> dict[str, tuple[Unit, ...]]:
     """Rows of `dimension factor clinical names…`; a name in two rows has both readings."""
     table: dict[str, tuple[Unit, ...]] = {}
-    for row in rows.strip().splitlines():
-        dimension, factor, clinical, *names = row.split()
+    for line in lines:
+        dimension, factor, clinical, *names = line.split()
         for name in names:
             table[name] = (*table.get(name, ()), Unit(dimension, float(factor), int(clinical)))
     return table
 
 
 #: Names in lower case; mass in grams, volume in litres, length in metres, and so on.
-UNITS = _table("""
-mass 1e-9 2 ng nanogram nanograms nanogramme nanogrammes
-mass 1e-6 2 mcg μg ug microgram micrograms microgramme microgrammes
-mass 1e-3 2 mg mgs milligram milligrams milligramme milligrammes
-mass 1 1 g gm gms gram grams gramme grammes
-mass 1e3 1 kg kgs kilo kilos kilogram kilograms kilogramme kilogrammes
-mass 1e6 0 t tonne tonnes ton tons
-mass 453.592 0 lb lbs pound pounds
-mass 28.3495 0 oz ounce ounces
-mass 6350.29 0 stone
-volume 1e-6 1 μl microlitre microlitres microliter microliters
-volume 1e-3 1 ml mls cc millilitre millilitres milliliter milliliters
-volume 1e-2 0 cl centilitre centilitres centiliter centiliters
-volume 1e-1 1 dl decilitre decilitres deciliter deciliters
-volume 1 1 l litre litres liter liters
-volume 3.78541 0 gallon gallons gal
-volume 0.473176 0 pint pints
-volume 1000 0 m3 m³
-length 1e-9 0 nm nanometre nanometres nanometer nanometers
-length 1e-6 0 μm micron microns micrometre micrometres micrometer micrometers
-length 1e-3 0 mm millimetre millimetres millimeter millimeters
-length 1e-2 0 cm centimetre centimetres centimeter centimeters
-length 1 0 m metre metres meter meters
-length 1e3 0 km kms kilometre kilometres kilometer kilometers
-length 1609.344 0 mile miles mi
-length 1852 0 nmi
-length 0.9144 0 yard yards yd yds
-length 0.3048 0 foot feet ft
-length 0.0254 0 inch inches
-length 9.4607e15 0 ly
-area 1e4 0 ha hectare hectares
-area 4046.86 0 acre acres
-area 1e6 0 km2 km²
-area 1 0 m2 m² sqm
-speed 0.44704 0 mph
-speed 0.277778 0 kph kmh
-speed 0.514444 0 knot knots
-amount 1e-6 2 nmol nanomole nanomoles
-amount 1e-3 2 μmol umol micromole micromoles
-amount 1 2 mmol millimole millimoles
-amount 1e3 1 mol mole moles
-equivalents 1 2 meq milliequivalent milliequivalents
-activity 1e-3 2 miu
-activity 1 1 unit units
-activity 1 2 iu ius
-pressure 1 2 mmhg
-pressure 7.50062 1 kpa
-pressure 750.062 0 bar bars
-pressure 0.750062 0 mbar millibar millibars hpa
-pressure 51.7149 0 psi
-rate 1 1 bpm
-energy 1 0 j joule joules
-energy 1e3 0 kj kilojoule kilojoules
-energy 4184 0 kcal kcals calorie calories cal
-energy 3.6e6 0 kwh
-energy 3.6e9 0 mwh
-energy 3.6e12 0 gwh
-power 1 0 w watt watts
-power 1e3 0 kw kilowatt kilowatts
-power 1e6 0 mw megawatt megawatts
-power 1e9 0 gw gigawatt gigawatts
-power 745.7 0 hp horsepower
-voltage 1 0 v volt volts
-voltage 1e3 0 kv kilovolt kilovolts
-current 1 0 amp amps ampere amperes
-charge 1e-3 0 mah
-charge 1 0 ah
-information 1e3 0 kb kilobyte kilobytes
-information 1e6 0 mb megabyte megabytes
-information 1e9 0 gb gigabyte gigabytes
-information 1e12 0 tb terabyte terabytes
-hertz 1 0 hz hertz
-hertz 1e3 0 khz kilohertz
-hertz 1e6 0 mhz megahertz
-hertz 1e9 0 ghz gigahertz
-sound 1 0 db decibel decibels
-""")
+UNITS = _table(rows(__file__, "units"))
 #: One letter is a unit only close behind figures, or in figures' company: "5 g", not "the g".
 SHORT = frozenset({"g", "t", "l", "m", "j", "w", "v", "k", "c", "f"})
 _CELSIUS, _FAHRENHEIT = Unit("temperature", 1.0, 1), Unit("temperature", 5 / 9, 1, -160 / 9)

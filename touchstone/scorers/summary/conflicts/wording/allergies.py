@@ -7,8 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from touchstone.scorers.summary.conflicts.difference import Difference
-from touchstone.scorers.summary.conflicts.wording.clauses import Reading, listed
+from touchstone.scorers.summary.conflicts.wording.clauses import Reading
 from touchstone.scorers.summary.conflicts.wording.drugs import drug
+from touchstone.scorers.summary.word_lists import listed
 
 _NO_NAME = r"(?!(?:which|that|who|but|causing|with|she|he|caused|has|had|is|was|and|or|not|takes)\b)"
 _SUBSTANCE = rf"{_NO_NAME}[a-z][a-z/-]{{2,}}(?: (?!since\b){_NO_NAME}[a-z][a-z/-]{{2,}})?"

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
-from touchstone.scorers.summary.conflicts.wording.clauses import Clause, listed
+from touchstone.scorers.summary.conflicts.wording.clauses import Clause
 from touchstone.scorers.summary.conflicts.wording.opposites import COMPARATIVES, FAMILIES, RELATIONAL, TEMPORAL
 from touchstone.scorers.summary.lexical import stem
+from touchstone.scorers.summary.word_lists import listed
 
 _COURTS = listed("court courts court's house chamber education school class limb limbs extremity extremities back house's")
 _TERMS = {
@@ -47,7 +47,7 @@ class Opposite(NamedTuple):
 def _table() -> dict[str, dict[int, int]]:
     """Word as written, folded → number of the family → side, 0 or 1."""
     table: dict[str, dict[int, int]] = {}
-    for number, family in enumerate(re.split(r"\n(?! )", FAMILIES.strip())):
+    for number, family in enumerate(FAMILIES):
         for side, words in enumerate(family.split("|")):
             for word in words.split():
                 table.setdefault(word, {})[number] = side

@@ -6,9 +6,10 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from touchstone.scorers.summary.conflicts.difference import Difference
-from touchstone.scorers.summary.conflicts.wording.clauses import Clause, Overlap, Reading, listed, overlap
+from touchstone.scorers.summary.conflicts.wording.clauses import Clause, Overlap, Reading, overlap
 from touchstone.scorers.summary.conflicts.wording.polarity import compare
 from touchstone.scorers.summary.lexical import stem
+from touchstone.scorers.summary.word_lists import listed
 
 _SIDES = {"left": "left", "left-sided": "left", "right": "right", "bilateral": "both", "bilaterally": "both", "both": "both"}
 #: Parts of the body by the stem of any word for them.

@@ -11,14 +11,10 @@ from typing import NamedTuple
 
 from touchstone.scorers.summary.conflicts.wording.synonyms import SAME
 from touchstone.scorers.summary.lexical import STOPWORDS, stem
+from touchstone.scorers.summary.word_lists import listed
 
 #: What is read of a sentence or unit; a longer one is compared by its beginning.
 CHARS_MAX, CLAUSES_MAX = 1_200, 10
-
-
-def listed(words: str) -> frozenset[str]:
-    """Words written with blanks between them."""
-    return frozenset(words.split())
 
 
 _TOKEN = re.compile(r"\d+(?:[.,:/]\d+)*|(?:[^\W\d_]\.){2,}|[^\W\d_]+(?:['’][^\W\d_]+)*|[;:()—–,%]|\bvs\b")

@@ -8,38 +8,18 @@ from typing import NamedTuple
 
 from rapidfuzz import fuzz
 
-from touchstone.scorers.summary.conflicts.wording.clauses import Clause, Reading, Word, listed
+from touchstone.scorers.summary.conflicts.wording.clauses import Clause, Reading, Word
 from touchstone.scorers.summary.conflicts.wording.drugs import drug
 from touchstone.scorers.summary.conflicts.wording.marks import CALENDAR
+from touchstone.scorers.summary.word_lists import word_lists
 
-TITLES = listed(
-    """dr mr mrs ms miss mx prof professor judge justice president minister prime finance foreign interior deputy vice sir lord lady dame captain capt
-    colonel col general gen senator sen governor gov mayor councillor councilor officer chairman chairwoman chair ceo cfo director secretary chancellor
-    king queen prince princess pope bishop archbishop sister brother nurse detective inspector sergeant sgt attorney counsel rep representative
-    congressman congresswoman mp ambassador commissioner chief coach pastor reverend rev rabbi father lieutenant lt major st saint doctor engineer manager
-    former acting"""
-)
-#: Words that are written with a capital and name nobody by themselves.
-_COMMON = listed(
-    """board council committee court company party section article chapter table figure act bill law phase group team study trial department ministry
-    government parliament senate house congress agency university hospital clinic school college foundation institute association bank union city state
-    county country district province republic kingdom river lake mountain mount street road avenue bridge park north south east west northern southern
-    eastern western the a an in on at of for from by with and or but he she it they we i you his her its their our this that these those there here when
-    where while after before since because as if although however no not none all some many most both each every patient patients mother internet god
-    english ltd inc corp co llc plc gmbh ag limited incorporated corporation holdings supreme appeal appeals high national international federal new old
-    saint great first second third one two three four five six seven eight nine ten allergies medications history assessment plan diagnosis discharge
-    admission follow today yesterday tomorrow day week month year"""
-)
-_BEARERS = listed(
-    """star striker midfielder defender winger forward keeper goalkeeper player boss fan fans supporter supporters native resident residents singer actor
-    actress author writer veteran official officials spokesman spokeswoman spokesperson employee worker team side man woman group company firm giant"""
-)
-_ORGANISATION = listed(
-    """ltd inc corp co llc plc gmbh ag limited incorporated corporation holdings university hospital clinic foundation institute association bank union
-    company agency council committee court ministry department party group college school society"""
-)
+_LISTS = word_lists(__file__, "words")
+TITLES = _LISTS["titles"]
+_COMMON = _LISTS["common"]
+_BEARERS = _LISTS["bearers"]
+_ORGANISATION = _LISTS["organisation"]
 _JOINS = frozenset({"of", "de", "da", "di", "del", "della", "van", "von", "der", "den", "la", "le", "du", "al", "bin", "ibn", "&", "y", "e", "dos"})
-_AGENCIES = listed("""fda ema who un eu nato cdc nih nhs fbi cia nasa esa imf unicef unesco us uk usa bbc cnn ibm epa who oecd opec wto icc fifa uefa""")
+_AGENCIES = _LISTS["agencies"]
 _ALIASES = (
     {"uk", "britain", "united kingdom", "england"},
     {"us", "usa", "america", "united states", "american"},

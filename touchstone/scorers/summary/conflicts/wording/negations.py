@@ -6,7 +6,8 @@ import re
 from itertools import pairwise
 from typing import NamedTuple
 
-from touchstone.scorers.summary.conflicts.wording.clauses import NO_CLAUSE, Clause, listed
+from touchstone.scorers.summary.conflicts.wording.clauses import NO_CLAUSE, Clause
+from touchstone.scorers.summary.word_lists import listed
 
 NOT = listed("not non no never without cannot none nobody nothing nor neither lacks lacked lacking")
 _NOBODY = frozenset({"nobody", "none", "nothing"})

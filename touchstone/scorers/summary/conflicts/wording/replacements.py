@@ -9,10 +9,11 @@ from typing import NamedTuple
 from touchstone.scorers.summary.conflicts.difference import Difference
 from touchstone.scorers.summary.conflicts.wording.antonyms import alike, rule_of, sides
 from touchstone.scorers.summary.conflicts.wording.body_sides import body_side
-from touchstone.scorers.summary.conflicts.wording.clauses import AUXILIARIES, Clause, Reading, listed, overlap
+from touchstone.scorers.summary.conflicts.wording.clauses import AUXILIARIES, Clause, Reading, overlap
 from touchstone.scorers.summary.conflicts.wording.marks import NEGATIVE, POINTERS, ZERO
 from touchstone.scorers.summary.conflicts.wording.names import Name, same
 from touchstone.scorers.summary.conflicts.wording.negations import cue_at
+from touchstone.scorers.summary.word_lists import listed
 
 #: Share of the shorter one's words, and of the longer one's, that must be equal and in order.
 EQUAL_OF_SHORTER, EQUAL_OF_LONGER = 0.7, 0.5

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from touchstone.scorers.summary.conflicts.difference import Difference
-from touchstone.scorers.summary.conflicts.wording.clauses import AUXILIARIES, Clause, Reading, listed, overlap
+from touchstone.scorers.summary.conflicts.wording.clauses import AUXILIARIES, Clause, Reading, overlap
 from touchstone.scorers.summary.conflicts.wording.elsewhere import elsewhere
 from touchstone.scorers.summary.conflicts.wording.marks import OFFICES
 from touchstone.scorers.summary.conflicts.wording.names import TITLES, Name, known_names, names, plain, same
 from touchstone.scorers.summary.conflicts.wording.polarity import compare
 from touchstone.scorers.summary.lexical import stem
+from touchstone.scorers.summary.word_lists import listed
 
 #: How much of the shorter clause both must share besides names, where each says something more.
 SAME_OF_ANOTHER = 0.75

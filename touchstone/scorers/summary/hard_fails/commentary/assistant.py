@@ -1,15 +1,14 @@
-"""The register of an assistant: offers, refusals, announcements and remarks on its own summary, which no subject speaks in.
+"""Phrases of assistants: offers, refusals, announcements and remarks on their own summary, which no subject speaks in.
 
-Rules read a sentence whose quotations are taken out (`commentary.bare`), in small letters. Those called `ANYWHERE` stand wherever they like; those called
-`OPENING` begin a clause: the sentence, or what follows a full stop, colon, dash or bracket, after at most a few words of greeting or linking.
+`phrases.txt` has them as patterns over a sentence without its quotations (`detection.bare`), in small letters. Those under `[anywhere]` may be anywhere in
+the sentence. Those under `[opening]` begin a clause: the sentence, or what follows a full stop, colon, dash or bracket, after at most a few words of
+greeting or linking.
 """
 
 import re
 
-from touchstone.scorers.summary.hard_fails.commentary import assistant_phrases, other_languages, summary_phrases
+from touchstone.scorers.summary.word_lists import rows
 
-_ANYWHERE = (*assistant_phrases.ANYWHERE, *summary_phrases.ANYWHERE)
-_OPENING = (*assistant_phrases.OPENING, *summary_phrases.OPENING, *other_languages.OPENING)
 _LINK = (
     r"(?:(?:overall|in (?:summary|conclusion|short|brief|essence|addition|general)|to (?:summari[sz]e|conclude|sum up)|finally|additionally|furthermore"
     r"|moreover|also|first|next|then|however"
@@ -19,14 +18,34 @@ _LINK = (
     r"|unfortunately|sorry|please|and|but)\b ?[,:;!.–—-]? ?){0,2}"
 )
 _CLAUSE = r"(?:^|(?<=[.!?:;–—(\[] )|(?<=[(\[]))"
-#: Rules that begin with a word are tried where a word begins alone: a fifth of the places.
-_AT_WORDS = tuple(rule.removeprefix(r"\b") for rule in _ANYWHERE if rule.startswith(r"\b"))
-_AT_PLACES = tuple(rule for rule in _ANYWHERE if not rule.startswith(r"\b"))
-_RULES = re.compile(rf"\b(?:{'|'.join(_AT_WORDS)})|{'|'.join(_AT_PLACES)}|{_CLAUSE}{_LINK}(?:{'|'.join(f'(?:{rule})' for rule in _OPENING)})")
 #: So much of a sentence is read.
 _CHARS = 2_000
 
 
 def is_assistant(sentence: str) -> bool:
-    """Whether a sentence, quotations taken out and in small letters, is in the register of an assistant."""
+    """True if a sentence, without its quotations and in small letters, has a phrase of an assistant."""
     return _RULES.search(sentence[:_CHARS]) is not None
+
+
+def _rules() -> re.Pattern[str]:
+    """All patterns as one. Those that begin with a word are tried only where a word begins: a fifth of the places."""
+    parts: dict[str, str] = {}
+    patterns: dict[str, list[str]] = {"anywhere": [], "opening": []}
+    section = ""
+    for row in rows(__file__, "phrases"):
+        if row in {"[parts]", "[anywhere]", "[opening]"}:
+            section = row[1:-1]
+        elif section == "parts":
+            name, _, pattern = row.partition(" = ")
+            parts[f"<{name}>"] = pattern
+        else:
+            for name, pattern in parts.items():
+                row = row.replace(name, pattern)
+            patterns[section].append(row)
+    at_words = [rule.removeprefix(r"\b") for rule in patterns["anywhere"] if rule.startswith(r"\b")]
+    at_places = [rule for rule in patterns["anywhere"] if not rule.startswith(r"\b")]
+    opening = [f"(?:{rule})" for rule in patterns["opening"]]
+    return re.compile(rf"\b(?:{'|'.join(at_words)})|{'|'.join(at_places)}|{_CLAUSE}{_LINK}(?:{'|'.join(opening)})")
+
+
+_RULES = _rules()

@@ -4,8 +4,8 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from touchstone.scorers.summary.hard_fails.commentary.vocabulary import listed
 from touchstone.scorers.summary.sentences import Span
+from touchstone.scorers.summary.word_lists import listed
 
 #: So many characters of a line are read for its speaker.
 _LINE_CHARS = 80
