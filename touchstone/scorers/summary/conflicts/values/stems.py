@@ -13,5 +13,5 @@ PREFIX = 6
 @lru_cache(maxsize=65_536)
 def stem(word: str) -> str:
     """The stem of one word, cut to its first letters."""
-    found = next(iter(lexical.words(word)), word)
+    found = min(lexical.words(word), default=word)  # "½" is two words: the same one in every process
     return found[:PREFIX]
