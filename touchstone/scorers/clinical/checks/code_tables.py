@@ -27,7 +27,6 @@ class CodeTables:
     """Membership from tables in memory, code system URL → codes. It is a `MembershipSource`."""
 
     def __init__(self, tables: Mapping[str, frozenset[str]]) -> None:
-        """Keeps the tables as they are."""
         self._tables = dict(tables)
 
     def membership(self, system: str, code: str) -> tuple[Membership, str | None]:
@@ -42,7 +41,6 @@ class FirstAnswer:
     """Several sources as one: the first that has the code system answers."""
 
     def __init__(self, *sources: MembershipSource) -> None:
-        """Asks in the order given."""
         self._sources = sources
 
     def membership(self, system: str, code: str) -> tuple[Membership, str | None]:

@@ -202,7 +202,6 @@ def check_fhir_identifier(identifier: object, path: str, context: Context) -> li
 
 
 def _is_typed_npi(kind: object) -> bool:
-    """True if an Identifier.type is NPI (HL7 table 0203)."""
     codings = kind.get("coding") if isinstance(kind, Mapping) else None
     return isinstance(codings, list) and any(
         isinstance(coding, Mapping) and coding.get("code") == "NPI" and coding.get("system") in _IDENTIFIER_TYPES for coding in codings

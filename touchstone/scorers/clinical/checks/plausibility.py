@@ -102,7 +102,6 @@ def check_blood_pressure(
 
 
 def _pressure(value: object, unit: str | None, loinc: str) -> float | None:
-    """A blood pressure in mm[Hg]."""
     number, parameter = number_of(value), find_parameter(loinc)
     if number is None or parameter is None or not unit or not math.isfinite(number):
         return number
@@ -110,13 +109,7 @@ def _pressure(value: object, unit: str | None, loinc: str) -> float | None:
 
 
 def check_reference_range(
-    low: object,
-    high: object,
-    path: str,
-    context: Context,
-    *,
-    low_unit: str | None = None,
-    high_unit: str | None = None,
+    low: object, high: object, path: str, context: Context, *, low_unit: str | None = None, high_unit: str | None = None
 ) -> list[Finding]:
     """Report a reference range whose low end is above its high end. Ends in different units are compared in the unit of the high end."""
     bottom, top = number_of(low), number_of(high)
@@ -163,7 +156,6 @@ def convert(number: float, unit: str | None, parameter: Parameter, loinc: str | 
 
 
 def _arbitrary_line(unit: str, parameter: Parameter) -> Range | None:
-    """The conversion between U and [IU]."""
     enzyme, arbitrary = _ARBITRARY_UNITS
     other = arbitrary.sub("U", unit) if enzyme.search(parameter.unit) else enzyme.sub(r"\1[IU]", unit)
     return conversion(other, parameter.unit) if other != unit else None

@@ -16,6 +16,7 @@ from typing import Any, Final
 from urllib.parse import urlencode, urlsplit
 
 from touchstone.scorers.base import ConfigError
+from touchstone.scorers.clinical.checks.json_access import objects
 from touchstone.scorers.clinical.checks.scalars import Membership
 from touchstone.scorers.http.blocking_client import BlockingHttpClient
 
@@ -57,7 +58,6 @@ class TerminologyServer:
         concurrent_max: int = 16,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Opens no connection."""
         self._host, url = _operation(base_url, has_credentials=bool(token or umls_api_key))
         headers = {"Accept": "application/fhir+json", **_authorization(token, umls_api_key)}
         self._client = _opened(url, headers, timeout_s=timeout_s)
@@ -219,11 +219,7 @@ def _resource(body: bytes) -> Mapping[str, Any]:
 
 def _parameter(resource: Mapping[str, Any], name: str, field: str) -> object:
     """The value of a parameter of a Parameters resource; None if it is absent."""
-    parameters = resource.get("parameter")
-    for parameter in parameters if isinstance(parameters, list) else ():
-        if isinstance(parameter, dict) and parameter.get("name") == name:
-            return parameter.get(field)
-    return None
+    return next((one.get(field) for one in objects(resource.get("parameter")) if one.get("name") == name), None)
 
 
 def _says_unknown_system(resource: Mapping[str, Any]) -> bool:
@@ -231,11 +227,5 @@ def _says_unknown_system(resource: Mapping[str, Any]) -> bool:
     if any(_parameter(resource, name, field) for name in ("x-unknown-system", "x-caused-by-unknown-system") for field in ("valueCanonical", "valueUri")):
         return True
     outcome = _parameter(resource, "issues", "resource")
-    issues = outcome.get("issue") if isinstance(outcome, dict) else None
-    for issue in issues if isinstance(issues, list) else ():
-        details = issue.get("details") if isinstance(issue, dict) else None
-        codings = details.get("coding") if isinstance(details, dict) else None
-        for coding in codings if isinstance(codings, list) else ():
-            if isinstance(coding, dict) and coding.get("code") == "not-found":
-                return True
-    return False
+    details = [issue.get("details") for issue in objects(outcome.get("issue"))] if isinstance(outcome, dict) else []
+    return any(coding.get("code") == "not-found" for one in objects(details) for coding in objects(one.get("coding")))

@@ -62,16 +62,9 @@ class Moment:
             return edge, edge
 
     def _span(self) -> timedelta:
-        if self.precision == "year":
-            return timedelta(days=337 + _days_in_month(self.year, 2) - 1, hours=23, minutes=59, seconds=59)
-        if self.precision == "month":
-            return timedelta(days=_days_in_month(self.year, self.month or 1) - 1, hours=23, minutes=59, seconds=59)
-        return {
-            "day": timedelta(hours=23, minutes=59, seconds=59),
-            "hour": timedelta(minutes=59, seconds=59),
-            "minute": timedelta(seconds=59),
-            "second": timedelta(),
-        }[self.precision]
+        days = {"year": 337 + _days_in_month(self.year, 2), "month": _days_in_month(self.year, self.month or 1), "day": 1}
+        unit = {"hour": timedelta(hours=1), "minute": timedelta(minutes=1), "second": timedelta(seconds=1)}
+        return (unit.get(self.precision) or timedelta(days=days[self.precision])) - timedelta(seconds=1)
 
     def certainly_after(self, other: Moment) -> bool:
         """Return True if it is after the other, whatever the unwritten parts of both.

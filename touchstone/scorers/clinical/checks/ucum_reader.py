@@ -62,7 +62,8 @@ def _read_unit(text: str) -> Unit | None:
     atoms = frozenset(str(token) for token in tokens if token.type in {"UNIT_METRIC", "UNIT_NON_METRIC"})
     prefixes = frozenset(str(token) for token in tokens if token.type.startswith("PREFIX"))
     quantity = _quantity(text)
-    dimension = None if quantity is None else _dimension_of(quantity)
+    powers = None if quantity is None else dict(quantity.dimensionality).items()
+    dimension = None if powers is None else tuple(sorted((str(base).strip("[]"), float(power)) for base, power in powers if power))
     return Unit(dimension, atoms, prefixes)
 
 
@@ -100,15 +101,8 @@ class _Engine:
         import pint
         import ucumvert
 
-        self.errors: tuple[type[Exception], ...] = (
-            lark.exceptions.LarkError,
-            pint.PintError,
-            ArithmeticError,
-            ValueError,
-            TypeError,
-            LookupError,
-            AttributeError,
-        )
+        own_errors = (lark.exceptions.LarkError, pint.PintError)
+        self.errors: tuple[type[Exception], ...] = (*own_errors, ArithmeticError, ValueError, TypeError, LookupError, AttributeError)
         self._parser = ucumvert.get_ucum_parser()
         self._registry = ucumvert.PintUcumRegistry()
         self._syntax_error = lark.exceptions.LarkError
@@ -171,7 +165,3 @@ def _quantity(text: str) -> Any:
         return None
     # UCUM defines g% as grams per decilitre; pint takes it for grams times percent.
     return _engine().quantity(_GRAM_PERCENT.sub(r"\1g/dL", prepared) if _GRAM_PERCENT.fullmatch(prepared) else prepared)
-
-
-def _dimension_of(quantity: Any) -> Dimension:
-    return tuple(sorted((str(base).strip("[]"), float(power)) for base, power in dict(quantity.dimensionality).items() if power))

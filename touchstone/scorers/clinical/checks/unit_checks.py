@@ -16,7 +16,7 @@ from typing import Final
 from touchstone.schemas.result import Finding
 from touchstone.scorers.clinical.checks.parameters import property_of
 from touchstone.scorers.clinical.checks.scalars import shown
-from touchstone.scorers.clinical.checks.ucum_reader import UNIT_LENGTH_MAX, Unit, conversion, read_unit, reader_installed
+from touchstone.scorers.clinical.checks.ucum_reader import UNIT_LENGTH_MAX, conversion, read_unit, reader_installed
 from touchstone.scorers.clinical.report import Context
 
 UCUM_SYSTEM: Final = "http://unitsofmeasure.org"
@@ -36,11 +36,6 @@ class _Table:
     properties: Mapping[str, tuple[str, ...]]
     atoms: frozenset[str]
     prefixes: frozenset[str]
-
-
-def preload() -> None:
-    """Load the parser now, not at the first unit. Raises ImportError if it is not installed."""
-    read_unit("mg/dL")
 
 
 def suggest_unit(unit: str, loinc: str | None = None) -> str | None:
@@ -99,21 +94,16 @@ def check_unit(unit: object, path: str, context: Context, *, loinc: str | None =
         message = "Unit is valid UCUM; an upper-case L for litre is preferred"
         return [context.finding("minor", "units.style", path, message, suggestion=_instead(preferred, unit), value=unit)]
     # Only without a LOINC code: with one, the unit has been checked.
-    meant = _table().misread.get(unit)
-    if (meant is not None or not _is_common(read)) and (loinc is None or property_of(loinc) is None):
+    table = _table()
+    meant, is_common = table.misread.get(unit), read.atoms <= table.atoms and read.prefixes <= table.prefixes
+    if (meant is not None or not is_common) and (loinc is None or property_of(loinc) is None):
         suggestion = None if meant is None else f"Use '{meant}' if that is what '{unit}' was meant for"
         return [context.finding("minor", "units.uncommon", path, "Unit not in common list, may need verification", suggestion=suggestion, value=unit)]
     return []
 
 
 def check_quantity_unit(
-    path: str,
-    context: Context,
-    *,
-    unit: object = None,
-    code: object = None,
-    system: object = None,
-    loinc: str | None = None,
+    path: str, context: Context, *, unit: object = None, code: object = None, system: object = None, loinc: str | None = None
 ) -> list[Finding]:
     """Check the unit of a FHIR Quantity at `path`: its `code`, or without one its `unit`.
 
@@ -160,10 +150,6 @@ def _with_capital_litre(unit: str) -> str:
         return unit
     changed = _LITRE.sub(r"\1L", unit)
     return changed if changed != unit and conversion(unit, changed) == (1.0, 0.0) else unit
-
-
-def _is_common(unit: Unit) -> bool:
-    return unit.atoms <= _table().atoms and unit.prefixes <= _table().prefixes
 
 
 def _fold(unit: str) -> str:

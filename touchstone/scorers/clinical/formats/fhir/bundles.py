@@ -6,8 +6,8 @@ import re
 from typing import Any
 
 from touchstone.schemas.result import Severity
+from touchstone.scorers.clinical.checks.json_access import objects
 from touchstone.scorers.clinical.formats.fhir.document import Document, Frame, Place
-from touchstone.scorers.clinical.formats.fhir.json_access import objects
 from touchstone.scorers.clinical.formats.fhir.references import EXCHANGES, Resolver, is_absolute, rest_parts
 from touchstone.scorers.clinical.formats.fhir.tables import definitions
 

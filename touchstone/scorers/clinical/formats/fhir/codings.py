@@ -8,11 +8,11 @@ from typing import Any
 
 from touchstone.schemas.result import Severity
 from touchstone.scorers.clinical.checks.displays import is_of_another_code, plain
+from touchstone.scorers.clinical.checks.json_access import Json, numbered
 from touchstone.scorers.clinical.checks.languages import SYSTEM as LANGUAGES
 from touchstone.scorers.clinical.checks.languages import language_problem
 from touchstone.scorers.clinical.formats.fhir.concept_maps import Membership, Systems, check_maps
 from touchstone.scorers.clinical.formats.fhir.document import Document, Frame, Place
-from touchstone.scorers.clinical.formats.fhir.json_access import Json, numbered
 from touchstone.scorers.clinical.formats.fhir.profiles.value_sets import system_displays, system_facts
 from touchstone.scorers.clinical.formats.fhir.references import is_absolute, relative_type
 from touchstone.scorers.clinical.formats.fhir.tables import OWN_SYSTEMS, Field, code_systems, definitions, grows, later_codes, terminology_edition
@@ -44,8 +44,6 @@ def _lower_case_codes(system: str) -> frozenset[str]:
 
 
 class _CodingRules:
-    """Checks the codings of one document."""
-
     def __init__(self, document: Document, installed: Systems, displays: Displays) -> None:
         self._document = document
         self._installed = installed

@@ -6,8 +6,8 @@ from collections.abc import Callable, Collection
 from typing import Any
 
 from touchstone.schemas.result import Severity
+from touchstone.scorers.clinical.checks.json_access import Json, numbered
 from touchstone.scorers.clinical.formats.fhir.document import Document, Place
-from touchstone.scorers.clinical.formats.fhir.json_access import Json, numbered
 from touchstone.scorers.clinical.formats.fhir.tables import code_systems, grows, terminology_edition
 
 #: URL of a code system → (its codes, None if its definition does not hold them all; whether it is a supplement); None if unknown.
@@ -38,7 +38,8 @@ class _End:
     def __init__(self, system: Any, value_set: str, defined: Systems, member: Membership) -> None:
         self._system = system if isinstance(system, str) else None
         self._value_set = value_set
-        self._codes = _codes_of(self._system, defined)
+        facts = defined(self._system) if self._system is not None and self._system not in code_systems() else None
+        self._codes: Collection[str] | None = code_systems().get(self._system or "", facts[0] if facts is not None else None)
         self._member = member
         self._grows = self._system in code_systems() and grows(self._system or "")
 
@@ -52,13 +53,3 @@ class _End:
             document.add(level, "fhir.codings.map", (place, "code", None), f"the code system that is mapped has no such code{since}", value=code)
         elif self._value_set and self._system is not None and self._member(self._value_set, self._system, code) is False:
             document.add("major", "fhir.codings.map", (place, "code", None), "not a code of the value set that is mapped", value=code)
-
-
-def _codes_of(system: str | None, defined: Systems) -> Collection[str] | None:
-    if system is None:
-        return None
-    known = code_systems().get(system)
-    if known is not None:
-        return known
-    facts = defined(system)
-    return facts[0] if facts is not None else None

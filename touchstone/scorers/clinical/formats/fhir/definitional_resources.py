@@ -6,9 +6,9 @@ import re
 from collections.abc import Callable, Iterator
 
 from touchstone.schemas.result import Severity
+from touchstone.scorers.clinical.checks.json_access import Json, numbered, objects
 from touchstone.scorers.clinical.formats.fhir.document import Document, Frame, Place
 from touchstone.scorers.clinical.formats.fhir.fhirpath import FhirPathError, Node, parse
-from touchstone.scorers.clinical.formats.fhir.json_access import Json, numbered, objects
 from touchstone.scorers.clinical.formats.fhir.references import is_absolute
 from touchstone.scorers.clinical.formats.fhir.structure_definitions import check_structure
 from touchstone.scorers.clinical.formats.fhir.tables import code_systems, definitions, grows

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from touchstone.schemas.result import Finding, Severity
+from touchstone.scorers.clinical.checks.json_access import Json
 from touchstone.scorers.clinical.formats.fhir.fault_families import SHARED_FAULTS
-from touchstone.scorers.clinical.formats.fhir.json_access import Json
 from touchstone.scorers.clinical.formats.fhir.options import NOT_CHECKED_MAX, PER_CODE_MAX, Options
 from touchstone.scorers.clinical.formats.fhir.tables import Field, element_names
 from touchstone.scorers.clinical.report import Context, Report

@@ -14,8 +14,6 @@ _GRAVITY = {"critical": 0, "major": 1, "minor": 2, "info": 3}
 
 
 class _Counted(NamedTuple):
-    """A finding that was counted but not kept."""
-
     code: str
     severity: Severity
     path: str

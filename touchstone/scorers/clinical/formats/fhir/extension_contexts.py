@@ -5,10 +5,10 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
+from touchstone.scorers.clinical.checks.json_access import Json
 from touchstone.scorers.clinical.formats.fhir.document import Document, Frame, Place
 from touchstone.scorers.clinical.formats.fhir.fhirpath import Environment, FhirPathError, Undecided
 from touchstone.scorers.clinical.formats.fhir.fhirpath.values import Extended
-from touchstone.scorers.clinical.formats.fhir.json_access import Json
 from touchstone.scorers.clinical.formats.fhir.tables import Invariant, compile_invariant, definitions
 
 _PRIMITIVE_BASES = {

@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from touchstone.schemas.result import Severity
+from touchstone.scorers.clinical.checks.json_access import Json, numbered, objects
 from touchstone.scorers.clinical.formats.fhir.bindings import binding_to
 from touchstone.scorers.clinical.formats.fhir.cross_version_extensions import cross_version
 from touchstone.scorers.clinical.formats.fhir.document import Document, Frame, Place
 from touchstone.scorers.clinical.formats.fhir.extension_contexts import by_values, in_context
-from touchstone.scorers.clinical.formats.fhir.json_access import Json, numbered, objects
 from touchstone.scorers.clinical.formats.fhir.references import is_absolute
 from touchstone.scorers.clinical.formats.fhir.tables import definitions
 
@@ -119,7 +119,6 @@ def _is_newer(known: Json, part: str) -> bool:
 
 
 def _problems(use: _Use, known: Json) -> Iterator[_Problem]:
-    """The faults of an extension by one definition of it."""
     value, place = use.value, use.place
     if known["modifier"] != (use.names[-1] == "modifierExtension"):
         kind = "modifierExtension" if known["modifier"] else "extension"

@@ -55,7 +55,6 @@ def _bdl_2(item: Any, _: dict[str, Any]) -> bool:
 
 
 def _no_error(item: Any, _: dict[str, Any]) -> bool:
-    """True if no code of the verification status is entered-in-error."""
     concept = item.get("verificationStatus")
     codings = concept.get("coding") if isinstance(concept, dict) else None
     return isinstance(codings, list) and all(isinstance(one, dict) and one.get("code") != "entered-in-error" and "_code" not in one for one in codings)

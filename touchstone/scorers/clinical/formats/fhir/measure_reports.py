@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from touchstone.scorers.clinical.checks.json_access import Json, objects
 from touchstone.scorers.clinical.formats.fhir.document import Document, Frame, Place
-from touchstone.scorers.clinical.formats.fhir.json_access import Json, objects
 from touchstone.scorers.clinical.formats.fhir.named_definitions import with_definition
 from touchstone.scorers.clinical.formats.fhir.profiles.library import Library
 from touchstone.scorers.clinical.formats.fhir.references import Resolver
@@ -27,8 +27,6 @@ def check_measure_reports(document: Document, resolver: Resolver, at_hand: Libra
 
 
 class _MeasureReport:
-    """Checks one report."""
-
     def __init__(self, document: Document, frame: Frame, measure: Json, resolver: Resolver) -> None:
         self._document = document
         self._frame = frame

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from touchstone.scorers.clinical.checks.json_access import Json
 from touchstone.scorers.clinical.formats.fhir.document import Document, Frame
-from touchstone.scorers.clinical.formats.fhir.json_access import Json
 from touchstone.scorers.clinical.formats.fhir.profiles.library import Library
 
 

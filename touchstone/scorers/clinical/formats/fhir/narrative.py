@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from touchstone.scorers.clinical.checks.json_access import objects
 from touchstone.scorers.clinical.formats.fhir.document import Document
-from touchstone.scorers.clinical.formats.fhir.json_access import objects
 from touchstone.scorers.clinical.formats.fhir.narrative_fast_path import scan
 
 _TEXT_LINK = "http://hl7.org/fhir/StructureDefinition/textLink"

@@ -108,7 +108,6 @@ class Scan:
             self._entities(chars)
 
     def _around(self) -> str:
-        """The innermost open element."""
         return shown(self._open[-1]) if self._open else "the narrative"
 
     def _entities(self, chars: str) -> None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from touchstone.scorers.clinical.checks import plausibility, unit_checks
+from touchstone.scorers.clinical.checks.json_access import Json, numbered, objects
 from touchstone.scorers.clinical.checks.parameters import Sex, find_parameter, sex_of
 from touchstone.scorers.clinical.checks.timestamps import Moment, read_fhir
 from touchstone.scorers.clinical.formats.fhir.document import Document, Frame, Place, shown_place
-from touchstone.scorers.clinical.formats.fhir.json_access import Json, numbered, objects
 from touchstone.scorers.clinical.formats.fhir.references import Resolver
 
 LOINC = "http://loinc.org"
@@ -72,7 +72,6 @@ def check_unit(document: Document, value: Json, place: Place, loinc: str | None)
 
 
 def _unit_of(value: Json) -> str | None:
-    """The unit of a quantity: its UCUM code, else its text."""
     unit = value.get("code") if value.get("system") in (None, UCUM) and "code" in value else value.get("unit")
     return unit if isinstance(unit, str) else None
 

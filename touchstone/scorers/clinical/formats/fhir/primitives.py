@@ -63,28 +63,29 @@ def _text(value: Any) -> Problem | None:
     return None
 
 
+def _of_text(check: Callable[[str], Problem | None]) -> Callable[[Any], Problem | None]:
+    """A check of the JSON type and of what all texts must keep, followed by another check."""
+    return lambda value: _text(value) or check(value)
+
+
 def _matching(pattern: re.Pattern[str], message: str) -> Callable[[Any], Problem | None]:
     """A check for texts that must match a pattern."""
-    return lambda value: _text(value) or (None if pattern.fullmatch(value) else (_FORM, message))
+    return _of_text(lambda value: None if pattern.fullmatch(value) else (_FORM, message))
 
 
-def _uri(value: Any) -> Problem | None:
-    problem = _text(value)
-    if problem:
-        return problem
+@_of_text
+def _uri(value: str) -> Problem | None:
     if _SPACE.search(value):
         return _FORM, "a URI holds no whitespace"
     if value.startswith("urn:oid:") and not _OID.fullmatch(value):
         return _FORM, "urn:oid: is not followed by an OID"
-    if value.startswith("urn:uuid:") and not _UUID.fullmatch(value.split("#")[0].split("|")[0]):
+    if value.startswith("urn:uuid:") and not _UUID.fullmatch(value.split("#", maxsplit=1)[0].split("|", maxsplit=1)[0]):
         return _FORM, "urn:uuid: is not followed by a lower-case UUID"
     return None
 
 
-def _id(value: Any) -> Problem | None:
-    problem = _text(value)
-    if problem:
-        return problem
+@_of_text
+def _id(value: str) -> Problem | None:
     if len(value) > ID_CHARS_MAX:
         return _FORM, "an id has at most 64 characters"
     return None if _ID.fullmatch(value) else (_FORM, "an id holds only letters, digits, '-' and '.'")
@@ -103,18 +104,14 @@ def _misread(value: str, form: str, *, needed: str = "", without: str = "\n") ->
     return _NO_SUCH if needed in value and without not in value and _NUMBERS.fullmatch(value) else form
 
 
-def _date(value: Any) -> Problem | None:
-    problem = _text(value)
-    if problem:
-        return problem
+@_of_text
+def _date(value: str) -> Problem | None:
     match = _DATE.fullmatch(value)
     return _calendar(match) if match else (_FORM, _misread(value, "a date is YYYY, YYYY-MM or YYYY-MM-DD", without="T"))
 
 
-def _date_time(value: Any) -> Problem | None:
-    problem = _text(value)
-    if problem:
-        return problem
+@_of_text
+def _date_time(value: str) -> Problem | None:
     match = _DATE_TIME.fullmatch(value)
     if match is None:
         return _FORM, _misread(value, "a dateTime is YYYY, YYYY-MM, YYYY-MM-DD or YYYY-MM-DDThh:mm:ss+zz:zz")
@@ -123,10 +120,8 @@ def _date_time(value: Any) -> Problem | None:
     return _calendar(match)
 
 
-def _instant(value: Any) -> Problem | None:
-    problem = _text(value)
-    if problem:
-        return problem
+@_of_text
+def _instant(value: str) -> Problem | None:
     match = _DATE_TIME.fullmatch(value)
     if match is None or not match[4]:
         return _FORM, _misread(value, "an instant is YYYY-MM-DDThh:mm:ss.sss+zz:zz", needed="T")

@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from touchstone.scorers.clinical.checks.json_access import Json, choice, objects
 from touchstone.scorers.clinical.formats.fhir.document import Document, Place
-from touchstone.scorers.clinical.formats.fhir.json_access import Json, choice, objects
 from touchstone.scorers.clinical.formats.fhir.profiles.matching import ordered
 
 _HL7 = "http://hl7.org/fhir/StructureDefinition/"

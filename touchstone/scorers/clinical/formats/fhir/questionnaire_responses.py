@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from touchstone.scorers.clinical.checks.json_access import Json, choice, objects
 from touchstone.scorers.clinical.formats.fhir.document import Document, Frame, Place
 from touchstone.scorers.clinical.formats.fhir.fhirpath.values import Undecided, compare
-from touchstone.scorers.clinical.formats.fhir.json_access import Json, choice, objects
 from touchstone.scorers.clinical.formats.fhir.named_definitions import with_definition
 from touchstone.scorers.clinical.formats.fhir.profiles.library import Library
 from touchstone.scorers.clinical.formats.fhir.questionnaire_answers import AnswerChecks, Membership, extensions, same_answer
@@ -26,8 +26,6 @@ def check_responses(document: Document, at_hand: Library) -> None:
 
 
 class _Response:
-    """Checks one response."""
-
     def __init__(self, document: Document, frame: Frame, questionnaire: Json, at_hand: Library) -> None:
         self._document = document
         self._frame = frame

@@ -5,10 +5,10 @@ from __future__ import annotations
 import time
 
 from touchstone.scorers.clinical.checks import datetimes, identifiers, routes, terminology, valuesets
+from touchstone.scorers.clinical.checks.json_access import objects
 from touchstone.scorers.clinical.checks.scalars import Membership
 from touchstone.scorers.clinical.checks.timestamps import FhirKind, Moment, read_fhir
 from touchstone.scorers.clinical.formats.fhir.document import Document, Frame, shown_place
-from touchstone.scorers.clinical.formats.fhir.json_access import objects
 from touchstone.scorers.clinical.formats.fhir.observations import UCUM, Patients, check_observation, check_unit
 from touchstone.scorers.clinical.formats.fhir.options import SOURCE_CODES_MAX, SOURCE_S_MAX
 from touchstone.scorers.clinical.formats.fhir.references import Resolver
@@ -141,7 +141,6 @@ def _categories(document: Document, frame: Frame) -> None:
 
 
 def _routes(document: Document) -> None:
-    """Codes of routes of administration."""
     for coding, place in document.codings:
         if place[1] == "coding" and place[0][1] in _ROUTES and isinstance(coding.get("code"), str):
             document.report.fired("valuesets")

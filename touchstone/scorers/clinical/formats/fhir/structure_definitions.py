@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from touchstone.scorers.clinical.checks.json_access import Json, numbered, objects
 from touchstone.scorers.clinical.formats.fhir.document import Document, Frame, Place
-from touchstone.scorers.clinical.formats.fhir.json_access import Json, numbered, objects
 from touchstone.scorers.clinical.formats.fhir.tables import Field, Type, definitions
 
 #: Types that may hold any elements; paths below them are not followed.

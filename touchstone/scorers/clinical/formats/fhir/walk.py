@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from touchstone.scorers.clinical.checks.json_access import Json, objects
 from touchstone.scorers.clinical.formats.fhir.document import Document, Frame, Place
 from touchstone.scorers.clinical.formats.fhir.engine import Engine
 from touchstone.scorers.clinical.formats.fhir.member_checks import MemberChecks
@@ -14,9 +15,8 @@ from touchstone.scorers.clinical.formats.fhir.tables import Field
 _COUNT: Final = (1 << COUNT_BITS) - 1
 
 
-def _patients(bundle: dict[str, Any]) -> int:
-    entries = bundle.get("entry")
-    resources = (one.get("resource") for one in entries if isinstance(one, dict)) if isinstance(entries, list) else ()
+def _patients(bundle: Json) -> int:
+    resources = (one.get("resource") for one in objects(bundle.get("entry")))
     return sum(1 for one in resources if isinstance(one, dict) and one.get("resourceType") == "Patient")
 
 
@@ -28,7 +28,7 @@ class Walk(MemberChecks):
         self._codings = document.codings.append
         self._counts = 0
 
-    def run(self, resource: dict[str, Any], place: Place) -> Frame | None:
+    def run(self, resource: Json, place: Place) -> Frame | None:
         """Walk one resource. Returns its frame, or None if its type is unknown."""
         frame = self._resource(resource, place, None, None, 0)
         document, counts = self._document, self._counts
@@ -42,7 +42,7 @@ class Walk(MemberChecks):
             document.skip(f"invariant {key}", "the document alone cannot tell")
         return frame
 
-    def _resource(self, resource: dict[str, Any], place: Place, container: Frame | None, bundle: Frame | None, depth: int) -> Frame | None:
+    def _resource(self, resource: Json, place: Place, container: Frame | None, bundle: Frame | None, depth: int) -> Frame | None:
         name = resource.get("resourceType")
         if not isinstance(name, str):
             self._add("critical", "fhir.structure.resource-type", place, "no resourceType: not a FHIR resource")
@@ -58,7 +58,7 @@ class Walk(MemberChecks):
             self._frame = outer
         return frame
 
-    def _object(self, value: dict[str, Any], plans: Plans, place: Place, found: Field | None, depth: int) -> None:  # noqa: C901 - a call costs more than a branch
+    def _object(self, value: Json, plans: Plans, place: Place, found: Field | None, depth: int) -> None:  # noqa: C901 - a call costs more than a branch
         """Walk one object of a known type. `found`: its field. Most time is spent here, so the common cases come first."""
         keys = (*value,)
         plan = plans.kept.get(keys) or plans.plan(keys)
@@ -96,14 +96,13 @@ class Walk(MemberChecks):
         for rule in plan.invariants:
             self._invariant(rule, value, place)
 
-    def _collect(self, name: str, value: dict[str, Any], place: Place) -> None:
+    def _collect(self, name: str, value: Json, place: Place) -> None:
         if name == "Extension":
             self._document.extensions.append((value, place, self._frame))
         else:
             self._document.typed.setdefault(name, []).append((value, place, self._frame))
 
-    def _nested(self, step: Step, member: dict[str, Any], place: Place, owner: dict[str, Any], depth: int) -> None:
-        """An object that needs more than a walk, or that is not allowed here."""
+    def _nested(self, step: Step, member: Json, place: Place, owner: Json, depth: int) -> None:
         if step.resource is not None:
             self._inner_resource(member, (place, step.key, None), step.resource, depth)
             return
@@ -115,7 +114,7 @@ class Walk(MemberChecks):
             self._alone(member, here)
         self._child(step, step.below, member, here, depth)
 
-    def _child(self, step: Step, below: Plans, value: dict[str, Any], place: Place, depth: int) -> None:
+    def _child(self, step: Step, below: Plans, value: Json, place: Place, depth: int) -> None:
         if depth >= DEPTH_MAX:
             self._too_deep(place)
             return
@@ -155,7 +154,7 @@ class Walk(MemberChecks):
         else:
             self._value(step, found, value, here)
 
-    def _list(self, step: Step, values: list[Any], place: Place, owner: dict[str, Any], depth: int) -> None:
+    def _list(self, step: Step, values: list[Any], place: Place, owner: Json, depth: int) -> None:
         found, key, below = step.field, step.key, step.below
         if found is None:
             self._other(step, values, place, depth)
@@ -174,7 +173,7 @@ class Walk(MemberChecks):
             elif kind is not str or not step.accepts_item(value):
                 self._item(step, value, (place, key, index), owner, depth)
 
-    def _item(self, step: Step, value: Any, at: Place, owner: dict[str, Any], depth: int) -> None:
+    def _item(self, step: Step, value: Any, at: Place, owner: Json, depth: int) -> None:
         """One item of a list that is neither an object where one is allowed nor a text known to be good."""
         found = step.field
         if found is None:
@@ -210,7 +209,7 @@ class Walk(MemberChecks):
             # Parameters.parameter.resource and the like: an independent resource.
             self._resource(value, place, None, outer.bundle, depth + 1)
 
-    def _entry(self, value: dict[str, Any], place: Place, depth: int) -> None:
+    def _entry(self, value: Json, place: Place, depth: int) -> None:
         bundle, outer, name = self._frame, place[0], value.get("resourceType")
         if isinstance(name, str) and name in self._engine.definitions.resources:
             place = self._entry_place(bundle, name)

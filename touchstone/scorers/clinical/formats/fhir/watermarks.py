@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 
+from touchstone.scorers.clinical.checks.json_access import objects
 from touchstone.scorers.clinical.formats.fhir.document import Document, Frame
-from touchstone.scorers.clinical.formats.fhir.json_access import objects
 
 _MARK = re.compile(r"\b(synthetic|synthea|simulated|fictitious|test[ _-]?(data|patient|record)|not a real (patient|person))\b|\bHTEST\b", re.IGNORECASE)
 

@@ -1,7 +1,7 @@
-"""FHIR XML → the members that FHIR JSON would have (R4, xml.html), so that one set of rules judges both.
+"""FHIR XML → the members of FHIR JSON (R4, xml.html), so that the same rules check both.
 
-Faults of XML alone are reported here: namespaces, text between elements, attributes that FHIR does not have, the order of elements. No document type is
-taken, no entity is expanded, nothing is fetched.
+Faults of XML alone are reported here: namespaces, text between elements, unknown attributes, the order of elements. Document types are refused, entities
+are not expanded, and nothing is fetched.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from touchstone.scorers.clinical.formats.fhir.options import Options
 from touchstone.scorers.clinical.formats.fhir.tables import Field, Type, definitions
 from touchstone.scorers.clinical.report import Context, Report
 
-#: A parsed tree takes some ten times its text.
+#: A parsed tree takes about ten times the size of its text.
 BYTES_MAX: Final = 32 * 1024 * 1024
-#: Elements nested in elements; libxml2's own bound is 256.
+#: Depth of elements; libxml2's own bound is 256.
 DEPTH_MAX: Final = 150
 FHIR: Final = "http://hl7.org/fhir"
 XHTML: Final = "http://www.w3.org/1999/xhtml"
-#: A document type, after what may stand before one. What was matched is never tried again, so that no text makes this slow.
+#: A document type, after anything that may come before it. Possessive, so that no text makes this slow.
 _DOCTYPE: Final = re.compile(rb"(?:\s++|<\?.*?\?>|<!--.*?-->)*+<!DOCTYPE", re.DOTALL)
 _INTEGERS: Final = frozenset({"integer", "positiveInt", "unsignedInt"})
 _INTEGER: Final = re.compile(r"-?(?:0|[1-9][0-9]{0,17})")
@@ -31,7 +31,7 @@ _BOOLEANS: Final = {"true": True, "false": False}
 
 
 def read_xml(data: bytes, document: Document) -> dict[str, Any] | None:
-    """The resource of an XML document as FHIR JSON would hold it; None (and a finding) where there is none."""
+    """Return the resource of an XML document as in FHIR JSON; None, with a finding, if there is none."""
     if len(data) > BYTES_MAX:
         document.add("critical", "fhir.xml.size", None, f"XML larger than {BYTES_MAX:,} bytes: not read")
         return None
@@ -40,7 +40,7 @@ def read_xml(data: bytes, document: Document) -> dict[str, Any] | None:
         return None
     from lxml import etree
 
-    # Looked for first: the parser reports an entity in a document type as a fault of syntax.
+    # Searched first, because the parser reports an entity in a document type as a syntax error.
     if _DOCTYPE.match(data):
         document.add("critical", "fhir.xml.doctype", None, _NO_DOCTYPE)
         return None
@@ -63,25 +63,25 @@ def read_xml(data: bytes, document: Document) -> dict[str, Any] | None:
     around = (*root.itersiblings(), *root.itersiblings(preceding=True))
     if next(root.iter(etree.ProcessingInstruction), None) is not None or any(one.tag is etree.ProcessingInstruction for one in around):
         document.add("major", "fhir.xml.instruction", None, "a processing instruction: FHIR XML has none")
-        # Read again without them: to take them out one by one would copy the text around each of them each time.
+        # Parsed again without them: removing each would copy the text around it.
         root = etree.fromstring(data, etree.XMLParser(**strict, remove_pis=True))
     return _Reader(document).resource(root, None, 0)
 
 
 def xml_as_json(data: bytes) -> dict[str, Any] | None:
-    """The resource of an XML document, whatever is wrong with it; None where there is none."""
+    """Return the resource of an XML document, whatever its faults; None if there is none."""
     return read_xml(data, Document(Report(), Context(), Options()))
 
 
 class _Reader:
-    """Turns elements into members."""
+    """Converts elements to members."""
 
     def __init__(self, document: Document) -> None:
         self._document = document
         self._types = definitions().types
 
     def resource(self, element: Any, outer: Place | None, depth: int) -> dict[str, Any]:
-        """One resource."""
+        """Convert one resource."""
         name = _local(element)
         of = self._types.get(name)
         shown = name if of is not None else "Resource"
@@ -93,7 +93,7 @@ class _Reader:
         self._document.add("major", f"fhir.xml.{code}", place, message)
 
     def _members(self, element: Any, of: Type | None, into: dict[str, Any], place: Place, depth: int, *, is_resource: bool = False) -> None:
-        """The attributes and children of an element, as members of an object."""
+        """Convert the attributes and children of an element to members of an object."""
         self._attributes(element, of, into, place, is_resource=is_resource)
         self._text(element, place)
         if depth > DEPTH_MAX:
@@ -119,7 +119,7 @@ class _Reader:
             self._member(name, children, of.fields.get(name) if of is not None else None, into, place, depth)
 
     def _name(self, child: Any, of: Type | None, place: Place) -> str | None:
-        """The member that a child is; None where it is not an element of FHIR."""
+        """The member's name of a child; None if it is not a FHIR element."""
         if not isinstance(child.tag, str):  # an entity reference
             self._add("entity", place, "an entity reference: FHIR XML has none beyond XML's own")
             return None
@@ -132,7 +132,7 @@ class _Reader:
         return name
 
     def _attributes(self, element: Any, of: Type | None, into: dict[str, Any], place: Place, *, is_resource: bool) -> None:
-        # By their names: for a value lxml looks from the first attribute on, which takes hours where there are a million.
+        # By name: lxml searches each value from the first attribute on, which takes hours for a million.
         names: list[str] = element.keys()
         for name in names:
             if name == "id" and not is_resource:
@@ -143,14 +143,13 @@ class _Reader:
                 self._add("attribute", place, "an attribute that this element has not")
 
     def _text(self, element: Any, place: Place) -> None:
-        """FHIR keeps values in attributes; text between elements is a slip."""
         if any(text and text.strip() for text in (element.text, *(child.tail for child in element))):
             self._add("text", place, "text stands between elements; FHIR XML keeps values in the attribute value")
 
     def _member(self, name: str, children: list[Any], field: Field | None, into: dict[str, Any], place: Place, depth: int) -> None:
-        """One member: all the children of a name."""
+        """Convert all children of one name to one member."""
         many = field.many if field is not None else len(children) > 1
-        # More than one where one may be: the list that it becomes is then reported by the rules of structure.
+        # A repeated element that must not repeat becomes a list, which the structure rules report.
         is_list = many or len(children) > 1
         values: list[Any] = []
         beside: list[Any] = []
@@ -165,7 +164,7 @@ class _Reader:
             into[f"_{name}"] = beside if is_list else beside[0]
 
     def _value(self, child: Any, field: Field | None, place: Place, depth: int) -> tuple[Any, Any]:
-        """A child's value, and what stands beside it where it is a primitive with an id or extensions."""
+        """A child's value, and the id and extensions of a primitive."""
         kind = field.kind if field is not None else ("primitive" if child.get("value") is not None else "complex")
         if kind == "xhtml":
             from lxml import etree
@@ -182,7 +181,7 @@ class _Reader:
         return found, None
 
     def _inner(self, child: Any, place: Place, depth: int) -> dict[str, Any] | None:
-        """The resource inside of an element that holds one."""
+        """The resource inside of an element."""
         self._text(child, place)
         inside = [one for one in child if isinstance(one.tag, str)]
         if len(inside) != 1:
@@ -195,7 +194,7 @@ class _Reader:
         text = child.get("value")
         beside: dict[str, Any] = {}
         child.attrib.pop("value", None)
-        # What every element may hold beside a value: an id, and extensions.
+        # Every element may have an id and extensions besides a value.
         self._members(child, self._types.get("Element"), beside, place, depth)
         if text is None and not beside:
             self._add("empty", place, "an element has a value, an extension, or children")
@@ -204,7 +203,6 @@ class _Reader:
 
 
 def _local(element: Any) -> str:
-    """The name of an element without its namespace."""
     return str(element.tag).rpartition("}")[2]
 
 
@@ -213,7 +211,7 @@ def _namespace(element: Any) -> str:
 
 
 def _typed(text: str, kind: str) -> Any:
-    """A value as JSON would hold it; what is not of its type stays text, which the rules of primitives then report."""
+    """A value as in JSON. A text that is not of its type stays text, and `primitives` reports it."""
     if kind == "boolean":
         return _BOOLEANS.get(text, text)
     if kind in _INTEGERS and _INTEGER.fullmatch(text):

@@ -24,11 +24,11 @@ def compile_expression(node: Node) -> Compiled:
     """Return the closure of a syntax tree. Raises FhirPathError for unsupported expressions."""
     compiler = {
         "literal": _literal,
-        "this": _this,
+        "this": lambda _: _focus,
         "variable": _variable,
         "member": _member,
         "call": _call,
-        "operator": _operator,
+        "operator": lambda node: operation(node.text, _compile(node.parts[0]), _compile(node.parts[1])),
         "negative": _negative,
         "index": _index,
         "type": _type,
@@ -54,10 +54,6 @@ def _focus(item: Any, env: Environment) -> list[Any]:
 def _literal(node: Node) -> Compiled:
     constant = [] if node.value is None else [node.value]
     return lambda item, env: constant
-
-
-def _this(node: Node) -> Compiled:
-    return _focus
 
 
 def _variable(node: Node) -> Compiled:
@@ -139,10 +135,6 @@ def _is(item: Any, wanted: str, env: Environment) -> bool:
     if env.kind is not None and item is env.context:
         return env.kind.lower() == wanted.lower()
     return functions.has_type(item, wanted)
-
-
-def _operator(node: Node) -> Compiled:
-    return operation(node.text, _compile(node.parts[0]), _compile(node.parts[1]))
 
 
 def _call(node: Node) -> Compiled:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
+from touchstone.scorers.clinical.checks.json_access import objects
 from touchstone.scorers.clinical.formats.fhir.fhirpath.syntax import FhirPathError
 from touchstone.scorers.clinical.formats.fhir.fhirpath.values import (
     DESCENDANTS_MAX,
@@ -179,22 +180,10 @@ def _not(items: list[Any]) -> list[Any]:
     return [not value if isinstance(value, bool) else False]
 
 
-def _has_value(items: list[Any]) -> list[Any]:
-    return [len(items) == 1 and isinstance(plain(items[0]), str | int | float)]
-
-
-def _extension(items: list[Any], url: list[Any]) -> list[Any]:
-    return [one for item in items for one in children(item, "extension") if url and isinstance(one, dict) and one.get("url") == plain(url[0])]
-
-
 def _undecided(items: list[Any], *arguments: list[Any]) -> list[Any]:
     if not items:
         return []
     raise Undecided
-
-
-def _flags(items: list[Any]) -> list[bool]:
-    return [plain(item) is True for item in items]
 
 
 FUNCTIONS: dict[str, Callable[..., list[Any]]] = {
@@ -215,13 +204,13 @@ FUNCTIONS: dict[str, Callable[..., list[Any]]] = {
     "intersect": lambda items, others: [item for item in distinct(items) if _among(item, others, len(items))],
     "exclude": lambda items, others: [item for item in items if not _among(item, others, len(items))],
     "subsetOf": lambda items, others: [all(_among(item, others, len(items)) for item in items)],
-    "allTrue": lambda items: [all(_flags(items))],
-    "anyTrue": lambda items: [any(_flags(items))],
+    "allTrue": lambda items: [all(plain(item) is True for item in items)],
+    "anyTrue": lambda items: [any(plain(item) is True for item in items)],
     "children": lambda items: [child for item in items for child in all_children(item)],
     "descendants": descendants,
     "trace": lambda items, *arguments: items,
-    "hasValue": _has_value,
-    "extension": _extension,
+    "hasValue": lambda items: [len(items) == 1 and isinstance(plain(items[0]), str | int | float)],
+    "extension": lambda items, url: [one for item in items for one in objects(children(item, "extension")) if url and one.get("url") == plain(url[0])],
     "startsWith": _on_text(lambda text, start: text.startswith(start)),
     "endsWith": _on_text(lambda text, end: text.endswith(end)),
     "contains": _on_text(lambda text, part: part in text),

@@ -156,7 +156,6 @@ class Checker(Slicing):
             self._profile = outer
 
     def _constraint(self, rule: Constraint, value: Any, place: Place, depth: int) -> None:
-        """Check one occurrence of an element."""
         self._fired += 1
         if rule.silent:
             return

@@ -6,8 +6,8 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
+from touchstone.scorers.clinical.checks.json_access import Json, choice, objects
 from touchstone.scorers.clinical.formats.fhir.fhirpath import FhirPathError, corrected
-from touchstone.scorers.clinical.formats.fhir.json_access import Json, choice, objects
 from touchstone.scorers.clinical.formats.fhir.tables import Invariant, compile_invariant, definitions
 
 BASE = "http://hl7.org/fhir/StructureDefinition/"

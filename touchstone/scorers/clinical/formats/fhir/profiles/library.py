@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
+from touchstone.scorers.clinical.checks.json_access import Json
 from touchstone.scorers.clinical.formats.fhir.options import Options
 from touchstone.scorers.clinical.formats.fhir.profiles.constraints import Profile, compile_profile, derive, extension_facts, is_base
 from touchstone.scorers.clinical.formats.fhir.profiles.packages import KEPT_MAX, URL_CHARS_MAX, Packages, home
@@ -16,32 +16,20 @@ from touchstone.scorers.clinical.formats.memory import Memory
 
 
 class Library:
-    """Profiles, extensions, code systems and value sets from some packages."""
+    """Profiles, extensions, code systems and value sets from some packages.
+
+    `profile`, `extension`: a profile, and what an extension's definition requires, by canonical URL. `system`: a code system's codes (None if its
+    definition does not hold them all) and whether it is a supplement. `displays`: code → display and designations. None if no package has it.
+    """
 
     def __init__(self, sources: tuple[Path, ...]) -> None:
         self.packages = Packages(sources)
         self.values = ValueSets(self.packages)
-        self._profiles = Memory(self._profile, KEPT_MAX, URL_CHARS_MAX)
-        self._extensions = Memory(self._extension, KEPT_MAX, URL_CHARS_MAX)
-        self._systems = Memory(self._system, KEPT_MAX, URL_CHARS_MAX)
-        self._displays = Memory(self._display, KEPT_MAX, URL_CHARS_MAX)
+        self.profile = Memory(self._profile, KEPT_MAX, URL_CHARS_MAX).__getitem__
+        self.extension = Memory(self._extension, KEPT_MAX, URL_CHARS_MAX).__getitem__
+        self.system = Memory(self._system, KEPT_MAX, URL_CHARS_MAX).__getitem__
+        self.displays = Memory(self._displays, KEPT_MAX, URL_CHARS_MAX).__getitem__
         self._base_keys = frozenset(rule.key for one in definitions().types.values() for rule in one.invariants) | OWN_RULES | {"ele-1", "ext-1"}
-
-    def profile(self, url: str) -> Profile | None:
-        """Return a profile by its canonical URL, or None."""
-        return self._profiles[url]
-
-    def extension(self, url: str) -> dict[str, Any] | None:
-        """Return what an extension's definition requires, or None."""
-        return self._extensions[url]
-
-    def system(self, url: str) -> tuple[frozenset[str] | None, bool] | None:
-        """Return a code system's codes (None if its definition does not hold them all) and whether it is a supplement; None if it is unknown."""
-        return self._systems[url]
-
-    def displays(self, url: str) -> dict[str, tuple[str, ...]] | None:
-        """Return code → display and designations of a code system, or None."""
-        return self._displays[url]
 
     def _profile(self, url: str) -> Profile | None:
         definition = self.packages.find("StructureDefinition", url)
@@ -51,7 +39,7 @@ class Library:
             derive(profile.root)
         return profile
 
-    def _extension(self, url: str) -> dict[str, Any] | None:
+    def _extension(self, url: str) -> Json | None:
         definition = self.packages.find("StructureDefinition", url)
         return extension_facts(definition) if definition is not None and definition.get("type") == "Extension" else None
 
@@ -59,7 +47,7 @@ class Library:
         definition = self.packages.find("CodeSystem", url)
         return None if definition is None else system_facts(definition)
 
-    def _display(self, url: str) -> dict[str, tuple[str, ...]] | None:
+    def _displays(self, url: str) -> dict[str, tuple[str, ...]] | None:
         definition = self.packages.find("CodeSystem", url)
         return None if definition is None else system_displays(definition)
 

@@ -60,7 +60,6 @@ def members_text(value_set: str) -> str:
 
 
 def _codes(value: dict[str, Any]) -> Iterator[tuple[str | None, str]]:
-    """System and code of a Coding, Quantity or CodeableConcept."""
     codings = value.get("coding")
     for one in codings if isinstance(codings, list) else (value,):
         if isinstance(one, dict) and isinstance(one.get("code"), str):

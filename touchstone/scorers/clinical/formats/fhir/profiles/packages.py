@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from functools import lru_cache, partial
 from pathlib import Path
 
-from touchstone.scorers.clinical.formats.fhir.json_access import Json
+from touchstone.scorers.clinical.checks.json_access import Json
 from touchstone.scorers.clinical.formats.fhir.tables import own_profiles
 from touchstone.scorers.clinical.formats.fhir.xml import xml_as_json
 from touchstone.scorers.clinical.formats.memory import Memory
@@ -153,13 +153,8 @@ def _file(path: Path, stamp: int) -> Json | None:
     return definition if isinstance(definition, dict) else None
 
 
-def _is_definition(name: Path) -> bool:
-    return len(name.parts) == 2 and name.suffix == ".json" and name.name.startswith(_KINDS)
-
-
 @lru_cache(maxsize=8)
 def _archive(path: Path, stamp: int) -> dict[tuple[str, str], Json]:
-    """The definitions of one archive, by kind and URL."""
     found: dict[tuple[str, str], Json] = {}
     if stamp < 0:
         return found
@@ -168,7 +163,9 @@ def _archive(path: Path, stamp: int) -> dict[tuple[str, str], Json]:
             for number, member in enumerate(archive):
                 if number > ARCHIVE_FILES_MAX:
                     break
-                if not member.isfile() or member.size > FILE_BYTES_MAX or not _is_definition(Path(member.name)):
+                name = Path(member.name)
+                is_definition = len(name.parts) == 2 and name.suffix == ".json" and name.name.startswith(_KINDS)
+                if not member.isfile() or member.size > FILE_BYTES_MAX or not is_definition:
                     continue
                 file = archive.extractfile(member)
                 definition = json.load(file) if file is not None else None

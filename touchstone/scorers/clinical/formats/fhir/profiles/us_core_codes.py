@@ -6,8 +6,8 @@ The lists join those of versions 3.1.1 to 8.0.0. A code that has the form of CDC
 from __future__ import annotations
 
 from touchstone.scorers.clinical.checks.code_forms import loinc_problem
+from touchstone.scorers.clinical.checks.json_access import Json, numbered
 from touchstone.scorers.clinical.formats.fhir.document import Document, Place
-from touchstone.scorers.clinical.formats.fhir.json_access import Json, numbered
 
 _US_CORE = "http://hl7.org/fhir/us/core/StructureDefinition/us-core-"
 _NULL_FLAVORS = "http://terminology.hl7.org/CodeSystem/v3-NullFlavor"
@@ -36,7 +36,6 @@ def check_us_core_codes(document: Document) -> None:
 
 
 def _coding(document: Document, coding: Json, place: Place) -> None:
-    """Check the coding of a race or ethnicity."""
     system, code = coding.get("system"), coding.get("code")
     if not isinstance(code, str):
         return

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from touchstone.scorers.clinical.formats.fhir.json_access import Json, objects
+from touchstone.scorers.clinical.checks.json_access import Json, objects
 from touchstone.scorers.clinical.formats.fhir.profiles.packages import KEPT_MAX, URL_CHARS_MAX, Packages
 from touchstone.scorers.clinical.formats.fhir.tables import code_systems, definitions, grows, listed_sets
 from touchstone.scorers.clinical.formats.memory import Memory
@@ -90,12 +90,10 @@ class CaseInsensitive(frozenset[str]):
     __slots__ = ()
 
     def __contains__(self, code: object) -> bool:
-        """True if a code is one of them in any case."""
         return super().__contains__(code.casefold() if isinstance(code, str) else code)
 
 
 def _concepts(definition: Json) -> Iterator[Json]:
-    """Yield the concepts of a CodeSystem, nested ones included."""
     waiting = [definition]
     while waiting:
         for concept in objects(waiting.pop().get("concept")):
