@@ -14,8 +14,8 @@ from touchstone.schemas.result import Scorecard, ScoreResult
 class Unavailable(Exception):
     """Something outside the scorer (a model, a service) does not work now: nothing is acknowledged, and the caller backs off and asks again.
 
-    `code` is a stable short name, fit for a metric label; the exception never carries payload text. `card`: what the case comes to without it, for those who
-    cannot wait, as with files; a worker waits all the same. Without one such a case is unscored.
+    `code` is a stable short name, fit for a metric label; the exception never carries payload text. `card`: the case's
+    scorecard without that part, for commands on files, which do not wait; without one the case is unscored. A worker waits in any case.
     """
 
     def __init__(self, code: str, card: Scorecard | None = None) -> None:
@@ -31,7 +31,7 @@ class Lost(Unavailable):
 class Shed(Exception):
     """A scorer puts a case aside: the event has the outcome `shed(reason)`, no result, and can be scored later. `reason`: a stable short name.
 
-    `again_in_s`: after how long it can be; None where that is not known. `card`: as in `Unavailable`; with files nothing is put aside.
+    `again_in_s`: after how long it can be; None if that is not known. `card`: as in `Unavailable`; with files nothing is put aside.
     """
 
     def __init__(self, reason: str, again_in_s: float | None = None, card: Scorecard | None = None) -> None:
@@ -79,9 +79,10 @@ class HandsOn(Protocol):
     """A scorer that hands cases on to a slower stage, by an event on that stage's topic."""
 
     async def follow_up(self, case: Any, event_id: str, card: Scorecard) -> FollowUp | Sequence[FollowUp] | None:
-        """The event for the next stage, or one for each of several; None where the case ends here. The same for a replay of the same event.
+        """The event for the next stage, or one for each of several; None if the case ends here. The same for a replay of the same event.
 
-        `card`: what `score` said of the case. The source's offset is committed only after the broker has these events; one that is sent twice has the same id.
+        `card`: the scorecard that `score` returned. The source's offset is committed only after the broker has these events; an event sent twice
+        has the same id.
         """
         ...
 
@@ -149,7 +150,7 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A case inside a document, as an event would carry it. `place`: inside the document; empty where the document is the case."""
+    """A case inside a document, as an event would carry it. `place`: inside the document; empty if the document is the case."""
 
     record: Mapping[str, Any]
     place: str = ""

@@ -28,14 +28,14 @@ def read_document(path: Path) -> dict[str, Any]:
 
 
 def read_document_if_present(path: Path) -> dict[str, Any] | None:
-    """The document of a default path; None where there is no such file."""
+    """The document of a default path; None if there is no such file."""
     return read_document(path) if path.exists() else None
 
 
 def read_bounded(path: Path, bytes_max: int, *, remedy: str, too_large: str, named: str = "") -> bytes:
     """The bytes of a file within a bound. Raises `ConfigError`.
 
-    `remedy`: what to do where it cannot be read; `too_large`: where it has more bytes; `named`: what stands before the path in the message, such as an option.
+    `remedy`: what to do if it cannot be read; `too_large`: if it has more bytes; `named`: text before the path in the message, such as an option.
     """
     try:
         with path.open("rb") as stream:
@@ -48,7 +48,7 @@ def read_bounded(path: Path, bytes_max: int, *, remedy: str, too_large: str, nam
 
 
 def read_text(path: Path, remedy: str = "check the path and its permissions") -> str:
-    """The text of a configuration file. Raises `ConfigError`; `remedy`: what to do where it cannot be read."""
+    """The text of a configuration file. Raises `ConfigError`; `remedy`: what to do if it cannot be read."""
     data = read_bounded(path, DOCUMENT_BYTES_MAX, remedy=remedy, too_large="this is not a configuration file")
     try:
         return data.decode("utf-8-sig")
@@ -62,7 +62,7 @@ def without_comments(text: str) -> str:
 
 
 class _DuplicateKeyError(Exception):
-    """A key that stands twice in one object."""
+    """A key that occurs twice in one object."""
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -47,14 +47,14 @@ class Suite:
     `fingerprint(settings)`: the part of the settings that changes scores, as JSON types; by default all of them. `requires`: module that
     `build` imports (`a|b`: one of them is enough) → extra that brings it. `title`: its name for people.
 
-    **How it is run.** `notes(settings)`: what the settings come to on this machine, a line each, for the worker's log and `doctor`.
+    **How it is run.** `notes(settings)`: how the settings work out on this machine (device, model), a line each, for the worker's log and `doctor`.
     `hands_on(settings)`: roles of the topics to which a worker's scorer, which is then a `HandsOn`, sends cases on; none by default.
     `execution`: `inline` scores cases in a row (each is processor work below a millisecond); `window` scores many together,
     so that the engines' batchers see them; `processes` scores files in a row, and with `--jobs` in several processes. `window_cases`: how many
     cases are scored at a time where the settings do not say. `judged`: that it can ask a judge; while it does, it is run as `window`.
 
     **How files are read.** Case JSON (a document, an array, JSON lines, `{"cases": […]}`) needs nothing. `read(document, settings)`: cases and problems
-    of any other document; None where the suite does not recognise it. `complete(record, place)`: a record with what its folder and file say of it.
+    of any other document; None if the suite does not recognise it. `complete(record, place)`: a record with what its folder and file say of it.
     `by_file`: its report has an entry per file, so that a repeated case counts again; else each event counts once.
 
     **How it is reported.** `columns`: the values of one-line listings and of the table of cases; `call(event_id, case_id)`: the name of a case in them.
@@ -115,11 +115,11 @@ class Suite:
 
     @property
     def inline(self) -> bool:
-        """Whether cases are scored in a row, without a task for each."""
+        """True if cases are scored in a row, without a task for each."""
         return self.execution == "inline"
 
     def asks_judge(self, settings: Any) -> bool:
-        """Whether cases wait for a judge with these settings."""
+        """True if cases wait for a judge with these settings."""
         return self.judged is not None and self.judged.is_on(settings)
 
     def execution_with(self, settings: Any) -> Execution:
@@ -127,7 +127,7 @@ class Suite:
         return "window" if self.asks_judge(settings) else self.execution
 
     def window_with(self, settings: Any) -> int | None:
-        """How many cases are scored at a time with these settings; None where that is left to who runs them."""
+        """How many cases are scored at a time with these settings; None if that is left to who runs them."""
         return self.window_cases or (JUDGED_CASES_MAX if self.asks_judge(settings) else None)
 
     def group_of(self, result: ScoreResult) -> Group | None:

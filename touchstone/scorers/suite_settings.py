@@ -18,7 +18,7 @@ def suite_settings(suite: Suite, *, env: Mapping[str, str] | None = None, direct
 
 
 def read_suite_document(suite: Suite, directory: Path | None = None) -> dict[str, Any] | None:
-    """The suite's JSON document in a directory (the working directory by default); None where there is none."""
+    """The suite's JSON document in a directory (the working directory by default); None if there is none."""
     if suite.document_name is None:
         return None
     return read_document_if_present((directory or Path()) / suite.document_name)

@@ -32,7 +32,7 @@ class BatchCase:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Whether a case is asked for, by its concern and batch.
+    """The filter of a run: is a case asked for, by its concern and batch?
 
     `strict`: a case that names none is not, for kinds that need no name; else it is, so that validation can say what is missing.
     """

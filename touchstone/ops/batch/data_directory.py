@@ -14,7 +14,7 @@ _NAMES_SHOWN_MAX = 8
 def find_batches(data_dir: Path, concern: str | None, pattern: str) -> list[Source]:
     """Files of a data directory whose name matches the pattern, in name order.
 
-    Without a concern there must be only one. Raises `ConfigError` where the directory, the concern or a match is missing.
+    Without a concern there must be only one. Raises `ConfigError` if the directory, the concern or a match is missing.
     """
     concerns = {path.name: path for path in _listed(data_dir) if path.is_dir()}
     if concern is None:
@@ -33,7 +33,7 @@ def find_batches(data_dir: Path, concern: str | None, pattern: str) -> list[Sour
 
 
 def _listed(directory: Path) -> list[Path]:
-    """The entries of a directory, in name order, without hidden files. Raises `ConfigError` where it cannot be read."""
+    """The entries of a directory, in name order, without hidden files. Raises `ConfigError` if it cannot be read."""
     try:
         return sorted(path for path in directory.iterdir() if not path.name.startswith("."))
     except OSError as error:

@@ -15,7 +15,7 @@ _PIECE_BYTES: Final = 1024 * 1024
 
 
 class Entries:
-    """What a run has yielded. The temporary file is private, has no name, and goes with this object."""
+    """The results and problems of a run. The temporary file is private, has no name, and goes with this object."""
 
     def __init__(self) -> None:
         self._held: list[bytes] = []
@@ -49,7 +49,7 @@ class Entries:
         return map(unpacked, self._lines())
 
     def problems(self) -> Iterator[Problem]:
-        """The problems alone, in order; it costs little where there are few."""
+        """The problems alone, in order; it costs little if there are few."""
         for line in self._lines():
             if is_problem(line):
                 entry = unpacked(line)

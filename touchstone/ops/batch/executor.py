@@ -11,7 +11,7 @@ from touchstone.scorers.reporting.report import Entry
 from touchstone.scorers.scoring import Scoring
 from touchstone.scorers.suite import Suite
 
-#: Cases in flight where the suite does not say: enough to fill the batches of the fastest device, few enough to hold in memory.
+#: Cases in flight if the suite does not say how many: enough to fill the batches of the fastest device, few enough to hold in memory.
 WINDOW_CASES: Final = 64
 
 
@@ -47,6 +47,6 @@ async def scored(cases: Iterable[BatchCase | Problem], scoring: Scoring) -> Asyn
 
 
 async def _first(waiting: "deque[asyncio.Task[ScoreResult] | Problem]") -> Entry:
-    """What waits longest."""
+    """The entry that has waited longest."""
     one = waiting.popleft()
     return one if isinstance(one, Problem) else await one

@@ -132,7 +132,7 @@ class Outgoings:
         return checked
 
     def events(self) -> Iterator[Outgoing]:
-        """The same events, completed and encoded. Raises `ConfigError` where a file has changed since the first pass."""
+        """The same events, completed and encoded. Raises `ConfigError` if a file has changed since the first pass."""
         for source, entry in self._entries():
             if isinstance(entry, Problem):
                 raise ConfigError(f"{self._where(source, entry.source)} has changed while it was read")
@@ -186,7 +186,7 @@ class Outgoings:
 
 
 def _is_resource(record: Mapping[str, Any]) -> bool:
-    """Whether this is a FHIR resource by itself."""
+    """True if this is a FHIR resource by itself."""
     return "resourceType" in record and "kind" not in record
 
 

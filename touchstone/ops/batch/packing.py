@@ -51,7 +51,7 @@ def unpacked(line: bytes) -> Entry:
 
 
 def is_problem(line: bytes) -> bool:
-    """Whether a packed entry is a problem."""
+    """True if a packed entry is a problem."""
     return line[:1] in {_PROBLEM, _PICKLED_PROBLEM}
 
 

@@ -30,7 +30,7 @@ CHUNK_FILES_MAX: Final = 32
 CHUNK_BYTES: Final = 262_144
 _LOST: Final = "the process that scored it was lost (out of memory?); try it alone"
 Chunk = list[Source]
-#: Entries of a chunk, packed: the process that asked need not read them to keep them. None stands for a record that was not asked for.
+#: Entries of a chunk, packed: the process that asked need not read them to keep them. None: a record that was not asked for.
 Judged = list[Packed | None]
 _Answer = Future[Judged] | Judged
 
@@ -64,7 +64,7 @@ async def score_sources(chunk: Iterable[Source], scoring: Scoring, admit: Admit 
 
 
 def in_processes(sources: Iterable[Source], scoring: Scoring, work: Work, jobs: int) -> Iterator[Packed | None]:
-    """Every entry in order, with a bounded number of files under way. Raises `ConfigError` where the other processes cannot score."""
+    """Every entry in order, with a bounded number of files under way. Raises `ConfigError` if the other processes cannot score."""
     pool = _Pool(work, jobs)
     waiting: deque[tuple[Chunk, _Answer]] = deque()
     try:
@@ -174,7 +174,7 @@ _here: tuple[Scoring, Admit | None] | str | None = None
 
 
 def _open_scorer(sent: bytes, parent: int) -> None:
-    """Make a process ready. Its scorer is kept in this module. A failure is told with the first files: raised here, it would only break the pool."""
+    """Make a process ready. Its scorer is kept in this module. A failure is reported with the first files: raised here, it would only break the pool."""
     global _here  # noqa: PLW0603  # a process of a pool is initialised this way or not at all
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     end_with_parent(parent)

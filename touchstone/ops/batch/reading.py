@@ -45,7 +45,7 @@ def read_source(source: Source, suite: Suite, settings: Any) -> Iterator[Record 
 
 
 def _read_document(stream: BinaryIO, source: Source, suite: Suite, settings: Any) -> Iterator[Record | Problem]:
-    """A whole document for the suite to read; case JSON where it does not know it. An exception of its reader affects this document only."""
+    """A whole document for the suite to read; case JSON if it does not know it. An exception of its reader affects this document only."""
     assert suite.read is not None
     # Of a file that is known to be too large only the beginning is read, to detect its format.
     size, file = source.size(), source.file
@@ -94,7 +94,7 @@ class _Begun(io.RawIOBase):
 
 
 def _whole_document(stream: BinaryIO, size: int) -> bytes:
-    """A document, as far as its bound and a byte beyond. `size`: its bytes on disk; 0 where they are not known."""
+    """A document, as far as its bound and a byte beyond. `size`: its bytes on disk; 0 if they are not known."""
     if not 0 < size < _PIECE_BYTES:
         return stream.read(DOCUMENT_BYTES_MAX + 1)
     # Memory is set aside for all that is asked for, which for many small files would cost more than reading them.

@@ -43,7 +43,7 @@ class Run:
     _scored: int = 0
 
     def score(self, sources: Iterable[Source]) -> RunFacts:
-        """Score every case of the sources into `entries`, each event id once, in order. Raises `ConfigError` where the scorer cannot be built."""
+        """Score every case of the sources into `entries`, each event id once, in order. Raises `ConfigError` if the scorer cannot be built."""
         begun = time.perf_counter()
         # Here too with several processes, so that a wrong setting is one clear line.
         scoring = Scoring(self.suite, self.settings)
@@ -99,7 +99,7 @@ class Run:
             self.repeated.append(place_of(unpacked(entry.line).source))
 
     def _is_new(self, event_id: str) -> bool:
-        """Note an event; False where it was met before, unless the suite reports every file."""
+        """Note an event; False if it was met before, unless the suite reports every file."""
         if self.suite.by_file:
             return True
         if event_id in self._seen:
@@ -108,7 +108,7 @@ class Run:
         return True
 
     def _keep(self, entry: Packed, result: ScoreResult | Problem | None) -> None:
-        """Keep an entry. `result`: what was packed, where it is at hand."""
+        """Keep an entry. `result`: what was packed, if it is at hand."""
         self.entries.add_packed(entry.line)
         if entry.event_id is not None:
             if self.on_result is not None:

@@ -41,7 +41,7 @@ _BUFFER_BYTES: Final = 131_072
 _READ_BYTES: Final = 16_384
 _OUTSIDE: Final = "a link that leads out of the directory is not followed; name it to have it validated"
 _NO_FILE: Final = "neither a file nor a directory"
-_MEND: Final = {
+_REMEDIES: Final = {
     errno.EACCES: "check its permissions",
     errno.EPERM: "check its permissions",
     errno.EBADF: "pipe a document into it, or name a file",
@@ -74,12 +74,12 @@ class Source:
 
     @property
     def is_standard_input(self) -> bool:
-        """Whether it is standard input."""
+        """True if it is standard input."""
         # As text: comparing paths takes them apart, for each file again.
         return str(self.path) == "-"
 
     def size(self) -> int:
-        """Its size in bytes, where that is known before it is read; else 0."""
+        """Its size in bytes, if that is known before it is read; else 0."""
         if self.is_standard_input or self.passed_over or self.problem:
             return 0
         try:
@@ -103,7 +103,7 @@ class UnreadableError(Exception):
 def find_sources(
     paths: Sequence[Path], *, any_file: bool, hint: str = "", missing_is_error: bool = True, left_out: list[Path] | None = None
 ) -> Iterator[Source]:
-    """The files of the paths in order, found as they are asked for; a pattern (`*`, `?`, `[…]`) that is not a file's name stands for its matches.
+    """The files of the paths in order, found as they are asked for; a pattern (`*`, `?`, `[…]`) that is not a file's name means the files that match it.
 
     `any_file`: in folders, take files of any name, for a suite that reads documents. `hint`: what to do about a folder that holds none.
     `left_out`: takes the files in folders that are not case files by their names.
@@ -258,7 +258,7 @@ def _file(source: Source) -> io.BufferedReader:
 def walk(root: Path) -> Iterator[Source]:
     """The files of a folder and of those inside it, in name order."""
     real_root = root.resolve()
-    # A folder's listing is a generator of its own; those that are not finished stand here.
+    # A folder's listing is a generator of its own; these are not finished.
     open_listings = [_listed(root, real_root, None)]
     while open_listings:
         for found in open_listings[-1]:
@@ -274,7 +274,7 @@ def walk(root: Path) -> Iterator[Source]:
 
 
 def _listed(folder: Path, real_root: Path, name: str | None) -> Iterator[Source | Path]:
-    """What lies in one folder: files, and folders to enter. `name`: of the folder, unless it is the one that was asked for."""
+    """The entries of one folder: files, and folders to enter. `name`: of the folder, unless it is the one that was asked for."""
     try:
         with os.scandir(folder) as listing:
             entries = sorted((entry for entry in listing if not entry.name.startswith(".")), key=lambda entry: entry.name)
@@ -313,11 +313,11 @@ def _linked(path: Path, real_root: Path, place: Place) -> Iterator[Source]:
 
 
 def reason_of(error: Exception) -> str:
-    """What the system says, in words that can be acted upon."""
+    """Why the system refused, and what to do about it."""
     if isinstance(error, FileNotFoundError):
         return "no such file; check the path"
     number = getattr(error, "errno", None) or 0
     if number == errno.ELOOP:
         return "a link that leads in a circle; name a file"
-    said = getattr(error, "strerror", None) or "not a valid path on this system"
-    return f"cannot be read ({said}); {_MEND.get(number, 'check the path')}"
+    reason = getattr(error, "strerror", None) or "not a valid path on this system"
+    return f"cannot be read ({reason}); {_REMEDIES.get(number, 'check the path')}"

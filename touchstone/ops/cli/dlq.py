@@ -59,8 +59,8 @@ def list_(
     resolved = len(box.letters) - len(box.open())
     hidden = "" if every or not resolved else f"; {resolved} resolved (--all shows them)"
     typer.echo(f"{len(letters)} dead letter{'' if len(letters) == 1 else 's'}{': ' + counts if counts else ''}{hidden}", err=True)
-    if box.strangers:
-        typer.echo(f"{box.strangers} records on the topic are not dead letters", err=True)
+    if box.others:
+        typer.echo(f"{box.others} records on the topic are not dead letters", err=True)
 
 
 @dlq_app.command()

@@ -147,10 +147,10 @@ def _code(error: DBAPIError) -> str:
 
 def _reason(engine: Engine, error: DBAPIError) -> str:
     """Why a database cannot be opened, without the text that may quote the URL."""
-    told = str(error.orig).strip().partition("\n")[0]
+    message = str(error.orig).strip().partition("\n")[0]
     if engine.dialect.name == "sqlite":
-        return told  # fixed texts, which quote nothing
-    reason = next((reason for reason in _REASONS if reason in told), None)
+        return message  # fixed texts, which quote nothing
+    reason = next((reason for reason in _REASONS if reason in message), None)
     return reason or _code(error)
 
 

@@ -51,13 +51,13 @@ class Chosen:
 
     @property
     def concern_id(self) -> str | None:
-        """The concern, where there is one."""
+        """The concern, if there is one."""
         names = {key.concern_id for key in self.keys or ()}
         return names.pop() if len(names) == 1 else None
 
 
 def only_suite(store: ResultStore, concern: str | None, batch: str | None) -> str:
-    """The suite that the store holds results of, or batches of this concern and name. Raises `ConfigError` where there is none, or several."""
+    """The suite that the store holds results of, or batches of this concern and name. Raises `ConfigError` if there is none, or several."""
     columns = (results.c.suite, results.c.concern_id, results.c.batch_id)
     with reading(store.engine) as connection:
         found = {(row.suite, row.concern_id, row.batch_id) for row in connection.execute(select(*columns).distinct())}
@@ -73,7 +73,7 @@ def only_suite(store: ResultStore, concern: str | None, batch: str | None) -> st
 
 
 def choose(store: ResultStore, wanted: Wanted) -> Chosen:
-    """Find the results; where they were scored in several ways, take the way that scored last. Raises `ConfigError`."""
+    """Find the results; if they were scored in several ways, take the way that scored last. Raises `ConfigError`."""
     if wanted.concern is None and wanted.batch is None and not wanted.one_concern:
         return _choose_all(store, wanted)
     groups = _groups(store, wanted.suite)

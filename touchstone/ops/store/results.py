@@ -23,7 +23,7 @@ class ResultStore:
 
     @classmethod
     def open(cls, url: str, *, create: bool = False) -> "ResultStore":
-        """Open by URL. `create` makes the tables where there are none (the projector's task). Raises `ConfigError`."""
+        """Open by URL. `create` makes the tables if there are none (the projector's task). Raises `ConfigError`."""
         engine = open_engine(url)
         try:
             prepare(engine, create=create)
@@ -48,7 +48,7 @@ class ResultStore:
             connection.execute(positions.delete().where(positions.c.topic == topic))
 
     def apply(self, projection: Projection, now: float) -> Applied:
-        """Write one polled batch. Raises `StoreRefused` where another projector has moved the positions."""
+        """Write one polled batch. Raises `StoreRefused` if another projector has moved the positions."""
         with writing(self.engine) as connection:
             # First, because on PostgreSQL this update holds a second projector until the transaction is decided.
             self._move_positions(connection, projection)
@@ -126,6 +126,6 @@ class ResultStore:
             return [AccountKey(*row) for row in connection.execute(query)]
 
     def account(self, key: AccountKey) -> Account:
-        """One account as it stands at one moment."""
+        """One account, read in one transaction."""
         with reading(self.engine) as connection:
             return read_account(connection, key)

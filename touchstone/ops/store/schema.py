@@ -73,7 +73,7 @@ positions = Table(
     Column("next_offset", BigInteger, nullable=False),
 )
 
-#: Reporting state of every batch; `due_at` (seconds since the epoch) is empty where only a new case can change the report.
+#: Reporting state of every batch; `due_at` (seconds since the epoch) is empty if only a new case can change the report.
 batches = Table(
     "touchstone_batches",
     metadata,

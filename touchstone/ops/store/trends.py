@@ -66,9 +66,9 @@ class _Tally:
 
 
 def trend_of(store: ResultStore, suite: Suite, chosen: Chosen) -> Trend | None:
-    """How the suite went over time: the last batches of the concern, where there are several; else the chosen results in spans of time.
+    """How the suite went over time: the last batches of the concern, if there are several; else the chosen results in spans of time.
 
-    None where there are too few points. Batches of other versions and configurations are points too, and say so.
+    None if there are too few points. Batches of other versions and configurations are points too, and say so.
     """
     with reading(store.engine) as connection, translated():
         batches = _batches(connection, chosen.suite, concern) if (concern := _concern(connection, chosen)) is not None else []
@@ -78,7 +78,7 @@ def trend_of(store: ResultStore, suite: Suite, chosen: Chosen) -> Trend | None:
 
 
 def _concern(connection: Connection, chosen: Chosen) -> str | None:
-    """The one concern of the report; None where it has several, or none."""
+    """The one concern of the report; None if it has several, or none."""
     if chosen.keys is not None:
         return chosen.concern_id
     query = select(results.c.concern_id).where(results.c.suite == chosen.suite).distinct().limit(2)

@@ -22,7 +22,7 @@ COMPUTE_SHARE_MAX = 0.05
 
 @dataclass(frozen=True, slots=True)
 class BatchState:
-    """Where the reporting of one batch stands. Times are seconds since the epoch, on the projector's clock.
+    """The reporting state of one batch. Times are seconds since the epoch, on the projector's clock.
 
     `revision` rises with every change of content; `emitted_revision` is the last one that the broker acknowledged.
     `interval_s`: least time between two reports.
@@ -81,7 +81,7 @@ def summarise(cases: Iterable[tuple[str, str, datetime, int | None]]) -> Summary
 
 
 def is_final(state: BatchState, summary: Summary, now: float, quiet_s: float) -> bool:
-    """Whether nothing more is expected: the declared size is reached exactly, or the batch has been quiet.
+    """True if nothing more is expected: the declared size is reached exactly, or the batch has been quiet.
 
     More cases than declared mean that the declaration was wrong; the batch is then final once it is quiet.
     """
@@ -94,16 +94,16 @@ def payload(state: BatchState, summary: Summary, final: bool, suite: Suite) -> d
     Cases that could not be scored are in no count of labels and no mean, as in the report over files, though they fill the declared size.
     The timestamp is the latest `scored_at` of the batch, not the time of sending, so the same content is the same report.
     """
-    told = suite.event(Tally(LabelCounts(Counter(summary.labels)), summary.mean_scores))
+    reported = suite.event(Tally(LabelCounts(Counter(summary.labels)), summary.mean_scores))
     stamp = summary.scored_at or datetime.fromtimestamp(0, UTC)
     return {
         "concern_id": state.key.concern_id,
         "batch_id": state.key.batch_id,
-        "summary": told["summary"],
+        "summary": reported["summary"],
         "timestamp": stamp.astimezone(UTC).isoformat().replace("+00:00", "Z"),
         "report_id": state.report_id,
         "final": final,
-        **{name: part for name, part in told.items() if name != "summary"},
+        **{name: part for name, part in reported.items() if name != "summary"},
     }
 
 

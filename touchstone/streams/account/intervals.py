@@ -1,7 +1,7 @@
 """Offsets of one partition as intervals, each with its outcome: an algebra in which order and repetition do not matter.
 
 At every offset the strongest claim wins, so `fold` is commutative, associative and idempotent: results and ledger
-records may arrive in any order, twice, or from a replay after a change of code, and the account comes out the same.
+records may arrive in any order, twice, or from a replay after a change of code, and the account is the same.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -95,7 +95,7 @@ def _append(folded: list[Interval], piece: Interval) -> None:
 
 
 def clip(intervals: Iterable[Interval], first: int, end: int) -> list[Interval]:
-    """The part that lies in [first, end)."""
+    """The part within [first, end)."""
     return [
         interval._replace(first=max(interval.first, first), last=min(interval.last, end - 1))
         for interval in intervals

@@ -28,7 +28,7 @@ TEXT_CHARS_MAX = 512
 OFFSET_MAX = 2**62
 PARTITION_MAX = 2**31 - 1
 NO_SUITES: Mapping[str, Suite] = MappingProxyType({})
-#: Of a value: the sum over as many cases as there are offsets is still a number.
+#: Largest value: the sum over as many cases as there are offsets is still finite.
 VALUE_MAX = 1e280
 
 
@@ -42,7 +42,7 @@ class AccountKey(NamedTuple):
 
 
 class BatchKey(NamedTuple):
-    """What results are grouped by into one report."""
+    """The results that one report covers."""
 
     suite: str
     suite_version: str
@@ -57,7 +57,7 @@ class BatchKey(NamedTuple):
 
 
 class Position(NamedTuple):
-    """Where an event lies; the lowest position of a repeated event wins its row."""
+    """The place of an event. If an event is repeated, its lowest position counts."""
 
     topic: str
     partition: int
@@ -181,7 +181,7 @@ def read_result(value: bytes, suites: Mapping[str, Suite] = NO_SUITES) -> Result
 
 
 def _in_utc(moment: datetime) -> datetime:
-    """The moment in UTC; one without a zone is UTC. Raises `Unreadable` where UTC's calendar has no such year."""
+    """The moment in UTC; one without a zone is UTC. Raises `Unreadable` if UTC's calendar has no such year."""
     try:
         return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
     except OverflowError:
@@ -225,7 +225,7 @@ def _batch_and_size(result: ScoreResult, suite: Suite | None) -> tuple[BatchKey 
 
 
 def fits(text: str) -> bool:
-    """Whether a text column and its index take a text."""
+    """True if a text column and its index take a text."""
     return len(text) <= TEXT_CHARS_MAX and "\0" not in text
 
 

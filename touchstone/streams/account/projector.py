@@ -67,7 +67,7 @@ class Projector:
         return self.ready.is_set(), "connecting to the broker and the store"
 
     async def reach(self, stop: asyncio.Event) -> bool:
-        """Wait until the cluster answers and has the topics; False where `stop` came first. Raises `ConfigError` for missing topics."""
+        """Wait until the cluster answers and has the topics; False if `stop` came first. Raises `ConfigError` for missing topics."""
         settings = self._settings
         needed = [settings.topics.results, settings.topics.reports]
 
@@ -217,7 +217,7 @@ class Projector:
         suite = self._suites.get(state.key.suite) or unknown_suite(state.key.suite, state.key.suite_version)
         try:
             key, value, headers = encode_report(state, payload(state, summary, final, suite), suite)
-        except Exception as error:  # noqa: BLE001 -- a suite that cannot tell one batch must not hold up the others
+        except Exception as error:  # noqa: BLE001 -- a suite that cannot report one batch must not hold up the others
             log.error("report_failed", suite=suite.name, code=type(error).__name__)
             return emitted, None
         return emitted, await producer.send(self._settings.topics.reports, value=value, key=key, headers=headers)
@@ -230,7 +230,7 @@ class Projector:
         return sorted(entry["partition"] for entry in described["partitions"])
 
     async def _assign(self, consumer: AIOKafkaConsumer, numbers: Sequence[int]) -> dict[int, int | None]:
-        """Take every partition from the store's positions on. Raises `StoreRefused` where the topic does not have them."""
+        """Take every partition from the store's positions on. Raises `StoreRefused` if the topic does not have them."""
         partitions = {number: TopicPartition(self._topic, number) for number in numbers}
         stored = await asyncio.to_thread(self._store.positions, self._topic)
         starts = await consumer.beginning_offsets(list(partitions.values()))

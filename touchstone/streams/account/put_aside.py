@@ -1,4 +1,4 @@
-"""What a suite has put aside and not scored since, by the records of the results topic."""
+"""The offsets that a suite has put aside and not scored since, from the records of the results topic."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CLAIMS_MAX = 50_000
 
 
 class PutAside:
-    """Claims on the offsets of a suite's input topics. It reads on where it stopped, so asking again costs what has come since.
+    """Claims on the offsets of a suite's input topics. It continues where it stopped reading, so asking again costs only the new records.
 
     `version`: the suite's. What this version has put aside is put aside until it scores it, whatever another one did; and what an earlier version put aside,
     until some version scores it.
@@ -44,7 +44,7 @@ class PutAside:
             self._read_to = ends
 
     def _take(self, record: Record) -> None:
-        """Note what one record says."""
+        """Add the claims of one record."""
         headers = dict(record.headers)
         if headers.get("ce_source") != self._source or not record.value:
             return

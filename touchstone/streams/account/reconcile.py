@@ -28,11 +28,11 @@ class DeadLetters:
 class PartitionFacts:
     """Everything known of one partition of an input topic.
 
-    `start`, `end`: bounds of the log. `committed`: the group's next offset, None where it never committed.
-    `latest_end`: the end read after the store was, None where nothing flowed in between.
+    `start`, `end`: bounds of the log. `committed`: the group's next offset, None if it never committed.
+    `latest_end`: the end read after the store was, None if nothing flowed in between.
     `intervals`: outcomes of every version of the suite, folded. `unmatched`: offsets that are scored without a result or
     a repeat in the store, or the other way round. `first`: the first offset to account for.
-    `dead_letters`: None where they were not read.
+    `dead_letters`: None if they were not read.
     """
 
     topic: str
@@ -89,12 +89,12 @@ class PartitionAccount:
 
     @property
     def closes(self) -> bool:
-        """Whether there is no hole and no difference."""
+        """True if there is no hole and no difference."""
         return not self.holes and not self.differences
 
     @property
     def contradicted(self) -> bool:
-        """Whether there is a difference that records still to be read cannot resolve."""
+        """True if there is a difference that records still to be read cannot resolve."""
         return any(one.code not in LAG_CODES for one in self.differences)
 
     def as_json(self) -> dict[str, Any]:

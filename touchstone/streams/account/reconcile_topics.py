@@ -117,7 +117,7 @@ async def _with_latest_ends(consumer: AIOKafkaConsumer, partitions: Sequence[Top
 
 
 async def _catch_up(consumer: AIOKafkaConsumer, store: AccountStore, topic: str, partitions: Sequence[TopicPartition], wait_s: float) -> int:
-    """Wait until the store has read what the results topic holds now. Returns how many records it still lacks."""
+    """Wait until the store has read what the results topic holds now. Returns how many records it is still behind."""
     stored = await asyncio.to_thread(store.positions, topic)
     starts, ends = await consumer.beginning_offsets(partitions), await consumer.end_offsets(partitions)
     check_positions(topic, stored, {part.partition: (starts[part], ends[part]) for part in partitions})
@@ -203,7 +203,7 @@ async def _waiting(consumer: AIOKafkaConsumer, facts: PartitionFacts) -> int | N
 
 
 async def _read(consumer: AIOKafkaConsumer, bounds: dict[TopicPartition, tuple[int, int]], stall_s: float = READ_STALL_S) -> AsyncIterator[Any]:
-    """Every record of the partitions in [start, end). Raises `TimeoutError` where the broker stops returning them."""
+    """Every record of the partitions in [start, end). Raises `TimeoutError` if the broker stops returning them."""
     open_parts = {part: end for part, (start, end) in bounds.items() if start < end}
     if not open_parts:
         return

@@ -1,4 +1,4 @@
-"""What the projector and the reconciliation need of a result store: the port, its errors, and the check of positions.
+"""The result store as the projector and the reconciliation use it: its interface, its errors, and the check of positions.
 
 `touchstone.ops.store` implements it. Calls block, so an event loop makes them in a thread.
 """
@@ -83,7 +83,7 @@ class AccountStore(Protocol):
         ...
 
     def account(self, key: AccountKey) -> Account:
-        """One account as it stands at one moment."""
+        """One account, read in one transaction."""
         ...
 
 

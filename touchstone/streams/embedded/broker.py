@@ -77,7 +77,7 @@ class EmbeddedBroker:
         self.retention_bytes: dict[str, int] = {}
 
     def start(self) -> str:
-        """Start the child process and return its bootstrap servers. Raises `ConfigError` where it cannot run here."""
+        """Start the child process and return its bootstrap servers. Raises `ConfigError` if it cannot run here."""
         if self._process is not None:
             return self._bootstrap_servers
         command = [sys.executable, *COMMAND, f"--brokers={self._brokers}", f"--port={self._port}"]
@@ -132,7 +132,7 @@ class EmbeddedBroker:
         return self._process.pid if self._process else None
 
     def create_topic(self, name: str, partitions: int = 4) -> bool:
-        """Create a topic; False where it existed already (then its partition count stays). Clients cannot: there is no admin API."""
+        """Create a topic; False if it existed already (then its partition count stays). Clients cannot: there is no admin API."""
         kept = self._ask("create_topic", name=name, partitions=partitions)
         if kept is None:
             return False

@@ -121,7 +121,7 @@ class MockCluster:
         return str(self._lib.rd_kafka_mock_cluster_bootstraps(self._cluster).decode())
 
     def create_topic(self, name: str, partitions: int) -> int | None:
-        """Create a topic on every broker; its retention in bytes per partition, or None where it existed already."""
+        """Create a topic on every broker; its retention in bytes per partition, or None if it existed already."""
         try:
             self._check("rd_kafka_mock_topic_create", name.encode(), partitions, self._brokers)
         except CallFailed as error:
@@ -165,7 +165,7 @@ class Retention:
     """Raises what a partition keeps, which librdkafka compiles in as 5 MiB and offers no call to change.
 
     Why: a partition that holds more drops its oldest batches *unread*, so one 5 MB record would silently take its
-    neighbours with it. The limit lies in the partition's own structure, whose layout is private. It is therefore
+    neighbours with it. The limit is in the partition's own structure, whose layout is private. It is therefore
     found by content, never by a remembered position: the topic by its name, its partitions by the exact built-in
     limits, repeated at one distance as many times as there are partitions, each beside a pointer back to the topic: a
     topic that clients made on sight keeps its built-in limits, and may lie in the memory behind any pointer. Reading
@@ -214,7 +214,7 @@ class Retention:
         owner = struct.pack("<Q", topic)
         owners = [at for at in range(0, len(block) - 8, 8) if block.startswith(owner, at)]
         limits = {at for at in range(0, len(block) - len(self._LIMITS), 8) if block.startswith(self._LIMITS, at)}
-        # The pointer to the topic stands behind the limits, at one place of each partition; other topics point to it as well.
+        # The pointer to the topic follows the limits, at one place of each partition; other topics point to it as well.
         for begin in range(len(owners) - partitions + 1):
             own = owners[begin : begin + partitions]
             strides = {after - before for before, after in pairwise(own)} or {self._STRIDE_BYTES_MAX}
@@ -226,7 +226,7 @@ class Retention:
 
 
 def _read(memory: int, address: int, length: int) -> bytes:
-    """Bytes of this process at an address; fewer, or none, where nothing is mapped."""
+    """Bytes of this process at an address; fewer, or none, if nothing is mapped."""
     try:
         return os.pread(memory, length, address)
     except (OSError, OverflowError):

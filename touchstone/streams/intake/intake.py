@@ -30,7 +30,7 @@ from touchstone.streams.wire.message import Message
 log = structlog.get_logger(__name__)
 
 
-#: Offset ranges of one ledger record: under 100 kB, whatever the offsets.
+#: Offset ranges of one ledger record: always under 100 kB.
 LEDGER_SPANS_MAX = 2_000
 #: Offset ranges that may wait for the ledger before the intake stops reading.
 SPANS_MAX = 50_000
@@ -45,7 +45,7 @@ def _size(record: Record) -> int:
 
 
 class Publisher(Protocol):
-    """Where outcomes go: the outbox, or a test's stand-in."""
+    """Sends outcomes: the outbox, or a test double."""
 
     async def publish(self, topic: str, partition: int, messages: Sequence[Message]) -> None:
         """Return when the broker has acknowledged the messages."""
@@ -102,7 +102,7 @@ class Intake:
 
     @property
     def oldest(self) -> tuple[TopicPartition, Slice] | None:
-        """Some partition's oldest slice that is not done; None where all are."""
+        """Some partition's oldest slice that is not done; None if all are."""
         pieces = ((partition, piece) for partition, progress in self._partitions.items() for piece in progress.in_flight if not piece.done)
         return next(pieces, None)
 
@@ -113,7 +113,7 @@ class Intake:
 
     @property
     def again_at(self) -> float | None:
-        """When what was last put aside can be scored, in `time.time`; None where that is not known."""
+        """When the case last put aside can be scored (as `time.time`); None if that is not known."""
         return self._slices.again_at
 
     @property
@@ -122,7 +122,7 @@ class Intake:
         return self._dead_limit.why() if self._dead_limit.reached else ""
 
     def has_room(self) -> bool:
-        """Whether another slice may be started now. One slice is always admitted, however large."""
+        """True if another slice may be started now. One slice is always admitted, however large."""
         if self._dead_limit.reached:
             return False
         if self._unwritten > SPANS_MAX:
@@ -183,7 +183,7 @@ class Intake:
         return True
 
     def _busy(self) -> bool:
-        """Whether some slice in flight is still to end: done ones may wait for one that the dead-letter limit holds back."""
+        """True if some slice in flight is still to end: done ones may wait for one that the dead-letter limit holds back."""
         if not self._held:
             return self._records > 0
         return any(not (piece.done or piece.held) for progress in self._partitions.values() for piece in progress.in_flight)
@@ -326,7 +326,7 @@ class Intake:
         await asyncio.Event().wait()  # until the partition or the process goes
 
     async def _hand_on(self, handed: Sequence[Handed], source_partition: int) -> None:
-        """Send the events for slower stages; where the broker refuses one for its size, the result says so."""
+        """Send the events for slower stages; if the broker refuses one for its size, the result says so."""
         for role in dict.fromkeys(one.role for one in handed):
             topic, partitions = self._to.next_stages[role]
             mine = [one for one in handed if one.role == role]
@@ -367,7 +367,7 @@ class Intake:
         return refused
 
     async def _publish_dead(self, rejected: Sequence[tuple[Record, Reject]]) -> None:
-        """Send unreadable records to the dead-letter topic, together; singly where the broker refuses one for its size."""
+        """Send unreadable records to the dead-letter topic, together; singly if the broker refuses one for its size."""
         partition = rejected[0][0].partition % self._to.dead_partitions
         try:
             await self._publisher.publish(self._to.dead, partition, [self._dead_letter(record, step) for record, step in rejected])

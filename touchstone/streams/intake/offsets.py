@@ -59,7 +59,7 @@ class PartitionProgress:
         return released
 
     def take_ready(self) -> tuple[int | None, list[Span]]:
-        """The offset that may be committed once the returned spans are in the ledger; None where nothing is new."""
+        """The offset that may be committed once the returned spans are in the ledger; None if nothing is new."""
         ready, spans = self._ready_after, self._spans
         self._ready_after, self._spans = None, []
         return ready, spans

@@ -87,7 +87,7 @@ class Outbox:
         return self._up
 
     async def start(self) -> Self:
-        """Connect, and return itself. Raises the client's error where no broker answers."""
+        """Connect, and return itself. Raises the client's error if no broker answers."""
         self._producer = await self._open()
         self._metrics.gauge("outbox_up", 1)
         return self
@@ -107,7 +107,7 @@ class Outbox:
     async def publish(self, topic: str, partition: int, messages: Sequence[Message]) -> None:
         """Send messages to one partition, in order, and wait until the broker has acknowledged them all.
 
-        Retries without end. Raises `TooLarge` where the broker refuses a message for its size; the others of the call
+        Retries without end. Raises `TooLarge` if the broker refuses a message for its size; the others of the call
         may then be published already, which their deterministic ids make harmless.
         """
         if not messages:

@@ -34,7 +34,7 @@ RESULT_BYTES_MAX = 800_000
 class RunningSuite:
     """A suite, configured and built. `inline`: score the cases of a slice in a row, not in a task each.
 
-    `components`: names of its values; `value_max`: the largest of them. `notes`: what its settings come to here, for the log.
+    `components`: names of its values; `value_max`: the largest of them. `notes`: how its settings work out on this machine, for the log.
     `hands_on`: roles of the topics on which its scorer hands cases on.
     """
 
@@ -52,7 +52,7 @@ class RunningSuite:
 
 @dataclass(frozen=True, slots=True)
 class PlannedSuite:
-    """A suite, configured and not built yet: a model takes seconds to load, and the worker's pages answer meanwhile.
+    """A suite that is configured and not built yet: a model takes seconds to load, and the worker's pages answer meanwhile.
 
     `build` is called in a thread; it raises `ConfigError`, or `Unavailable` to be asked again.
     """
@@ -97,7 +97,7 @@ class SliceScorer:
         self._metrics = metrics
         self._results = ResultMaker(suite.name, suite.version, suite.digest, self._log_defect)
         self._breaker = Breaker(lambda: Backoff(settings.retry_backoff_min_s, settings.retry_backoff_max_s), _Stages(metrics))
-        #: When what was last put aside can be scored, in `time.time`; None where nothing was, or its scorer does not know.
+        #: When the case last put aside can be scored (as `time.time`); None if there is none, or its scorer does not know.
         self.again_at: float | None = None
 
     @property
@@ -164,7 +164,7 @@ class SliceScorer:
             if not waits:
                 try:
                     card = await score(read.case)
-                except Exception as raised:  # noqa: BLE001 -- told apart there
+                except Exception as raised:  # noqa: BLE001 -- `_patiently` distinguishes them
                     error = raised
             if waits or error is not None:
                 self._count(record.topic, formats, slice_)  # it may take long, so the records held must be counted now
@@ -219,7 +219,7 @@ class SliceScorer:
                     handed.append((one.role, message))
                 else:
                     failures.append(FOLLOW_UP_TOO_LARGE)
-        except Exception as error:  # noqa: BLE001 -- whatever it is, it is the scorer's
+        except Exception as error:  # noqa: BLE001 -- any exception here is the scorer's
             code = type(error).__name__
             self._log_defect(error, code, "follow_up_failed", locate=True)
             failures.append(Failure(component="follow_up", kind="scorer_error", code=code))
@@ -267,7 +267,7 @@ class SliceScorer:
             raise
         except Shed as shed:
             return shed
-        except Exception as defect:  # noqa: BLE001 -- whatever it is, it is the scorer's
+        except Exception as defect:  # noqa: BLE001 -- any exception here is the scorer's
             code = type(defect).__name__
             self._log_defect(defect, code, locate=True)
             return failed_card(self._suite.name, "scorer_error", code)

@@ -89,7 +89,7 @@ class Pages:
         self._server: WSGIServer | None = None
 
     def start(self) -> str:
-        """Listen; return the address as `http://host:port`. Raises `ConfigError` where the port cannot be had."""
+        """Listen; return the address as `http://host:port`. Raises `ConfigError` if the port cannot be had."""
         host, port = self._settings.host, self._settings.port
         try:
             self._server = make_server(host, port, self._app, server_class=_Server6 if ":" in host else _Server, handler_class=_Quiet)
@@ -122,7 +122,7 @@ class Pages:
         return self._metrics(environ, start_response)  # type: ignore[no-any-return]
 
     def _authorised(self, header: str) -> bool:
-        """Whether the token fits, compared in constant time; without a configured token everybody on loopback may read."""
+        """True if the token fits, compared in constant time; without a configured token everybody on loopback may read."""
         if self._settings.token is None:
             return True
         expected = f"Bearer {self._settings.token.get_secret_value()}"

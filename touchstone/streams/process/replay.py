@@ -1,6 +1,6 @@
-"""Scores again what a suite has put aside: the offsets that its ledger tells as shed are read from their topic once more.
+"""Scores again what a suite has put aside: reads the offsets that its ledger lists as shed from their topic once more.
 
-No consumer group is joined and no offset moves. A case that is scored now has the result id that it would have had at first, and in the account
+No consumer group is joined and no offset moves. A case that is scored now gets the result id that it would have had at first, and in the account
 `scored` outweighs `shed`; one that is shed again stays as it was. Workers may run meanwhile.
 """
 
@@ -34,19 +34,19 @@ from touchstone.streams.wire.clients import Unreachable, check_topics
 
 log = structlog.get_logger(__name__)
 
-#: The longest pause between two looks where nobody knows when asking again may help.
+#: The longest pause between two looks if nobody knows when asking again may help.
 PAUSE_MAX_S: Final = 3_600.0
-#: Clocks differ: so much later than its period begins, a budget has certainly returned.
+#: Clocks differ: this long after its period begins, a budget is certainly available again.
 MARGIN_S: Final = 1.0
-#: How long it sleeps without a look at the clock, which goes on while a machine is suspended.
+#: Longest sleep between two looks at the clock, which goes on while a machine is suspended.
 NAP_S: Final = 60.0
 
 
 @dataclass(slots=True)
 class Replayed:
-    """What was found and what became of it. `shed`: reason → offsets; `read`: those of them that the topic still holds; `outcomes`: their outcomes now.
+    """What one round found, and the outcomes now. `shed`: reason → offsets; `read`: those of them that the topic still holds; `outcomes`: their outcomes now.
 
-    `again_at`: when those that were shed again can be scored, in `time.time`; None where that is not known.
+    `again_at`: when those that were shed again can be scored, in `time.time`; None if that is not known.
     """
 
     shed: Counter[str] = field(default_factory=Counter)
@@ -80,19 +80,19 @@ class Replay:
         self._aside = PutAside(suite.name, suite.version, topics, settings.topics.results)
 
     async def once(self, *, dry: bool = False) -> Replayed:
-        """Look what is put aside now, and score it. `dry`: only count. Raises `ConfigError`, and `Unreachable` where no broker answers."""
+        """Find what is put aside now, and score it. `dry`: only count. Raises `ConfigError`, and `Unreachable` if no broker answers."""
         topics, kafka = self._settings.topics, self._settings.kafka
         partitions = await check_topics(kafka, [*self._topics, *topics.inputs(self._suite.hands_on), topics.results, topics.dead])
         await self._aside.read_on(kafka)
         found = self._aside.shed(self._reason)
-        told = Replayed()
+        replayed = Replayed()
         for one in (one for spans in found.values() for one in spans):
-            told.shed[one.reason] += one.length
+            replayed.shed[one.reason] += one.length
         if found and not dry:
-            await self._score(found, told, Destinations.of(topics, partitions, self._suite.hands_on))
-        return told
+            await self._score(found, replayed, Destinations.of(topics, partitions, self._suite.hands_on))
+        return replayed
 
-    async def _score(self, found: dict[Place, list[Interval]], told: Replayed, to: Destinations) -> None:
+    async def _score(self, found: dict[Place, list[Interval]], replayed: Replayed, to: Destinations) -> None:
         settings, suite = self._settings, self._suite
         # What waited for its turn is old by now, and was let in once.
         worker = settings.worker.model_copy(update={"event_age_max_s": 0.0})
@@ -102,7 +102,7 @@ class Replay:
         try:
             async with LogReader(settings.kafka, self._topics) as reader:
                 there = held(found, await reader.bounds())
-                told.read = await self._feed(intake, reader, there, worker.slice_records) if there else 0
+                replayed.read = await self._feed(intake, reader, there, worker.slice_records) if there else 0
             while not (await intake.drain(worker.commit_interval_s) or intake.defect.is_set()):
                 await intake.settle()
             await intake.settle()
@@ -111,8 +111,8 @@ class Replay:
         finally:
             intake.revoke()
             await outbox.stop()
-        told.outcomes.update({name: count for name, count in metrics.totals().items() if name in {"scored", "skipped", "shed", "dead"}})
-        told.again_at = intake.again_at
+        replayed.outcomes.update({name: count for name, count in metrics.totals().items() if name in {"scored", "skipped", "shed", "dead"}})
+        replayed.again_at = intake.again_at
 
     async def _feed(self, intake: Intake, reader: LogReader, found: Mapping[Place, list[Interval]], slice_records: int) -> int:
         """Hand the records at these offsets to the intake, in the order of each partition; return how many there are."""
@@ -188,9 +188,9 @@ async def catch_up(
 async def again_and_again(
     once: Callable[[], Awaitable[Replayed]], stop: asyncio.Event, every_s: float, suite: str, counts: ReplayCounts, clock: Callable[[], float] = time.time
 ) -> None:
-    """Do it, and again: every `every_s`; where something was shed again, when its scorer said that it can be scored, else after pauses that grow.
+    """Call `once` again and again: every `every_s`; where something was shed again, when its scorer said that it can be scored, else after pauses that grow.
 
-    So a budget that is spent is asked once in its period, and a broker that is away is waited for.
+    So a spent budget is tried once in its period, and an unreachable broker is waited for.
     """
     unknown = Backoff(every_s, max(every_s, PAUSE_MAX_S))
     away = Backoff(min(every_s, 1.0), max(every_s, 1.0))

@@ -141,7 +141,7 @@ class Watchdog:
                 job.owed[partition] = settled
 
     async def _records_wait(self, consumer: AIOKafkaConsumer, tails: dict[TopicPartition, tuple[int, int]]) -> bool:
-        """Whether some tail (position, end) holds a record: the last offset of a transactional producer is a marker, not a record."""
+        """True if some tail (position, end) holds a record: the last offset of a transactional producer is a marker, not a record."""
         for tp, (position, end) in tails.items():
             if position >= end:
                 continue
@@ -203,7 +203,7 @@ class Watchdog:
             log.warning("in_flight_stuck", seconds=round(idle_s), **self._state(now))
 
     def _state(self, now: float) -> dict[str, Any]:
-        """What tells one standstill from another: what is held and where it is, whether the runner still polls, and after which rebalance."""
+        """Facts that distinguish one standstill from another: what is held and where, whether the runner still polls, and after which rebalance."""
         job, worker = self._job, self._job.settings.worker
         held: dict[str, Any] = {}
         if (oldest := job.intake.oldest) is not None:

@@ -45,7 +45,7 @@ READY_PROGRESS_S = 60.0
 
 
 def load_runner(name: RunnerName) -> Callable[[Job], Awaitable[None]]:
-    """The runner's `run`; Faust is imported only where it is asked for."""
+    """The runner's `run`; Faust is imported only if it is asked for."""
     if name == "direct":
         from touchstone.streams.runners.direct import run
     else:
@@ -55,7 +55,7 @@ def load_runner(name: RunnerName) -> Callable[[Job], Awaitable[None]]:
 
 @dataclass(slots=True)
 class _Process:
-    """How far the process is, for its pages and its signals. `job` is there once the scorer is built.
+    """The state of the process, for its pages and its signals. `job` is there once the scorer is built.
 
     `checked`: the cluster has the topics. `waits`: no broker answers, and the start waits for one.
     """
@@ -94,9 +94,9 @@ class _Process:
 
 
 async def run_process(
-    suite: RunningSuite | PlannedSuite, topics: tuple[str, ...], runner: RunnerName, settings: Settings, tell: Callable[[ConfigError], int]
+    suite: RunningSuite | PlannedSuite, topics: tuple[str, ...], runner: RunnerName, settings: Settings, report: Callable[[ConfigError], int]
 ) -> NoReturn:
-    """`run_worker`, and the end of the process with its exit code, at once. `tell`: prints what the user must fix, and returns the exit code.
+    """Run a worker, then end the process at once with its exit code. `report`: prints what the user must fix, and returns the exit code.
 
     All of Touchstone's resources are closed by then. Traps: mode's tasks swallow cancellations, so that asyncio's own cleanup may
     wait forever; and Faust's thread, where it still runs while the interpreter is taken down around it, crashes.
@@ -104,7 +104,7 @@ async def run_process(
     try:
         code = await run_worker(suite, topics, runner, settings)
     except ConfigError as error:
-        code = tell(error)
+        code = report(error)
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(code)
@@ -139,7 +139,7 @@ async def run_worker(suite: RunningSuite | PlannedSuite, topics: tuple[str, ...]
 
 
 async def _built(suite: RunningSuite | PlannedSuite, process: _Process, address: str) -> RunningSuite | None:
-    """The suite with its scorer; None where the process received a stop signal meanwhile. Raises `ConfigError`.
+    """The suite with its scorer; None if the process received a stop signal meanwhile. Raises `ConfigError`.
 
     A thread cannot be cancelled: one that still builds at the end goes with the process.
     """

@@ -15,7 +15,7 @@ POLL_S = 0.2
 
 
 class Unreadable(Exception):
-    """The client library cannot read what lies on a partition; no worker gets past it without intervention."""
+    """The client library cannot read a batch of a partition; no worker gets past it without intervention."""
 
 
 class Stalled(Exception):
@@ -66,7 +66,7 @@ class Job:
         return 0.0 if since is None else time.monotonic() - since
 
     def on_assigned(self, partitions: set[TopicPartition]) -> None:
-        """A rebalance has ended: everything known of the partitions before is void."""
+        """A rebalance has ended: everything recorded about the partitions before it is void."""
         self.intake.revoke()
         self.assigned = set(partitions)
         self.positions.clear()

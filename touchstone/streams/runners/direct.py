@@ -102,7 +102,7 @@ async def run(job: Job) -> None:
     """Consume until `job.stop` is set; then finish what is in flight, commit and leave the group.
 
     An answer of the group's coordinator that aiokafka does not know ends its membership for good; a new consumer joins
-    anew. Raises `ConfigError` where the broker does not let this user in, or another runner has the group.
+    anew. Raises `ConfigError` if the broker does not let this user in, or another runner has the group.
     """
     worker = job.settings.worker
     backoff, said = Backoff(worker.retry_backoff_min_s, worker.retry_backoff_max_s), ""
@@ -130,7 +130,7 @@ async def run(job: Job) -> None:
 
 
 async def _session(job: Job) -> None:
-    """One consumer's life, from joining the group to leaving it. Raises `KafkaError` where the consumer has failed."""
+    """One consumer's life, from joining the group to leaving it. Raises `KafkaError` if the consumer has failed."""
     listener = _Listener(job)
     consumer = make_consumer(job)
     listener.consumer = consumer
@@ -176,7 +176,7 @@ async def _consume(job: Job, consumer: AIOKafkaConsumer, listener: _Listener) ->
 
 
 async def _say_where(job: Job, consumer: AIOKafkaConsumer, code: str) -> None:
-    """After a fetch that could not be decoded: log the partition, and the offset at or after which the fault lies."""
+    """After a fetch that could not be decoded: log the partition, and the offset at or after which the fault is."""
     deadline = time.monotonic() + job.settings.worker.commit_timeout_s
     partitions = [TopicPartition(*partition) for partition in job.assigned]
     while partitions and time.monotonic() < deadline:

@@ -409,7 +409,7 @@ def _say_why_not_started(starting: asyncio.Task[None]) -> None:
 async def _rejoin_after_error(app: faust.App, job: Job) -> None:
     """Continue the group membership after an error that aiokafka reports to its user.
 
-    Raises `Stalled` where it cannot, and `ConfigError` where another runner has the group.
+    Raises `Stalled` if it cannot, and `ConfigError` where another runner has the group.
 
     aiokafka holds such an error back until its own `getmany` is called, and does not join again before; Faust never calls
     it. So the error is taken from where it waits, on the loop of the consumer's thread. These names are private: where

@@ -1,4 +1,4 @@
-"""What watchers get: a result or report event as it lies on its topic, with what they filter by."""
+"""Events for watchers: a result or report event as on its topic, with the fields that they filter by."""
 
 import math
 import sys
@@ -69,7 +69,7 @@ class Filter:
     scope: frozenset[str] | None = None
 
     def admits(self, event: Event) -> bool:
-        """Whether an event is for this watcher. An event without a suite is only for those who may see all of them."""
+        """True if an event is for this watcher. An event without a suite is only for those who may see all of them."""
         return (
             (self.scope is None or event.suite in self.scope)
             and (not self.suites or event.suite in self.suites)
@@ -82,7 +82,7 @@ class Filter:
 
 @dataclass(frozen=True, slots=True)
 class _Grouped:
-    """As much of a result as the default grouping reads."""
+    """The fields of a result that the default grouping reads."""
 
     suite: str
     attributes: Mapping[str, Any]
@@ -118,7 +118,7 @@ class EventReader:
         return None
 
     def _result(self, record: Record, value: bytes, document: Mapping[str, Any]) -> Event:
-        if document["label"] not in LABELS:  # of another writer: the store does not take it either, and no share would add up with it
+        if document["label"] not in LABELS:  # another program wrote it: the store does not take it either, and no share would add up with it
             raise ValueError("label")
         suite = _name(document["suite"])
         concern, batch = self._batch(suite, document)

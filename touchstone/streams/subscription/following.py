@@ -24,9 +24,9 @@ PAGE_EVENTS = 500
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """What a watcher asks for. `since`: positions to continue from; `lost`: why the position it came with means nothing here.
+    """What a watcher asks for. `since`: positions to continue from; `lost`: why its position cannot be continued here.
 
-    `snapshot`: how many of the latest matching events come first, where there is no position.
+    `snapshot`: how many of the latest matching events come first, if there is no position.
     """
 
     chosen: Filter
@@ -57,7 +57,7 @@ async def follow(hub: Hub, past: Past, wish: Wish, watcher: Watcher) -> AsyncGen
         # No pause between the last look at the window and joining: what comes next comes through the queue.
         if reason is not None:
             hub.counts.resume("reset")
-            watcher.tell(Reset(reason))
+            watcher.add_notice(Reset(reason))
         if reason is not None or wish.since is None:
             hub.snapshot(watcher, wish.chosen, max(wish.snapshot, SNAPSHOT_AFTER_RESET) if reason is not None else wish.snapshot)
         hub.join(watcher, wish.chosen)
@@ -71,7 +71,7 @@ async def follow(hub: Hub, past: Past, wish: Wish, watcher: Watcher) -> AsyncGen
 
 
 async def _from(hub: Hub, past: Past, wish: Wish) -> AsyncGenerator[Item, None]:
-    """Everything from the positions to the present; at its end nothing stands between the watcher and the queue."""
+    """Everything from the positions to the present; after it, the watcher continues from its queue without a gap."""
     assert wish.since is not None
     reached = dict(wish.since)
     generation = hub.generation

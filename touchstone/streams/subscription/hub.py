@@ -2,7 +2,7 @@
 
 Watchers with the same filter share a channel: its events are chosen and encoded once. A client that has taken everything is handed a batch at once,
 without its task; hundreds of tasks to wake for each batch would cost more than the bytes. Else the batch waits in the watcher's bounded queue; what
-does not fit is dropped and counted, and the watcher is told. Everything here runs on one event loop.
+does not fit is dropped and counted, and the watcher gets a `Gap`. Everything here runs on one event loop.
 """
 
 import asyncio
@@ -60,7 +60,7 @@ class Hub:
 
     @property
     def id(self) -> str:
-        """The same as text."""
+        """The positions as text."""
         return self._clock.text
 
     @property
@@ -84,7 +84,7 @@ class Hub:
             for chosen, watchers in self._channels.items():
                 for watcher in watchers:
                     watcher.clear()
-                    watcher.tell(Reset(reason))
+                    watcher.add_notice(Reset(reason))
                     self.snapshot(watcher, chosen, SNAPSHOT_AFTER_RESET)
         self._wake()
 
@@ -156,13 +156,13 @@ class Hub:
             for watcher in self._everyone():
                 if watcher.is_idle and now - watcher.idle_since >= self.settings.heartbeat_s:
                     watcher.idle_since = now
-                    watcher.tell(Beat(self.id))
+                    watcher.add_notice(Beat(self.id))
 
     def close(self) -> None:
-        """Tell everyone that it is over."""
+        """Tell every watcher that the service ends."""
         self.closing = True
         for watcher in self._everyone():
-            watcher.tell(Closing(self.id if watcher.is_idle else None))
+            watcher.add_notice(Closing(self.id if watcher.is_idle else None))
         self.live.set()
         self._published.set()
 
@@ -172,13 +172,13 @@ class Hub:
         """From now on the watcher gets what its filter admits."""
         self._channels.setdefault(chosen, set()).add(watcher)
         if self.closing:
-            watcher.tell(Closing(self.id))
+            watcher.add_notice(Closing(self.id))
 
     def snapshot(self, watcher: Watcher, chosen: Filter, most: int) -> None:
         """Queue the latest events that a watcher wants, and where it then is."""
         for batch in pieces(self.window.last(most, chosen.admits)):
             watcher.preload(batch)
-        watcher.tell(Beat(self.id))
+        watcher.add_notice(Beat(self.id))
 
     def leave(self, watcher: Watcher, chosen: Filter) -> None:
         """The watcher is gone."""
@@ -197,7 +197,7 @@ class Hub:
 
     def _tell(self, item: Item) -> None:
         for watcher in self._everyone():
-            watcher.tell(item)
+            watcher.add_notice(item)
 
 
 def pieces(seen: Sequence[Seen]) -> Iterable[Batch]:

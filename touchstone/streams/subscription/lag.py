@@ -19,7 +19,7 @@ log = structlog.get_logger("touchstone.serve")
 
 
 class SuiteLag:
-    """Looks after the groups of all suites. `known`: suite → group and records; empty while nothing is known."""
+    """Watches the groups of all suites. `known`: suite → group and records; empty until the first answer."""
 
     def __init__(self, settings: Settings, suites: Mapping[str, Suite]) -> None:
         self._settings = settings

@@ -23,7 +23,7 @@ from touchstone.streams.wire.codec import Record
 
 POLL_MS = 250
 POLL_RECORDS_MAX = 500
-#: Short, because someone watches; the broker answers at once where there is something.
+#: Short, because someone watches; the broker answers at once if there is something.
 FETCH_WAIT_MS = 100
 #: A broker that returns nothing for this long, with records left to read, counts as gone.
 STALL_S = 30.0
@@ -88,7 +88,7 @@ class Past:
             self._places.release()
 
     async def _place(self) -> bool:
-        """Whether this watcher may read now; False after waiting a while."""
+        """True if this watcher may read now; False after waiting a while."""
         try:
             await asyncio.wait_for(self._places.acquire(), self._settings.serve.heartbeat_s)
         except TimeoutError:

@@ -18,7 +18,7 @@ def position_text(positions: Mapping[Place, int]) -> str:
 
 
 def read_positions(text: str) -> Positions | None:
-    """The positions of a text; None where it is none, or names a partition twice."""
+    """The positions of a text; None if it is none, or names a partition twice."""
     if len(text) > TEXT_CHARS_MAX or not _TEXT.fullmatch(text):
         return None
     found: Positions = {}

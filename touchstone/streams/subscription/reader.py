@@ -1,4 +1,4 @@
-"""Follows the results and reports topics for one process, through outages, and hands what comes to the hub."""
+"""Follows the results and reports topics for one process, through outages, and hands new events to the hub."""
 
 import asyncio
 import time
@@ -26,7 +26,7 @@ from touchstone.streams.wire.waiting import once_reached
 
 log = structlog.get_logger("touchstone.serve")
 
-#: Least time between two publications: what comes meanwhile is one piece for every watcher.
+#: Shortest time between two publications: events that arrive meanwhile go to each watcher together.
 PUBLISH_INTERVAL_S = 0.05
 
 
@@ -41,7 +41,7 @@ class Reader:
         self._consumer: AIOKafkaConsumer = None
 
     async def reach(self, stop: asyncio.Event) -> bool:
-        """Wait until the cluster answers and has the topics; False where `stop` came first. Raises `ConfigError` for missing topics."""
+        """Wait until the cluster answers and has the topics; False if `stop` came first. Raises `ConfigError` for missing topics."""
 
         def on_wait(waits: bool) -> None:
             if waits:
@@ -133,7 +133,7 @@ class Reader:
             self._hub.publish(waiting)
 
     async def _assign(self, consumer: AIOKafkaConsumer, parts: list[Any]) -> None:
-        """Take every partition: where the hub is, or with the latest events where it is nowhere yet or its place is gone."""
+        """Take every partition: where the hub is, or with the latest events if it is nowhere yet or its place is gone."""
         consumer.assign(parts)
         begins, ends = await self.bounds()
         self._hub.ends = ends

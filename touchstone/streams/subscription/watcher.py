@@ -9,7 +9,7 @@ from touchstone.schemas.settings.house import ServeSettings
 from touchstone.streams.subscription.items import Batch, Gap, Item
 from touchstone.streams.telemetry.serve_counts import ServeCounts
 
-#: Hands events to a client at once; False where it takes none at the moment.
+#: Hands events to a client at once; False if it takes none at the moment.
 Outlet = Callable[[Batch], bool]
 
 
@@ -34,7 +34,7 @@ class Watcher:
 
     @property
     def is_idle(self) -> bool:
-        """Whether everything that came has been taken."""
+        """True if everything that came has been taken."""
         return not self._queue and not self._dropped
 
     def offer(self, batch: Batch, before: str) -> None:
@@ -53,8 +53,8 @@ class Watcher:
         else:
             self.preload(batch)
 
-    def tell(self, item: Item) -> None:
-        """Queue something that is no event; it is never dropped, and there are few of them."""
+    def add_notice(self, item: Item) -> None:
+        """Queue an item that is not an event; such items are few, and never dropped."""
         self._queue.append(item)
         self._rouse()
 

@@ -234,11 +234,11 @@ def _values(metric: Metric) -> str:
 
 
 def page(text: str) -> str:
-    """A page with the list of today between its marks. Raises `ValueError` where the marks are missing."""
+    """A page with the list of today between its marks. Raises `ValueError` if the marks are missing."""
     before, _, rest = text.partition(BEGIN)
     _, mark, after = rest.partition(END)
     if not mark:
-        raise ValueError(f"the page lacks the marks {BEGIN} and {END}")
+        raise ValueError(f"the page does not have the marks {BEGIN} and {END}")
     return f"{before}{BEGIN}\n{table()}\n{END}{after}"
 
 

@@ -51,7 +51,7 @@ class WorkerMetrics(Collector):
     """What a worker counts. All methods are called from its event loop; a scrape may come from any thread.
 
     `readings`: what the suite's scorer counts itself, asked for at every scrape. `topics`, `components`: what the suite
-    reads and the names of its values, so that their metrics stand at zero from the start.
+    reads and the names of its values, so that their metrics are zero from the start.
     """
 
     def __init__(

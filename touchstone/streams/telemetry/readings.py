@@ -23,7 +23,7 @@ def families(suite: str, readings: Iterable[Reading]) -> Iterator[Metric]:
         full = PREFIX + name + ("_total" if group[0].kind == "counter" and not name.endswith("_total") else "")
         if full in metric_list.BY_NAME:
             raise ValueError(full)
-        # Where one reading lacks a label that another has, its value is empty: a family has one set of label names.
+        # A label that another reading of the family has and this one has not is empty: a family has one set of label names.
         names = sorted({label for reading in group for label, _ in reading.labels})
         yield _family(suite, full, names, group)
 

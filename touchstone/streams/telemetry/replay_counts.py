@@ -1,6 +1,6 @@
 """What `replay --follow` counts; `touchstone.streams.telemetry.metric_list` has the names.
 
-None of them is a worker's: an event that was put aside counts as consumed where it was, and must not count twice.
+None of them is a worker's: an event that was put aside counted as consumed at its first reading, and must not count twice.
 """
 
 from collections import defaultdict

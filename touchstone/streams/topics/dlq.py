@@ -49,7 +49,7 @@ Source = tuple[str, int, int, int]
 
 
 def is_resolution(headers: Iterable[tuple[str, bytes]] | None) -> bool:
-    """Whether a record of the dead topic is a resolution and not a dead letter."""
+    """True if a record of the dead topic is a resolution and not a dead letter."""
     names = {name for name, _ in headers or ()}
     return RESOLUTION in names and TOPIC not in names
 
@@ -91,10 +91,10 @@ class DeadLetter:
 
 @dataclass(slots=True)
 class Letterbox:
-    """What lies on the dead topic. `strangers`: records that are neither letters nor resolutions."""
+    """The records of the dead topic. `others`: how many are neither letters nor resolutions."""
 
     letters: list[DeadLetter]
-    strangers: int
+    others: int
 
     def open(self) -> list[DeadLetter]:
         """Letters without a resolution."""
@@ -150,10 +150,10 @@ def _moment(text: str | None, fallback_ms: int) -> datetime:
 
 
 async def read_letters(reader: LogReader) -> Letterbox:
-    """Every letter and what became of it; payloads are not kept. Raises `ConfigError` where there are too many to hold."""
+    """Every letter and what became of it; payloads are not kept. Raises `ConfigError` if there are too many to hold."""
     letters: dict[tuple[Source, str], DeadLetter] = {}
     resolutions: dict[str, str] = {}
-    strangers = read = 0
+    others = read = 0
     async for record in reader.read("beginning"):
         read += 1
         if read > LETTERS_MAX:
@@ -164,14 +164,14 @@ async def read_letters(reader: LogReader) -> Letterbox:
             if RESOLUTION in texts and LETTER in texts:
                 resolutions[texts[LETTER]] = texts[RESOLUTION]
             else:
-                strangers += 1
+                others += 1
             continue
         first = letters.setdefault((letter.source, letter.suite), letter)
         if first is not letter:
             first.copies.append(letter.id)
     for letter in letters.values():
         letter.resolution = next((resolutions[one] for one in (letter.id, *letter.copies) if one in resolutions), None)
-    return Letterbox(sorted(letters.values(), key=lambda letter: (letter.failed_at, letter.partition, letter.offset)), strangers)
+    return Letterbox(sorted(letters.values(), key=lambda letter: (letter.failed_at, letter.partition, letter.offset)), others)
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +197,7 @@ def plan(box: Letterbox, chosen: Sequence[DeadLetter], resolution: Resolution, r
 
 
 def _refusal(letter: DeadLetter, resolution: Resolution, redrives_max: int) -> str | None:
-    """Why a letter cannot be settled this way; None where it can."""
+    """Why a letter cannot be settled this way; None if it can."""
     if letter.resolution is not None:
         return f"is already {letter.resolution}"
     if resolution == "discarded":
@@ -237,7 +237,7 @@ class Desk:
         await self._producer.stop()
 
     async def take(self, step: Step, resolution: Resolution) -> None:
-        """Take one step. Raises `ConfigError` where the broker refuses; an event may then be redriven, but not yet resolved."""
+        """Take one step. Raises `ConfigError` if the broker refuses; an event may then be redriven, but not yet resolved."""
         if resolution == "redriven":
             await self._redrive(step.letter)
         for letter in (step.letter, *step.also):
@@ -260,7 +260,7 @@ class Desk:
         await self._send(self._settings.topics.dead, value, f"{RESOLUTION_KEY_PREFIX}{letter.id}".encode(), headers, letter.partition)
 
     async def _partitions(self, topic: str) -> set[int]:
-        """Partitions of a topic. Raises `ConfigError` where the broker does not answer."""
+        """Partitions of a topic. Raises `ConfigError` if the broker does not answer."""
         try:
             return set(await asyncio.wait_for(self._producer.partitions_for(topic), self._settings.kafka.request_timeout_s))
         except (KafkaError, OSError, TimeoutError) as error:
@@ -290,7 +290,7 @@ class Filter:
     since: datetime | None = None
 
     def admits(self, letter: DeadLetter) -> bool:
-        """Whether a letter fits every part that is set."""
+        """True if a letter fits every part that is set."""
         fits = (self.code is None or letter.code == self.code) and (self.suite is None or letter.suite == self.suite)
         return fits and (self.since is None or letter.failed_at >= self.since)
 

@@ -120,7 +120,7 @@ class LogReader:
                 raise Unreachable(f"Kafka at {self._kafka.bootstrap_servers} stopped answering; the records read so far are not all")
 
     async def fetch(self, topic: str, partition: int, offset: int) -> Record | None:
-        """The record at one offset; None where there is none (deleted by retention, or never written)."""
+        """The record at one offset; None if there is none (deleted by retention, or never written)."""
         part = TopicPartition(topic, partition)
         if part not in self._partitions:
             return None
@@ -149,7 +149,7 @@ class LogReader:
                 self._absence.back()
 
     async def _before(self, ends: Mapping[Place, int]) -> bool:
-        """Whether something is left to read. Positions count, not records: markers and compacted records have offsets too."""
+        """True if something is left to read. Positions count, not records: markers and compacted records have offsets too."""
         for part in self._partitions:
             if await self._bounded(self._consumer.position(part)) < ends[part.topic, part.partition]:
                 return True

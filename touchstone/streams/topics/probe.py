@@ -17,7 +17,7 @@ PROBE_TIMEOUT_S = 5.0
 
 @dataclass(frozen=True, slots=True)
 class GroupFacts:
-    """One suite's consumer group. `lag`: records it has not committed. `committed`: False where it never committed anything."""
+    """One suite's consumer group. `lag`: records it has not committed. `committed`: False if it never committed anything."""
 
     group: str
     committed: bool
@@ -34,7 +34,7 @@ class ClusterFacts:
 
 
 async def probe(settings: Settings, inputs: Mapping[str, tuple[str, ...]]) -> ClusterFacts:
-    """Look at the cluster. `inputs`: suite → topics that it reads. Raises `ConfigError` where nothing answers in time."""
+    """Look at the cluster. `inputs`: suite → topics that it reads. Raises `ConfigError` if nothing answers in time."""
     quick = settings.kafka.model_copy(update={"connect_timeout_s": min(settings.kafka.connect_timeout_s, PROBE_TIMEOUT_S)})
     admin = await open_admin(quick)
     try:

@@ -139,7 +139,7 @@ async def send_events(
 
 
 async def _send_all(line: "_Line", records: Iterable[Outgoing], rate_per_s: float | None) -> None:
-    """Hand records over, at a rate where one is given, and wait for the last acknowledgement."""
+    """Hand records over, at a rate if one is given, and wait for the last acknowledgement."""
     due = time.monotonic()
     for record in records:
         if rate_per_s is not None:

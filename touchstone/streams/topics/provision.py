@@ -47,7 +47,7 @@ class PartitionFacts:
 
 @dataclass(frozen=True, slots=True)
 class TopicFacts:
-    """One topic as the broker has it. `configuration` is None where the broker does not report it."""
+    """One topic as the broker has it. `configuration` is None if the broker does not report it."""
 
     name: str
     role: str
@@ -72,7 +72,7 @@ def resolve_topic(topics: TopicSettings, name: str) -> str:
 
 
 async def create_topics(settings: Settings) -> list[TopicMade]:
-    """Create every topic that is missing. Raises `ConfigError` where the broker cannot be reached or refuses."""
+    """Create every topic that is missing. Raises `ConfigError` if the broker cannot be reached or refuses."""
     admin = await open_admin(settings.kafka)
     try:
         existing = await existing_topics(admin)
@@ -144,7 +144,7 @@ def _differences(
 
 
 async def _configurations(admin: AIOKafkaAdminClient, names: Sequence[str]) -> dict[str, dict[str, str]] | None:
-    """Topic → the configuration that matters; None where the broker has no such request or refuses it."""
+    """Topic → the configuration that matters; None if the broker has no such request or refuses it."""
     if not names:
         return {}
     try:
@@ -182,7 +182,7 @@ async def describe_topics(settings: Settings) -> list[TopicFacts]:
 
 
 async def _offsets(settings: Settings, partitions: Mapping[str, Sequence[int]]) -> dict[tuple[str, int], tuple[int, int]]:
-    """(topic, partition) → begin and end offset; empty where a partition without a leader keeps the broker from answering."""
+    """(topic, partition) → begin and end offset; empty if a partition without a leader keeps the broker from answering."""
     wanted = [TopicPartition(name, number) for name, numbers in partitions.items() for number in numbers]
     if not wanted:
         return {}

@@ -122,7 +122,7 @@ def _name(document: Mapping[str, Any], suite: Suite | None) -> str:
 
 
 def _group(document: Mapping[str, Any], suite: Suite | None) -> Group | None:
-    """The batch that the result is reported in; None where it is in none, or is no whole result."""
+    """The batch that the result is reported in; None if it is in none, or is no whole result."""
     try:
         return (suite.group if suite is not None else default_group)(ScoreResult.model_validate(document, extra="ignore"))
     except Exception:  # noqa: BLE001 -- what its suite cannot group is a result all the same
@@ -146,7 +146,7 @@ def _report(kind: str, document: Mapping[str, Any], suite: str) -> Seen:
     state = "final" if document.get("final") else "so far"
     total = int(summary["total_cases"])
     shown = [f"{summary[name]} {name}" for name in ("pass", "review", "fail")]
-    # What else a suite counts is shown where there is any.
+    # What else a suite counts is shown if there is any.
     shown += [f"{count} {_SPOKEN.get(name, name)}" for name, count in summary.items() if name not in _COUNTED and count]
     counts = f"{total} case{'' if total == 1 else 's'}: {', '.join(shown)}"
     return "report", f"{kind}  {document['concern_id']}/{document['batch_id']}  {counts} ({state})", suite, None, dict(document)

@@ -41,7 +41,7 @@ class Unreachable(ConfigError):
 def client_options(kafka: KafkaSettings) -> dict[str, Any]:
     """Keyword arguments valid for `AIOKafkaConsumer`, `AIOKafkaProducer` and `AIOKafkaAdminClient` alike.
 
-    Raises `ConfigError` where a certificate or key file cannot be used.
+    Raises `ConfigError` if a certificate or key file cannot be used.
     """
     read_leniently()
     options: dict[str, Any] = {
@@ -61,7 +61,7 @@ def client_options(kafka: KafkaSettings) -> dict[str, Any]:
 
 
 def ssl_context(kafka: KafkaSettings) -> ssl.SSLContext | None:
-    """The TLS context of the settings; None where the protocol has no TLS."""
+    """The TLS context of the settings; None if the protocol has no TLS."""
     if "SSL" not in kafka.security_protocol:
         return None
     try:
@@ -94,7 +94,7 @@ def quiet_library() -> Iterator[None]:
 
 
 async def open_admin(kafka: KafkaSettings) -> AIOKafkaAdminClient:
-    """A started admin client. Raises `ConfigError` where no broker answers within `connect_timeout_s`."""
+    """A started admin client. Raises `ConfigError` if no broker answers within `connect_timeout_s`."""
     admin = AIOKafkaAdminClient(**client_options(kafka))
     try:
         with quiet_library():
@@ -109,7 +109,7 @@ async def open_admin(kafka: KafkaSettings) -> AIOKafkaAdminClient:
 
 
 async def refused_or_unreachable(kafka: KafkaSettings, error: BaseException) -> ConfigError:
-    """What to raise after an error of a client: `Unreachable` where waiting may help, `ConfigError` where the user must fix something."""
+    """What to raise after an error of a client: `Unreachable` if waiting may help, `ConfigError` where the user must fix something."""
     if not isinstance(error, REFUSALS):
         refusal = await _refusal(kafka)
         if refusal is None:
@@ -119,7 +119,7 @@ async def refused_or_unreachable(kafka: KafkaSettings, error: BaseException) -> 
 
 
 async def _refusal(kafka: KafkaSettings) -> BaseException | None:
-    """Why a broker that answers refuses the connection; None where none answers, or where it accepts.
+    """Why a broker that answers refuses the connection; None if none answers, or where it accepts.
 
     Trap: a client that bootstraps takes a refused password for a broker that does not answer. So the first connection is made here.
     """
@@ -154,7 +154,7 @@ def unreachable(kafka: KafkaSettings, error: BaseException) -> str:
 
 
 async def check_topics(kafka: KafkaSettings, names: Iterable[str]) -> dict[str, int]:
-    """Name → partition count. Raises `Unreachable` where no broker answers, `ConfigError` for a missing topic."""
+    """Name → partition count. Raises `Unreachable` if no broker answers, `ConfigError` for a missing topic."""
     admin = await open_admin(kafka)
     wanted = sorted(set(names))
     try:

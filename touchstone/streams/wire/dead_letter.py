@@ -30,7 +30,7 @@ ORIGINAL = "touchstone.original."
 def dead_letter(record: Record, *, suite: str, version: str, code: str, where: str, payload: bool = True) -> Message:
     """The dead letter of one record.
 
-    `payload=False` leaves key and value out and marks the letter: the last resort where the broker refuses the whole for its size;
+    `payload=False` leaves key and value out and marks the letter: the last resort if the broker refuses the whole for its size;
     topic, partition and offset still name the original.
     """
     ours: list[Header] = [

@@ -4,7 +4,7 @@ aiokafka decodes header names as strict UTF-8 inside its record reader, and Kafk
 `getmany` collects what was fetched: what that call had already collected from *other* partitions is gone, their positions
 have moved on, and the next call raises again. So no layer above can fix it without loss: not a wrapper around
 `getmany`, and not Faust, which calls aiokafka's fetcher past it. It is fixed where the bytes are: `read_leniently` puts
-`Batches` in the place of the class that aiokafka's fetcher cuts its answers with. That is one private name; where it has
+`Batches` in the place of the class that aiokafka's fetcher cuts its answers with. That is one private name; if it has
 gone, everything is as it was before, and a worker ends with an error at such a record.
 
 Whatever aiokafka can read, aiokafka reads. A batch at which it fails is read again here, from the protocol's description
@@ -92,7 +92,7 @@ class Batches:
         return bytes(self._bytes[begin:end])
 
     def next_batch(self) -> Any:
-        """The next batch; None where there is none."""
+        """The next batch; None if there is none."""
         batch = self._library.next_batch()
         if batch is None:
             return None
@@ -222,7 +222,7 @@ def _damaged(first: int, last: int, raw: bytes, stamp: tuple[int, int]) -> Itera
 
 
 def _field(body: bytes, at: int) -> tuple[bytes | None, int]:
-    """Bytes with their length before them; None where the length is negative."""
+    """Bytes with their length before them; None if the length is negative."""
     size, begin = _varint(body, at)
     if size < 0:
         return None, begin
@@ -231,7 +231,7 @@ def _field(body: bytes, at: int) -> tuple[bytes | None, int]:
 
 
 def _end(body: bytes, begin: int, size: int) -> int:
-    """Where a field ends. Raises `ValueError` where that is not inside the body."""
+    """Where a field ends. Raises `ValueError` if that is not inside the body."""
     if not 0 <= size <= len(body) - begin:
         raise ValueError
     return begin + size

@@ -16,18 +16,18 @@ log = structlog.get_logger(__name__)
 
 T = TypeVar("T")
 
-#: While it waits, one line this often tells that it is still there.
+#: While it waits, it logs a line this often.
 REMIND_S = 60.0
 
 
 async def once_reached(
     act: Callable[[], Awaitable[T]], kafka: KafkaSettings, backoff: Backoff, stop: asyncio.Event, on_wait: Callable[[bool], None]
 ) -> T | None:
-    """What `act` returns once the cluster answers; None where `stop` is set first. Logs one line when it waits, one
+    """What `act` returns once the cluster answers; None if `stop` is set first. Logs one line when it waits, one
     when it continues, and a reminder each minute between them.
 
     `on_wait` is called with True when the waiting begins and False when it ends. Raises `ConfigError` for what the user must fix, and
-    `Unreachable` after `start_wait_s`, where that is not 0.
+    `Unreachable` after `start_wait_s`, if that is not 0.
     """
     began, waits = time.monotonic(), False
     told_at = began
@@ -76,8 +76,8 @@ async def _bounded(act: Callable[[], Awaitable[T]], kafka: KafkaSettings) -> T:
         async with asyncio.timeout(kafka.connect_timeout_s + kafka.request_timeout_s):
             return await act()
     except (KafkaError, OSError, TimeoutError) as error:
-        told = await refused_or_unreachable(kafka, error)
-        raise told from error
+        explained = await refused_or_unreachable(kafka, error)
+        raise explained from error
 
 
 def _code(error: BaseException) -> str:
