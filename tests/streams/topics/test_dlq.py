@@ -14,7 +14,6 @@ from touchstone.streams.topics.dlq import (
     RESOLUTION,
     Filter,
     Letterbox,
-    is_resolution,
     original_headers,
     parse_letter,
     plan,
@@ -73,14 +72,6 @@ def test_headers_that_somebody_else_wrote_do_not_break_the_listing() -> None:
     assert letter.failed_at == datetime(1970, 1, 1, tzinfo=UTC)
 
 
-def test_resolutions_are_told_from_letters() -> None:
-    assert is_resolution(resolution_record(0, "0:1").headers)
-    assert not is_resolution(letter_record(0).headers)
-    assert not is_resolution([])
-    forged = letter_record(0, headers=[(RESOLUTION, b"redriven")])
-    assert not is_resolution(forged.headers), "a header of the event itself resolves nothing"
-
-
 async def test_a_replayed_letter_is_shown_once_and_counted() -> None:
     found = await box(letter_record(0), letter_record(1), letter_record(2, source=8))
     assert [(letter.id, letter.copies) for letter in found.letters] == [("0:0", ["0:1"]), ("0:2", [])]
@@ -99,8 +90,8 @@ async def test_resolving_a_letter_or_its_copy_hides_the_event(named: str) -> Non
     assert found.letters[0].resolution == "redriven"
 
 
-async def test_strangers_are_counted() -> None:
-    assert (await box(FakeRecord(0, b"x"), letter_record(1))).strangers == 1
+async def test_records_of_other_programs_are_counted() -> None:
+    assert (await box(FakeRecord(0, b"x"), letter_record(1))).others == 1
 
 
 async def test_redriving_sends_an_event_once_for_all_suites_that_refused_it() -> None:

@@ -19,8 +19,8 @@ CLAIMS_MAX = 50_000
 class PutAside:
     """Claims on the offsets of a suite's input topics. It continues where it stopped reading, so asking again costs only the new records.
 
-    `version`: the suite's. What this version has put aside is put aside until it scores it, whatever another one did; and what an earlier version put aside,
-    until some version scores it.
+    `version`: the suite's. An event that this version has put aside waits until this version scores it; one that an earlier version put aside
+    waits until any version scores it.
     """
 
     def __init__(self, suite: str, version: str, topics: Iterable[str], results: str) -> None:

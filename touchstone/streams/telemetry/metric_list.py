@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
+from textwrap import wrap
 from typing import Literal, get_args
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, InfoMetricFamily
@@ -221,7 +222,7 @@ def _section(process: Process) -> Iterator[str]:
     yield from ("", "At zero from the start, with the values of the last labels that are known beforehand:", "")
     for metric in own:
         if metric.start:
-            yield f"- `{metric.name}`: {_values(metric)}"
+            yield from wrap(f"- `{metric.name}`: {_values(metric)}", 120, subsequent_indent="  ", break_on_hyphens=False)
     yield ""
 
 

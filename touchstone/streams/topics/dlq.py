@@ -48,12 +48,6 @@ Resolution = Literal["redriven", "discarded"]
 Source = tuple[str, int, int, int]
 
 
-def is_resolution(headers: Iterable[tuple[str, bytes]] | None) -> bool:
-    """True if a record of the dead topic is a resolution and not a dead letter."""
-    names = {name for name, _ in headers or ()}
-    return RESOLUTION in names and TOPIC not in names
-
-
 @dataclass(slots=True)
 class DeadLetter:
     """One dead letter without its payload. Positions `partition`, `offset` are on the dead topic, `source_…` where it came from.
