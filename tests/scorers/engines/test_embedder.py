@@ -18,7 +18,7 @@ with lazily():
     from sentence_transformers import SentenceTransformer
 
     from touchstone.scorers.engines.embedder import EmbedderEngine
-    from touchstone.scorers.engines.torch_device import Place
+    from touchstone.scorers.engines.torch_device import TorchDevice
     from touchstone.scorers.engines.torch_runtime import TorchEncoder
 
 pytestmark = pytest.mark.xdist_group("models")
@@ -41,8 +41,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def engine(folder: Path, **changed: Any) -> EmbedderEngine:
     model = SentenceTransformer(str(folder), device="cpu")
-    place = Place(torch.device("cpu"), torch.float32, threading.Lock())
-    return EmbedderEngine(TorchEncoder(model, place), EngineSettings(**changed), name="tiny@0")
+    device = TorchDevice(torch.device("cpu"), torch.float32, threading.Lock())
+    return EmbedderEngine(TorchEncoder(model, device), EngineSettings(**changed), name="tiny@0")
 
 
 def encoded(folder: Path, texts: list[str]) -> np.ndarray[Any, Any]:
@@ -62,7 +62,7 @@ async def test_short_texts_get_the_vectors_of_the_library(folder: Path) -> None:
 
 async def test_a_long_text_is_the_mean_of_its_chunks_weighted_by_tokens(folder: Path) -> None:
     made = engine(folder)
-    window = made._running.window - 2
+    window = made._loaded.window - 2
     ids = made._tokenizer.tokens([LONG])[LONG].ids
     assert len(ids) > 2 * window
     chunks = made._chunks(len(ids))
@@ -76,7 +76,7 @@ async def test_a_long_text_is_the_mean_of_its_chunks_weighted_by_tokens(folder: 
             "attention_mask": torch.ones(1, stop - start + 2, dtype=torch.long),
         }
         with torch.inference_mode():
-            vector = made._running._model(inputs)["sentence_embedding"][0].numpy()
+            vector = made._loaded._model(inputs)["sentence_embedding"][0].numpy()
         total += vector / np.linalg.norm(vector) * (stop - start)
     [[*row]] = await made.embed([LONG])
     np.testing.assert_allclose(row, total / np.linalg.norm(total), atol=1e-5)
@@ -131,7 +131,7 @@ async def test_tokens_are_counted_without_special_ones_and_without_a_cut(folder:
     tokenizer = made._tokenizer._backend
     assert counts == [len(tokenizer.encode(text, add_special_tokens=False).ids) for text in (SENTENCES[0], "", LONG)]
     assert counts[1] == 0
-    assert counts[2] > made._running.window
+    assert counts[2] > made._loaded.window
 
 
 async def test_no_texts_no_vectors(folder: Path) -> None:

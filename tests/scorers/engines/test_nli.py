@@ -18,7 +18,7 @@ with lazily():
     import torch
 
     from touchstone.scorers.engines.nli import NliEngine, Piece, columns_of
-    from touchstone.scorers.engines.torch_device import Place
+    from touchstone.scorers.engines.torch_device import TorchDevice
     from touchstone.scorers.engines.torch_runtime import TorchClassifier
 
 pytestmark = pytest.mark.xdist_group("models")
@@ -37,8 +37,8 @@ def _few_threads() -> Iterator[None]:
 def engine(kind: str = "bert", labels: tuple[str, ...] = ("entailment", "neutral", "contradiction"), **changed: Any) -> NliEngine:
     model, tokenizer = classifier(kind, labels)
     settings = EngineSettings(**changed)
-    place = Place(torch.device("cpu"), torch.float32, threading.Lock())
-    return NliEngine(TorchClassifier(model, tokenizer, place), settings, name="tiny@0")
+    device = TorchDevice(torch.device("cpu"), torch.float32, threading.Lock())
+    return NliEngine(TorchClassifier(model, tokenizer, device), settings, name="tiny@0")
 
 
 def direct(kind: str, pairs: list[tuple[str, str]]) -> np.ndarray[Any, Any]:
@@ -130,7 +130,7 @@ async def test_each_text_is_tokenized_once() -> None:
     made = engine()
     await made.entail(PAIRS)
     await made.entail(PAIRS)
-    assert made._tokenizer.known.misses == len(SENTENCES)
+    assert made._tokenizer.cache.misses == len(SENTENCES)
     await made.close()
 
 
@@ -154,14 +154,14 @@ async def test_identical_pairs_are_computed_once() -> None:
 async def test_a_pair_that_makes_the_model_fail_raises_for_its_own_calls_only() -> None:
     made = engine()
     poison = int(made._tokenizer.tokens(["warfarin"])["warfarin"].ids[0])
-    model = made._running._model
+    model = made._loaded._model
 
     def moody(**inputs: torch.Tensor) -> Any:
         if (inputs["input_ids"] == poison).any():
             raise RuntimeError("not this one")
         return model(**inputs)
 
-    made._running._model = moody
+    made._loaded._model = moody
     wanted = direct("bert", [(SENTENCES[1], SENTENCES[2])])
     calls = [[(SENTENCES[1], SENTENCES[2])], [(SENTENCES[0], SENTENCES[1]), (SENTENCES[1], SENTENCES[2])], [(SENTENCES[1], SENTENCES[2])] * 3]
     first, second, third = await asyncio.gather(*(made.entail(call) for call in calls), return_exceptions=True)
@@ -174,7 +174,7 @@ async def test_a_pair_that_makes_the_model_fail_raises_for_its_own_calls_only() 
 async def test_an_answer_that_is_no_number_is_a_failure_not_a_score() -> None:
     made = engine()
     with torch.no_grad():
-        made._running._model.classifier.bias.fill_(float("nan"))
+        made._loaded._model.classifier.bias.fill_(float("nan"))
     with pytest.raises(ItemFailed, match="NotANumber"):
         await made.entail(PAIRS[:2])
     await made.close()

@@ -7,7 +7,7 @@ import pytest
 from touchstone.schemas.settings.engines import EngineSettings
 from touchstone.scorers.base import ConfigError
 from touchstone.scorers.engines import runtime_plan
-from touchstone.scorers.engines.runtime_plan import Plan, form_of, plan
+from touchstone.scorers.engines.runtime_plan import Plan, number_types, plan
 
 
 @pytest.fixture
@@ -91,13 +91,13 @@ def test_what_cannot_be_is_said_in_one_line(here: Any, there: dict[str, bool], s
     with pytest.raises(ConfigError, match=said) as caught:
         plan(EngineSettings(**settings), "nli")
     assert "\n" not in str(caught.value)
-    assert form_of(EngineSettings(**settings)) == "unknown"
+    assert number_types(EngineSettings(**settings)) == "unknown"
 
 
-def test_the_form_names_the_numbers_and_not_the_runtime(here: Any) -> None:
-    assert form_of(EngineSettings()) == "int8"
-    assert form_of(EngineSettings(runtime="onnx", dtype="float32")) == form_of(EngineSettings(runtime="torch", dtype="float32")) == "float32"
-    assert form_of(EngineSettings(embedder_model="somebody/encoder")) == "int8, embedder bfloat16"
+def test_the_number_types_do_not_name_the_runtime(here: Any) -> None:
+    assert number_types(EngineSettings()) == "int8"
+    assert number_types(EngineSettings(runtime="onnx", dtype="float32")) == number_types(EngineSettings(runtime="torch", dtype="float32")) == "float32"
+    assert number_types(EngineSettings(embedder_model="somebody/encoder")) == "int8, embedder bfloat16"
 
 
 def test_a_folder_is_planned_without_loading_it(here: Any, tmp_path: Path) -> None:

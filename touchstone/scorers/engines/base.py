@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float32]
 
-#: Columns of what `Nli.entail` returns, whatever order the model's own head has.
+#: Columns of `Nli.entail`'s rows, in whatever order the model's own head has them.
 ENTAILMENT, NEUTRAL, CONTRADICTION = 0, 1, 2
 
 
@@ -37,9 +37,9 @@ class Nli(Protocol):
     async def entail(self, pairs: Sequence[tuple[str, str]]) -> Floats:
         """Probabilities for (premise, hypothesis) pairs, shape (n, 3): entailment, neutral, contradiction; rows sum to 1.
 
-        A premise longer than the model's window is asked in overlapping chunks of it, and the chunk that entails most answers.
-        Raises `TextTooLong` for a hypothesis that does not fit, `Unavailable` where the engine is down or shut. A pair that
-        makes the model fail raises for the calls that contain it and for no other.
+        A premise longer than the model's window is split into overlapping chunks, and the chunk with the highest entailment counts.
+        Raises `TextTooLong` for a hypothesis that does not fit, `Unavailable` if the engine is down or closed. A pair on which
+        the model fails raises for the calls that contain it and for no others.
         """
         ...
 

@@ -1,4 +1,4 @@
-"""A queue that hands out batches of like length, and its oldest item in every one of them."""
+"""A queue that hands out batches of similar length, each with the oldest item in it."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from collections.abc import Callable, Iterator, Sequence
 from operator import attrgetter
 from typing import Generic, Protocol, TypeVar
 
-#: A batch may be padded by this share of it, or by this share of the budget where that is more: a batch that is split costs a launch.
+#: Padding may be this share of a batch, or this share of the budget if that is more: splitting a batch costs another forward pass.
 PADDING_SHARE_MAX = 0.08
 PADDING_FREE_SHARE = 1 / 32
 
 
 class Queued(Protocol):
-    """Something with a length in tokens. `taken`: kept by the queue."""
+    """Something with a length in tokens. `taken`: set by the queue."""
 
     length: int
     taken: bool
@@ -40,10 +40,10 @@ def spread(lengths: Sequence[int], at: int, *, budget: int, step: int = 1) -> tu
     while True:
         count = high - low + 1
         best: tuple[int, bool, int, int] | None = None
-        for up, there in ((True, high), (False, low - 1)):
-            if not 0 <= there < len(lengths):
+        for up, neighbour in ((True, high), (False, low - 1)):
+            if not 0 <= neighbour < len(lengths):
                 continue
-            length = lengths[there]
+            length = lengths[neighbour]
             top = max(longest, rounded(length, step))
             padded = top * count
             padding = padded - real - length
@@ -59,7 +59,7 @@ def spread(lengths: Sequence[int], at: int, *, budget: int, step: int = 1) -> tu
 class LookAhead(Generic[QueuedT]):
     """Items in arrival order, of which the first `items_max` are sorted by length.
 
-    Every batch contains the oldest item, so an item waits for at most as many batches as items stood before it, whatever comes after.
+    Every batch contains the oldest item, so an item waits for at most as many batches as there were items before it, whatever arrives later.
     """
 
     def __init__(self, items_max: int, *, step: int = 1) -> None:
@@ -67,7 +67,7 @@ class LookAhead(Generic[QueuedT]):
         self._step = step
         self._window: list[QueuedT] = []  # ascending by length; equals in arrival order
         self._sorted = True
-        self._order: deque[QueuedT] = deque()  # the window by arrival, with taken ones not yet swept
+        self._order: deque[QueuedT] = deque()  # the window by arrival; taken items are removed later
         self._beyond: deque[QueuedT] = deque()
         self.tokens = 0
 
@@ -86,7 +86,7 @@ class LookAhead(Generic[QueuedT]):
             self._fill()
 
     def oldest(self) -> QueuedT:
-        """The item that waits longest. Raises: IndexError when empty."""
+        """The item that has waited longest. Raises: IndexError if the queue is empty."""
         while self._order[0].taken:
             self._order.popleft()
         return self._order[0]

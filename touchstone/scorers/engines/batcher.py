@@ -17,7 +17,7 @@ from typing import Any, Generic, TypeVar
 from touchstone.scorers.base import Lost, Reading, Unavailable
 from touchstone.scorers.engines.batch_queue import LookAhead, rounded
 from touchstone.scorers.engines.batcher_metrics import Counts
-from touchstone.scorers.engines.pending_calls import Call, Entry, ItemFailed, ItemT, ItemTooLarge, Limits, Work, answer, answer_all, come_in, post
+from touchstone.scorers.engines.pending_calls import Call, Entry, ItemFailed, ItemT, ItemTooLarge, Limits, Work, answer, answer_all, post, wake
 
 PreparedT = TypeVar("PreparedT")
 RowT = TypeVar("RowT")
@@ -193,7 +193,7 @@ class Batcher(Generic[ItemT, PreparedT, RowT]):
         if len(self._queue) >= self._limits.queue_items_max:
             return
         for loop, line in list(self._lines.items()):
-            if not post(loop, come_in, line[0]):
+            if not post(loop, wake, line[0]):
                 del self._lines[loop]
                 for call in line:
                     call.gone = self._someone_left = True

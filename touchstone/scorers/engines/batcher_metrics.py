@@ -1,4 +1,4 @@
-"""The counts of an engine, in fixed buckets, independent of any metrics library."""
+"""Counters and histograms of a batcher, independent of any metrics library."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ TOKENS = tuple(float(2**power) for power in range(4, 18))
 
 
 class Counts:
-    """Every number of one batcher; its owner holds a lock around each use."""
+    """All counts of one batcher. Not thread-safe: its owner holds a lock around each use."""
 
     def __init__(self, engine: str) -> None:
         self._engine = ("engine", engine)
@@ -41,9 +41,9 @@ class Counts:
         """One gauge of this engine."""
         return Reading(name, "gauge", text, value, (self._engine,))
 
-    def histogram(self, name: str, text: str, seen: Histogram) -> Reading:
+    def histogram(self, name: str, text: str, observed: Histogram) -> Reading:
         """One histogram of this engine."""
-        return Reading(name, "histogram", text, seen.sum, (self._engine,), seen.buckets())
+        return Reading(name, "histogram", text, observed.sum, (self._engine,), observed.buckets())
 
     def readings(self, *, depth: int, limit: int, budget: int, up: bool) -> Iterable[Reading]:
         """All current readings. `depth`, `limit`: queued items, and how many may be; `budget`: padded tokens per batch now; `up`: whether it takes work."""

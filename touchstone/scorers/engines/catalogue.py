@@ -1,4 +1,4 @@
-"""The NLI models that Touchstone names, which of them `default` means here, and where the weights of any model that the settings name lie.
+"""The NLI models that Touchstone names, the choice of `default` on this machine, and the folders of any model in the settings.
 
 An adapter is Touchstone's own and ships with it; the encoder below it is published by others (`encoders.py`).
 """
@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 from touchstone.scorers.base import ConfigError
 from touchstone.scorers.engines.encoders import MINILM, MPNET, Encoder, encoder_of
-from touchstone.scorers.engines.weights import ADAPTER_CONFIG, SHIPPED, digest_of, folder_here, folder_of, hub_is_off
+from touchstone.scorers.engines.weights import ADAPTER_CONFIG, DEFAULT_BASE, SHIPPED, digest_of, folder_here, folder_of, hub_is_off
 
 if TYPE_CHECKING:
     from touchstone.schemas.settings.engines import EngineSettings
 
 #: Words for the model that fits the device.
 DEFAULT = ("default", "auto")
-#: What shows, without loading a library, that torch may see a GPU here: NVIDIA's driver, its bridge in Windows' Linux, or AMD's.
+#: Files that show, without loading a library, that torch may see a GPU: NVIDIA's driver, its bridge in Windows' Linux, or AMD's.
 _GPU_DRIVERS = ("/proc/driver/nvidia/version", "/dev/nvidiactl", "/dev/dxg", "/dev/kfd")
 
 
@@ -39,15 +39,15 @@ class NamedModel:
 
     @property
     def is_shipped(self) -> bool:
-        """Whether this installation holds the adapter."""
+        """True if the adapter is part of this installation."""
         return (self.adapter / ADAPTER_CONFIG).is_file()
 
     def scores(self) -> dict[str, Any] | None:
-        """The scores that were measured for it, as `python -m touchstone.ops.lab models evaluate` writes them; None where there are none yet."""
+        """Its measured scores, as `python -m touchstone.ops.lab models evaluate` writes them; None if there are none yet."""
         return _document(self.adapter / "scores.json")
 
     def speed(self) -> dict[str, Any] | None:
-        """The pairs a second that were measured for it: runtime → number type → figure and machine; None where nothing was measured yet."""
+        """Its measured pairs a second: a list `runs` with runtime, numbers, figure and machine; None if nothing was measured yet."""
         return _document(self.adapter / "speed.json")
 
 
@@ -58,7 +58,7 @@ MODELS = (SMALL, BASE)
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The model that `default` means here. `why`: in words for people. `falls_back`: a better one was wished for and cannot be had."""
+    """The model that `default` means here. `why`: for people. `falls_back`: the larger model would fit the GPU, but is not available."""
 
     model: NamedModel
     why: str
@@ -67,9 +67,9 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Located:
-    """Where a model lies. `base`: the folder with config, tokenizer and weights. `adapter`: the folder of what is merged into them.
+    """A model's folders. `base`: config, tokenizer and weights. `adapter`: the changes that are merged into them.
 
-    `name`: as results carry it, without the digest. `choice`: why it was taken, where the settings left it open.
+    `name`: as in results, without the digest. `choice`: the reason, if the settings left the model open.
     """
 
     name: str
@@ -79,22 +79,22 @@ class Located:
 
     @property
     def folders(self) -> tuple[Path, ...]:
-        """The folders whose content decides what is computed."""
+        """The folders whose content decides the scores."""
         return (self.base,) if self.adapter is None else (self.base, self.adapter)
 
     @property
     def digest(self) -> str:
-        """Twelve hex digits that name the content."""
+        """Twelve hex digits that identify the content."""
         return digest_of(*self.folders)
 
 
 def named(model: str) -> NamedModel | None:
-    """The model of a name or alias; None for `default`, a folder or a hub name."""
+    """The model with that name or alias; None for `default`, a folder or a hub name."""
     return next((each for each in MODELS if model in {each.name, each.alias}), None)
 
 
 def gpu_here(settings: EngineSettings) -> bool:
-    """Whether the models will run on a GPU. Torch is only asked, and loaded, where a GPU's driver is there."""
+    """True if the models will run on a GPU. Torch is only loaded if a GPU's driver is installed."""
     if settings.device == "cpu" or getattr(settings, "runtime", "auto") == "onnx":
         return False
     if settings.device != "auto":
@@ -107,7 +107,7 @@ def gpu_here(settings: EngineSettings) -> bool:
 
 
 def choose(settings: EngineSettings, *, gpu: bool | None = None) -> Choice:
-    """The model that `default` means: the base model on a GPU where its weights are on this machine, else the small one. Fetches nothing."""
+    """The model that `default` means: base on a GPU if its weights are on this machine, else small. Fetches nothing."""
     if not (gpu_here(settings) if gpu is None else gpu):
         return Choice(SMALL, f"{SMALL.name}, because the models run on a CPU")
     if not BASE.is_shipped:
@@ -119,12 +119,12 @@ def choose(settings: EngineSettings, *, gpu: bool | None = None) -> Choice:
 
 
 def answering(settings: EngineSettings, *, gpu: bool | None = None) -> NamedModel | None:
-    """The named model that will answer; None where a folder or a hub model will. Fetches nothing."""
+    """The named model that will be used; None if a folder or a hub model will be. Fetches nothing."""
     return choose(settings, gpu=gpu).model if settings.nli_model in DEFAULT else named(settings.nli_model)
 
 
 def identity(settings: EngineSettings) -> str:
-    """What names the NLI model in a configuration digest: never a path, and always the content where it is Touchstone's own or in a folder."""
+    """The NLI model in a configuration digest: never a path; with a digest of its content if it is Touchstone's own or in a folder."""
     model = answering(settings)
     if model is not None:
         return f"{model.name}@{_digest(model.adapter)}"
@@ -134,7 +134,7 @@ def identity(settings: EngineSettings) -> str:
 
 
 def locate(settings: EngineSettings, *, gpu: bool | None = None) -> Located:
-    """Where the NLI model that the settings name lies; what is not on this machine is fetched or unpacked first. Raises: ConfigError."""
+    """The folders of the NLI model in the settings, fetched or unpacked first if need be. Raises: ConfigError."""
     choice = choose(settings, gpu=gpu) if settings.nli_model in DEFAULT else None
     model = choice.model if choice is not None else named(settings.nli_model)
     if model is not None:
@@ -154,8 +154,16 @@ def locate(settings: EngineSettings, *, gpu: bool | None = None) -> Located:
     return Located(name, base_folder_of(base, settings, setting=f"{folder.name}/{ADAPTER_CONFIG}"), folder)
 
 
+def locate_embedder(settings: EngineSettings) -> tuple[str, Path]:
+    """The embedder's name in results, without the digest, and its folder, fetched first if need be. Raises: ConfigError."""
+    if settings.embedder_model == "default":
+        return DEFAULT_BASE, base_folder_of(DEFAULT_BASE, settings, setting="embedder_model")
+    folder = folder_of(settings.embedder_model, settings.embedder_revision, offline=hub_is_off(settings.offline), setting="embedder_model")
+    return settings.embedder_model if folder_here(settings.embedder_model) is None else folder.resolve().name, folder
+
+
 def base_folder_of(name: str, settings: EngineSettings | None = None, *, setting: str = "nli_model") -> Path:
-    """The folder of a base that an adapter names: an encoder of the catalogue, a folder, or a hub model. Raises: ConfigError."""
+    """The folder of a base model that an adapter names: an encoder of the catalogue, a folder, or a hub model. Raises: ConfigError."""
     offline = hub_is_off(settings.offline if settings is not None else False)
     encoder = encoder_of(name)
     if encoder is None:
@@ -164,7 +172,7 @@ def base_folder_of(name: str, settings: EngineSettings | None = None, *, setting
 
 
 def _digest(folder: Path) -> str:
-    """The digest of a folder's model; `absent` where it cannot be read (opening it reports that)."""
+    """The digest of a folder's model; `absent` if it cannot be read, which opening it reports."""
     try:
         return digest_of(folder) if folder.is_dir() else "absent"
     except (OSError, ValueError):
@@ -172,7 +180,7 @@ def _digest(folder: Path) -> str:
 
 
 def _document(path: Path) -> dict[str, Any] | None:
-    """A JSON object beside an adapter; None where there is none. Raises: ConfigError for another content."""
+    """A JSON object beside an adapter; None if there is no file. Raises: ConfigError for any other content."""
     if not path.is_file():
         return None
     try:

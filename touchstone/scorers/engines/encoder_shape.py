@@ -1,4 +1,4 @@
-"""The shape of an encoder: what its graph depends on, and the name of the graph's file. Imports no model library."""
+"""The shape of an encoder, on which its graph depends, and the name of the graph's file. Imports no model library."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ Form = Literal["int8", "float32"]
 
 #: The labels of a head that has a graph.
 LABELS = 3
-#: GELU gives nothing below this.
+#: GELU's least value is above this.
 GELU_LEAST = -0.17
-#: What a config may leave out, by the family's own defaults.
+#: Keys that a config may leave out, with the family's own defaults.
 FAMILY_DEFAULTS: Mapping[str, Mapping[str, Any]] = {
     "bert": {"layer_norm_eps": 1e-12, "hidden_act": "gelu", "position_embedding_type": "absolute", "pad_token_id": 0},
     "mpnet": {"layer_norm_eps": 1e-12, "hidden_act": "gelu", "relative_attention_num_buckets": 32, "pad_token_id": 1},
@@ -41,22 +41,22 @@ class Shape:
 
     @property
     def window(self) -> int:
-        """The tokens that it can read, special ones counted."""
+        """Tokens that it can read, special ones counted."""
         return self.positions - self.first
 
     @property
     def name(self) -> str:
-        """All of it in the name of a file."""
+        """The whole shape as a file name."""
         sizes = f"l{self.layers}-h{self.hidden}-a{self.heads}-f{self.intermediate}-w{self.words}-p{self.positions}"
         return f"{self.family}-{sizes}-e{self.eps:g}"
 
     def graph(self, task: Task, form: Form, folder: Path = GRAPHS) -> Path:
-        """The file of its graph, which may not exist."""
+        """The file of its graph, whether or not it exists."""
         return folder / f"{self.name}.{task}.{form}.onnx"
 
 
 def shape_of(config: Mapping[str, Any]) -> Shape | None:
-    """From a model's config.json; None for a family that no graph is made for."""
+    """The shape in a model's config.json; None for a family without graphs."""
     family: Literal["bert", "mpnet"]
     if config.get("model_type") == "bert":
         family, mpnet = "bert", False
@@ -64,23 +64,23 @@ def shape_of(config: Mapping[str, Any]) -> Shape | None:
         family, mpnet = "mpnet", True
     else:
         return None
-    told = {**FAMILY_DEFAULTS[family], **config}
-    if told["hidden_act"] != "gelu" or (not mpnet and told["position_embedding_type"] != "absolute") or told.get("is_decoder"):
+    values = {**FAMILY_DEFAULTS[family], **config}
+    if values["hidden_act"] != "gelu" or (not mpnet and values["position_embedding_type"] != "absolute") or values.get("is_decoder"):
         return None
     try:
         return Shape(
             family=family,
-            layers=int(told["num_hidden_layers"]),
-            hidden=int(told["hidden_size"]),
-            heads=int(told["num_attention_heads"]),
-            intermediate=int(told["intermediate_size"]),
-            words=int(told["vocab_size"]),
-            positions=int(told["max_position_embeddings"]),
-            # MPNet counts positions from behind its padding id, as RoBERTa does.
-            first=int(told["pad_token_id"]) + 1 if mpnet else 0,
-            types=0 if mpnet else int(told["type_vocab_size"]),
-            buckets=int(told["relative_attention_num_buckets"]) if mpnet else 0,
-            eps=float(told["layer_norm_eps"]),
+            layers=int(values["num_hidden_layers"]),
+            hidden=int(values["hidden_size"]),
+            heads=int(values["num_attention_heads"]),
+            intermediate=int(values["intermediate_size"]),
+            words=int(values["vocab_size"]),
+            positions=int(values["max_position_embeddings"]),
+            # MPNet numbers positions from its padding id + 1, as RoBERTa does.
+            first=int(values["pad_token_id"]) + 1 if mpnet else 0,
+            types=0 if mpnet else int(values["type_vocab_size"]),
+            buckets=int(values["relative_attention_num_buckets"]) if mpnet else 0,
+            eps=float(values["layer_norm_eps"]),
         )
     except (KeyError, TypeError, ValueError):
         return None

@@ -1,7 +1,7 @@
-"""The encoders that adapters are trained on: their published content, and where it lies on this machine or comes from.
+"""The encoders that adapters are trained on: their published content, and where to find it.
 
-They are looked for in a folder that the settings name, in Touchstone's cache, in packages, and on the model hub at a pinned revision. Wherever they lie,
-the files that decide what is computed must be the published ones, and nothing that comes beside them is executed.
+An encoder is searched in a folder that the settings name, in packages, in Touchstone's cache, and on the model hub at a pinned revision.
+Wherever it is found, the files that decide the scores must be the published ones, and no code beside them is executed.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from touchstone.scorers.cache import cache_folder, made_whole
 from touchstone.scorers.engines.split_zip import Pin, Unreadable, find_parts, unpack
 from touchstone.scorers.engines.weights import folder_here, from_hub, hub_is_off, sha256_of
 
-#: What decides the numbers; the other pinned files are compared where Touchstone itself has unpacked them.
+#: The files that decide the scores; the other pinned files are compared only where Touchstone itself has unpacked them.
 DECISIVE = ("config.json", "tokenizer.json", "model.safetensors")
 
 
 class Found(NamedTuple):
-    """Weights on this machine. `source`: what they lie in; `parts` are unpacked at first use, so their place is where they will lie."""
+    """Weights on this machine. `parts` are unpacked at first use: their `place` is where they will be."""
 
     source: Literal["folder", "package", "cache", "parts", "hub"]
     place: Path
@@ -33,7 +33,7 @@ class Encoder:
     """A published encoder.
 
     `name`: as adapters name it. `module`: a package with a folder `model`. `parts`: packages that together hold a zip of it.
-    `install`: the command that brings it where there is no hub.
+    `install`: the command that installs it if there is no hub.
     """
 
     name: str
@@ -48,25 +48,25 @@ class Encoder:
 
     @property
     def title(self) -> str:
-        """The name that its authors gave it."""
+        """Its authors' name for it."""
         return self.hub.rpartition("/")[2]
 
     def find(self, folder: Path | None = None) -> Found | None:
-        """Where its weights are on this machine, without fetching or unpacking anything. `folder`: where the settings say that they are."""
-        if folder is not None and (there := self.within(folder)) is not None:
-            return Found("folder", there)
-        if self.module is not None and (there := _model_of(self.module)) is not None and self.is_in(there):
-            return Found("package", there)
+        """Find its weights on this machine, without fetching or unpacking anything. `folder`: the folder in the settings, searched first."""
+        if folder is not None and (place := self.within(folder)) is not None:
+            return Found("folder", place)
+        if self.module is not None and (place := _model_of(self.module)) is not None and self.is_in(place):
+            return Found("package", place)
         if self.parts:
             if self.is_in(self.unpacked, whole=True):
                 return Found("cache", self.unpacked)
-            if self._parts_here() is not None:
+            if self._installed_parts() is not None:
                 return Found("parts", self.unpacked)
-        there = _in_hub_cache(self.hub, self.revision)
-        return Found("hub", there) if there is not None and self.is_in(there) else None
+        place = _in_hub_cache(self.hub, self.revision)
+        return Found("hub", place) if place is not None and self.is_in(place) else None
 
     def fetch(self, folder: Path | None = None, *, offline: bool = False, setting: str = "nli_model") -> Path:
-        """The folder of its weights, unpacked from packages or fetched from the hub where need be. Raises: ConfigError."""
+        """The folder of its weights, unpacked from packages or fetched from the hub if need be. Raises: ConfigError."""
         if folder is not None and folder_here(folder) is None:
             raise ConfigError(f"base_folder: there is no folder {folder}; correct it, or leave it out")
         found = self.find(folder)
@@ -75,7 +75,7 @@ class Encoder:
         if hub_is_off(offline) or find_spec("huggingface_hub") is None:
             why = "and offline is set" if hub_is_off(offline) else "and the model hub's library is not installed"
             if folder is not None:
-                other = " (its files are not the published ones)" if any(_is_complete(there) for there in self._places(folder)) else ""
+                other = " (its files are not the published ones)" if any(_is_complete(place) for place in self._places(folder)) else ""
                 why = f"nor in base_folder {folder}{other}, {why}"
             raise ConfigError(f"{setting}: the weights of {self.title} are not on this machine {why}; run: {self.install} (or set base_folder)")
         try:
@@ -87,15 +87,15 @@ class Encoder:
         return fetched
 
     def within(self, folder: Path) -> Path | None:
-        """The folder itself or one below it that is named like the encoder, whichever holds its weights."""
+        """The first folder with its weights: this one, or one below it that is named like the encoder."""
         return next((place for place in self._places(folder) if self.is_in(place)), None)
 
     def _places(self, folder: Path) -> tuple[Path, ...]:
-        there = folder_here(folder)
-        return () if there is None else (there, there / self.title, there / self.name)
+        here = folder_here(folder)
+        return () if here is None else (here, here / self.title, here / self.name)
 
     def is_in(self, folder: Path, *, whole: bool = False) -> bool:
-        """Whether the published files lie in a folder, by size first and then by content. `whole`: all of them, not only those that decide."""
+        """True if the folder has the published files: equal sizes, then equal content. `whole`: all of them, not only the decisive ones."""
         pins = {name: pin for name, pin in self.pins.items() if whole or name in DECISIVE}
         try:
             return all((folder / name).stat().st_size == pin.size for name, pin in pins.items()) and all(
@@ -106,26 +106,26 @@ class Encoder:
 
     @property
     def unpacked(self) -> Path:
-        """Where its parts are, or would be, unpacked."""
+        """The folder into which its parts are unpacked."""
         return cache_folder() / "models" / f"{self.title}-{self.pins['model.safetensors'].sha256[:12]}"
 
-    def _parts_here(self) -> list[Path] | None:
-        """The files that its packages hold, in their order; None where one is missing."""
+    def _installed_parts(self) -> list[Path] | None:
+        """The files of its packages, in order; None if one is missing."""
         return find_parts(self.parts, f"{self.title}.zip.{{}}")
 
     def _unpacked_now(self, setting: str) -> Path:
         target = self.unpacked
         try:
-            with made_whole(target, lambda there: self.is_in(there, whole=True)) as folder:
+            with made_whole(target, lambda place: self.is_in(place, whole=True)) as folder:
                 if folder is not None:
-                    unpack(self._parts_here() or [], self.title, self.pins, folder)
+                    unpack(self._installed_parts() or [], self.title, self.pins, folder)
         except Unreadable as error:
             raise ConfigError(f"{setting}: the packages {self.parts[0]} … {self.parts[-1][-3:]} are damaged: {error}; install them again") from None
         return target
 
 
 def _is_complete(folder: Path) -> bool:
-    """Whether a folder has the files of an encoder, of whatever content."""
+    """True if the folder has the files of an encoder, whatever they contain."""
     return all((folder / name).is_file() for name in DECISIVE)
 
 
@@ -137,7 +137,7 @@ def _model_of(module: str) -> Path | None:
 
 
 def _in_hub_cache(hub: str, revision: str) -> Path | None:
-    """Where the hub's own library keeps that revision, whether or not it is whole."""
+    """The folder in which the hub's own library keeps that revision, whole or not."""
     if find_spec("huggingface_hub") is None:
         return None
     from huggingface_hub import try_to_load_from_cache
@@ -192,10 +192,10 @@ ENCODERS = (MINILM, MPNET)
 
 
 def encoder_of(name: str) -> Encoder | None:
-    """The encoder that an adapter names, by either of its names; None for one that is not in the catalogue."""
+    """The encoder with that name, title or hub name; None if it is not in the catalogue."""
     return next((encoder for encoder in ENCODERS if name in {encoder.name, encoder.hub, encoder.title}), None)
 
 
 def default_base() -> Path:
-    """The folder of the all-MiniLM-L6-v2 weights. Raises: ConfigError where they cannot be had."""
+    """The folder of the all-MiniLM-L6-v2 weights. Raises: ConfigError if they are nowhere to be found."""
     return MINILM.fetch()

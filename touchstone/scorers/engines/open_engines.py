@@ -13,20 +13,17 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from touchstone.scorers.base import ConfigError, Reading
-from touchstone.scorers.engines.catalogue import base_folder_of, locate
-from touchstone.scorers.engines.runtime_plan import form_of, plan
-from touchstone.scorers.engines.weights import DEFAULT_BASE, digest_of, folder_here, folder_of, hub_is_off
+from touchstone.scorers.engines.catalogue import locate, locate_embedder
+from touchstone.scorers.engines.runtime_plan import plan
+from touchstone.scorers.engines.weights import digest_of
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from touchstone.schemas.settings.engines import EngineSettings
     from touchstone.scorers.engines.embedder import EmbedderEngine
-    from touchstone.scorers.engines.loaded_model import RunningEncoder, RunningNli
     from touchstone.scorers.engines.nli import NliEngine
     from touchstone.scorers.engines.runtime_plan import Plan
-
-__all__ = ["OpenEngines", "form_of", "open_embedder", "open_engines", "open_nli"]
 
 NO_EXTRA = "this needs the models' libraries; install touchstone-stream[nli], or touchstone-stream[nli-onnx] for CPUs"
 
@@ -59,7 +56,7 @@ class OpenEngines:
 
 
 def open_engines(settings: EngineSettings) -> OpenEngines:
-    """Load both models; some seconds. Raises: ConfigError that names the setting to correct, or the extra to install."""
+    """Load both models, which takes seconds. Raises: ConfigError that names the setting to correct, or the extra to install."""
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")  # set, so that the library does not warn about it after a fork
     os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
     plans = plan(settings, "nli"), plan(settings, "embedding")
@@ -72,41 +69,37 @@ def open_engines(settings: EngineSettings) -> OpenEngines:
                 nli.warm_up()
             with _runs("embedder_model"):
                 embedder.warm_up()
-    _set_libraries_aside()
+    _exempt_libraries_from_gc()
     return OpenEngines(nli, embedder)
 
 
 def open_nli(settings: EngineSettings, turn: threading.Lock | None = None) -> NliEngine:
-    """The NLI engine alone. `turn`: held for each forward; engines that share a device share it. Raises: ConfigError."""
-    chosen = plan(settings, "nli")
+    """The NLI engine alone. `turn`: held for each forward pass; engines on one device share it. Raises: ConfigError."""
+    planned = plan(settings, "nli")
     with _readable("nli_model"):
         from touchstone.scorers.engines.nli import NliEngine
 
         located = locate(settings)
     with _readable("nli_model", located.folders[-1]):
-        running: RunningNli = _library(chosen).open_classifier(located, settings, chosen.numbers, turn or threading.Lock())
-        return NliEngine(running, settings, name=f"{located.name}@{located.digest}{chosen.mark}")
+        loaded = _library(planned).open_classifier(located, settings, planned.numbers, turn or threading.Lock())
+        return NliEngine(loaded, settings, name=f"{located.name}@{located.digest}{planned.mark}")
 
 
 def open_embedder(settings: EngineSettings, turn: threading.Lock | None = None) -> EmbedderEngine:
     """The embedder alone. `turn`: as for `open_nli`. Raises: ConfigError."""
-    chosen = plan(settings, "embedding")
+    planned = plan(settings, "embedding")
     with _readable("embedder_model"):
         from touchstone.scorers.engines.embedder import EmbedderEngine
 
-        if settings.embedder_model == "default":
-            folder, name = base_folder_of(DEFAULT_BASE, settings, setting="embedder_model"), DEFAULT_BASE
-        else:
-            folder = folder_of(settings.embedder_model, settings.embedder_revision, offline=hub_is_off(settings.offline), setting="embedder_model")
-            name = settings.embedder_model if folder_here(settings.embedder_model) is None else folder.resolve().name
+        name, folder = locate_embedder(settings)
     with _readable("embedder_model", folder):
-        running: RunningEncoder = _library(chosen).open_encoder(folder, settings, chosen.numbers, turn or threading.Lock())
-        return EmbedderEngine(running, settings, name=f"{name}@{digest_of(folder)}{chosen.mark}")
+        loaded = _library(planned).open_encoder(folder, settings, planned.numbers, turn or threading.Lock())
+        return EmbedderEngine(loaded, settings, name=f"{name}@{digest_of(folder)}{planned.mark}")
 
 
-def _library(chosen: Plan) -> Any:
+def _library(planned: Plan) -> Any:
     """The module that loads models for the planned runtime; both have `open_classifier` and `open_encoder`."""
-    if chosen.runtime == "onnx":
+    if planned.runtime == "onnx":
         from touchstone.scorers.engines import onnx_runtime
 
         return onnx_runtime
@@ -115,18 +108,18 @@ def _library(chosen: Plan) -> Any:
     return torch_runtime
 
 
-def _set_libraries_aside() -> None:
-    """Exclude the libraries' objects from garbage collection: they live as long as the process, and scanning them doubles the cost of a pair."""
+def _exempt_libraries_from_gc() -> None:
+    """Exclude the libraries' objects from garbage collection: they live as long as the process, and scanning them doubles the time of a pair."""
     gc.unfreeze()
     gc.collect()
     gc.freeze()
     atexit.unregister(gc.unfreeze)
-    atexit.register(gc.unfreeze)  # some libraries complain at the end of what was never collected
+    atexit.register(gc.unfreeze)  # some libraries complain at exit about objects that were never collected
 
 
 @contextmanager
 def _runs(setting: str) -> Iterator[None]:
-    """Turn an error of a model's first run into one line: its files were read, but it cannot run like this."""
+    """Turn an error of a model's first run into one line: its files were read, but it does not run on this device with these numbers."""
     try:
         yield
     except ConfigError:
@@ -137,7 +130,7 @@ def _runs(setting: str) -> Iterator[None]:
 
 @contextmanager
 def _readable(setting: str, folder: Path | None = None) -> Iterator[None]:
-    """Turn the libraries' errors about a folder that is not a model into one line, and a library's absence too."""
+    """Turn the libraries' errors about a folder that is not a model, and a missing library, into one line."""
     try:
         yield
     except ModuleNotFoundError as error:
@@ -152,7 +145,7 @@ def _readable(setting: str, folder: Path | None = None) -> Iterator[None]:
 
 @contextmanager
 def _quiet(*, torch: bool) -> Iterator[None]:
-    """No progress bars and no advice from the libraries: a worker's output is read by programs."""
+    """Switch off the libraries' progress bars and warnings: programs read a worker's output."""
     if torch:
         try:
             from huggingface_hub.utils.tqdm import disable_progress_bars

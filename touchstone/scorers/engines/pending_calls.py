@@ -1,4 +1,4 @@
-"""The objects that callers and batcher exchange: work, calls, and answers across threads and event loops."""
+"""The objects that callers and the batcher exchange: items of work, waiting calls, and answers across threads and event loops."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class ItemTooLarge(ItemFailed):
 
 
 class Work(NamedTuple, Generic[ItemT]):
-    """One item to compute. `key`: items of the same key are the same computation; `length`: its tokens."""
+    """One item to compute. `key`: items with the same key are the same computation; `length`: in tokens."""
 
     key: Hashable
     item: ItemT
@@ -49,7 +49,7 @@ class Limits:
 
 
 class Call:
-    """One caller's question: its rows so far, and how many are missing."""
+    """One caller's items: the rows computed so far, and how many are missing."""
 
     __slots__ = ("error", "future", "gone", "left", "loop", "rows", "turn")
 
@@ -59,7 +59,7 @@ class Call:
         self.turn: asyncio.Future[None] = loop.create_future()
         self.rows: list[Any] = [None] * count
         self.left = count
-        self.gone = False  # answered, failed or given up: it expects nothing more
+        self.gone = False  # answered, failed or given up: nobody waits for it any more
         self.error: BaseException | None = None
 
 
@@ -75,12 +75,12 @@ class Entry:
         self.waiters: list[tuple[Call, int]] = []
 
     def unwanted(self) -> bool:
-        """Whether no call waits for it any more."""
+        """True if no call waits for it any more."""
         return all(call.gone for call, _ in self.waiters)
 
 
 def answer_all(calls: list[Call]) -> None:
-    """One message per event loop, however many calls are ready."""
+    """Answer calls, with one message per event loop."""
     by_loop: defaultdict[asyncio.AbstractEventLoop, list[Call]] = defaultdict(list)
     for call in calls:
         by_loop[call.loop].append(call)
@@ -89,7 +89,7 @@ def answer_all(calls: list[Call]) -> None:
 
 
 def post(loop: asyncio.AbstractEventLoop, function: Callable[[Any], None], argument: object) -> bool:
-    """Run `function(argument)` on the loop soon; false where the loop is closed."""
+    """Run `function(argument)` on the loop soon. False if the loop is closed."""
     try:
         loop.call_soon_threadsafe(function, argument)
     except RuntimeError:
@@ -98,7 +98,7 @@ def post(loop: asyncio.AbstractEventLoop, function: Callable[[Any], None], argum
 
 
 def answer(calls: list[Call]) -> None:
-    """Give each caller its rows or its error; on its own loop."""
+    """Give each caller its rows or its error; runs on its own loop."""
     for call in calls:
         if call.future.done():
             continue
@@ -108,7 +108,7 @@ def answer(calls: list[Call]) -> None:
             call.future.set_result(call.rows)
 
 
-def come_in(call: Call) -> None:
-    """Let a waiting caller look for room; on its own loop."""
+def wake(call: Call) -> None:
+    """Let a waiting caller check for room in the queue; runs on its own loop."""
     if not call.turn.done():
         call.turn.set_result(None)

